@@ -1,0 +1,69 @@
+# Every target sets up what it needs first.  On a machine with Python 3.11 to 3.13 and make, these two are enough:
+#   make demo      runs it
+#   make test      tests it
+
+PYTHON ?= python3
+BIN    := .venv/bin
+RUN    := $(BIN)/python
+# A virtual environment that happens to be active, or a PYTHONPATH, must not leak into ours.
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-demo demo serve quick check test fmt format lint types layers tidy unit lua property integration \
+	crash proto wire sync docs lock bench build clean
+
+help: ## lists the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
+
+setup: ## builds .venv with everything development needs
+	@$(PYTHON) scripts/venv.py dev
+
+setup-demo:
+	@$(PYTHON) scripts/venv.py demo
+
+demo: setup-demo ## runs the demo: real data, killed brokers, exactly-once results (about a minute)
+	@$(BIN)/redis-ledger demo
+
+serve: setup-demo ## runs a broker on port 8080 with its own Redis, data in .data/
+	@$(BIN)/redis-ledger serve --data-dir .data --http 127.0.0.1:8080
+
+quick: setup ## unit, Lua, property and tidy tests (about a minute)
+	@$(RUN) scripts/check.py quick
+
+check: setup ## format, lint, types, layers, tidy
+	@$(RUN) scripts/check.py check
+
+test: setup ## everything (under 20 minutes)
+	@$(RUN) scripts/check.py test
+
+format lint types layers tidy unit lua property integration crash: setup
+	@$(RUN) scripts/check.py $@
+
+fmt: setup ## formats the code and mends what ruff can mend
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+proto: setup ## generates redis_ledger/proto/ from proto/
+	@$(RUN) scripts/gen_proto.py
+
+wire: setup ## generates redis_ledger/kafka/wire/messages/ from the schemas beside it
+	@$(RUN) scripts/gen_wire.py
+
+sync: setup ## generates the sync client from the async one
+	@$(RUN) scripts/unasync.py
+
+docs: setup ## generates the tables of docs/reference/ and the index of docs/decisions/
+	@$(RUN) scripts/gen_docs.py
+
+lock: setup ## resolves requirements/*.lock again from pyproject.toml (needs uv)
+	@$(RUN) scripts/lock.py
+
+bench: setup ## measures and writes bench/results/latest.jsonl (under 10 minutes)
+	@$(RUN) -m bench
+
+build: setup ## builds the wheel and the sdist into dist/
+	@$(RUN) -m build --no-isolation
+
+clean: ## removes .venv, caches and build results; keeps data
+	rm -rf .venv .venv.lock dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

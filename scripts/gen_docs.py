@@ -1,0 +1,199 @@
+"""Makes the pages of docs/reference/ and the index of docs/decisions/ from the code.
+
+.venv/bin/python scripts/gen_docs.py           writes what changed
+.venv/bin/python scripts/gen_docs.py --check   says what is stale, exit code 1
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from app.main import OPERATIONS  # noqa: E402  a script has its own folder on sys.path, not the root
+from redis_ledger import config, errors, metrics  # noqa: E402
+from redis_ledger.store import keys  # noqa: E402
+from scripts import gen_requirements, lua_header, rest_page  # noqa: E402
+from scripts.markdown import MADE, table  # noqa: E402
+
+
+class Setting(NamedTuple):
+    section: str
+    name: str
+    default: str
+    meaning: str
+
+
+def sentences(cls: type[errors.LedgerError]) -> tuple[str, str]:
+    """The title and what to do, from the docstring's first sentence and the rest."""
+    title, _, advice = " ".join((cls.__doc__ or "").split()).partition(". ")
+    return title.rstrip(".") + ".", advice
+
+
+def error_row(cls: type[errors.LedgerError]) -> tuple[str, ...]:
+    retriable = "yes" if cls.retriable else "no"
+    return f"`{cls.code}`", f"`{cls.__name__}`", str(cls.http_status), str(cls.kafka_code), retriable, *sentences(cls)
+
+
+def errors_page() -> str:
+    parts = [
+        "# Errors\n",
+        MADE.format(source="redis_ledger/errors.py"),
+        "Every problem has a stable `code`, the same over REST (RFC 9457, `code` and the end of `type`), in the SDK\n"
+        "(a class of `redis_ledger.errors`) and on the command line. *Retriable* means that the same request may\n"
+        "succeed later, unchanged.\n",
+    ]
+    branches: list[type[errors.LedgerError]] = [errors.LedgerError, *errors.LedgerError.__subclasses__()]
+    for branch in branches:
+        parts.append(f"## {branch.__name__}\n")
+        classes = [branch] if branch is errors.LedgerError else [*errors.leaves(branch)]
+        rows = [error_row(cls) for cls in classes]
+        parts.append(table(("code", "class", "HTTP", "Kafka", "retriable", "meaning", "what to do"), rows))
+    return "\n".join(parts)
+
+
+def settings() -> Iterator[Setting]:
+    """The fields of Config with the comment behind each, under the comment line above their group."""
+    lines = inspect.getsource(config.Config).splitlines()
+    section = "general"
+    for line in lines:
+        heading = re.fullmatch(r"\s+# (.+)", line)
+        field = re.fullmatch(r"\s+(\w+): \w+ = (.+?)  # (.+)", line)
+        if heading:
+            section = heading[1]
+        elif field:
+            yield Setting(section, field[1], str(ast.literal_eval(field[2])), field[3])
+
+
+def settings_page() -> str:
+    parts = [
+        "# Settings\n",
+        MADE.format(source="redis_ledger/config.py"),
+        "Each is read from the environment as `REDIS_LEDGER_` and its name in capitals, for example\n"
+        "`REDIS_LEDGER_RETENTION_MS=86400000`. Units are the last part of a name.\n",
+    ]
+    found = list(settings())
+    for section in dict.fromkeys(setting.section for setting in found):
+        parts.append(f"## {section[:1].upper()}{section[1:]}\n")
+        rows = [(f"`{s.name}`", f"`{s.default}`", s.meaning) for s in found if s.section == section]
+        parts.append(table(("setting", "default", "meaning"), rows))
+    return "\n".join(parts)
+
+
+def key_rows() -> Iterator[tuple[str, str, str]]:
+    for line in (keys.__doc__ or "").splitlines():
+        row = re.fullmatch(r"\s{4}(\S+)\s+(hash|stream|zset|string|set|list|channel)\s+(.+)", line)
+        if row:
+            yield f"`{row[1]}`", row[2], row[3].replace("<", "&lt;")
+
+
+def keys_page() -> str:
+    return "\n".join(
+        [
+            "# Keys\n",
+            MADE.format(source="redis_ledger/store/keys.py"),
+            "Everything redis-ledger keeps in Redis. `rl` is the configurable prefix, `orders:3` a topic and\n"
+            "partition, `tc:5` a transaction coordinator, `<name>` a percent-encoded subscription; `...:<name>`\n"
+            "continues the key of that subscription. The part in braces is the hash tag: keys that share it share a\n"
+            "slot, and one script may change them together.\n",
+            table(("key", "type", "holds"), key_rows()),
+        ]
+    )
+
+
+def metrics_page() -> str:
+    rows = [
+        (f"`{each.name}`", each.kind, each.unit, ", ".join(f"`{label}`" for label in each.labels), each.help)
+        for each in metrics.declared()
+    ]
+    return "\n".join(
+        [
+            "# Metrics\n",
+            MADE.format(source="redis_ledger/metrics.py"),
+            "`GET /metrics` of each broker shows these in Prometheus text format. `operation` is the name of the call\n"
+            "in `/openapi.json`, such as `produce`. No label carries a topic, a key or an id, so the number of series\n"
+            "is bounded. Backlog, stable offset and open transactions are not among them:\n"
+            "[skipped.md](../skipped.md#running-it) says where to ask.\n",
+            table(("metric", "kind", "unit", "labels", "meaning"), rows),
+        ]
+    )
+
+
+def scripts_page() -> str:
+    parts = [
+        "# Scripts\n",
+        MADE.format(source="the headers in lua/"),
+        "Every change of state goes through one of these. A script touches one slot and takes one decision; the\n"
+        "rules they keep are in [lua/README.md](../../lua/README.md).\n",
+    ]
+    for name, path in lua_header.scripts(ROOT / "lua").items():
+        header = lua_header.parse(path.read_text())
+        summary = " ".join(header.summary.split())
+        flags = f" Flags: `{header.flags}`." if header.flags else ""
+        parts.append(f"## {name}\n\n{summary[:1].upper()}{summary[1:]}{flags}\n")
+        blocks = [f"{section:<12}{indented(text)}" for section, text in header.sections.items()]
+        parts.append("```text\n" + "\n".join(blocks) + "\n```\n")
+    return "\n".join(parts)
+
+
+def indented(text: str) -> str:
+    first, *rest = text.lstrip("\n").splitlines()
+    margin = min((len(line) - len(line.lstrip()) for line in rest if line.strip()), default=0)
+    return "\n".join([first.strip(), *(textwrap.indent(line[margin:], " " * 12) for line in rest)])
+
+
+def decisions_page() -> str:
+    rows = []
+    for path in sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md")):
+        title = path.read_text().splitlines()[0].removeprefix("# ")
+        number, _, words = title.partition(" ")
+        rows.append((f"[{number}]({path.name})", words))
+    return "\n".join(
+        [
+            "# Decisions\n",
+            MADE.format(source="the first lines of the records"),
+            "Why things are as they are: half a page each, with the context that was known, what was decided and what\n"
+            "follows. A record is not rewritten when a decision changes; a new one says which it replaces.\n",
+            table(("record", "decision"), rows),
+        ]
+    )
+
+
+def pages() -> dict[Path, str]:
+    """File → content it should have."""
+    reference = ROOT / "docs" / "reference"
+    return {
+        reference / "errors.md": errors_page(),
+        reference / "settings.md": settings_page(),
+        reference / "keys.md": keys_page(),
+        reference / "scripts.md": scripts_page(),
+        reference / "rest.md": rest_page.page(OPERATIONS),
+        reference / "metrics.md": metrics_page(),
+        **gen_requirements.pages(reference),
+        ROOT / "docs" / "decisions" / "README.md": decisions_page(),
+    }
+
+
+def main() -> int:
+    wanted = pages()
+    stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
+    for path in stale:
+        if "--check" in sys.argv[1:]:
+            print(f"{path.relative_to(ROOT)} is stale; run: make docs", file=sys.stderr)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(wanted[path])
+            print(f"wrote {path.relative_to(ROOT)}")
+    return 1 if stale and "--check" in sys.argv[1:] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
