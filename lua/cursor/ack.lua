@@ -1,0 +1,37 @@
+#!lua flags=allow-oom
+--[[ cursor/ack: acknowledge offsets one by one or in ranges, for good; all of them or, when one is refused, none.
+
+KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
+ARGV        1 topic_id  2 consumer  3 now_ms  4.. first, last of each range, ascending and disjoint
+RETURNS     {OK, acknowledged, mark} | {NOT_LEASED, offset, consumer that has it} | {NOT_DELIVERED, offset}
+            | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
+            acknowledged counts what was acknowledged before as well; what a transaction holds is left to it, uncounted
+COMPLEXITY  O(r log l + m) for r ranges, l leases and m leases touched, plus the bitmaps (1 KiB each) that change
+WRITES      only when it returns OK
+SOURCE      PIP-54 "batch index acknowledgement"; docs/decisions/0004
+]]
+--- @include "include/status"
+--- @include "include/cursor"
+if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+local c = cursors.open(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
+if not c then return { UNKNOWN_SUB } end
+
+local ranges, total = cursors.given(4)
+local early = cursors.undelivered(c, ranges)
+if early then return { NOT_DELIVERED, early } end
+local touched, size = cursors.touched(c, ranges)
+for _, lease in ipairs(touched) do
+  -- A lease of nobody (handed back, or out of an aborted transaction) may be acknowledged by whoever had it once.
+  if lease.consumer ~= ARGV[2] and lease.consumer ~= "" then return { NOT_LEASED, lease.holes[1], lease.consumer } end
+end
+local holes, pending = cursors.holes(touched), 0
+if size < total and c.held > 0 then
+  local rest, others = cursors.without(ranges, holes)
+  pending = others - select(2, cursors.without(rest, cursors.pending_ranges(c)))
+end
+
+cursors.cut(c, touched)
+for i = 1, #holes, 2 do cursors.delete(c, holes[i], holes[i + 1]) end
+cursors.alive(c, ARGV[2], tonumber(ARGV[3]))
+cursors.save(c)
+return { OK, total - pending, c.mark }

@@ -1,0 +1,63 @@
+#!lua flags=allow-oom
+--[[ cursor/hold_many: the transactional acks of several transactions on one subscription, when none of them is in doubt.
+
+The common case, in one reading and one writing of the cursor: every range is leased to who acknowledges it, and no
+transaction held anything here or has ended.  When anything else is found nothing is done, and cursor/hold decides on
+each by itself.
+
+KEYS        1 state  2 ended  3 watermarks  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
+ARGV        1 topic_id  2 now_ms  3 number of acks
+            4.. for each: consumer  coordinator  serial  offsets held
+            then all ranges, ascending and disjoint, three each: first  last  which ack (from 1)
+RETURNS     {OK, mark} | {STALE} take them one by one | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
+COMPLEXITY  O(r log l + m) for r ranges, l leases, m of them touched
+WRITES      only when it returns OK
+SOURCE      cursor/hold; docs/decisions/0007
+]]
+--- @include "include/status"
+--- @include "include/serial"
+--- @include "include/cursor"
+if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+local c = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
+if not c then return { UNKNOWN_SUB } end
+local count, now, acks, txns, marks, wanted = tonumber(ARGV[3]), tonumber(ARGV[2]), {}, {}, {}, 0
+for i = 1, count do
+  local at = 4 * i
+  local coordinator, serial = ARGV[at + 1], ARGV[at + 2]
+  if marks[coordinator] == nil then marks[coordinator] = redis.call("HGET", KEYS[3], coordinator) or "" end
+  if marks[coordinator] ~= "" and serial_at_most(serial, marks[coordinator]) then return { STALE } end
+  txns[i] = coordinator .. "-" .. serial
+  acks[i] = { consumer = ARGV[at], parts = {} }
+  wanted = wanted + tonumber(ARGV[at + 3])
+end
+for i, held in ipairs(redis.call("HMGET", c.pending, unpack(txns))) do
+  if held or redis.call("ZSCORE", KEYS[2], txns[i]) then return { STALE } end
+end
+
+local ranges, owners = {}, {}
+for at = 4 + 4 * count, #ARGV, 3 do
+  ranges[#ranges + 1], ranges[#ranges + 2] = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+  owners[#owners + 1] = acks[tonumber(ARGV[at + 2])]
+end
+local touched, size = cursors.touched(c, ranges)
+if size ~= wanted then return { STALE } end
+local n = 1
+for _, lease in ipairs(touched) do
+  for i = 1, #lease.holes, 2 do
+    while lease.holes[i] > ranges[2 * n] do n = n + 1 end
+    local ack = owners[n]
+    if lease.consumer ~= ack.consumer and lease.consumer ~= "" then return { STALE } end
+    ack.parts[#ack.parts + 1] = cursors.range_text(lease.holes[i], lease.holes[i + 1], lease.count)
+  end
+end
+
+cursors.cut(c, touched)
+c.held = c.held + size
+local rows = {}
+for i, ack in ipairs(acks) do
+  cursors.alive(c, ack.consumer, now)
+  rows[#rows + 1], rows[#rows + 2] = txns[i], "I " .. table.concat(ack.parts, ",")
+end
+cursors.spread("HSET", c.pending, rows)
+cursors.save(c)
+return { OK, c.mark }

@@ -1,0 +1,38 @@
+#!lua flags=allow-oom
+--[[ cursor/nack: hand leased offsets back; they are nobody's, and due after a delay.
+
+Only leases of this consumer are touched; what is acknowledged, held by a transaction or somebody else's stays as it is.
+
+KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
+ARGV        1 topic_id  2 consumer  3 now_ms  4 delay_ms  5.. first, last of each range, ascending and disjoint; none: all
+RETURNS     {OK, handed back} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
+COMPLEXITY  O(r log l + m) for r ranges, l leases and m leases touched; O(l) for all
+WRITES      leases; a repeated call finds nothing left to do
+SOURCE      PIP-31 "acknowledgement"; requirements AK-28; docs/decisions/0004
+]]
+--- @include "include/status"
+--- @include "include/cursor"
+if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+local c = cursors.open(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
+if not c then return { UNKNOWN_SUB } end
+local consumer, now, due = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[3]) + tonumber(ARGV[4])
+
+local touched, returned = {}, 0
+if #ARGV > 4 then
+  touched = cursors.touched(c, (cursors.given(5)))
+else
+  touched = cursors.leases_at(c, redis.call("ZRANGEBYSCORE", c.spans, 0, "+inf"))
+  for _, lease in ipairs(touched) do lease.holes = { lease.first, lease.last } end
+end
+for _, lease in ipairs(touched) do
+  if lease.consumer == consumer and consumer ~= "" then
+    cursors.cut(c, { lease })
+    for i = 1, #lease.holes, 2 do
+      cursors.put(c, lease.holes[i], lease.holes[i + 1], "", lease.count, due)
+      returned = returned + lease.holes[i + 1] - lease.holes[i] + 1
+    end
+  end
+end
+cursors.alive(c, consumer, now)
+cursors.save(c)
+return { OK, returned }

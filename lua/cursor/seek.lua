@@ -1,0 +1,24 @@
+#!lua flags=allow-oom
+--[[ cursor/seek: begin again at an offset: what is below counts as acknowledged, all from there on is new.
+
+Leases, acks and pending acks are dropped: an end of a transaction that held acks here then changes nothing.
+
+KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
+ARGV        1 topic_id  2 where (earliest, latest or an offset; one below the log start means the log start)
+RETURNS     {OK, offset} | {BAD_OFFSET, start, next} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
+COMPLEXITY  O(1); memory is freed in the background
+WRITES      only when it returns OK; the session of an exclusive consumer goes on
+SOURCE      requirements AK-30; docs/decisions/0004
+]]
+--- @include "include/status"
+--- @include "include/where"
+local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "next")
+if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+if redis.call("EXISTS", KEYS[2]) == 0 then return { UNKNOWN_SUB } end
+local at = offset_of(ARGV[2], state)
+if not at then return { BAD_OFFSET, state[2], state[3] } end
+redis.call("HSET", KEYS[2], "mark", at, "read", at, "leased", 0, "held", 0)
+redis.call("UNLINK", KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
+for _, key in ipairs({ KEYS[3], KEYS[4], KEYS[7] }) do redis.call("HSET", key, "", "") end
+for _, key in ipairs({ KEYS[5], KEYS[6] }) do redis.call("ZADD", key, -1, "") end
+return { OK, at }

@@ -1,0 +1,33 @@
+#!lua flags=allow-oom
+--[[ cursor/stats: where a subscription stands on one partition.
+
+KEYS        1 state  2 log  3 aborted  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
+ARGV        1 topic_id  2 most log entries to look at for the backlog
+RETURNS     {OK, kind, mark, read, stable, acked, leased, held, backlog, exact, delivered, redelivered, consumer,
+            consumer_until, created, next_due} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
+            acked: acknowledged beyond the mark.  backlog: leased, held, and records that can still be dispatched; exact 0
+            when the log was longer than looked at: the rest is then counted by offsets, markers and aborted ones included
+COMPLEXITY  O(log entries looked at)
+WRITES      only the step over what retention has taken
+SOURCE      requirements TB-30; docs/decisions/0004
+]]
+--- @include "include/status"
+--- @include "include/cursor"
+--- @include "include/deliverable"
+local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable")
+if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+local c = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
+if not c then return { UNKNOWN_SUB } end
+cursors.trim(c, tonumber(state[2]))
+
+local stable, unread = tonumber(state[3]), 0
+local reached = each_stretch(KEYS[2], KEYS[3], c.read, stable, tonumber(ARGV[2]), function(first, last, fields)
+  if fields then unread = unread + last - first + 1 end
+end)
+local beyond = math.max(stable - reached, 0)
+local following = redis.call("ZRANGEBYSCORE", c.due, 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)[2]
+return {
+  OK, c.kind, c.mark, c.read, stable, c.read - c.mark - c.leased - c.held, c.leased, c.held,
+  c.leased + c.held + unread + beyond, beyond == 0 and 1 or 0, c.delivered, c.redelivered, c.consumer, c.consumer_until,
+  redis.call("HGET", c.cursor, "created"), tonumber(following or -1),
+}

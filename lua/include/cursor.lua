@@ -1,0 +1,322 @@
+-- One subscription on one partition.  Every offset is in exactly one place:
+--
+--     0 ... deleted ... mark ..... deleted (bit in acks) | leased | held by a transaction ..... read ... new
+--
+-- so of the offsets from mark to read those without a lease and without a holder are the acknowledged ones, and their
+-- number needs no counter.  The mark itself is always leased, held, or equal to read.
+--     leases   first → "last consumer count deadline"; spans and due index them by offset and by deadline
+--     acks     offset // 8192 → bitmap, most significant bit first
+--     pending  "coordinator-serial" → "I ranges" or "C upto call ranges", a range being first-last-count
+-- Functions read Redis at once and write to fields of `c`; cursors.save puts all of it into Redis, in one stroke at the end.
+local CHUNK = 8192
+local cursors = {}
+
+function cursors.whole(n) return string.format("%d", n) end
+
+-- Calls a variadic command with a list of any length; unpack takes fewer than 8000.
+function cursors.spread(command, key, list)
+  for i = 1, #list, 4000 do redis.call(command, key, unpack(list, i, math.min(i + 3999, #list))) end
+end
+
+function cursors.open(cursor, acks, leases, spans, due, pending)
+  local v = redis.call("HMGET", cursor, "kind", "mark", "read", "leased", "held", "delivered", "redelivered",
+    "consumer", "consumer_until", "session")
+  if not v[1] then return nil end
+  return {
+    cursor = cursor, acks = acks, leases = leases, spans = spans, due = due, pending = pending,
+    kind = v[1], mark = tonumber(v[2]), read = tonumber(v[3]), leased = tonumber(v[4]), held = tonumber(v[5]),
+    delivered = tonumber(v[6]), redelivered = tonumber(v[7]), consumer = v[8], consumer_until = tonumber(v[9]),
+    session = tonumber(v[10]), mark_was = tonumber(v[2]), writes = {}, chunks = {},
+  }
+end
+
+-- Ranges {first, last, first, last, ...}, ascending and disjoint ------------------------------------------------------
+
+-- Those in ARGV from `from` on, and how many offsets they have.
+function cursors.given(from)
+  local ranges, size = {}, 0
+  for i = from, #ARGV, 2 do
+    local n = #ranges
+    ranges[n + 1], ranges[n + 2] = tonumber(ARGV[i]), tonumber(ARGV[i + 1])
+    size = size + ranges[n + 2] - ranges[n + 1] + 1
+  end
+  return ranges, size
+end
+
+-- What is left of `ranges` without `parts`, and how many offsets that is.
+function cursors.without(ranges, parts)
+  local left, size, j = {}, 0, 1
+  for i = 1, #ranges, 2 do
+    local at, last = ranges[i], ranges[i + 1]
+    while parts[j] and parts[j + 1] < at do j = j + 2 end
+    local k = j
+    while at <= last do
+      local stop = last
+      if parts[k] and parts[k] <= last then stop = parts[k] - 1 end
+      if at <= stop then
+        left[#left + 1], left[#left + 2] = at, stop
+        size = size + stop - at + 1
+      end
+      at = stop + 1
+      if parts[k] and at <= last then at, k = math.max(at, parts[k + 1] + 1), k + 2 end
+    end
+  end
+  return left, size
+end
+
+-- The holes of touched leases, as one list.
+function cursors.holes(touched)
+  local holes = {}
+  for _, lease in ipairs(touched) do
+    for _, offset in ipairs(lease.holes) do holes[#holes + 1] = offset end
+  end
+  return holes
+end
+
+-- The first of `ranges` that was never dispatched, or nil.
+function cursors.undelivered(c, ranges)
+  for i = 1, #ranges, 2 do
+    if ranges[i + 1] >= c.read then return math.max(ranges[i], c.read) end
+  end
+end
+
+-- Leases ---------------------------------------------------------------------------------------------------------
+
+function cursors.lease(first, text)
+  local last, consumer, count, deadline = string.match(text, "^(%d+) (%S*) (%d+) (%d+)$")
+  return {
+    first = first, last = tonumber(last), consumer = consumer, count = tonumber(count), deadline = tonumber(deadline),
+    holes = {},
+  }
+end
+
+-- The leases that begin at the given offsets (strings), in that order.
+function cursors.leases_at(c, firsts)
+  local found = {}
+  for i = 1, #firsts, 4000 do
+    local texts = redis.call("HMGET", c.leases, unpack(firsts, i, math.min(i + 3999, #firsts)))
+    for j, text in ipairs(texts) do found[#found + 1] = cursors.lease(tonumber(firsts[i + j - 1]), text) end
+  end
+  return found
+end
+
+-- The leases that share offsets with ranges {first, last, first, last, ...} (ascending, disjoint), each with `holes`, the
+-- shared parts as such a list; and how many offsets that is.
+function cursors.touched(c, ranges)
+  local touched, size, tail = {}, 0, nil
+  for i = 1, #ranges, 2 do
+    local first, last = ranges[i], ranges[i + 1]
+    local found = {}
+    if tail and tail.last >= first then found[1] = tail end
+    if not tail or tail.last < last then
+      local firsts = {}
+      if not found[1] then firsts = redis.call("ZREVRANGEBYSCORE", c.spans, first, 0, "LIMIT", 0, 1) end
+      if last > first then
+        for _, name in ipairs(redis.call("ZRANGEBYSCORE", c.spans, "(" .. cursors.whole(first), last)) do
+          firsts[#firsts + 1] = name
+        end
+      end
+      for _, lease in ipairs(cursors.leases_at(c, firsts)) do
+        if lease.last >= first then found[#found + 1] = lease end
+      end
+    end
+    for _, lease in ipairs(found) do
+      if lease ~= tail then
+        touched[#touched + 1] = lease
+        tail = lease
+      end
+      local from, to = math.max(first, lease.first), math.min(last, lease.last)
+      lease.holes[#lease.holes + 1], lease.holes[#lease.holes + 2] = from, to
+      size = size + to - from + 1
+    end
+  end
+  return touched, size
+end
+
+function cursors.put(c, first, last, consumer, count, deadline)
+  c.writes[first] = { string.format("%d %s %d %d", last, consumer, count, deadline), cursors.whole(deadline) }
+  c.leased = c.leased + last - first + 1
+end
+
+function cursors.drop(c, lease)
+  c.writes[lease.first] = false
+  c.leased = c.leased - (lease.last - lease.first + 1)
+end
+
+-- Takes the holes out of the leases; what remains of each keeps its consumer, count and deadline.
+function cursors.cut(c, touched)
+  for _, lease in ipairs(touched) do
+    local at = lease.first
+    cursors.drop(c, lease)
+    for i = 1, #lease.holes, 2 do
+      if at < lease.holes[i] then cursors.put(c, at, lease.holes[i] - 1, lease.consumer, lease.count, lease.deadline) end
+      at = lease.holes[i + 1] + 1
+    end
+    if at <= lease.last then cursors.put(c, at, lease.last, lease.consumer, lease.count, lease.deadline) end
+  end
+end
+
+-- Acknowledged offsets -------------------------------------------------------------------------------------------
+
+function cursors.chunk(c, n)
+  if not c.chunks[n] then c.chunks[n] = redis.call("HGET", c.acks, cursors.whole(n)) or "" end
+  return c.chunks[n]
+end
+
+-- The bitmap with bits a to b set as well.
+function cursors.cover(bits, a, b)
+  local i, j = math.floor(a / 8) + 1, math.floor(b / 8) + 1
+  if #bits < j then bits = bits .. string.rep("\0", j - #bits) end
+  local head, tail = bit.rshift(255, a % 8), bit.band(bit.lshift(255, 7 - b % 8), 255)
+  if i == j then
+    return string.sub(bits, 1, i - 1) .. string.char(bit.bor(string.byte(bits, i), bit.band(head, tail))) .. string.sub(bits, i + 1)
+  end
+  return string.sub(bits, 1, i - 1) .. string.char(bit.bor(string.byte(bits, i), head)) .. string.rep("\255", j - i - 1)
+    .. string.char(bit.bor(string.byte(bits, j), tail)) .. string.sub(bits, j + 1)
+end
+
+-- Offsets first to last, which nobody leases or holds any more, are acknowledged for good.  Call in ascending order.
+function cursors.delete(c, first, last)
+  if first <= c.mark then
+    c.mark = math.max(c.mark, last + 1)
+    return
+  end
+  while first <= last do
+    local n = math.floor(first / CHUNK)
+    local stop = math.min(last, n * CHUNK + CHUNK - 1)
+    c.chunks[n] = cursors.cover(cursors.chunk(c, n), first - n * CHUNK, stop - n * CHUNK)
+    first = stop + 1
+  end
+end
+
+-- The first offset from `at` on whose bit is not set.
+function cursors.unset(c, at)
+  while true do
+    local n = math.floor(at / CHUNK)
+    local bits, from = cursors.chunk(c, n), at - n * CHUNK
+    local i = math.floor(from / 8) + 1
+    local byte = bit.bor(string.byte(bits, i) or 0, bit.band(bit.bnot(bit.rshift(255, from % 8)), 255))
+    if byte == 255 then
+      i = string.find(bits, "[^\255]", i + 1) or math.max(#bits, i) + 1
+      byte = string.byte(bits, i) or 0
+    end
+    if i <= CHUNK / 8 then
+      local offset = n * CHUNK + (i - 1) * 8
+      while byte >= 128 do
+        byte, offset = byte * 2 % 256, offset + 1
+      end
+      return offset
+    end
+    at = (n + 1) * CHUNK
+  end
+end
+
+-- Pending acks ---------------------------------------------------------------------------------------------------
+
+-- The ranges of a pending record as {{first, last, count}, ...}, ascending.
+function cursors.ranges(text)
+  local found = {}
+  for first, last, count in string.gmatch(string.match(text, "(%S*)$"), "(%d+)%-(%d+)%-(%d+)") do
+    found[#found + 1] = { tonumber(first), tonumber(last), tonumber(count) }
+  end
+  table.sort(found, function(a, b) return a[1] < b[1] end)
+  return found
+end
+
+-- {first, last, ...} of what is pending in one record (text), or in all of them (nil), ascending.
+function cursors.pending_ranges(c, text)
+  local texts, found, flat = text and { text } or redis.call("HVALS", c.pending), {}, {}
+  for _, each in ipairs(texts) do
+    for _, r in ipairs(cursors.ranges(each)) do found[#found + 1] = r end
+  end
+  table.sort(found, function(a, b) return a[1] < b[1] end)
+  for _, r in ipairs(found) do flat[#flat + 1], flat[#flat + 2] = r[1], r[2] end
+  return flat
+end
+
+function cursors.range_text(first, last, count) return string.format("%d-%d-%d", first, last, count) end
+
+-- The part of a pending record before its ranges: "I " or "C upto call ".
+function cursors.pending_head(text) return string.match(text, "^(.*%s)%S*$") end
+
+-- Keeping up and saving ------------------------------------------------------------------------------------------
+
+-- Everything below `start` has left the log: its leases and pending acks go, mark and read move up.
+function cursors.trim(c, start)
+  if start <= c.mark then return end
+  cursors.cut(c, (cursors.touched(c, { c.mark, start - 1 })))
+  if c.held > 0 then
+    local all = redis.call("HGETALL", c.pending)
+    for i = 1, #all, 2 do
+      local kept, lost = {}, 0
+      for _, r in ipairs(all[i] == "" and {} or cursors.ranges(all[i + 1])) do
+        lost = lost + math.max(0, math.min(r[2] + 1, start) - r[1])
+        if r[2] >= start then kept[#kept + 1] = cursors.range_text(math.max(r[1], start), r[2], r[3]) end
+      end
+      if lost > 0 then
+        c.held = c.held - lost
+        if #kept == 0 then
+          redis.call("HDEL", c.pending, all[i])
+        else
+          redis.call("HSET", c.pending, all[i], cursors.pending_head(all[i + 1]) .. table.concat(kept, ","))
+        end
+      end
+    end
+  end
+  c.mark, c.read = start, math.max(c.read, start)
+  cursors.save(c)
+end
+
+-- The consumer of an exclusive subscription has called: its session goes on.
+function cursors.alive(c, consumer, now)
+  if c.consumer == consumer and consumer ~= "" and c.session > 0 then
+    c.consumer_until = math.max(c.consumer_until, now + c.session)
+  end
+end
+
+-- Moves the mark over what is acknowledged, and writes everything that has changed.
+function cursors.save(c)
+  if c.leased == 0 and c.held == 0 then
+    c.mark = c.read
+  elseif c.read - c.mark > c.leased + c.held then
+    c.mark = cursors.unset(c, c.mark)
+  end
+
+  local gone, hashed, spans, due = {}, {}, {}, {}
+  for first, row in pairs(c.writes) do
+    local name = cursors.whole(first)
+    if row then
+      hashed[#hashed + 1], hashed[#hashed + 2] = name, row[1]
+      spans[#spans + 1], spans[#spans + 2] = name, name
+      due[#due + 1], due[#due + 2] = row[2], name
+    else
+      gone[#gone + 1] = name
+    end
+  end
+  cursors.spread("HDEL", c.leases, gone)
+  cursors.spread("ZREM", c.spans, gone)
+  cursors.spread("ZREM", c.due, gone)
+  cursors.spread("HSET", c.leases, hashed)
+  cursors.spread("ZADD", c.spans, spans)
+  cursors.spread("ZADD", c.due, due)
+
+  local from, to = math.floor(c.mark_was / CHUNK), math.floor(c.mark / CHUNK)
+  local passed, kept = {}, {}
+  if to - from > 64 then
+    for _, name in ipairs(redis.call("HKEYS", c.acks)) do
+      if name ~= "" and tonumber(name) < to then passed[#passed + 1] = name end
+    end
+  else
+    for n = from, to - 1 do passed[#passed + 1] = cursors.whole(n) end
+  end
+  for n, bits in pairs(c.chunks) do
+    if n >= to and bits ~= "" then kept[#kept + 1], kept[#kept + 2] = cursors.whole(n), bits end
+  end
+  cursors.spread("HDEL", c.acks, passed)
+  cursors.spread("HSET", c.acks, kept)
+  redis.call("HSET", c.cursor, "mark", cursors.whole(c.mark), "read", cursors.whole(c.read), "leased",
+    cursors.whole(c.leased), "held", cursors.whole(c.held), "delivered", cursors.whole(c.delivered), "redelivered",
+    cursors.whole(c.redelivered), "consumer", c.consumer, "consumer_until", cursors.whole(c.consumer_until),
+    "session", cursors.whole(c.session))
+  c.writes, c.chunks, c.mark_was = {}, {}, c.mark
+end

@@ -1,0 +1,68 @@
+-- Which stretches of the log a subscription may ever get: data, not of an aborted transaction, decided.
+
+-- Producer id → {first, last, ...} of its aborted transactions that can have records from offset `from` to `to` (exclusive).
+-- A member is "producer first stable", its score the abort marker.  When a member's stable position, taken at its abort,
+-- has reached `to`, every later abort began there or beyond (Kafka's collectAbortedTransactions stops by the same rule).
+local function aborted_between(aborted, from, to)
+  local found, at = {}, 0
+  repeat
+    local page = redis.call("ZRANGEBYSCORE", aborted, from, "+inf", "WITHSCORES", "LIMIT", at, 100)
+    for i = 1, #page, 2 do
+      local producer, first, stable = string.match(page[i], "^(%S+) (%d+) (%d+)$")
+      if tonumber(first) < to then
+        local spans = found[producer] or {}
+        spans[#spans + 1], spans[#spans + 2] = tonumber(first), tonumber(page[i + 1])
+        found[producer] = spans
+      end
+      if tonumber(stable) >= to then return found end
+    end
+    at = at + 100
+  until #page < 200
+  return found
+end
+
+local function is_aborted(found, producer, base)
+  local spans = found[producer] or {}
+  for i = 1, #spans, 2 do
+    if spans[i] <= base and base <= spans[i + 1] then return true end
+  end
+  return false
+end
+
+-- Calls visit(first, last, fields) for every stretch of offsets in [from, to), ascending: fields are those of the log entry,
+-- in the order ledger/append wrote them (values at even places), or nil for what nobody can get: a gap, a marker, an aborted
+-- batch.  When visit answers an offset, the walk stops there.  Answers the offset reached; looks at most at entries_max entries.
+local function each_stretch(log, aborted, from, to, entries_max, visit)
+  local at, seen = from, 0
+  while at < to and seen < entries_max do
+    local count = math.min(128, entries_max - seen, to - at)
+    local page = redis.call("XRANGE", log, cursors.whole(at), "+", "COUNT", count)
+    local found = nil
+    for _, item in ipairs(page) do
+      local fields = item[2]
+      local base, last = tonumber(fields[6]), math.min(tonumber(string.match(item[1], "^(%d+)")), to - 1)
+      if base >= to then break end
+      if base > at then
+        local stop = visit(at, base - 1, nil)
+        if stop then return stop end
+        at = base
+      end
+      local flags = tonumber(fields[18])
+      if flags % 4 >= 2 then
+        fields = nil
+      elseif flags % 2 == 1 then
+        found = found or aborted_between(aborted, base, tonumber(string.match(page[#page][1], "^(%d+)")) + 1)
+        if is_aborted(found, fields[12], base) then fields = nil end
+      end
+      local stop = visit(at, last, fields)
+      if stop then return stop end
+      at = last + 1
+    end
+    seen = seen + #page
+    local tail = page[#page]
+    if at < to and (#page < count or tonumber(tail[2][6]) >= to) then -- the log has nothing more before `to`
+      return visit(at, to - 1, nil) or to
+    end
+  end
+  return at
+end

@@ -1,0 +1,23 @@
+-- Helpers of partition scripts.  A ledger's row is "issued deleted sealed max_offset unlogged bytes created_ms".
+local function whole(n) return string.format("%d", n) end
+
+local function ledger_row(text)
+  local issued, deleted, sealed, max, unlogged, bytes, created =
+    string.match(text, "^(%d+) (%d+) (%d) (%-?%d+) (%d+) (%d+) (%d+)$")
+  return {
+    issued = tonumber(issued), deleted = tonumber(deleted), sealed = sealed, max = tonumber(max),
+    unlogged = tonumber(unlogged), bytes = tonumber(bytes), created = created,
+  }
+end
+
+local function ledger_text(row)
+  return string.format("%d %d %s %d %d %d %s",
+    row.issued, row.deleted, row.sealed, row.max, row.unlogged, row.bytes, row.created)
+end
+
+-- The first offset of the oldest open transaction, or the next offset: how far a committed reader may go.
+local function stable_offset(firsts, next_offset)
+  local oldest = redis.call("ZRANGEBYSCORE", firsts, 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)
+  if oldest[2] then return tonumber(oldest[2]) end
+  return next_offset
+end

@@ -1,0 +1,42 @@
+--- @include "include/cursor"
+-- Ends the pending acks of transactions on one subscription, on a cursor the caller has opened and will save.
+
+-- Turns pending ranges into deleted offsets, or into leases of nobody that are due at once.  The count of a lease is that
+-- of its last delivery: the receive that delivers it again raises it, so an aborted ack counts as one delivery.
+local function settle_ranges(c, ranges, commit, now)
+  table.sort(ranges, function(a, b) return a[1] < b[1] end)
+  local open = nil
+  for _, r in ipairs(ranges) do
+    c.held = c.held - (r[2] - r[1] + 1)
+    if commit then
+      cursors.delete(c, r[1], r[2])
+    elseif open and open[2] + 1 == r[1] and open[3] == r[3] then
+      open[2] = r[2]
+    else
+      if open then cursors.put(c, open[1], open[2], "", open[3], now) end
+      open = { r[1], r[2], r[3] }
+    end
+  end
+  if open then cursors.put(c, open[1], open[2], "", open[3], now) end
+end
+
+-- Ends one transaction ("coordinator-serial").  Answers how many offsets it held here; 0 when it was not known.
+local function settle(c, txn, commit, now)
+  local text = redis.call("HGET", c.pending, txn)
+  if not text then return 0 end
+  local held = c.held
+  settle_ranges(c, cursors.ranges(text), commit, now)
+  redis.call("HDEL", c.pending, txn)
+  return held - c.held
+end
+
+-- Aborts what ended transactions have left pending: is_over(coordinator, serial) tells.  Cost: O(open transactions that
+-- hold acks here), so call it when a watermark has risen.  Answers how many offsets come back.
+local function settle_leftovers(c, is_over, now)
+  local returned = 0
+  for _, txn in ipairs(redis.call("HKEYS", c.pending)) do
+    local coordinator, serial = string.match(txn, "^(%d+)%-(%d+)$")
+    if coordinator and is_over(coordinator, serial) then returned = returned + settle(c, txn, false, now) end
+  end
+  return returned
+end

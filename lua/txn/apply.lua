@@ -1,0 +1,343 @@
+#!lua flags=allow-oom
+--[[ txn/apply: a batch of operations on the transactions of one coordinator, and one log entry for all of them (PIP-160).
+
+A transaction is packed as "state deadline started timeout owner nonce|positions|participants": state O open,
+C committing, A aborting, T aborting because it ran past its timeout; positions "entry:index,..." are its log records
+(index from 1), participants are separated by spaces.  The decision table is redis_ledger/txn/states.py.
+
+KEYS        1 state  2 txns  3 order  4 deadlines  5 outcomes  6 forget  7 nonces  8 calls  9 log  10 live
+ARGV        1 now_ms  2 broker  3 call number of that broker  4 outcomes are kept for ms  5 and at most so many (negative: no limit)
+            6 most open transactions (0 no limit)  7 a decided transaction is overdue after ms  8 batched entries (1 or 0)
+            9.. operations, three each: code, serial or timeout_ms, rest
+              b timeout  "owner nonce participant..."   begin ("-" for none), and register at once
+              p ""       ""                             hand out a number for a producer id
+              a serial   "participant..."               register topic/topic id/partition or .../subscription
+              e serial   "C" or "A"                     decide
+              x serial   ""                             expire if its deadline has passed; pick up what is overdue
+              d serial   ""                             all participants are done
+RETURNS     {OK, lowest live serial or "", next serial, lines}: one line an operation, first its status:
+            0 <serial> [again] | 0 <state> <participant>... | 0 ended <outcome> | 0 - | -10 not found
+            | -11 <state> | -11 ended <outcome> | -13 too many
+COMPLEXITY  O(operations + log records that are deleted)
+WRITES      all of it after everything was read and checked; a repeated call with a begin is answered from `calls`
+SOURCE      PIP-31 "transaction coordinator"; PIP-160; docs/decisions/0003
+]]
+--- @include "include/status"
+--- @include "include/txnlog"
+local match, gmatch, find, format, rep = string.match, string.gmatch, string.find, string.format, string.rep
+local now, call, overdue = tonumber(ARGV[1]), ARGV[3], format("%d", tonumber(ARGV[1]) + tonumber(ARGV[7]))
+
+-- Variadic commands with lists of any length: unpack takes fewer than 8000.
+local function spread(command, key, list)
+  for i = 1, #list, 4000 do redis.call(command, key, unpack(list, i, math.min(i + 3999, #list))) end
+end
+
+local function values(key, fields)
+  if #fields <= 4000 then return redis.call("HMGET", key, unpack(fields)) end
+  local found = {}
+  for i = 1, #fields, 4000 do
+    for _, value in ipairs(redis.call("HMGET", key, unpack(fields, i, math.min(i + 3999, #fields)))) do
+      found[#found + 1] = value
+    end
+  end
+  return found
+end
+
+local told = redis.call("HGET", KEYS[8], ARGV[2])
+if told then
+  local number, lowest, following, lines = match(told, "^(%d+) (%d*) (%d+)\n(.*)$")
+  if number == call then return { OK, lowest, following, lines } end
+end
+
+local first_op, last_op = 9, #ARGV - 2
+local serials, nonces, asked, numbered = {}, {}, {}, 0
+for i = first_op, last_op, 3 do
+  local code = ARGV[i]
+  if code == "b" then
+    numbered = numbered + 1
+    local nonce = match(ARGV[i + 2], "^%S+ (%S+)")
+    if nonce ~= "-" then nonces[#nonces + 1] = nonce end
+  elseif code == "p" then
+    numbered = numbered + 1
+  elseif not asked[ARGV[i + 1]] then
+    asked[ARGV[i + 1]] = true
+    serials[#serials + 1] = ARGV[i + 1]
+  end
+end
+
+local held = redis.call("HMGET", KEYS[1], "next", "entry", "created", "committed", "aborted", "timeout")
+local following, entry = tonumber(held[1]), format("%d", tonumber(held[2]) + 1)
+local created, committed, aborted, timeout = 0, 0, 0, 0
+local active = redis.call("HLEN", KEYS[2]) - 1
+local suffix = log_suffix(now, format("%d", math.max(following + numbered - 1, 0)))
+local txns, outcomes, by_nonce = {}, {}, {}
+
+if #nonces > 0 then
+  for i, serial in ipairs(values(KEYS[7], nonces)) do
+    if serial then
+      by_nonce[nonces[i]] = serial
+      if not asked[serial] then
+        asked[serial] = true
+        serials[#serials + 1] = serial
+      end
+    end
+  end
+end
+if #serials > 0 then
+  local rows, ended = values(KEYS[2], serials), nil
+  for i = 1, #serials do
+    local row = rows[i]
+    if row then
+      local t = {}
+      t.state, t.deadline, t.fixed, t.positions, t.participants = match(row, "^(%u) (%d+) ([^|]*)|([^|]*)|(.*)$")
+      txns[serials[i]] = t
+    else
+      ended = ended or values(KEYS[5], serials)
+      if ended[i] then outcomes[serials[i]] = string.sub(ended[i], 1, 1) end
+    end
+  end
+end
+
+local records, bits, lines, transitions = {}, {}, {}, {}
+local changed, finished, fresh, named = {}, {}, {}, {}
+
+-- Every record names its transaction's serial and ends with the suffix; its place is remembered with the transaction.
+-- Batched, all share an entry; else each has its own.
+local count, batched, position, last_entry = 0, ARGV[8] == "1", entry .. ":", tonumber(held[2])
+local function log(op, serial, txn, fields)
+  count = count + 1
+  if batched then
+    local size = #op + 1 + #serial + #fields + #suffix
+    records[count] = "\10" .. varint(size) .. op .. char(#serial) .. serial .. fields .. suffix
+  else
+    records[count] = op .. char(#serial) .. serial .. fields .. suffix
+  end
+  bits[count] = "1"
+  txn.positions = txn.positions .. (batched and position .. count or format("%d:1", last_entry + count)) .. ","
+  changed[serial] = txn
+end
+
+local function move(serial, txn, state)
+  local step = txn.state .. state
+  local fields = transitions[step]
+  if not fields then
+    fields = log_states(txn.state, state)
+    transitions[step] = fields
+  end
+  log(UPDATE, serial, txn, fields)
+  txn.state = state
+end
+
+local function add(serial, txn, added)
+  if txn.state ~= "O" then return TXN_STATUS .. " " .. txn.state end
+  local partitions, subscriptions, known = "", "", " " .. txn.participants .. " "
+  for participant in gmatch(added, "%S+") do
+    if not find(known, " " .. participant .. " ", 1, true) then
+      known = known .. participant .. " "
+      txn.participants = txn.participants == "" and participant or (txn.participants .. " " .. participant)
+      if find(participant, "/.-/.-/") then
+        subscriptions = subscriptions .. log_participant(participant)
+      else
+        partitions = partitions .. log_participant(participant)
+      end
+    end
+  end
+  if partitions ~= "" then log(ADD_PARTITION, serial, txn, partitions) end
+  if subscriptions ~= "" then log(ADD_SUBSCRIPTION, serial, txn, subscriptions) end
+  return "0"
+end
+
+local function begin(timeout_ms, rest)
+  local owner, nonce, participants = match(rest, "^(%S+) (%S+) ?(.*)$")
+  local known = nonce ~= "-" and by_nonce[nonce]
+  local held_by = known and txns[known]
+  if held_by and (held_by.state == "O" or held_by.state == "C") or known and outcomes[known] == "C" then return "0 " .. known .. " again" end
+  local limit = tonumber(ARGV[6])
+  if limit > 0 and active >= limit then return tostring(TOO_MANY) end
+  local serial, ms = format("%d", following), tonumber(timeout_ms)
+  local txn = {
+    state = "O", deadline = format("%d", now + ms), is_timed = true, positions = "", participants = "",
+    fixed = ARGV[1] .. " " .. timeout_ms .. " " .. owner .. " " .. nonce,
+  }
+  following, active, created = following + 1, active + 1, created + 1
+  txns[serial] = txn
+  fresh[#fresh + 1] = serial
+  if nonce ~= "-" then
+    by_nonce[nonce] = serial
+    named[#named + 1], named[#named + 2] = nonce, serial
+  end
+  log(NEW, serial, txn, log_begin(ms, now, owner))
+  if participants ~= "" then add(serial, txn, participants) end
+  return "0 " .. serial
+end
+
+local function answer(txn) return "0 " .. txn.state .. " " .. txn.participants end
+
+local function decide(serial, txn, wanted)
+  if txn.state == "O" then
+    move(serial, txn, wanted)
+    txn.deadline, txn.is_timed = overdue, true
+  elseif (txn.state == "C") ~= (wanted == "C") then
+    return TXN_STATUS .. " " .. txn.state
+  end
+  return answer(txn)
+end
+
+local function expire(serial, txn)
+  if tonumber(txn.deadline) > now then return "0 -" end
+  if txn.state == "O" then
+    move(serial, txn, "T")
+    timeout = timeout + 1
+  end
+  txn.deadline, txn.is_timed = overdue, true -- whoever reads this has picked it up: the next sweep leaves it alone until then
+  changed[serial] = txn
+  return answer(txn)
+end
+
+local function done(serial, txn)
+  if txn.state == "O" then return TXN_STATUS .. " O" end
+  local outcome = txn.state
+  move(serial, txn, outcome == "C" and "D" or "B")
+  txn.state = outcome
+  changed[serial], finished[serial], txns[serial], outcomes[serial] = nil, txn, nil, outcome
+  active = active - 1
+  if outcome == "C" then committed = committed + 1 else aborted = aborted + 1 end
+  return "0 " .. outcome
+end
+
+local function when_ended(code, outcome, wanted)
+  if code == "d" or (code == "e" and (outcome == "C") == (wanted == "C")) then return "0 ended " .. outcome end
+  if code == "x" then return "0 -" end
+  return TXN_STATUS .. " ended " .. outcome
+end
+
+local acts = { a = add, e = decide, x = expire, d = done }
+for i = first_op, last_op, 3 do
+  local code, serial = ARGV[i], ARGV[i + 1]
+  local line
+  if code == "b" then
+    line = begin(serial, ARGV[i + 2])
+  elseif code == "p" then
+    line = "0 " .. format("%d", following)
+    following = following + 1
+  elseif txns[serial] then
+    line = acts[code](serial, txns[serial], ARGV[i + 2])
+  elseif outcomes[serial] then
+    line = when_ended(code, outcomes[serial], ARGV[i + 2])
+  else
+    line = tostring(TXN_NOT_FOUND)
+  end
+  lines[#lines + 1] = line
+end
+
+-- From here on everything is written.  Records of finished transactions die, here and in older entries.
+local stale, stale_bits = {}, {}
+for _, txn in pairs(finished) do
+  for e, i in gmatch(txn.positions, "(%d+):(%d+)") do
+    local ahead = tonumber(e) - last_entry -- above 0: an entry of this call
+    if ahead > 0 then
+      bits[batched and tonumber(i) or ahead] = "0"
+    else
+      local dead = stale_bits[e]
+      if not dead then
+        dead = {}
+        stale[#stale + 1], stale_bits[e] = e, dead
+      end
+      dead[#dead + 1] = tonumber(i)
+    end
+  end
+end
+if #stale > 0 then
+  local rows, kept, gone = values(KEYS[10], stale), {}, {}
+  for n, e in ipairs(stale) do
+    if rows[n] then
+      local between, at = {}, 1
+      table.sort(stale_bits[e])
+      for k, i in ipairs(stale_bits[e]) do
+        between[k], at = string.sub(rows[n], at, i - 1), i + 1
+      end
+      between[#between + 1] = string.sub(rows[n], at)
+      local left = table.concat(between, "0")
+      if find(left, "1", 1, true) then
+        kept[#kept + 1], kept[#kept + 2] = e, left
+      else
+        gone[#gone + 1] = e
+      end
+    end
+  end
+  spread("HSET", KEYS[10], kept)
+  spread("HDEL", KEYS[10], gone)
+  for n, e in ipairs(gone) do gone[n] = e .. "-1" end
+  spread("XDEL", KEYS[9], gone)
+end
+
+local live = table.concat(bits)
+if find(live, "1", 1, true) then
+  if batched then
+    redis.call("XADD", KEYS[9], entry .. "-1", "r", "\14\1\0\1" .. table.concat(records))
+    redis.call("HSET", KEYS[10], entry, live)
+  else
+    for n = 1, count do
+      if bits[n] == "1" then
+        entry = format("%d", last_entry + n)
+        redis.call("XADD", KEYS[9], entry .. "-1", "r", records[n])
+        redis.call("HSET", KEYS[10], entry, "1")
+      end
+    end
+  end
+  redis.call("HSET", KEYS[1], "entry", entry)
+end
+
+local rows, times, gone, ordered = {}, {}, {}, {}
+for serial, t in pairs(changed) do
+  local n = #rows
+  rows[n + 1] = serial
+  rows[n + 2] = t.state .. " " .. t.deadline .. " " .. t.fixed .. "|" .. t.positions .. "|" .. t.participants
+  if t.is_timed then times[#times + 1], times[#times + 2] = t.deadline, serial end
+end
+spread("HSET", KEYS[2], rows)
+spread("ZADD", KEYS[4], times)
+for _, serial in ipairs(fresh) do
+  local n = #ordered
+  ordered[n + 1], ordered[n + 2] = "0", rep("0", 15 - #serial) .. serial
+end
+spread("ZADD", KEYS[3], ordered)
+spread("HSET", KEYS[7], named)
+rows, times = {}, {}
+for serial, t in pairs(finished) do
+  local n = #rows
+  gone[#gone + 1] = serial
+  rows[n + 1], rows[n + 2] = serial, t.state .. " " .. ARGV[1] .. " " .. t.fixed
+  times[n + 1], times[n + 2] = ARGV[1], serial
+end
+if #gone > 0 then
+  spread("HDEL", KEYS[2], gone)
+  spread("ZREM", KEYS[4], gone)
+  spread("HSET", KEYS[5], rows)
+  spread("ZADD", KEYS[6], times)
+  for n, serial in ipairs(gone) do gone[n] = rep("0", 15 - #serial) .. serial end
+  spread("ZREM", KEYS[3], gone)
+  local keep_ms, keep, old, surplus = tonumber(ARGV[4]), tonumber(ARGV[5]), {}, 0
+  if keep_ms >= 0 then old = redis.call("ZRANGEBYSCORE", KEYS[6], 0, now - keep_ms, "LIMIT", 0, 2 * #gone) end
+  if keep >= 0 then surplus = redis.call("ZCARD", KEYS[6]) - 1 - #old - keep end
+  if surplus > 0 then
+    old = redis.call("ZRANGEBYSCORE", KEYS[6], 0, "+inf", "LIMIT", 0, #old + math.min(surplus, 2 * #gone))
+  end
+  if #old > 0 then
+    for i, row in ipairs(values(KEYS[5], old)) do
+      local nonce = match(row or "", "(%S+)$")
+      if nonce and nonce ~= "-" and redis.call("HGET", KEYS[7], nonce) == old[i] then redis.call("HDEL", KEYS[7], nonce) end
+    end
+    spread("HDEL", KEYS[5], old)
+    spread("ZREM", KEYS[6], old)
+  end
+end
+local following_text = format("%d", following)
+if following_text ~= held[1] or committed + aborted + timeout > 0 then
+  redis.call("HSET", KEYS[1], "next", following_text, "created", tonumber(held[3]) + created, "committed",
+    tonumber(held[4]) + committed, "aborted", tonumber(held[5]) + aborted, "timeout", tonumber(held[6]) + timeout)
+end
+local lowest = redis.call("ZRANGEBYLEX", KEYS[3], "(", "+", "LIMIT", 0, 1)[1] or ""
+local reply = table.concat(lines, "\n")
+if numbered > 0 then redis.call("HSET", KEYS[8], ARGV[2], call .. " " .. lowest .. " " .. following_text .. "\n" .. reply) end
+return { OK, lowest, following_text, reply }

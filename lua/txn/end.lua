@@ -1,0 +1,121 @@
+#!lua flags=allow-oom
+--[[ txn/end: carry decisions to one partition: markers, aborted set, stable position, pending acks, tombstones.
+
+One call ends any number of transactions here.  An end whose serial is not the open one writes nothing but its
+tombstone (and settles its acks), so a repeated or late end changes nothing that can be seen.  The low watermark that
+rides on every end is raised, never lowered; open transactions at or below it are leftovers and are aborted.
+
+KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 aborted  8 ended  9 watermarks  10 subs  11 wake
+            12.. six keys for each subscription the operations name: cursor acks leases spans due pending
+ARGV        1 topic_id  2 now_ms  3 tombstone_ms  4 number of operations
+            5.. operations: producer_id coordinator serial commit (1 or 0) watermark ("" none) forget producer (1 or 0)
+            subscriptions (n) and n indexes into the subscriptions of KEYS, from 0
+RETURNS     {OK, marker offset or -1, ...} one for each operation | {UNKNOWN_TOPIC}
+COMPLEXITY  O(operations · log n) for n open transactions, plus the ranges of the acks that are settled
+WRITES      everything named above, in one step
+SOURCE      PIP-31 "end transaction"; transaction buffer RFC "low watermark"; docs/decisions/0001
+]]
+--- @include "include/status"
+--- @include "include/serial"
+--- @include "include/partition"
+--- @include "include/settle"
+local state, log, open_key, firsts, aborted, ended, watermarks = KEYS[1], KEYS[3], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local now, count = tonumber(ARGV[2]), tonumber(ARGV[4])
+local held = redis.call("HMGET", state, "topic_id", "next", "epoch", "stable")
+if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+local next_offset, before = tonumber(held[2]), held[2]
+local stable = tonumber(held[4])
+local opened, returned = {}, 0 -- cursors by their place in KEYS; offsets that aborted acks give back
+local marks, touched = {}, {} -- coordinator → its watermark; coordinators whose watermark rose
+
+local function watermark_of(coordinator)
+  if marks[coordinator] == nil then marks[coordinator] = redis.call("HGET", watermarks, coordinator) or "" end
+  return marks[coordinator]
+end
+
+local function write_marker(pid, epoch, first, commit)
+  local offset = whole(next_offset)
+  redis.call("XADD", log, offset .. "-1", "l", "0", "e", "0", "b", offset, "n", "1", "s", "0", "p", pid, "v", epoch,
+    "q", "-1", "f", commit and "7" or "3", "t", ARGV[2], "m", ARGV[2])
+  redis.call("HDEL", open_key, pid)
+  redis.call("ZREM", firsts, pid)
+  next_offset = next_offset + 1
+  stable = stable_offset(firsts, next_offset)
+  if not commit then redis.call("ZADD", aborted, offset, pid .. " " .. first .. " " .. whole(stable)) end
+  redis.call("HINCRBY", state, commit and "committed" or "aborted", "1")
+  return offset
+end
+
+-- A cursor that several operations settle on is read once and written once; one that is not there has nothing pending.
+local function cursor_at(k)
+  if opened[k] == nil then
+    opened[k] = cursors.open(KEYS[k], KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], KEYS[k + 4], KEYS[k + 5]) or false
+  end
+  return opened[k]
+end
+
+local reply, at = { OK }, 5
+for i = 1, count do
+  local pid, coordinator, serial, commit = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3] == "1"
+  local watermark, native, subs = ARGV[at + 4], ARGV[at + 5] == "1", tonumber(ARGV[at + 6])
+  local open = redis.call("HGET", open_key, pid)
+  local marker = "-1"
+  if open then
+    local epoch, c, s, first = string.match(open, "^(%-?%d+) (%d+) (%d+) (%d+)$")
+    if c == coordinator and s == serial then marker = write_marker(pid, epoch, first, commit) end
+  end
+  for j = 1, subs do
+    local c = cursor_at(12 + 6 * tonumber(ARGV[at + 6 + j]))
+    local held_here = c and settle(c, coordinator .. "-" .. serial, commit, now) or 0
+    if not commit then returned = returned + held_here end
+  end
+  if native then redis.call("HDEL", KEYS[4], pid) end
+  redis.call("ZADD", ended, ARGV[2], coordinator .. "-" .. serial)
+  local mark = watermark_of(coordinator)
+  if watermark ~= "" and (mark == "" or not serial_at_most(watermark, mark)) then
+    redis.call("HSET", watermarks, coordinator, watermark)
+    marks[coordinator], touched[coordinator] = watermark, true
+  end
+  reply[#reply + 1] = marker
+  at = at + 7 + subs
+end
+
+local function is_over(c, s) return touched[c] and serial_at_most(s, marks[c]) end
+for _, c in pairs(opened) do
+  if c then
+    if next(touched) and c.held > 0 then returned = returned + settle_leftovers(c, is_over, now) end
+    cursors.save(c)
+  end
+end
+
+local pids = next(touched) and redis.call("ZRANGEBYSCORE", firsts, 0, "+inf", "LIMIT", 0, 128) or {}
+if #pids > 0 then
+  for i, row in ipairs(redis.call("HMGET", open_key, unpack(pids))) do
+    local epoch, c, s, first = string.match(row, "^(%-?%d+) (%d+) (%d+) (%d+)$")
+    if is_over(c, s) then write_marker(pids[i], epoch, first, false) end
+  end
+end
+local looked, passed = 2 * count + 8, {}
+local function look(tombstones)
+  for i = 1, #tombstones, 2 do
+    local c, s = string.match(tombstones[i], "^(%d+)%-(%d+)$")
+    local mark = c and watermark_of(c) or ""
+    if (mark ~= "" and serial_at_most(s, mark)) or (c and tonumber(tombstones[i + 1]) < now - tonumber(ARGV[3])) then
+      passed[#passed + 1] = tombstones[i]
+    end
+  end
+  return #tombstones == 2 * looked
+end
+-- The oldest, and when there are many some from anywhere: those of a coordinator with an old open transaction stay, and
+-- must not hide what the others have passed.
+if look(redis.call("ZRANGEBYSCORE", ended, 0, "+inf", "WITHSCORES", "LIMIT", 0, looked)) then
+  local from = now % redis.call("ZCARD", ended)
+  look(redis.call("ZRANGE", ended, whole(from), whole(from + looked - 1), "WITHSCORES"))
+end
+if #passed > 0 then redis.call("ZREM", ended, unpack(passed)) end
+if whole(next_offset) ~= before then
+  redis.call("HSET", state, "next", whole(next_offset), "stable", whole(stable))
+  redis.call("SPUBLISH", KEYS[11], held[3] .. " " .. whole(next_offset) .. " " .. whole(stable))
+end
+if returned > 0 then redis.call("SPUBLISH", KEYS[11], "look again") end
+return reply
