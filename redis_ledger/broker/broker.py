@@ -1,0 +1,125 @@
+"""The broker: opens everything, in order, once; closes it in reverse.
+
+                      topics  producers  records  subscriptions  transactions       use cases, one file each
+                          \\      \\         |          |          /
+       catalog  coordinators  registry  participants  fetching  waiters             what they are made of
+                                        store                                       the only door to Redis
+
+What it holds in memory is only ever a cache or an open connection, so it may be killed at any instruction and any
+other broker on the same Redis serves the next request.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from redis_ledger.broker.execute import Execute
+from redis_ledger.broker.fetch import Fetching
+from redis_ledger.broker.idempotency import Idempotency
+from redis_ledger.broker.records import Records
+from redis_ledger.broker.registry import Registry
+from redis_ledger.broker.subscriptions import Subscriptions
+from redis_ledger.broker.topics import Topics
+from redis_ledger.broker.transactions import Transactions
+from redis_ledger.broker.types import ExecuteAcks, Executed, ExecuteRecords
+from redis_ledger.broker.upkeep import Upkeep
+from redis_ledger.clock import Clock, SystemClock
+from redis_ledger.config import Config
+from redis_ledger.errors import StoreUnavailable
+from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.ledger.waiters import Waiters
+from redis_ledger.store.store import Store
+from redis_ledger.txn.coordinator import Coordinators
+from redis_ledger.txn.participants import Participants
+
+
+class Producers:
+    """Identities for idempotent producing (KIP-98)."""
+
+    def __init__(self, coordinators: Coordinators) -> None:
+        self._coordinators = coordinators
+
+    async def allocate(self) -> tuple[int, int]:
+        """A fresh producer id and its epoch, 0."""
+        return await self._coordinators.allocate(), 0
+
+
+class TransactionsWithExecute(Transactions):
+    """Transactions, and the one-call step over them."""
+
+    step: Execute
+
+    async def execute(
+        self,
+        acks: Sequence[ExecuteAcks],
+        records: Sequence[ExecuteRecords],
+        *,
+        timeout_ms: int | None = None,
+        nonce: str = "",
+    ) -> Executed:
+        return await self.step.run(acks, records, timeout_ms=timeout_ms, nonce=nonce)
+
+
+class Broker:
+    """Use Broker.open."""
+
+    def __init__(self, store: Store, config: Config, clock: Clock, name: str, addresses: dict[str, str]) -> None:
+        self.store, self.config, self.clock = store, config, clock
+        self.name = f"{name or socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+        self.facts: dict[str, Any] = {}  # what /readyz tells besides, such as the durability
+        self.catalog = Catalog(store, config, clock)
+        self.waiters = Waiters(store)
+        self.coordinators = Coordinators(store, self.name, config, clock)
+        participants = Participants(store, config, clock)
+        registry = Registry(self.coordinators, config)
+        self.topics = Topics(self.catalog, store, config)
+        self.producers = Producers(self.coordinators)
+        self.transactions = TransactionsWithExecute(
+            self.coordinators, participants, registry, self.catalog, config, clock
+        )
+        fetching = Fetching(self.catalog, self.waiters)
+        self.records = Records(self.catalog, fetching, registry, self.transactions.abort, config, clock)
+        self.subscriptions = Subscriptions(
+            store, self.catalog, self.waiters, registry, self.transactions.abort, config, clock
+        )
+        self.transactions.step = Execute(self.coordinators, self.transactions, self.records, self.subscriptions)
+        self.idempotency = Idempotency(store, lease_ms=config.idempotency_lease_ms, keep_ms=config.idempotency_key_ms)
+        self.upkeep = Upkeep(
+            store, self.catalog, self.coordinators, self.transactions, config, clock, self.name,
+            msgspec.json.encode(addresses),
+        )  # fmt: skip
+
+    @classmethod
+    async def open(
+        cls,
+        store: Store,
+        config: Config | None = None,
+        *,
+        clock: Clock | None = None,
+        name: str = "",
+        http_address: str = "",
+    ) -> Broker:
+        """A broker that serves.  The store stays the caller's to close."""
+        broker = cls(store, config or Config(), clock or SystemClock(), name, {"http": http_address})
+        await broker.coordinators.refresh()
+        await broker.upkeep.start()
+        return broker
+
+    async def close(self) -> None:
+        """Finishes what is under way and leaves; requests must not come in any more."""
+        await self.upkeep.close()
+        await self.transactions.close()
+        await self.waiters.close()
+
+    async def ready(self) -> dict[str, Any]:
+        """What /readyz tells.  Raises StoreUnavailable when Redis does not answer."""
+        answer = await self.store.command("PING")
+        if answer != b"PONG":
+            raise StoreUnavailable(f"Redis answered {answer!r} to PING.")
+        return {"broker": self.name, "coordinators": len(self.coordinators), **self.facts}

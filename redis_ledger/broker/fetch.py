@@ -1,0 +1,90 @@
+"""Fetch: record batches out of a partition, waiting for them if asked to.
+
+    listen to the partition ─▶ read ─▶ something? answer : sleep until it changes ─▶ read again
+
+A committed reader gets no markers and nothing of aborted or undecided transactions; an uncommitted one gets everything,
+labelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Literal
+
+from redis_ledger.broker.types import Fetched, FetchedBatch, Isolation
+from redis_ledger.errors import UnknownTopic
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger import log as logs
+from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.ledger.partition import Partition, Read
+from redis_ledger.ledger.waiters import Waiters
+from redis_ledger.records.batch import place
+from redis_ledger.records.control import marker
+
+
+class Fetching:
+    def __init__(self, catalog: Catalog, waiters: Waiters) -> None:
+        self._catalog, self._waiters = catalog, waiters
+        self._loop = asyncio.get_running_loop()
+
+    async def fetch(
+        self,
+        topic: str,
+        number: int,
+        offset: int | Literal["earliest", "latest"],
+        *,
+        isolation: Isolation,
+        max_bytes: int,
+        wait_ms: int,
+    ) -> Fetched:
+        partition = await self._catalog.partition(topic, number)
+        committed = isolation == "read_committed"
+        deadline = self._loop.time() + wait_ms / 1000
+        try:
+            at = await self._start(partition, offset, committed)
+            fetched = await self._once(partition, at, committed, max_bytes)
+            if fetched.batches or wait_ms <= 0:
+                return fetched
+            async with self._waiters.listen([partition.keys], committed=committed) as listener:
+                while True:
+                    fetched = await self._once(partition, fetched.next_offset, committed, max_bytes)
+                    if fetched.batches or not await listener.wait(deadline - self._loop.time()):
+                        return fetched
+        except UnknownTopic:
+            self._catalog.forget(topic)
+            raise
+
+    async def _start(self, partition: Partition, offset: int | Literal["earliest", "latest"], committed: bool) -> int:
+        if isinstance(offset, int):
+            return offset
+        head = await partition.head()
+        if offset == "earliest":
+            return head.start_offset
+        return head.stable_offset if committed else head.end_offset
+
+    async def _once(self, partition: Partition, offset: int, committed: bool, max_bytes: int) -> Fetched:
+        """One read; over stretches that hold nothing for this reader it goes on by itself."""
+        while True:
+            read = await partition.read(offset, committed=committed, bytes_max=max_bytes)
+            fetched = self._shape(read, offset, committed)
+            if fetched.batches or not read.entries:
+                return fetched
+            offset = fetched.next_offset
+
+    def _shape(self, read: Read, offset: int, committed: bool) -> Fetched:
+        head, batches = read.head, []
+        for entry, payload in zip(read.entries, read.payloads, strict=True):
+            if committed and (entry.is_marker or logs.is_aborted(entry, read.aborted)):
+                continue
+            if entry.is_marker:
+                data = marker(
+                    entry.base_offset, head.leader_epoch, entry.producer_id, entry.epoch,
+                    bool(entry.flags & logs.COMMIT), 0, entry.appended_ms,
+                )  # fmt: skip
+            else:
+                data = place(payload, entry.base_offset, head.leader_epoch)
+            txn = TxnId.of_producer(entry.producer_id) if entry.is_transactional else None
+            batches.append(FetchedBatch(entry.base_offset, entry.last_offset, data, entry.is_marker, txn))
+        following = read.entries[-1].last_offset + 1 if read.entries else offset
+        aborted = [(a.producer_id, a.first_offset) for a in read.aborted if a.first_offset < following]
+        return Fetched(batches, following, head.start_offset, head.stable_offset, head.end_offset, aborted)

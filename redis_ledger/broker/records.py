@@ -1,0 +1,320 @@
+"""Produce and fetch: records into partitions, and out again.
+
+A call's records are grouped by partition, encoded into record batches and appended, all partitions in parallel.
+Everything is checked before anything is written.  Inside a transaction the partitions are registered with the
+coordinator first, and a failure whose outcome is unknown aborts the transaction (CL-20), for what may have been written
+is then certainly not seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal, NamedTuple
+
+from redis_ledger.broker.fetch import Fetching
+from redis_ledger.broker.registry import Registry
+from redis_ledger.broker.types import Appended, Fetched, Isolation, NewRecord, ProducerSequence
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.errors import (
+    CorruptBatch,
+    InvalidRequest,
+    LedgerError,
+    OutcomeUnknown,
+    RequestTooLarge,
+    TransactionAbortOnly,
+    UnknownPartition,
+    UnknownTopic,
+)
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger.catalog import Catalog, TopicEntry
+from redis_ledger.ledger.partition import Accepted, Partition
+from redis_ledger.records.batch import BatchHeader, check, claim, split
+from redis_ledger.records.build import encode
+from redis_ledger.records.partitioner import partition_for
+from redis_ledger.records.read import decode
+from redis_ledger.txn.coordinator import Participant
+
+SEQUENCES = 1 << 31  # they count to 2^31 - 1 and begin again (KIP-98)
+RECORD_OVERHEAD_BYTES = 32  # a generous bound on what a record adds to its key, value and headers
+
+
+class _Batch(NamedTuple):
+    """A batch of one partition, not encoded yet: encoding waits for the transaction it belongs to."""
+
+    partition: Partition
+    records: list[NewRecord]
+    sequence: int
+
+
+class Prepared(NamedTuple):
+    """Records of one topic, checked and placed: nothing but Redis can refuse them now."""
+
+    topic: str
+    batches: list[_Batch]
+
+    @property
+    def participants(self) -> list[Participant]:
+        return [Participant(p.topic, p.topic_id, p.number) for p in dict.fromkeys(b.partition for b in self.batches)]
+
+    def numbered(self, following: dict[Partition, int], first: int = 0) -> Prepared:
+        """The same with sequences, so that an append whose reply was lost is repeated.  following: the next sequence in
+        each partition, moved on here; first: in those it does not name.  Only for who writes all of its producer id."""
+        batches = []
+        for batch in self.batches:
+            sequence = following.get(batch.partition, first)
+            batches.append(batch._replace(sequence=sequence))
+            following[batch.partition] = (sequence + len(batch.records)) % SEQUENCES
+        return Prepared(self.topic, batches)
+
+
+class Records:
+    """The use cases of a topic's records."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        fetching: Fetching,
+        registry: Registry,
+        abort: Callable[[TxnId], Awaitable[object]],
+        config: Config,
+        clock: Clock,
+    ) -> None:
+        self._catalog, self._fetching, self._registry = catalog, fetching, registry
+        self._abort, self._config, self._clock = abort, config, clock
+
+    async def fetch(
+        self,
+        topic: str,
+        partition: int,
+        offset: int | Literal["earliest", "latest"],
+        *,
+        isolation: Isolation = "read_committed",
+        max_bytes: int = 1 << 20,
+        wait_ms: int = 0,
+    ) -> Fetched:
+        """Batches from offset on; empty when there is nothing yet after wait_ms.  Raises OffsetOutOfRange."""
+        return await self._fetching.fetch(
+            topic, partition, offset, isolation=isolation, max_bytes=max_bytes, wait_ms=wait_ms
+        )
+
+    async def produce(
+        self,
+        topic: str,
+        records: Sequence[NewRecord],
+        *,
+        partition: int | None = None,
+        transaction: TxnId | None = None,
+        producer: ProducerSequence | None = None,
+    ) -> list[Appended]:
+        """Where the records went, by partition; the order of the call is kept within a partition.
+
+        producer: an idempotent producer; its sequence counts from the first record, in every partition by itself.
+        """
+
+        async def once() -> list[Appended]:
+            prepared = await self.prepare(topic, records, partition=partition, producer=producer)
+            if transaction is not None:
+                await self._registry.register(transaction, prepared.participants)
+            return await self.append_prepared(prepared, transaction, producer)
+
+        return await self._as_it_is_now(topic, once)
+
+    async def prepare(
+        self,
+        topic: str,
+        records: Sequence[NewRecord],
+        *,
+        partition: int | None = None,
+        producer: ProducerSequence | None = None,
+    ) -> Prepared:
+        """Checks and places records, and writes nothing.  Raises UnknownTopic, UnknownPartition, RequestTooLarge."""
+        entry = await self._topic(topic)
+        spread = None if producer is None else producer.producer_id
+        batches = []
+        for number, some in self._place(entry, records, partition, spread).items():
+            where = await self._catalog.partition(topic, number)
+            batches += [_Batch(where, group, -1) for group in self._cut(some)]
+        prepared = Prepared(topic, batches)
+        return prepared if producer is None else prepared.numbered({}, producer.sequence)
+
+    async def append_prepared(
+        self, prepared: Prepared, transaction: TxnId | None, producer: ProducerSequence | None = None
+    ) -> list[Appended]:
+        """Appends what was prepared; in a transaction its participants must be registered."""
+        now = self._clock.now_ms()
+        pid, epoch = (-1, -1) if producer is None else (producer.producer_id, producer.epoch)
+        if transaction is not None:
+            pid, epoch = transaction.producer_id, 0
+        futures = []
+        for where, records, sequence in prepared.batches:
+            rows = [(r.key, r.value, r.headers, now if r.timestamp_ms is None else r.timestamp_ms) for r in records]
+            payload = encode(
+                rows, producer_id=pid, epoch=epoch, sequence=sequence, transactional=transaction is not None
+            )
+            futures.append(
+                where.append(
+                    payload,
+                    len(rows),
+                    max(row[3] for row in rows),
+                    producer_id=pid,
+                    epoch=epoch,
+                    sequence=sequence,
+                    txn=transaction,
+                    verified=transaction is not None,
+                )
+            )
+        accepted = await self._outcomes(futures, prepared.topic, transaction)
+        return [
+            Appended(batch.partition.number, a.base_offset, len(batch.records), a.duplicate)
+            for batch, a in zip(prepared.batches, accepted, strict=True)
+        ]
+
+    async def produce_batches(
+        self, topic: str, partition: int, data: bytes, *, transaction: TxnId | None = None
+    ) -> list[Appended]:
+        """Appends record batches as they are.  In a transaction their producer fields are rewritten to it.
+        Raises CorruptBatch, BadChecksum, UnsupportedCompression, RequestTooLarge before anything is written."""
+        pieces = split(data)
+        if not pieces:
+            raise CorruptBatch("The body holds no record batch.")
+        for header, view in pieces:
+            check(header, view, batch_bytes_max=self._config.batch_bytes_max)
+            if header.count > self._config.batch_records_max:
+                raise RequestTooLarge(
+                    f"A batch of {header.count} records was sent; at most {self._config.batch_records_max} are allowed."
+                )
+            decode(view)  # a batch that cannot be read would stop every subscription that meets it
+            if header.is_transactional and transaction is None:
+                raise InvalidRequest("The batch says it is transactional; name its transaction in the request.")
+        return await self._as_it_is_now(topic, lambda: self._append_batches(topic, partition, pieces, transaction))
+
+    async def _append_batches(
+        self, topic: str, partition: int, pieces: Sequence[tuple[BatchHeader, memoryview]], transaction: TxnId | None
+    ) -> list[Appended]:
+        entry = await self._topic(topic)
+        where = await self._catalog.partition(topic, partition)
+        if transaction is not None:
+            await self._registry.register(transaction, [Participant(topic, entry.id, partition)])
+        futures = []
+        for header, view in pieces:
+            payload, pid, epoch = bytes(view), header.producer_id, header.producer_epoch
+            if transaction is not None:
+                pid, epoch = transaction.producer_id, 0
+                payload = claim(view, pid, epoch, header.base_sequence, True)
+            futures.append(
+                where.append(
+                    payload,
+                    header.count,
+                    header.max_timestamp,
+                    producer_id=pid,
+                    epoch=epoch,
+                    sequence=header.base_sequence,
+                    txn=transaction,
+                    verified=transaction is not None,
+                )
+            )
+        accepted = await self._outcomes(futures, topic, transaction)
+        return [
+            Appended(partition, a.base_offset, header.count, a.duplicate)
+            for a, (header, _) in zip(accepted, pieces, strict=True)
+        ]
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    async def _as_it_is_now(self, topic: str, act: Callable[[], Awaitable[list[Appended]]]) -> list[Appended]:
+        """A topic this broker remembers may have been deleted and made again meanwhile: then nothing was written, and
+        the call is made once more with the topic as it is now."""
+        remembered = self._catalog.known(topic) is not None
+        try:
+            return await act()
+        except UnknownTopic:
+            if not remembered:
+                raise
+        return await act()
+
+    async def _topic(self, topic: str) -> TopicEntry:
+        try:
+            return await self._catalog.get(topic)
+        except UnknownTopic:
+            if not self._config.auto_create_topics:
+                raise
+        try:
+            return await self._catalog.create(topic, self._config.num_partitions, {})
+        except LedgerError:
+            return await self._catalog.get(topic)
+
+    def _place(
+        self, entry: TopicEntry, records: Sequence[NewRecord], partition: int | None, spread: int | None
+    ) -> dict[int, list[NewRecord]]:
+        """Partition → its records.  Keyless ones of a call stay together; an idempotent call must place them the same
+        way when it is repeated, so there `spread`, its producer id, says where."""
+        if not 1 <= len(records) <= self._config.records_per_request_max:
+            raise InvalidRequest(
+                f"A request carries 1 to {self._config.records_per_request_max} records, not {len(records)}."
+            )
+        count = entry.partitions
+        keyless = spread % count if spread is not None else random.randrange(count)
+        if partition is not None and all(r.partition is None for r in records):
+            return {partition: list(records)}
+        placed: dict[int, list[NewRecord]] = {}
+        for record in records:
+            if record.key is not None and len(record.key) > self._config.key_bytes_max:
+                raise RequestTooLarge(
+                    f"A key of {len(record.key)} bytes was sent; at most {self._config.key_bytes_max} are allowed."
+                )
+            where = record.partition if record.partition is not None else partition
+            if where is None:
+                where = keyless if record.key is None else partition_for(record.key, count)
+            placed.setdefault(where, []).append(record)
+        return placed
+
+    def _cut(self, records: list[NewRecord]) -> list[list[NewRecord]]:
+        """Groups that each fit into one batch."""
+        limit = self._config.batch_bytes_max
+        groups: list[list[NewRecord]] = [[]]
+        total = 0
+        for record in records:
+            size = RECORD_OVERHEAD_BYTES + len(record.key or b"") + len(record.value or b"")
+            for name, value in record.headers:
+                size += 8 + len(name) * 4 + len(value or b"")
+            if size > limit - 128:
+                raise RequestTooLarge(
+                    f"A record of {size} bytes does not fit into a batch of {limit}; nothing was written."
+                )
+            if groups[-1] and total + size > limit - 128:
+                groups.append([])
+                total = 0
+            groups[-1].append(record)
+            total += size
+        return groups
+
+    async def _outcomes(
+        self, futures: Sequence[asyncio.Future[Accepted]], topic: str, transaction: TxnId | None
+    ) -> list[Accepted]:
+        """All of them, or the first failure once each has its outcome."""
+        if len(futures) == 1:
+            try:
+                return [await futures[0]]
+            except LedgerError as error:
+                results: list[Accepted | BaseException] = [error]
+        else:
+            results = await asyncio.gather(*futures, return_exceptions=True)
+        accepted = [r for r in results if isinstance(r, Accepted)]
+        errors = [r for r in results if isinstance(r, BaseException)]
+        if not errors:
+            return accepted
+        worst = next((e for e in errors if isinstance(e, OutcomeUnknown)), errors[0])
+        if isinstance(worst, UnknownTopic | UnknownPartition):
+            self._catalog.forget(topic)
+        if isinstance(worst, OutcomeUnknown) and transaction is not None:
+            await self._abort(transaction)
+            raise TransactionAbortOnly(
+                f"A reply of Redis was lost, so transaction {transaction} was aborted; begin it again.",
+                transaction=str(transaction),
+            ) from worst
+        if isinstance(worst, LedgerError) and accepted and transaction is None:
+            worst.facts["written_batches"] = len(accepted)  # other partitions of this call did take theirs
+        raise worst

@@ -1,0 +1,373 @@
+"""Subscriptions: consumers that share or own a topic's messages, and what they acknowledge.
+
+A subscription covers every partition of its topic; each partition has its own cursor.  Partition 0 is the register: a
+subscription exists when it exists there, and cursors that other partitions lack (the topic has grown, or a create was
+cut short) are made on first use.  Dispatch looks at log entries only; the payload of what was leased is read after.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import itertools
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Literal, TypeVar
+from urllib.parse import unquote
+
+from redis_ledger.broker.registry import Registry
+from redis_ledger.broker.types import CursorStats, Message, SubscriptionKind, SubscriptionStats
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.cursor import calls
+from redis_ledger.cursor.holds import Holds
+from redis_ledger.cursor.ranges import Range, to_ranges
+from redis_ledger.errors import (
+    InvalidRequest,
+    LedgerError,
+    TransactionConflict,
+    UnknownPartition,
+    UnknownSubscription,
+    UnknownTopic,
+)
+from redis_ledger.ids import MessageId, TxnId, check_subscription_name
+from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.ledger.log import LogEntry
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.waiters import Waiters
+from redis_ledger.records.read import decode_range
+from redis_ledger.store.keys import encode_name
+from redis_ledger.store.store import Store
+from redis_ledger.txn.coordinator import Participant
+
+BYTES_MAX = 8 << 20  # soft bound on the payload of one receive
+HOLDS_KEPT = 10_000
+T = TypeVar("T")
+
+
+class Subscriptions:
+    def __init__(
+        self,
+        store: Store,
+        catalog: Catalog,
+        waiters: Waiters,
+        registry: Registry,
+        abort: Callable[[TxnId], Awaitable[object]],
+        config: Config,
+        clock: Clock,
+    ) -> None:
+        self._store, self._catalog, self._waiters, self._registry = store, catalog, waiters, registry
+        self._abort, self._config, self._clock = abort, config, clock
+        self._turn = itertools.count()
+        self._holds: dict[tuple[str, int, str], Holds] = {}
+        self._loop = asyncio.get_running_loop()
+
+    # -- life cycle --------------------------------------------------------------------------------------------------
+
+    async def create(
+        self,
+        topic: str,
+        name: str,
+        kind: SubscriptionKind = "shared",
+        start: Literal["earliest", "latest"] = "earliest",
+    ) -> tuple[SubscriptionStats, bool]:
+        """The subscription, and whether this call made it.  Raises SubscriptionExists (another kind), UnknownTopic."""
+        check_subscription_name(name)
+        partitions = await self._partitions(topic, fresh=True)
+        now = self._clock.now_ms()
+
+        async def make(partition: Partition) -> bool:
+            return await calls.create(self._store, partition.keys, partition.topic_id, name, kind, start, now)
+
+        first = partitions[0].keys
+        if not await self._store.command("HEXISTS", first.subs, encode_name(name), key=first.state):
+            # A delete that was cut short, or a receive beside it, may have left cursors of an earlier subscription.
+            await asyncio.gather(*(calls.delete(self._store, p.keys, p.topic_id, name) for p in partitions[1:]))
+        # The register goes last: whoever finds the subscription there finds every cursor.
+        await asyncio.gather(*(make(p) for p in partitions[1:]))
+        made = await make(partitions[0])
+        return await self.stats(topic, name), made
+
+    async def delete(self, topic: str, name: str) -> None:
+        partitions = await self._partitions(topic, fresh=True)
+        there = await calls.delete(self._store, partitions[0].keys, partitions[0].topic_id, name)
+        await asyncio.gather(*(calls.delete(self._store, p.keys, p.topic_id, name) for p in partitions[1:]))
+        if not there:
+            raise UnknownSubscription(f"Topic {topic!r} has no subscription {name!r}.", subscription=name)
+
+    async def stats(self, topic: str, name: str) -> SubscriptionStats:
+        partitions = await self._partitions(topic)
+        standings = await asyncio.gather(
+            *(
+                self._with_cursor(p, name, lambda p: calls.stats(self._store, p.keys, p.topic_id, name))
+                for p in partitions
+            )
+        )
+        cursors = [
+            CursorStats(p.number, s.mark, s.read, s.stable, s.acked, s.leased, s.held, s.backlog, s.redelivered)
+            for p, s in zip(partitions, standings, strict=True)
+        ]
+        return SubscriptionStats(topic, name, standings[0].kind, cursors)
+
+    async def seek(
+        self,
+        topic: str,
+        name: str,
+        *,
+        to: Literal["earliest", "latest"] | None = None,
+        offsets: dict[int, int] | None = None,
+        timestamp_ms: int | None = None,
+    ) -> SubscriptionStats:
+        """Exactly one of: to, for all partitions; offsets, for those named; timestamp_ms, for all: the first record
+        appended at or after it."""
+        if sum(choice is not None for choice in (to, offsets, timestamp_ms)) != 1:
+            raise InvalidRequest("Say exactly one of to, offsets and timestamp_ms.")
+        partitions = await self._partitions(topic)
+        places: dict[int, calls.Where] = {}
+        for partition in partitions:
+            if to is not None:
+                places[partition.number] = to
+            elif timestamp_ms is not None:
+                places[partition.number] = await partition.offset_at(timestamp_ms)
+        for number, offset in (offsets or {}).items():
+            self._known(topic, number, partitions)
+            places[number] = offset
+
+        async def move(partition: Partition) -> None:
+            where = places[partition.number]
+            await calls.seek(self._store, partition.keys, partition.topic_id, name, where)
+
+        await asyncio.gather(*(self._with_cursor(partitions[number], name, move) for number in places))
+        return await self.stats(topic, name)
+
+    # -- receive -----------------------------------------------------------------------------------------------------
+
+    async def receive(
+        self,
+        topic: str,
+        name: str,
+        consumer: str = "default",
+        *,
+        max_records: int = 100,
+        wait_ms: int = 0,
+        ack_timeout_ms: int | None = None,
+        partitions: Sequence[int] | None = None,
+    ) -> list[Message]:
+        """Leases up to max_records messages to the consumer for ack_timeout_ms; none if there are none after wait_ms.
+        Raises ConsumerBusy on an exclusive subscription somebody else holds."""
+        if not 1 <= max_records <= self._config.records_per_request_max:
+            raise InvalidRequest(f"max_records is 1 to {self._config.records_per_request_max}, not {max_records}.")
+        timeout_ms = self._config.ack_timeout_ms if ack_timeout_ms is None else ack_timeout_ms
+        chosen = await self._partitions(topic)
+        if partitions is not None:
+            chosen = [self._known(topic, number, chosen) for number in dict.fromkeys(partitions)]
+        turn = next(self._turn) % len(chosen)
+        chosen = chosen[turn:] + chosen[:turn]
+        deadline = self._loop.time() + wait_ms / 1000
+        messages, due_ms = await self._once(chosen, name, consumer, max_records, timeout_ms)
+        if messages or wait_ms <= 0:
+            return messages
+        async with self._waiters.listen([p.keys for p in chosen], committed=True) as listener:
+            while True:
+                messages, due_ms = await self._once(chosen, name, consumer, max_records, timeout_ms)
+                left = deadline - self._loop.time()
+                if messages or left <= 0:
+                    return messages
+                until_due = left if due_ms < 0 else max((due_ms - self._clock.now_ms()) / 1000, 0.001)
+                await listener.wait(min(left, until_due))
+                if listener.is_closed:
+                    return messages
+
+    async def _once(
+        self, partitions: Sequence[Partition], name: str, consumer: str, max_records: int, timeout_ms: int
+    ) -> tuple[list[Message], int]:
+        """Messages of all partitions, each asked for its share first and then for what is left; and when the next lease
+        runs out (ms, -1 never)."""
+        messages: list[Message] = []
+        due_ms = -1
+        share = -(-max_records // len(partitions))
+        asked = list(partitions)
+        while asked and len(messages) < max_records:
+            quota = min(share, max_records - len(messages))
+            width = max(1, (max_records - len(messages)) // quota)
+            now_asked, asked = asked[:width], asked[width:]
+            received = await asyncio.gather(*(self._lease(p, name, consumer, quota, timeout_ms) for p in now_asked))
+            for partition, (some, answer) in zip(now_asked, received, strict=True):
+                messages += some
+                if answer.more:
+                    asked.append(partition)
+                if answer.next_due_ms >= 0 and (due_ms < 0 or answer.next_due_ms < due_ms):
+                    due_ms = answer.next_due_ms
+            share = max_records
+        return messages, due_ms
+
+    async def _lease(
+        self, partition: Partition, name: str, consumer: str, max_records: int, timeout_ms: int
+    ) -> tuple[list[Message], calls.Received]:
+        received = await self._with_cursor(
+            partition,
+            name,
+            lambda p: calls.receive(
+                self._store, p.keys, p.topic_id, name, consumer, now_ms=self._clock.now_ms(), records_max=max_records,
+                bytes_max=BYTES_MAX, ack_timeout_ms=timeout_ms, session_ms=self._config.consumer_session_ms,
+            ),
+        )  # fmt: skip
+        if not received.deliveries:
+            return [], received
+        entries = {d.base: _entry(d) for d in received.deliveries}
+        payloads = dict(zip(entries, await partition.payloads(list(entries.values())), strict=True))
+        messages = []
+        for d in received.deliveries:
+            shift = d.base  # at rest a batch's own base offset is 0
+            for r in decode_range(payloads[d.base], d.first - shift, d.last - shift):
+                at = MessageId(partition.number, r.offset + shift)
+                messages.append(Message(at, d.deliveries, r.timestamp_ms, r.key, r.value, r.headers))
+        return messages, received
+
+    # -- acknowledge -------------------------------------------------------------------------------------------------
+
+    async def ack(
+        self, topic: str, name: str, consumer: str, ids: Sequence[MessageId], *, transaction: TxnId | None = None
+    ) -> int:
+        """How many are acknowledged (or held by the transaction until it ends).
+
+        All or nothing for each partition.  Raises NotYourMessage, NotDelivered, TransactionEnded, and
+        TransactionConflict, which aborts the transaction.
+        """
+        found = await self.by_partition(topic, ids)
+        if transaction is None:
+            return sum(await asyncio.gather(*(self.ack_one(p, name, consumer, r, None) for p, r in found)))
+        await self._registry.register(transaction, [Participant(topic, p.topic_id, p.number, name) for p, _ in found])
+        holds = asyncio.gather(*(self.ack_one(p, name, consumer, r, transaction) for p, r in found))
+        return sum(await self._held(holds, transaction))
+
+    async def ack_one(
+        self, partition: Partition, name: str, consumer: str, ranges: list[Range], transaction: TxnId | None
+    ) -> int:
+        """One partition's part of an ack; in a transaction the participant must be registered."""
+        now = self._clock.now_ms()
+        if transaction is None:
+            return await self._with_cursor(
+                partition,
+                name,
+                lambda p: calls.ack(self._store, p.keys, p.topic_id, name, consumer, ranges, now_ms=now),
+            )
+        return await self._with_cursor(
+            partition, name, lambda p: self._holds_of(p, name).add(consumer, transaction, ranges)
+        )
+
+    async def ack_cumulative(
+        self, topic: str, name: str, consumer: str, message: MessageId, *, transaction: TxnId | None = None
+    ) -> int:
+        """All of the message's partition up to it.  Raises WrongSubscriptionKind on a shared subscription."""
+        partition = self._known(topic, message.partition, await self._partitions(topic))
+        now, offset = self._clock.now_ms(), message.offset
+        if transaction is None:
+            return await self._with_cursor(
+                partition,
+                name,
+                lambda p: calls.ack_cumulative(self._store, p.keys, p.topic_id, name, consumer, offset, now_ms=now),
+            )
+        await self._registry.register(transaction, [Participant(topic, partition.topic_id, partition.number, name)])
+        hold = self._with_cursor(
+            partition,
+            name,
+            lambda p: calls.hold_cumulative(
+                self._store, p.keys, p.topic_id, name, consumer, transaction, offset, now_ms=now
+            ),
+        )
+        return await self._held(hold, transaction)
+
+    async def nack(
+        self, topic: str, name: str, consumer: str, ids: Sequence[MessageId] | None, *, delay_ms: int = 0
+    ) -> int:
+        """How many will be delivered again, after delay_ms; ids None: all this consumer has."""
+        if ids is None:
+            found: dict[Partition, list[Range] | None] = dict.fromkeys(await self._partitions(topic))
+        else:
+            found = dict(await self.by_partition(topic, ids))
+        now = self._clock.now_ms()
+
+        async def hand_back(p: Partition) -> int:
+            ranges = found[p]
+            count = await calls.nack(
+                self._store, p.keys, p.topic_id, name, consumer, ranges, now_ms=now, delay_ms=delay_ms
+            )
+            if count:
+                await self._waiters.poke(p.keys)
+            return count
+
+        return sum(await asyncio.gather(*(self._with_cursor(partition, name, hand_back) for partition in found)))
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    def _holds_of(self, partition: Partition, name: str) -> Holds:
+        key = (partition.topic_id, partition.number, name)
+        holds = self._holds.get(key)
+        if holds is None:
+            if len(self._holds) >= HOLDS_KEPT:
+                self._holds = {key: holds for key, holds in self._holds.items() if not holds.is_idle}
+            holds = self._holds[key] = Holds(self._store, partition.keys, partition.topic_id, name, self._clock)
+        return holds
+
+    async def by_partition(self, topic: str, ids: Iterable[MessageId]) -> list[tuple[Partition, list[Range]]]:
+        """The messages as ranges, partition by partition.  Raises UnknownPartition, UnknownTopic."""
+        offsets: dict[int, list[int]] = {}
+        for at in ids:
+            offsets.setdefault(at.partition, []).append(at.offset)
+        found = []
+        for number, some in offsets.items():
+            partition = await self._catalog.partition(topic, number)
+            found.append((partition, to_ranges(some)))
+        return found
+
+    async def _held(self, holds: Awaitable[T], txn: TxnId) -> T:
+        """After a conflict with somebody else a transaction has nothing left but its abort (CL-16): it gets it at once.
+        One with its own cumulative acknowledgement is a mere mistake (AK-13)."""
+        try:
+            return await holds
+        except TransactionConflict as error:
+            if error.facts.get("transaction") != str(txn):
+                try:
+                    await self._abort(txn)
+                except LedgerError as second:
+                    error.add_note(f"aborting transaction {txn} failed as well: {second}")
+            raise
+
+    async def _partitions(self, topic: str, *, fresh: bool = False) -> list[Partition]:
+        """fresh: also those by which another broker has let the topic grow just now."""
+        entry = await self._catalog.get(topic, fresh=fresh)
+        return [await self._catalog.partition(topic, number) for number in range(entry.partitions)]
+
+    def _known(self, topic: str, number: int, partitions: Sequence[Partition]) -> Partition:
+        if not 0 <= number < len(partitions):
+            raise UnknownPartition(f"Topic {topic!r} has partitions 0 to {len(partitions) - 1}, not {number}.")
+        return partitions[number]
+
+    async def _with_cursor(self, partition: Partition, name: str, act: Callable[[Partition], Awaitable[T]]) -> T:
+        """Acts on the cursor; one that only this partition lacks is made first.  A stale topic is forgotten."""
+        try:
+            try:
+                return await act(partition)
+            except UnknownSubscription:
+                if partition.number == 0:
+                    raise
+            first = await self._catalog.partition(partition.topic, 0)
+            kind = (await calls.stats(self._store, first.keys, first.topic_id, name, entries_max=1)).kind
+            now = self._clock.now_ms()
+            await calls.create(self._store, partition.keys, partition.topic_id, name, kind, "earliest", now)
+            return await act(partition)
+        except UnknownTopic:
+            self._catalog.forget(partition.topic)
+            raise
+
+    async def list(self, topic: str) -> builtins.list[tuple[str, SubscriptionKind]]:
+        first = (await self._partitions(topic))[0]
+        rows = await self._store.command("HGETALL", first.keys.subs, key=first.keys.state)
+        named = [(unquote(n.decode()), k) for n, k in zip(rows[::2], rows[1::2], strict=True) if n]
+        return sorted((n, "exclusive" if k == b"exclusive" else "shared") for n, k in named)
+
+
+def _entry(d: calls.Delivery) -> LogEntry:
+    return LogEntry(
+        d.ledger, d.entry, d.base, d.records, d.batch_bytes, int(d.producer), -1, -1, d.flags, d.appended_ms, -1
+    )

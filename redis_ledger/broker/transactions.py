@@ -1,0 +1,168 @@
+"""Transactions: begin, register, commit, abort, look up, and a whole consume-transform-produce step in one call.
+
+    begin ─▶ first touch: register ─▶ write, acknowledge ─▶ decide ─▶ end on every participant ─▶ answer ─▶ done
+
+The decision is the point of no return; ends are idempotent and carried in parallel, and only when all are done is the
+caller answered, so what it committed it can read.  If this broker dies after the decision, the sweep of any other one
+carries it.  Source: PIP-31; requirements CL-15, TS-05, TS-10.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+from collections.abc import Sequence
+
+from redis_ledger.broker.registry import Registry
+from redis_ledger.broker.types import Transaction, TransactionStatus
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.errors import InvalidTimeout, LedgerError, UnsupportedTxnAction
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Record
+from redis_ledger.txn.participants import Participants
+from redis_ledger.txn.states import State
+
+STATUS: dict[State, TransactionStatus] = {
+    State.OPEN: "open",
+    State.COMMITTING: "committing",
+    State.COMMITTED: "committed",
+    State.ABORTING: "aborting",
+    State.TIMING_OUT: "aborting",
+    State.ABORTED: "aborted",
+}
+RETRY_S_MAX = 1.0
+
+
+class Transactions:
+    def __init__(
+        self,
+        coordinators: Coordinators,
+        participants: Participants,
+        registry: Registry,
+        catalog: Catalog,
+        config: Config,
+        clock: Clock,
+    ) -> None:
+        self._coordinators, self._participants, self._registry = coordinators, participants, registry
+        self._catalog, self._config, self._clock = catalog, config, clock
+        self._background: set[asyncio.Task[None]] = set()
+        self._loop = asyncio.get_running_loop()
+
+    # -- life cycle --------------------------------------------------------------------------------------------------
+
+    async def begin(self, timeout_ms: int | None = None, *, owner: str = "", nonce: str = "") -> Transaction:
+        """A new transaction; with a nonce, the one that was begun with it before, unless that was aborted.
+        Raises InvalidTimeout, TooManyTransactions."""
+        timeout = self.timeout(timeout_ms)
+        now = self._clock.now_ms()  # before it is begun, so that the deadline that is told is never too late
+        txn, again = await self._coordinators.begin(timeout, owner, nonce)
+        if again:
+            return await self.get(txn)
+        return Transaction(txn, "open", timeout, now, now + timeout, owner=owner)
+
+    def timeout(self, timeout_ms: int | None) -> int:
+        """0 and None mean the default."""
+        most = self._config.max_transaction_timeout_ms
+        if timeout_ms is not None and not 0 <= timeout_ms <= most:
+            raise InvalidTimeout(f"A timeout of {timeout_ms} ms was asked for; it can be 0 (default) to {most} ms.")
+        return timeout_ms or self._config.default_timeout_ms
+
+    async def add_partitions(self, txn: TxnId, partitions: Sequence[tuple[str, int]]) -> Transaction:
+        found = [await self._catalog.partition(topic, number) for topic, number in partitions]
+        await self._registry.register(txn, [Participant(p.topic, p.topic_id, p.number) for p in found])
+        return await self.get(txn)
+
+    async def add_subscriptions(self, txn: TxnId, subscriptions: Sequence[tuple[str, str]]) -> Transaction:
+        touched = []
+        for topic, name in subscriptions:
+            entry = await self._catalog.get(topic)
+            touched += [Participant(topic, entry.id, number, name) for number in range(entry.partitions)]
+        await self._registry.register(txn, touched)
+        return await self.get(txn)
+
+    async def commit(self, txn: TxnId, *, wait: str = "all") -> Transaction:
+        """wait: "all" answers when every participant is done, "logged" once the decision is certain (TS-10).
+        Repeated: the same answer.  Raises AlreadyAborted, TransactionTimedOut, TransactionNotFound."""
+        if wait not in ("all", "logged"):
+            raise UnsupportedTxnAction(f"wait is {wait!r}; it can be 'all' or 'logged'.")
+        decision = await self._coordinators.decide(txn, commit=True)
+        return await self._after(decision, wait)
+
+    async def abort(self, txn: TxnId) -> Transaction:
+        """Repeated: the same answer, also if the timeout came first.  Raises AlreadyCommitted, TransactionNotFound."""
+        decision = await self._coordinators.decide(txn, commit=False)
+        return await self._after(decision, "all")
+
+    async def _after(self, decision: Decision, wait: str) -> Transaction:
+        self._registry.forget(decision.txn)
+        if not decision.state.is_ending:
+            return Transaction(decision.txn, STATUS[decision.state], 0, 0, 0)
+        if wait == "logged":
+            task = self._loop.create_task(self._finish_quietly(decision))
+            self._background.add(task)
+            task.add_done_callback(self._background.discard)
+            return Transaction(decision.txn, STATUS[decision.state], 0, 0, 0)
+        await self.finish(decision)
+        return Transaction(decision.txn, "committed" if decision.state is State.COMMITTING else "aborted", 0, 0, 0)
+
+    async def finish(self, decision: Decision) -> None:
+        """Carries a decision to its participants and says done.  Tries again, with growing pauses, for as long as a
+        call to Redis may take; after that the sweep goes on with it and the caller is told."""
+        deadline = self._loop.time() + self._config.redis_timeout_ms / 1000
+        pause = 0.02
+        while True:
+            try:
+                await self._participants.end(decision)
+                break
+            except LedgerError as error:
+                if not error.retriable or self._loop.time() + pause > deadline:
+                    raise
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, RETRY_S_MAX)
+        self._coordinators.done(decision.txn)
+
+    async def _finish_quietly(self, decision: Decision) -> None:
+        try:
+            await self.finish(decision)
+        except LedgerError:
+            return  # the decision is in the log: the sweep carries it
+
+    # -- look up -----------------------------------------------------------------------------------------------------
+
+    async def get(self, txn: TxnId) -> Transaction:
+        return shown(await self._coordinators.get(txn))
+
+    async def list(
+        self, status: TransactionStatus | None = None, min_age_ms: int = 0, limit: int = 100
+    ) -> builtins.list[Transaction]:
+        """Oldest first; finished ones only as long as their outcome is remembered."""
+        live = await asyncio.gather(*(self._coordinators.live(c, limit) for c in self._coordinators))
+        found = [record for records in live for record in records]
+        if status in (None, "committed", "aborted"):
+            ended = await asyncio.gather(*(self._coordinators.finished(c, limit) for c in self._coordinators))
+            found += [record for records in ended for record in records]
+        before = self._clock.now_ms() - min_age_ms
+        shown_all = [shown(r) for r in found if r.started_ms <= before]
+        chosen = [t for t in shown_all if status is None or t.status == status]
+        return sorted(chosen, key=lambda t: (t.started_ms, t.id))[:limit]
+
+    async def close(self) -> None:
+        """Waits for ends that are being carried in the background."""
+        if self._background:
+            await asyncio.wait(self._background, timeout=self._config.redis_timeout_ms / 1000)
+
+
+def shown(record: Record) -> Transaction:
+    return Transaction(
+        record.txn,
+        STATUS[record.state],
+        record.timeout_ms,
+        record.started_ms,
+        record.deadline_ms,
+        record.timed_out,
+        record.owner,
+        [(p.topic, p.partition) for p in record.participants if p.subscription is None],
+        [(p.topic, p.partition, p.subscription) for p in record.participants if p.subscription is not None],
+    )

@@ -1,0 +1,155 @@
+"""What goes into and comes out of the use cases: plain values, which every door translates to and from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from redis_ledger.ids import MessageId, TxnId
+
+Isolation = Literal["read_committed", "read_uncommitted"]
+SubscriptionKind = Literal["exclusive", "shared"]
+Headers = Sequence[tuple[str, bytes | None]]
+
+
+class NewRecord(NamedTuple):
+    """A record to be written.  partition None: chosen by the key (murmur2, as Kafka does), or one for all keyless
+    records of the call.  timestamp_ms None: the broker's time."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+    partition: int | None = None
+    timestamp_ms: int | None = None
+
+
+class ProducerSequence(NamedTuple):
+    """Idempotence: the id and epoch of a producer and the sequence of the first record (KIP-98)."""
+
+    producer_id: int
+    epoch: int
+    sequence: int
+
+
+class Appended(NamedTuple):
+    """Where records of one call went: `records` of them from base_offset on, in the order they were given."""
+
+    partition: int
+    base_offset: int
+    records: int
+    duplicate: bool = False  # the batch was in the log already; this is where
+
+
+class FetchedBatch(NamedTuple):
+    """One record batch as stored.  data: the whole RecordBatch v2, its base offset and leader epoch set; a control
+    batch for a marker.  aborted: it belongs to an aborted transaction (read_uncommitted only)."""
+
+    base_offset: int
+    last_offset: int
+    data: bytes
+    is_control: bool
+    transaction: TxnId | None
+
+
+@dataclass(slots=True)
+class Fetched:
+    """batches: in offset order; the first may begin below the offset asked for (it contains it)."""
+
+    batches: list[FetchedBatch]
+    next_offset: int  # where to read on
+    start_offset: int
+    stable_offset: int
+    end_offset: int
+    aborted: list[tuple[int, int]] = field(default_factory=list)  # producer id, first offset: transactions to leave out
+
+
+@dataclass(slots=True)
+class PartitionState:
+    partition: int
+    start_offset: int
+    stable_offset: int
+    end_offset: int
+    leader_epoch: int
+    active_ledger: int
+    ledgers: int
+    bytes: int
+    open_transactions: int
+
+
+@dataclass(slots=True)
+class Topic:
+    name: str
+    id: str
+    partitions: int
+    settings: dict[str, int]
+    created_ms: int
+
+
+class Message(NamedTuple):
+    """A delivered record.  deliveries: how often it was delivered before."""
+
+    id: MessageId
+    deliveries: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+
+@dataclass(slots=True)
+class CursorStats:
+    partition: int
+    mark_delete: int  # everything below is acknowledged
+    read: int  # everything below has been delivered or passed over
+    end: int  # stable offset: what could be delivered
+    acked_ahead: int
+    leased: int
+    pending: int  # acknowledged in transactions that are still open
+    backlog: int  # deliverable records not acknowledged yet
+    redelivered: int
+
+
+@dataclass(slots=True)
+class SubscriptionStats:
+    topic: str
+    name: str
+    kind: SubscriptionKind
+    cursors: list[CursorStats]
+
+
+TransactionStatus = Literal["open", "committing", "committed", "aborting", "aborted"]
+
+
+@dataclass(slots=True)
+class Transaction:
+    """status: where the transaction stands.  partitions, subscriptions: who takes part (absent once it has ended)."""
+
+    id: TxnId
+    status: TransactionStatus
+    timeout_ms: int
+    started_ms: int
+    deadline_ms: int
+    timed_out: bool = False
+    owner: str = ""
+    partitions: list[tuple[str, int]] = field(default_factory=list)
+    subscriptions: list[tuple[str, int, str]] = field(default_factory=list)  # topic, partition, subscription
+
+
+class ExecuteAcks(NamedTuple):
+    topic: str
+    subscription: str
+    consumer: str
+    ids: Sequence[MessageId]
+
+
+class ExecuteRecords(NamedTuple):
+    topic: str
+    records: Sequence[NewRecord]
+
+
+@dataclass(slots=True)
+class Executed:
+    transaction: TxnId
+    appended: Mapping[str, list[Appended]]  # topic → where; empty when `replayed`
+    replayed: bool = False

@@ -1,0 +1,171 @@
+"""The work nobody asks for: overdue transactions, the catalog, heartbeats, retention.
+
+There is no owner of any of it.  Every broker looks, whoever sees something overdue does it, and since all of it is
+idempotent two may do it at once.  The sweep sleeps until the earliest deadline it knows, at most sweep_interval_ms, so
+an expired transaction is aborted, and an end that a killed broker left half carried is finished, well within two
+seconds.  Source: docs/architecture.md "what a killed broker leaves"; TS-11 to TS-13.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import structlog
+
+from redis_ledger.broker.transactions import Transactions
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.errors import LedgerError
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger.catalog import Catalog, TopicEntry
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.store.keys import CatalogKeys
+from redis_ledger.store.scripts import Script
+from redis_ledger.store.store import Store
+from redis_ledger.txn.coordinator import Coordinator, Coordinators
+
+FORGET_PRODUCERS = Script.load("ledger/forget_producers")
+HEARTBEAT_S = 1.0
+RETENTION_S = 30.0
+PRODUCER_SILENT_MS = 86_400_000
+BROKER_GONE_MS = 600_000
+ENDING_MAX = 256  # overdue transactions ended at once
+
+log = structlog.get_logger(__name__)
+
+
+class Upkeep:
+    """swept counts overdue transactions this broker took up."""
+
+    def __init__(
+        self,
+        store: Store,
+        catalog: Catalog,
+        coordinators: Coordinators,
+        transactions: Transactions,
+        config: Config,
+        clock: Clock,
+        name: str,
+        addresses: bytes,
+    ) -> None:
+        self._store, self._catalog, self._coordinators = store, catalog, coordinators
+        self._transactions, self._config, self._clock = transactions, config, clock
+        self._name, self._addresses = name, addresses
+        self._keys = CatalogKeys(store.prefix)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._ending: dict[TxnId, asyncio.Task[None]] = {}
+        self.swept = 0
+
+    async def start(self) -> None:
+        await self.heartbeat()
+        loop = asyncio.get_running_loop()
+        self._tasks = [
+            loop.create_task(self._repeat("sweep", self.sweep, lambda: 0.0)),
+            loop.create_task(self._repeat("heartbeat", self.heartbeat, lambda: HEARTBEAT_S)),
+            loop.create_task(self._repeat("retention", self.retain, lambda: RETENTION_S * random.uniform(0.7, 1.3))),
+        ]
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        for task in self._ending.values():
+            task.cancel()  # whoever sweeps next takes it up again
+        await asyncio.gather(*self._tasks, *self._ending.values(), return_exceptions=True)
+        try:
+            await self._forget_broker(self._name)
+        except LedgerError:
+            return  # the heartbeat runs out by itself
+
+    async def _repeat(self, what: str, act: Callable[[], Awaitable[Any]], pause_s: Callable[[], float]) -> None:
+        while True:
+            try:
+                await asyncio.sleep(pause_s() + (await act() or 0.0))
+            except LedgerError as error:
+                log.warning("upkeep failed, trying again", job=what, error=str(error))
+                await asyncio.sleep(0.5)
+            except Exception:
+                log.exception("upkeep failed, trying again", job=what)
+                await asyncio.sleep(1.0)
+
+    # -- transactions ------------------------------------------------------------------------------------------------
+
+    async def sweep(self) -> float:
+        """Acts on what is due; seconds until it should be looked at again."""
+        nexts = await asyncio.gather(*(self._sweep_one(c) for c in self._coordinators))
+        now = self._clock.now_ms()
+        soonest = min((due for due in nexts if due is not None), default=now + self._config.sweep_interval_ms)
+        return max(10, min(soonest - now, self._config.sweep_interval_ms)) / 1000
+
+    async def _sweep_one(self, coordinator: Coordinator) -> int | None:
+        due, following = await self._coordinators.due(coordinator)
+        for txn in due:
+            if txn not in self._ending and len(self._ending) < ENDING_MAX:
+                self._ending[txn] = asyncio.get_running_loop().create_task(self._take_up(txn))
+        return following
+
+    async def _take_up(self, txn: TxnId) -> None:
+        """By itself, so that a participant that cannot be reached holds up no other transaction (TC-14)."""
+        try:
+            decision = await self._coordinators.expire(txn)
+            if decision is not None and decision.state.is_ending:
+                self.swept += 1
+                await self._transactions.finish(decision)
+        except LedgerError as error:
+            log.warning("an overdue transaction could not be ended yet", txn_id=str(txn), error=str(error))
+        finally:
+            del self._ending[txn]
+
+    # -- brokers and catalog -----------------------------------------------------------------------------------------
+
+    async def heartbeat(self) -> None:
+        k, now = self._keys, self._clock.now_ms()
+        await asyncio.gather(
+            self._store.command("ZADD", k.brokers, now, self._name, key=k.brokers),
+            self._store.command("HSET", k.addresses, self._name, self._addresses, key=k.brokers),
+        )
+        await asyncio.gather(self._catalog.refresh(), self._coordinators.refresh())
+        gone = await self._store.command("ZRANGEBYSCORE", k.brokers, 0, now - BROKER_GONE_MS, key=k.brokers)
+        for name in gone:
+            await self._forget_broker(name)
+
+    async def _forget_broker(self, name: str | bytes) -> None:
+        """Its place in the list goes last: while it is there, somebody else can finish this."""
+        k, command = self._keys, self._store.command
+        await asyncio.gather(*(command("HDEL", c.keys.calls, name, key=c.keys.state) for c in self._coordinators))
+        await command("HDEL", k.addresses, name, key=k.brokers)
+        await command("ZREM", k.brokers, name, key=k.brokers)
+
+    # -- retention ---------------------------------------------------------------------------------------------------
+
+    async def retain(self) -> None:
+        """Trims every partition by its topic's settings, and forgets producers that have been silent for a day."""
+        for entry in await self._catalog.list():
+            for number in range(entry.partitions):
+                partition = await self._catalog.partition(entry.name, number)
+                await self._trim(entry, partition)
+                await self._forget_producers(partition)
+
+    async def _trim(self, entry: TopicEntry, partition: Partition) -> None:
+        retention_ms = entry.settings.get("retention_ms", self._config.retention_ms)
+        retention_bytes = entry.settings.get("retention_bytes", self._config.retention_bytes)
+        while True:
+            _, trimmed = await partition.trim(retention_ms=retention_ms, retention_bytes=retention_bytes)
+            if trimmed < 1000:
+                return
+
+    async def _forget_producers(self, partition: Partition) -> None:
+        k, before = partition.keys, self._clock.now_ms() - PRODUCER_SILENT_MS
+        cursor: Any = b"0"
+        while True:
+            cursor, rows = await self._store.command("HSCAN", k.producers, cursor, "COUNT", 500, key=k.state)
+            silent = []
+            for pid, row in zip(rows[::2], rows[1::2], strict=True):
+                if row and int(row.split(b" ")[1]) < before:
+                    silent += [pid, row]
+            if silent:
+                await self._store.call(FORGET_PRODUCERS, (k.producers, k.open), silent)
+            if cursor == b"0":
+                return

@@ -1,0 +1,214 @@
+"""Topics, subscriptions and transactions, as an operator sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import monotonic
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from redis_ledger.client._async.transport import AsyncTransport, path
+from redis_ledger.client.models import Kind, Subscription, SubscriptionStats, Topic, TopicDescription, TransactionStatus
+from redis_ledger.errors import UnknownTopic
+from redis_ledger.ids import TxnId
+
+PARTITION_COUNT_S = 60.0
+
+# Methods named `list` would hide the type within their classes.
+TopicList: TypeAlias = list[Topic]
+SubscriptionList: TypeAlias = list[Subscription]
+TransactionList: TypeAlias = list[TransactionStatus]
+
+
+class _Topics(msgspec.Struct):
+    topics: list[Topic]
+
+
+class _Subscriptions(msgspec.Struct):
+    subscriptions: list[Subscription]
+
+
+class _Transactions(msgspec.Struct):
+    transactions: list[TransactionStatus]
+
+
+class AsyncTopics:
+    """await client.topics.create("orders", partitions=4)"""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+        self._partitions: dict[str, tuple[int, float]] = {}  # number, and until when it is believed
+
+    async def create(
+        self, name: str, partitions: int | None = None, settings: Mapping[str, int] | None = None
+    ) -> Topic:
+        """Raises TopicExists, InvalidTopicName.
+
+        await client.topics.create("orders", partitions=4, settings={"retention_ms": 86_400_000})
+        """
+        body: dict[str, Any] = {"name": name}
+        if partitions is not None:
+            body["partitions"] = partitions
+        if settings is not None:
+            body["settings"] = dict(settings)
+        return await self._transport.call("POST", path("topics"), body, answer=Topic, idempotency_key=True)
+
+    async def list(self) -> TopicList:
+        """[topic.name for topic in await client.topics.list()]"""
+        return (await self._transport.call("GET", path("topics"), answer=_Topics)).topics
+
+    async def describe(self, name: str) -> TopicDescription:
+        """The topic with the state of each partition.  Raises UnknownTopic.
+
+        (await client.topics.describe("orders")).partition_states[0].end_offset
+        """
+        return await self._transport.call("GET", path("topics", name), answer=TopicDescription)
+
+    async def grow(self, name: str, partitions: int | None = None, settings: Mapping[str, int] | None = None) -> Topic:
+        """More partitions, or other settings; a topic never shrinks.
+
+        await client.topics.grow("orders", partitions=8)
+        """
+        body: dict[str, Any] = {}
+        if partitions is not None:
+            body["partitions"] = partitions
+        if settings is not None:
+            body["settings"] = dict(settings)
+        topic = await self._transport.call("PATCH", path("topics", name), body, answer=Topic)
+        self._partitions.pop(name, None)
+        return topic
+
+    async def delete(self, name: str) -> None:
+        """Deletes the topic with all its records and subscriptions.
+
+        await client.topics.delete("orders")
+        """
+        await self._transport.call("DELETE", path("topics", name), answer=type(None))
+        self._partitions.pop(name, None)
+
+    async def partition_count(self, name: str) -> int:
+        """How many partitions a producer spreads keys over; remembered for a minute.  A topic that is not there yet
+        counts as one partition and is asked for again next time: the broker creates it with the first batch, or says
+        why not."""
+        known, until_s = self._partitions.get(name, (1, 0.0))
+        if monotonic() < until_s:
+            return known
+        try:
+            known = (await self.describe(name)).partitions
+        except UnknownTopic:
+            return 1
+        self._partitions[name] = (known, monotonic() + PARTITION_COUNT_S)
+        return known
+
+    def forget_partition_count(self, name: str) -> None:
+        self._partitions.pop(name, None)
+
+
+class AsyncSubscriptions:
+    """await client.subscriptions.create("orders", "billing")"""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def create(
+        self, topic: str, name: str, kind: Kind = "shared", start: Literal["earliest", "latest"] = "earliest"
+    ) -> SubscriptionStats:
+        """Creates it, or finds it when it exists with this kind.  Raises SubscriptionExists when the kind is another.
+
+        await client.subscriptions.create("orders", "billing", kind="exclusive", start="latest")
+        """
+        body = {"name": name, "kind": kind, "start": start}
+        return await self._transport.call(
+            "POST", path("topics", topic, "subscriptions"), body, answer=SubscriptionStats, idempotency_key=True
+        )
+
+    async def list(self, topic: str) -> SubscriptionList:
+        """[(s.name, s.kind) for s in await client.subscriptions.list("orders")]"""
+        found = await self._transport.call("GET", path("topics", topic, "subscriptions"), answer=_Subscriptions)
+        return found.subscriptions
+
+    async def stats(self, topic: str, name: str) -> SubscriptionStats:
+        """(await client.subscriptions.stats("orders", "billing")).backlog"""
+        return await self._transport.call("GET", path("topics", topic, "subscriptions", name), answer=SubscriptionStats)
+
+    async def delete(self, topic: str, name: str) -> None:
+        """await client.subscriptions.delete("orders", "billing")"""
+        await self._transport.call("DELETE", path("topics", topic, "subscriptions", name), answer=type(None))
+
+    async def seek(
+        self,
+        topic: str,
+        name: str,
+        to: Literal["earliest", "latest"] | None = None,
+        *,
+        offsets: Mapping[int, int] | None = None,
+        timestamp_ms: int | None = None,
+    ) -> SubscriptionStats:
+        """Moves the subscription; give one of `to`, `offsets` (by partition) and `timestamp_ms`.
+
+        await client.subscriptions.seek("orders", "billing", offsets={0: 1200})
+        """
+        body: dict[str, Any] = {}
+        if to is not None:
+            body["to"] = to
+        if offsets is not None:
+            body["offsets"] = {str(partition): offset for partition, offset in offsets.items()}
+        if timestamp_ms is not None:
+            body["timestamp_ms"] = timestamp_ms
+        return await self._transport.call(
+            "POST", path("topics", topic, "subscriptions", name, call=":seek"), body, answer=SubscriptionStats
+        )
+
+
+class AsyncTransactions:
+    """await client.transactions.list(status="open", min_age_ms=60_000)"""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    async def list(self, status: str | None = None, min_age_ms: int = 0, limit: int = 100) -> TransactionList:
+        """Oldest first.
+
+        [t.id for t in await client.transactions.list(status="open")]
+        """
+        params: dict[str, str | int] = {"min_age_ms": min_age_ms, "limit": limit}
+        if status is not None:
+            params["status"] = status
+        found = await self._transport.call("GET", path("transactions"), answer=_Transactions, params=params)
+        return found.transactions
+
+    async def get(self, id: TxnId | str) -> TransactionStatus:
+        """(await client.transactions.get("3-17")).status"""
+        return await self._transport.call("GET", path("transactions", _text(id)), answer=TransactionStatus)
+
+    async def begin(self, timeout_ms: int | None = None) -> TransactionStatus:
+        """An open transaction; `client.transaction()` is the comfortable way.
+
+        id = (await client.transactions.begin(timeout_ms=10_000)).id
+        """
+        body = {} if timeout_ms is None else {"timeout_ms": timeout_ms}
+        return await self._transport.call(
+            "POST", path("transactions"), body, answer=TransactionStatus, idempotency_key=True
+        )
+
+    async def commit(self, id: TxnId | str, wait: Literal["all", "logged"] = "all") -> TransactionStatus:
+        """Repeating it is safe: a committed transaction answers committed.
+
+        await client.transactions.commit("3-17")
+        """
+        return await self._end(id, ":commit", {"wait": wait})
+
+    async def abort(self, id: TxnId | str) -> TransactionStatus:
+        """await client.transactions.abort("3-17")"""
+        return await self._end(id, ":abort", {})
+
+    async def _end(self, id: TxnId | str, call: str, body: dict[str, str]) -> TransactionStatus:
+        return await self._transport.call(
+            "POST", path("transactions", _text(id), call=call), body, answer=TransactionStatus
+        )
+
+
+def _text(id: TxnId | str) -> str:
+    """The id as the broker writes it.  Raises TransactionNotFound for what cannot be one."""
+    return str(id if isinstance(id, TxnId) else TxnId.parse(id))

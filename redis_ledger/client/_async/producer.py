@@ -1,0 +1,97 @@
+"""Producer: gives every record its partition and hands it to the sender, which batches.
+
+send(value, key) ─ murmur2(key), as Kafka's clients do ─→ lane of that partition ─→ sender
+without a key: one partition for as long as its batch fills, then the next
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+from redis_ledger.client._async.admin import AsyncTopics
+from redis_ledger.client._async.sender import AsyncSender, AsyncSending
+from redis_ledger.client.batches import Entry, Habits
+from redis_ledger.client.models import Headers, header_pairs, key_bytes, value_bytes
+from redis_ledger.errors import InvalidRequest
+from redis_ledger.records.partitioner import partition_for
+
+if TYPE_CHECKING:
+    from redis_ledger.client._async.transaction import AsyncTransaction
+
+
+class AsyncProducer:
+    """Made by `client.producer`.
+
+    async with client.producer("orders") as producer:
+        sending = await producer.send({"total": 12}, key="order-7")
+        partition, offset = await sending.result()
+    """
+
+    def __init__(
+        self, topic: str, topics: AsyncTopics, sender: AsyncSender, txn_sender: AsyncSender, habits: Habits
+    ) -> None:
+        self.topic = topic
+        self._topics = topics
+        self._sender = sender
+        self._txn_sender = txn_sender
+        self._habits = habits
+        # Keyless records: where they go now, and how many bytes until the next partition has its turn.
+        self._keyless_partition = random.getrandbits(16)
+        self._keyless_bytes = 0
+
+    async def __aenter__(self) -> AsyncProducer:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def send(
+        self,
+        value: Any,
+        *,
+        key: str | bytes | None = None,
+        headers: Headers | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        txn: AsyncTransaction | None = None,
+    ) -> AsyncSending:
+        """Takes the record into a batch; the result is there once the broker has answered.  Waits while the buffer is
+        full.  value: bytes, str, None (a tombstone) or what has a JSON form.
+
+        sending = await producer.send(b"...", key="order-7", headers={"source": "web"}, txn=txn)
+        """
+        if timestamp_ms is not None and timestamp_ms < 0:
+            raise InvalidRequest(f"A record's timestamp is {timestamp_ms}; it must be 0 or later, in milliseconds.")
+        entry = Entry(
+            key_bytes(key), value_bytes(value), header_pairs(headers), -1 if timestamp_ms is None else timestamp_ms
+        )
+        if partition is None:
+            partition = self._partition_of(entry, await self._topics.partition_count(self.topic))
+        if txn is None:
+            return await self._sender.put(self.topic, partition, None, entry, self._habits)
+        async with txn.operation():
+            return await self._txn_sender.put(self.topic, partition, txn, entry, self._habits)
+
+    def _partition_of(self, entry: Entry, partitions: int) -> int:
+        if entry.key is not None:
+            return partition_for(entry.key, partitions)
+        self._keyless_bytes += entry.size
+        if self._keyless_bytes > self._habits.batch_bytes // 4:
+            self._keyless_partition, self._keyless_bytes = self._keyless_partition + 1, 0
+        return self._keyless_partition % partitions
+
+    async def flush(self) -> None:
+        """Returns when every record sent so far outside of transactions is answered; raises the first error since the
+        last flush.  Records of a transaction are flushed by its commit.
+
+        await producer.flush()
+        """
+        await self._sender.flush()
+
+    async def close(self) -> None:
+        """Flushes and stops.
+
+        await producer.close()
+        """
+        await self._sender.close()

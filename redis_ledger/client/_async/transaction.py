@@ -1,0 +1,285 @@
+"""A transaction as its client holds it: sends and acknowledgements that take effect together or not at all.
+
+    async with client.transaction() as txn:      begin
+        await txn.send("invoices", {...})        ┐ in any number, on any topics and subscriptions;
+        await txn.ack(consumer, message)         ┘ the first that fails makes the transaction abort-only
+                                                 left normally: flush, commit; by an exception: drop, abort, raise on
+
+`states.py` says what may happen when.  The broker aborts a transaction whose deadline has passed; the handle notices by
+its own clock and then fails without asking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from time import monotonic
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from redis_ledger.client._async.admin import AsyncTransactions
+from redis_ledger.client._async.consumer import AsyncConsumer
+from redis_ledger.client._async.leases import AsyncLeases
+from redis_ledger.client._async.sender import AsyncSender, AsyncSending
+from redis_ledger.client.concurrency import AsyncCondition, AsyncMutex
+from redis_ledger.client.models import Headers, ids_of
+from redis_ledger.client.states import TxnEvent, TxnState, after
+from redis_ledger.errors import (
+    AlreadyAborted,
+    LedgerError,
+    NotFound,
+    TransactionAbortOnly,
+    TransactionError,
+    TransactionTimedOut,
+)
+from redis_ledger.ids import TxnId
+
+if TYPE_CHECKING:
+    from redis_ledger.client._async.producer import AsyncProducer
+
+AsyncSource: TypeAlias = "AsyncConsumer | tuple[str, str] | tuple[str, str, str]"
+TIMEOUT_MS = 60_000
+
+
+class AsyncTransaction:
+    """Made by `client.transaction` and `client.resume_transaction`.
+
+    async with client.transaction(timeout_ms=10_000) as txn:
+        for message in await consumer.receive(100):
+            await txn.send("invoices", message.json(), key=message.key)
+            await txn.ack(consumer, message)
+    """
+
+    def __init__(
+        self,
+        transactions: AsyncTransactions,
+        leases: AsyncLeases,
+        sender: AsyncSender,
+        producer_of: Callable[[str], AsyncProducer],
+        timeout_ms: int = TIMEOUT_MS,
+        id: TxnId | None = None,
+    ) -> None:
+        self._transactions = transactions
+        self._leases = leases
+        self._sender = sender
+        self._producer_of = producer_of
+        self._timeout_ms = timeout_ms
+        self.id = id
+        # A transaction taken up from elsewhere may have used any sequence number, so its sends go without one.
+        self._is_resumed = id is not None
+        self._deadline_s = float("inf")
+        self._state = TxnState.OPEN
+        self._failure: LedgerError | None = None
+        self._operations = 0
+        self._is_beginning = False
+        self._mutex = AsyncMutex()
+        self._changed = AsyncCondition(self._mutex)
+
+    def __str__(self) -> str:
+        return "that has not begun" if self.id is None else str(self.id)
+
+    @property
+    def state(self) -> TxnState:
+        """Where it stands, its deadline taken into account."""
+        if self._state is TxnState.OPEN and monotonic() >= self._deadline_s:
+            self._state = after(self._state, TxnEvent.EXPIRE, self)
+        return self._state
+
+    @property
+    def producer(self) -> tuple[int, int] | None:
+        """Producer id and epoch of its batches."""
+        return None if self.id is None or self._is_resumed else (self.id.producer_id, 0)
+
+    async def begin(self) -> None:
+        """Asks the broker for an id, unless there is one; the first operation does it as well.
+
+        txn = client.transaction(); await txn.begin(); print(txn.id)
+        """
+        with self._mutex:
+            while self._is_beginning:
+                await self._changed.wait()
+            if self.id is not None:
+                return
+            self._is_beginning = True
+        began_s = monotonic()
+        try:
+            self.id = TxnId.parse((await self._transactions.begin(self._timeout_ms)).id)
+            # 0 asks for the broker's default, which is ours as well.
+            self._deadline_s = began_s + (self._timeout_ms or TIMEOUT_MS) / 1000
+        finally:
+            with self._mutex:
+                self._is_beginning = False
+                self._changed.notify_all()
+
+    async def send(
+        self,
+        topic: str,
+        value: Any,
+        *,
+        key: str | bytes | None = None,
+        headers: Headers | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> AsyncSending:
+        """As `producer.send`; visible once the transaction is committed.
+
+        await txn.send("invoices", {"order": 7, "total": 12}, key="order-7")
+        """
+        return await self._producer_of(topic).send(
+            value, key=key, headers=headers, partition=partition, timestamp_ms=timestamp_ms, txn=self
+        )
+
+    async def ack(self, source: AsyncSource, messages: Any) -> None:
+        """Acknowledges within the transaction.  source: the consumer, or (topic, subscription[, consumer's name]).
+        Raises TransactionConflict when another transaction or a plain acknowledgement was first.
+
+        await txn.ack(consumer, messages)
+        """
+        async with self.operation():
+            await self._leases.ack(*where(source), ids_of(messages), txn=self.id)
+
+    async def ack_cumulative(self, source: AsyncSource, message: Any) -> None:
+        """Acknowledges all up to this message, within the transaction; exclusive subscriptions only.
+
+        await txn.ack_cumulative(consumer, messages[-1])
+        """
+        async with self.operation():
+            await self._leases.ack_cumulative(*where(source), ids_of(message)[0], txn=self.id)
+
+    @asynccontextmanager
+    async def operation(self) -> AsyncIterator[None]:
+        """Something that takes part.  Commit and abort wait for its end; if it fails, only abort is left."""
+        self._may_operate()
+        await self.begin()
+        with self._mutex:
+            self._may_operate()
+            self._operations += 1
+        try:
+            yield
+        except LedgerError as error:
+            self.fail(error)
+            raise
+        finally:
+            with self._mutex:
+                self._operations -= 1
+                self._changed.notify_all()
+
+    def _may_operate(self) -> None:
+        after(self.state, TxnEvent.OPERATE, self)
+        if self._failure is not None:
+            raise self._abort_only() from self._failure
+
+    def fail(self, error: LedgerError) -> None:
+        """An operation failed: from now on it can only be aborted.  The first error is the one that is told."""
+        with self._mutex:
+            if self._failure is None:
+                self._failure = error
+
+    async def commit(self) -> None:
+        """Flushes, waits for every send and acknowledgement, and commits; safe to call again when it raised
+        OutcomeUnknown or Unavailable.  Raises TransactionAbortOnly, having aborted, when one of them failed.
+
+        await txn.commit()
+        """
+        with self._mutex:
+            self._state = after(self.state, TxnEvent.COMMIT, self)
+            while self._operations:
+                await self._changed.wait()
+        if self._failure is None:
+            await self._sender.flush(self)
+        if self._failure is None:
+            await self._end(self._commit_there)
+            return
+        self._state = after(self._state, TxnEvent.FAILED, self)
+        error = self._abort_only()
+        try:
+            await self._abort()
+        except LedgerError as unaborted:
+            error.add_note(_left_to_time(self, unaborted))
+        raise error from self._failure
+
+    async def abort(self) -> None:
+        """Drops what is not sent yet and aborts.  Nothing of the transaction is ever seen, and the messages it
+        acknowledged are delivered again.
+
+        await txn.abort()
+        """
+        with self._mutex:
+            self._state = after(self.state, TxnEvent.ABORT, self)
+        await self._abort()
+
+    async def __aenter__(self) -> AsyncTransaction:
+        await self.begin()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        state = self.state
+        if error is None:
+            if state in (TxnState.OPEN, TxnState.COMMITTING):
+                await self.commit()
+                return
+            if state is TxnState.TIMED_OUT:
+                await self._sender.drop(self)
+                after(state, TxnEvent.COMMIT, self)
+        if state in (TxnState.OPEN, TxnState.ABORTING):
+            try:
+                await self.abort()
+            except LedgerError as unaborted:
+                if error is None:
+                    raise
+                error.add_note(_left_to_time(self, unaborted))
+        elif state is not TxnState.COMMITTING:
+            await self._sender.drop(self)
+
+    async def _abort(self) -> None:
+        await self._sender.drop(self)
+        with self._mutex:
+            while self._operations:
+                await self._changed.wait()
+        await self._end(self._abort_there)
+
+    async def _end(self, there: Callable[[], Any]) -> None:
+        try:
+            if self.id is not None:
+                await there()
+        except (NotFound, TransactionError):
+            self._state = after(self._state, TxnEvent.REFUSED, self)
+            raise
+        else:
+            self._state = after(self._state, TxnEvent.ANSWERED, self)
+        finally:
+            self._sender.forget(self)
+
+    async def _commit_there(self) -> None:
+        assert self.id is not None
+        await self._transactions.commit(self.id)
+
+    async def _abort_there(self) -> None:
+        assert self.id is not None
+        try:
+            await self._transactions.abort(self.id)
+        except (AlreadyAborted, TransactionTimedOut):
+            return  # the broker was first, and of the same mind
+
+    def _abort_only(self) -> TransactionAbortOnly:
+        assert self._failure is not None
+        return TransactionAbortOnly(
+            f"Transaction {self} cannot be committed, since an operation of it failed: {self._failure.detail} "
+            "Begin again from the last committed state.",
+            transaction=str(self),
+            cause=self._failure.code,
+        )
+
+
+def where(source: AsyncSource) -> tuple[str, str, str]:
+    """Topic, subscription and consumer's name."""
+    if isinstance(source, AsyncConsumer):
+        return source.topic, source.subscription, source.name
+    topic, subscription, *name = source
+    return topic, subscription, name[0] if name else "default"
+
+
+def _left_to_time(txn: AsyncTransaction, error: LedgerError) -> str:
+    return f"Transaction {txn} could not be aborted ({error.detail}); the broker aborts it at its deadline."

@@ -1,0 +1,80 @@
+"""The calls a consumer makes: receive, ack, nack.  Each is safe to repeat.
+
+A receive whose answer was lost leaves its messages leased until their time is up, and then they come again: at least
+once.  An acknowledgement that was carried out already is carried out again as nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import monotonic
+from typing import Any
+
+from redis_ledger.client._sync.transport import Transport, path
+from redis_ledger.client.bodies import MessagesBody, message_of
+from redis_ledger.client.models import Message
+from redis_ledger.ids import MessageId, TxnId
+
+IDS_MAX = 10_000  # of one request
+
+
+class Leases:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def receive(
+        self, topic: str, subscription: str, consumer: str, max_records: int, wait_ms: int, ack_timeout_ms: int
+    ) -> list[Message]:
+        body = {
+            "consumer": consumer,
+            "max_records": min(max_records, IDS_MAX),
+            "wait_ms": wait_ms,
+            "ack_timeout_ms": ack_timeout_ms,
+        }
+        found = self._transport.call(
+            "POST", _path(topic, subscription, ":receive"), body, answer=MessagesBody, wait_ms=wait_ms
+        )
+        leased_until_s = monotonic() + ack_timeout_ms / 1000
+        return [message_of(message, topic, leased_until_s) for message in found.messages]
+
+    def ack(
+        self, topic: str, subscription: str, consumer: str, ids: Sequence[MessageId], txn: TxnId | None = None
+    ) -> None:
+        """More ids than one request may carry go in several; outside of a transaction some may then count alone."""
+        for at in range(0, len(ids), IDS_MAX):
+            body = _body(consumer, txn, ids=[str(id) for id in ids[at : at + IDS_MAX]])
+            self._transport.call("POST", _path(topic, subscription, ":ack"), body, answer=dict)
+
+    def ack_cumulative(
+        self, topic: str, subscription: str, consumer: str, id: MessageId, txn: TxnId | None = None
+    ) -> None:
+        body = _body(consumer, txn, id=str(id))
+        self._transport.call("POST", _path(topic, subscription, ":ackCumulative"), body, answer=dict)
+
+    def nack(
+        self,
+        topic: str,
+        subscription: str,
+        consumer: str,
+        ids: Sequence[MessageId] | None,
+        delay_ms: int = 0,
+        timeout_ms: int | None = None,
+    ) -> None:
+        """ids None: everything that is leased to this consumer."""
+        parts = [{"all": True}] if ids is None else [
+            {"ids": [str(id) for id in ids[at : at + IDS_MAX]]} for at in range(0, len(ids), IDS_MAX)
+        ]  # fmt: skip
+        for part in parts:
+            body = _body(consumer, None, delay_ms=delay_ms, **part)
+            self._transport.call("POST", _path(topic, subscription, ":nack"), body, answer=dict, timeout_ms=timeout_ms)
+
+
+def _path(topic: str, subscription: str, call: str) -> str:
+    return path("topics", topic, "subscriptions", subscription, call=call)
+
+
+def _body(consumer: str, txn: TxnId | None, **members: Any) -> dict[str, Any]:
+    body = {"consumer": consumer, **members}
+    if txn is not None:
+        body["transaction"] = str(txn)
+    return body

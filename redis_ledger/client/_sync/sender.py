@@ -1,0 +1,239 @@
+"""Carries batches to the broker: a few workers take what `batches.Lanes` says is ready, send it, and settle it.
+
+A batch goes as one RecordBatch v2 under a producer id and a sequence number, so that sending it again after a lost
+answer writes nothing twice.  In a transaction the producer id is the transaction's own.  When nobody can say whether a
+batch was written, its lane goes on under a fresh producer id: a sequence number of unknown fate is never used again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from time import monotonic
+from typing import Any, TypeAlias
+
+import msgspec
+
+from redis_ledger.client import batches
+from redis_ledger.client._sync.transport import BATCH, Transport, path
+from redis_ledger.client.batches import SEQUENCES, Entry, Habits, Lanes
+from redis_ledger.client.bodies import ProducedBody, ProducerBody
+from redis_ledger.client.concurrency import (
+    Condition,
+    Event,
+    Mutex,
+    Result,
+    Worker,
+    sleep,
+)
+from redis_ledger.client.models import RecordPosition
+from redis_ledger.errors import (
+    DuplicateSequence,
+    LedgerError,
+    OutcomeUnknown,
+    ProducerError,
+    TransactionEnded,
+    Unavailable,
+)
+from redis_ledger.records.build import encode
+
+Batch: TypeAlias = "batches.Batch[Event]"
+Lane: TypeAlias = "batches.Lane[Event]"
+
+IDLE_S_MAX = 60.0  # a worker without work looks around this often
+YIELD_S = 0.001  # how long one caller may go on before the workers have a turn
+NO_ID = (-1, -1)
+
+
+class Sending(Result[RecordPosition]):
+    """A record on its way.  Its result is where it went, or the error that kept it from getting there."""
+
+    __slots__ = ("_batch", "_index")
+
+    def __init__(self, batch: Batch, index: int) -> None:
+        self._batch = batch
+        self._index = index
+
+    def result(self) -> RecordPosition:
+        self._batch.settled.wait()
+        return self._batch.position(self._index)
+
+    def is_done(self) -> bool:
+        return self._batch.settled.is_set()
+
+
+class Sender:
+    """in_flight_max: requests on their way at once.  buffer_bytes: what may wait before `put` makes its caller wait.
+    on_failure: told of every batch that failed: its topic, its transaction and the error."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        in_flight_max: int,
+        buffer_bytes: int,
+        on_failure: Callable[[str, Any, LedgerError], None],
+    ) -> None:
+        self._transport = transport
+        self._in_flight_max = in_flight_max
+        self._buffer_bytes = buffer_bytes
+        self._on_failure = on_failure
+        self._lanes: Lanes[Event] = Lanes(Event)
+        self._mutex = Mutex()
+        self._work = Condition(self._mutex)
+        self._settled = Condition(self._mutex)
+        self._workers: list[Worker] = []
+        self._resting = 0
+        self._is_closing = False
+        self._failure: LedgerError | None = None
+        self._yielded_s = 0.0
+
+    def put(self, topic: str, partition: int, txn: Any, entry: Entry, habits: Habits) -> Sending:
+        with self._mutex:
+            while self._lanes.bytes_waiting >= self._buffer_bytes and not self._is_closing:
+                self._hurry()
+                self._settled.wait()
+            if self._is_closing:
+                raise Unavailable("The producer is closed; make a new one from an open client.")
+            now_s = monotonic()
+            batch, index = self._lanes.put(topic, partition, txn, entry, now_s, habits)
+            if index == 0 or batch.is_full:
+                self._call_a_worker()
+            is_long = now_s - self._yielded_s > YIELD_S
+            if is_long:
+                self._yielded_s = now_s
+        if is_long:
+            # A caller that sends in a loop and waits for nothing else would keep the workers from their work.
+            sleep(0)
+        return Sending(batch, index)
+
+    def flush(self, txn: Any = ...) -> None:
+        """Sends what waits and returns when it is answered, of one transaction or of all.  Without a transaction it
+        raises the first error since the last flush: a record nobody waited for does not vanish unseen."""
+        with self._mutex:
+            while not self._lanes.is_idle(txn):
+                self._hurry(txn)
+                self._settled.wait()
+            failure, self._failure = self._failure, None
+        if failure is not None and txn is ...:
+            raise failure
+
+    def drop(self, txn: Any) -> None:
+        """Fails what the transaction has not sent yet, and waits for what is on its way."""
+        with self._mutex:
+            for batch in self._lanes.drop(txn):
+                batch.outcome = TransactionEnded(f"Transaction {txn} was aborted before this record was sent.")
+                batch.settled.set()
+            while not self._lanes.is_idle(txn):
+                self._settled.wait()
+            self._lanes.forget(txn)
+            self._settled.notify_all()
+
+    def forget(self, txn: Any) -> None:
+        with self._mutex:
+            self._lanes.forget(txn)
+
+    def close(self) -> None:
+        """Sends what waits, then stops.  Raises as `flush` does."""
+        try:
+            self.flush()
+        finally:
+            with self._mutex:
+                self._is_closing = True
+                self._work.notify_all()
+                self._settled.notify_all()
+                workers, self._workers = self._workers, []
+            for worker in workers:
+                worker.join()
+
+    def _hurry(self, txn: Any = ...) -> None:
+        self._lanes.hurry(txn)
+        if self._lanes.has_ready:
+            self._call_a_worker()
+
+    def _call_a_worker(self) -> None:
+        if self._resting:
+            self._work.notify()
+        elif len(self._workers) < self._in_flight_max:
+            self._workers.append(Worker(self._run, "redis-ledger sender"))
+
+    def _run(self) -> None:
+        while True:
+            with self._mutex:
+                found = self._lanes.take(monotonic())
+                while not isinstance(found, tuple):
+                    if self._is_closing:
+                        return
+                    self._resting += 1
+                    rest_s = IDLE_S_MAX if found is None else min(found - monotonic(), IDLE_S_MAX)
+                    self._work.wait(max(rest_s, 0.0))
+                    self._resting -= 1
+                    found = self._lanes.take(monotonic())
+                if self._lanes.has_ready:
+                    self._call_a_worker()
+            self._deliver(*found)
+
+    def _deliver(self, lane: Lane, batch: Batch) -> None:
+        # What stands when the worker itself is stopped in the middle.
+        outcome: int | LedgerError = OutcomeUnknown("The client stopped while the record was on its way.")
+        try:
+            outcome = self._send(lane, batch)
+        except DuplicateSequence:
+            outcome = -1
+        except LedgerError as error:
+            outcome = error
+        finally:
+            self._settle(lane, batch, outcome)
+
+    def _send(self, lane: Lane, batch: Batch) -> int:
+        """The base offset."""
+        params: dict[str, str | int] = {"partition": lane.partition}
+        if lane.txn is not None:
+            params["transaction"] = str(lane.txn)
+            # A transaction taken up from elsewhere may have used any sequence number already.
+            producer = lane.txn.producer
+        else:
+            if lane.producer is None:
+                found = self._transport.call("POST", path("producers"), {}, answer=ProducerBody)
+                lane.producer, lane.sequence = (found.producer_id, found.epoch), 0
+            producer = lane.producer
+        producer_id, epoch = producer or NO_ID
+        now_ms = time.time_ns() // 1_000_000
+        data = encode(
+            [
+                (entry.key, entry.value, entry.headers, now_ms if entry.timestamp_ms < 0 else entry.timestamp_ms)
+                for entry in batch.entries
+            ],
+            compression=batch.compression,
+            producer_id=producer_id,
+            epoch=epoch,
+            sequence=lane.sequence if producer else -1,
+            transactional=lane.txn is not None,
+        )
+        response = self._transport.send(
+            "POST",
+            path("topics", lane.topic, "records"),
+            data,
+            headers={"content-type": BATCH},
+            params=params,
+            repeatable=producer is not None,
+        )
+        return msgspec.json.decode(response.content, type=ProducedBody).results[0].base_offset
+
+    def _settle(self, lane: Lane, batch: Batch, outcome: int | LedgerError) -> None:
+        with self._mutex:
+            batch.outcome = outcome
+            if isinstance(outcome, LedgerError):
+                if lane.txn is None:  # a transaction keeps its own failure, and tells it at commit
+                    self._failure = self._failure or outcome
+                # A batch that was refused left its sequence numbers free; after these two nobody knows.
+                if isinstance(outcome, (OutcomeUnknown, ProducerError)):
+                    lane.producer = None
+            else:
+                lane.sequence = (lane.sequence + len(batch.entries)) % SEQUENCES
+            batch.entries = []
+            batch.settled.set()
+            self._lanes.done(lane, monotonic())
+            self._settled.notify_all()
+        if isinstance(outcome, LedgerError):
+            self._on_failure(lane.topic, lane.txn, outcome)

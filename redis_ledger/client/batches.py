@@ -1,0 +1,185 @@
+"""Records that wait to be sent together, and whose turn it is: deciding only, no waiting and no network.
+
+    put ─→ lane (topic, partition, transaction) ─→ batch being filled ─ full or lingered ─→ ready ─→ take ─→ a request
+                                                                                  ↑__ done __________|
+
+One lane has one request on its way at a time, so its sequence numbers arrive in order and a batch that fails can be
+answered for alone; what is put meanwhile gathers in the next batch.  A lane carries one transaction or none (CL-06).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from redis_ledger.client.models import RecordPosition
+from redis_ledger.errors import LedgerError
+
+RECORDS_MAX = 10_000  # of one batch; the broker takes no more
+RECORD_OVERHEAD = 24  # bytes a record may need beside its key, value and headers
+
+SEQUENCES = 1 << 31  # a sequence number wraps to 0 here (KIP-98)
+
+EventT = TypeVar("EventT")
+
+
+class Entry(NamedTuple):
+    """A record in the form the codec takes it."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: Any
+    timestamp_ms: int
+
+    @property
+    def size(self) -> int:
+        headers = sum(len(name) + len(held or b"") + 8 for name, held in self.headers)
+        return len(self.key or b"") + len(self.value or b"") + headers + RECORD_OVERHEAD
+
+
+class Habits(NamedTuple):
+    """How a producer batches.  compression: its number in records.batch.COMPRESSIONS."""
+
+    linger_s: float
+    batch_bytes: int
+    compression: int = 0
+
+
+class Batch(Generic[EventT]):
+    """settled: set once `outcome` is there, the base offset or the error that all its records share."""
+
+    __slots__ = ("compression", "due_s", "entries", "is_full", "outcome", "partition", "settled", "size")
+
+    def __init__(self, partition: int, settled: EventT, due_s: float, compression: int) -> None:
+        self.partition = partition
+        self.settled = settled
+        self.due_s = due_s
+        self.compression = compression
+        self.entries: list[Entry] = []
+        self.size = 0
+        self.is_full = False
+        self.outcome: int | LedgerError | None = None
+
+    def position(self, index: int) -> RecordPosition:
+        """Where the index-th record went.  Raises what the batch failed with."""
+        assert self.outcome is not None, "asked before the batch was settled"
+        if isinstance(self.outcome, LedgerError):
+            raise self.outcome
+        return RecordPosition(self.partition, -1 if self.outcome < 0 else self.outcome + index)
+
+
+class Lane(Generic[EventT]):
+    """txn: the transaction of all its records, or None.  producer: id and epoch, once there is one.  sequence: of the
+    next record."""
+
+    __slots__ = ("batches", "is_busy", "is_ready", "partition", "producer", "sequence", "topic", "txn")
+
+    def __init__(self, topic: str, partition: int, txn: Any) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.txn = txn
+        self.batches: deque[Batch[EventT]] = deque()
+        self.is_busy = False
+        self.is_ready = False
+        self.producer: tuple[int, int] | None = None
+        self.sequence = 0
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.batches and not self.is_busy
+
+
+class Lanes(Generic[EventT]):
+    """new_event: makes the thing that waiters for a batch wait on."""
+
+    def __init__(self, new_event: Callable[[], EventT]) -> None:
+        self._new_event = new_event
+        self._lanes: dict[tuple[str, int, Any], Lane[EventT]] = {}
+        self._ready: deque[Lane[EventT]] = deque()
+        self._lingering: list[tuple[float, int, Lane[EventT]]] = []
+        self._pushed = 0
+        self.bytes_waiting = 0
+
+    def put(
+        self, topic: str, partition: int, txn: Any, entry: Entry, now_s: float, habits: Habits
+    ) -> tuple[Batch[EventT], int]:
+        """The batch that the record joined, and its place there."""
+        lane = self._lanes.get((topic, partition, txn))
+        if lane is None:
+            lane = self._lanes[topic, partition, txn] = Lane(topic, partition, txn)
+        size = entry.size
+        batch = lane.batches[-1] if lane.batches else None
+        if batch is not None and batch.size + size > habits.batch_bytes:
+            batch.is_full = True
+            self._wake(lane)
+        if batch is None or batch.is_full:
+            batch = Batch(partition, self._new_event(), now_s + habits.linger_s, habits.compression)
+            lane.batches.append(batch)
+            self._pushed += 1
+            heapq.heappush(self._lingering, (batch.due_s, self._pushed, lane))
+        batch.entries.append(entry)
+        batch.size += size
+        self.bytes_waiting += size
+        if batch.size >= habits.batch_bytes or len(batch.entries) >= RECORDS_MAX:
+            batch.is_full = True
+            self._wake(lane)
+        return batch, len(batch.entries) - 1
+
+    def take(self, now_s: float) -> tuple[Lane[EventT], Batch[EventT]] | float | None:
+        """A lane, busy from now on, and the batch to send; else the time at which there will be one; else None."""
+        while self._lingering and self._lingering[0][0] <= now_s:
+            lane = heapq.heappop(self._lingering)[2]
+            if lane.batches and lane.batches[0].due_s <= now_s:
+                self._wake(lane)
+        while self._ready:
+            lane = self._ready.popleft()
+            lane.is_ready = False
+            if lane.batches and not lane.is_busy:
+                lane.is_busy = True
+                batch = lane.batches.popleft()
+                self.bytes_waiting -= batch.size
+                return lane, batch
+        return self._lingering[0][0] if self._lingering else None
+
+    def done(self, lane: Lane[EventT], now_s: float) -> None:
+        """The request of this lane has been answered, or never will be."""
+        lane.is_busy = False
+        if lane.batches and (lane.batches[0].is_full or lane.batches[0].due_s <= now_s):
+            self._wake(lane)
+
+    def hurry(self, txn: Any = ...) -> None:
+        """What waits is due now: of one transaction, or of every lane when none is named."""
+        for lane in self._of(txn):
+            for batch in lane.batches:
+                batch.due_s = 0.0
+            self._wake(lane)
+
+    def drop(self, txn: Any) -> list[Batch[EventT]]:
+        """Takes back what this transaction has not sent yet."""
+        dropped: list[Batch[EventT]] = []
+        for lane in self._of(txn):
+            dropped.extend(lane.batches)
+            lane.batches.clear()
+        self.bytes_waiting -= sum(batch.size for batch in dropped)
+        return dropped
+
+    def forget(self, txn: Any) -> None:
+        for lane in list(self._of(txn)):
+            del self._lanes[lane.topic, lane.partition, lane.txn]
+
+    def is_idle(self, txn: Any = ...) -> bool:
+        return all(lane.is_idle for lane in self._of(txn))
+
+    @property
+    def has_ready(self) -> bool:
+        return bool(self._ready)
+
+    def _of(self, txn: Any) -> Iterator[Lane[EventT]]:
+        return (lane for lane in self._lanes.values() if txn is ... or lane.txn is txn)
+
+    def _wake(self, lane: Lane[EventT]) -> None:
+        if not lane.is_ready and not lane.is_busy and lane.batches:
+            lane.is_ready = True
+            self._ready.append(lane)

@@ -1,0 +1,100 @@
+"""JSON bodies of the REST interface, and back: the only place in the SDK that knows how bytes look in JSON."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode, b64encode
+from typing import Any
+
+import msgspec
+
+from redis_ledger.client.models import Message, Record, header_pairs, key_bytes, value_bytes
+
+ABSENT = msgspec.Raw(b"")
+
+
+class RecordBody(msgspec.Struct):
+    """A record in an answer.  Exactly one of value, text and base64 is there; none of them is a null value."""
+
+    offset: int
+    timestamp_ms: int = -1
+    partition: int = -1
+    redelivery_count: int = 0
+    key: str | None = None
+    key_base64: str | None = None
+    value: msgspec.Raw = ABSENT
+    text: str | None = None
+    base64: str | None = None
+    headers: dict[str, str | None] | None = None
+    headers_base64: dict[str, str | None] | None = None
+
+
+class MessagesBody(msgspec.Struct):
+    messages: list[RecordBody]
+
+
+class ResultBody(msgspec.Struct):
+    partition: int
+    base_offset: int
+    records: int
+    duplicate: bool = False
+
+
+class ProducedBody(msgspec.Struct):
+    results: list[ResultBody]
+
+
+class ProducerBody(msgspec.Struct):
+    producer_id: int
+    epoch: int
+
+
+def message_of(body: RecordBody, topic: str, leased_until_s: float = 0.0) -> Message:
+    value: bytes | None = bytes(body.value)
+    if body.base64 is not None:
+        value = b64decode(body.base64)
+    elif body.text is not None:
+        value = body.text.encode()
+    elif value in (b"", b"null"):
+        value = None
+    headers: dict[str, bytes | None] = {}
+    for name, text in (body.headers or {}).items():
+        headers[name] = None if text is None else text.encode()
+    for name, text in (body.headers_base64 or {}).items():
+        headers[name] = None if text is None else b64decode(text)
+    return Message(
+        topic=topic,
+        partition=body.partition,
+        offset=body.offset,
+        key=b64decode(body.key_base64) if body.key_base64 is not None else key_bytes(body.key),
+        value=value,
+        headers=headers,
+        timestamp_ms=body.timestamp_ms,
+        redelivery_count=body.redelivery_count,
+        leased_until_s=leased_until_s,
+    )
+
+
+def body_of(record: Record) -> dict[str, Any]:
+    """A record as POST bodies take it; bytes go as base64, so that what is read is what was given."""
+    body: dict[str, Any] = {}
+    value, key = value_bytes(record.value), key_bytes(record.key)
+    if value is not None:
+        body.update(_bytes_body("text", "base64", value))
+    if key is not None:
+        body.update(_bytes_body("key", "key_base64", key))
+    pairs = header_pairs(record.headers)
+    if pairs:
+        body["headers_base64"] = {name: None if held is None else b64encode(held).decode() for name, held in pairs}
+    if record.partition is not None:
+        body["partition"] = record.partition
+    if record.timestamp_ms is not None:
+        body["timestamp_ms"] = record.timestamp_ms
+    return body
+
+
+def _bytes_body(text_name: str, base64_name: str, held: bytes) -> dict[str, str]:
+    try:
+        return {text_name: held.decode()}
+    except UnicodeDecodeError:
+        return {base64_name: binascii.b2a_base64(held, newline=False).decode()}

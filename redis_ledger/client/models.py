@@ -1,0 +1,210 @@
+"""What the client takes and returns: plain, typed values.
+
+    goes in   Record                                     a value with its key, headers, partition and time
+    comes out RecordPosition  Message                    where it went; a record as read or delivered
+              Topic  PartitionState  SubscriptionStats   what the broker says of itself
+              TransactionStatus  Executed
+
+A value is bytes as they are, a str as UTF-8, None as a null value (a tombstone), anything else as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from redis_ledger.ids import MessageId
+
+Isolation = Literal["read_committed", "read_uncommitted"]
+Kind = Literal["shared", "exclusive"]
+Headers = Mapping[str, "str | bytes | None"] | Iterable[tuple[str, "str | bytes | None"]]
+
+
+class RecordPosition(NamedTuple):
+    """Where a record went.  offset -1: the broker has it from an earlier attempt, too long ago to say where."""
+
+    partition: int
+    offset: int
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A record to be written by `client.execute`.
+
+    Record({"total": 12}, key="order-7", headers={"source": "web"})
+    """
+
+    value: Any
+    key: str | bytes | None = None
+    headers: Any = None
+    partition: int | None = None
+    timestamp_ms: int | None = None
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One record, as a reader or a consumer gets it.
+
+    for message in consumer:
+        print(message.id, message.key, message.json()["total"])
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None  # None is a tombstone
+    headers: dict[str, bytes | None]  # of several headers of one name the last
+    timestamp_ms: int
+    redelivery_count: int = 0  # how often it was delivered before
+    leased_until_s: float = 0.0  # monotonic time at which the broker gives it to another consumer; 0 for a plain read
+
+    @property
+    def id(self) -> MessageId:
+        return MessageId(self.partition, self.offset)
+
+    def json(self) -> Any:
+        """The value read as JSON; None for a null value.  Raises msgspec.DecodeError when it is not JSON."""
+        return None if self.value is None else msgspec.json.decode(self.value)
+
+    def text(self) -> str:
+        """The value read as UTF-8; the empty text for a null value."""
+        return "" if self.value is None else self.value.decode()
+
+
+class Topic(msgspec.Struct, frozen=True):
+    name: str
+    id: str
+    partitions: int
+    settings: dict[str, int]
+    created_ms: int
+
+
+class PartitionState(msgspec.Struct, frozen=True):
+    partition: int
+    start_offset: int
+    stable_offset: int
+    end_offset: int
+    leader_epoch: int = 0
+    active_ledger: int = 0
+    ledgers: int = 0
+    bytes: int = 0
+    open_transactions: int = 0
+
+
+class TopicDescription(msgspec.Struct, frozen=True):
+    name: str
+    id: str
+    partitions: int
+    settings: dict[str, int]
+    created_ms: int
+    partition_states: list[PartitionState]
+
+
+class Subscription(msgspec.Struct, frozen=True):
+    name: str
+    kind: Kind
+
+
+class CursorStats(msgspec.Struct, frozen=True):
+    partition: int
+    mark_delete: int  # everything below is acknowledged
+    read: int = 0
+    end: int = 0
+    acked_ahead: int = 0
+    leased: int = 0
+    pending: int = 0
+    backlog: int = 0
+    redelivered: int = 0
+
+
+class SubscriptionStats(msgspec.Struct, frozen=True):
+    topic: str
+    name: str
+    kind: Kind
+    backlog: int = 0
+    leased: int = 0
+    pending: int = 0
+    cursors: list[CursorStats] = []
+
+
+class TransactionPartition(msgspec.Struct, frozen=True):
+    topic: str
+    partition: int
+
+
+class TransactionSubscription(msgspec.Struct, frozen=True):
+    topic: str
+    subscription: str
+    partition: int = -1
+
+
+class TransactionStatus(msgspec.Struct, frozen=True):
+    """A transaction as the broker sees it; status is open, committing, committed, aborting or aborted."""
+
+    id: str
+    status: str
+    timeout_ms: int = 0
+    started_ms: int = 0
+    deadline_ms: int = 0
+    timed_out: bool = False
+    owner: str = ""
+    partitions: list[TransactionPartition] = []
+    subscriptions: list[TransactionSubscription] = []
+
+
+class ExecutedRecords(msgspec.Struct, frozen=True):
+    topic: str
+    partition: int
+    base_offset: int
+    records: int
+
+
+class Executed(msgspec.Struct, frozen=True):
+    """What `client.execute` did; results say where the records went."""
+
+    id: str
+    status: str
+    results: list[ExecutedRecords] = []
+
+
+def value_bytes(value: Any) -> bytes | None:
+    """The bytes a value is stored as.  Raises TypeError when it has no JSON form."""
+    if value is None or isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, (bytearray, memoryview)):
+        return bytes(value)
+    return msgspec.json.encode(value)
+
+
+def key_bytes(key: str | bytes | None) -> bytes | None:
+    return key.encode() if isinstance(key, str) else key
+
+
+def header_pairs(headers: Headers | None) -> Sequence[tuple[str, bytes | None]]:
+    """Headers in the order given, values as bytes.  Raises TypeError for what is neither text nor bytes."""
+    if not headers:
+        return ()
+    pairs = []
+    for name, value in headers.items() if isinstance(headers, Mapping) else headers:
+        held = value.encode() if isinstance(value, str) else value
+        if not isinstance(name, str) or not (held is None or isinstance(held, bytes)):
+            raise TypeError(f"A header is text with text, bytes or None, not {name!r} with {value!r}.")
+        pairs.append((name, held))
+    return tuple(pairs)
+
+
+def ids_of(messages: Any) -> list[MessageId]:
+    """Message ids of one message, one id, or a sequence of them; texts like "2:1045" are ids too."""
+    if isinstance(messages, (Message, MessageId, str)):
+        messages = [messages]
+    return [
+        message.id
+        if isinstance(message, Message)
+        else MessageId.parse(message)
+        if isinstance(message, str)
+        else MessageId(*message)
+        for message in messages
+    ]

@@ -1,0 +1,51 @@
+"""Every tunable of the broker, its unit in its name, and the only place a default is written.
+
+`app/settings.py` fills it from the command line and the environment (REDIS_LEDGER_<NAME>); nothing else reads either.
+`docs/reference/settings.md` is generated from the comments here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    prefix: str = "rl"  # first part of every key; two brokers with different prefixes do not see each other
+    coordinators: int = 16  # transaction coordinators; can grow, never shrink
+    # topics
+    auto_create_topics: bool = True  # a produce to an unknown topic creates it (Kafka: auto.create.topics.enable)
+    num_partitions: int = 1  # of a topic created without a number (Kafka: num.partitions)
+    partitions_max: int = 1_000  # most partitions one topic may have
+    retention_ms: int = 604_800_000  # records older than this are trimmed; -1 keeps them (Kafka: retention.ms)
+    retention_bytes: int = -1  # payload bytes kept per partition; -1 is no limit (Kafka: retention.bytes)
+    ledger_bytes_max: int = 67_108_864  # a payload ledger is sealed when it holds this many bytes
+    ledger_age_ms_max: int = 3_600_000  # or when it is this old
+    # requests
+    body_bytes_max: int = 16_777_216  # largest HTTP body
+    records_per_request_max: int = 10_000  # most records of one produce, receive or acknowledge
+    batch_bytes_max: int = 8_388_608  # largest record batch (Kafka: message.max.bytes)
+    batch_records_max: int = 100_000  # most records of one batch
+    key_bytes_max: int = 65_536  # longest record key
+    wait_ms_max: int = 60_000  # longest long poll
+    idempotency_key_ms: int = 86_400_000  # how long the answer to an Idempotency-Key is kept
+    idempotency_lease_ms: int = 2_000  # how long a request that died with its broker holds up a repeat of it
+    # transactions
+    default_timeout_ms: int = 60_000  # of a transaction begun without one
+    max_transaction_timeout_ms: int = 900_000  # longest timeout a transaction may ask for
+    max_active_transactions_per_coordinator: int = 0  # open transactions one coordinator may have; 0 is no limit
+    ended_status_retention_ms: int = 3_600_000  # how long the outcome of an ended transaction is remembered
+    ended_status_max_records: int = 100_000  # and at most how many outcomes one coordinator remembers
+    end_overdue_ms: int = 1_000  # a decided transaction not finished by now is finished by whoever notices
+    sweep_interval_ms: int = 500  # how often overdue work is looked for, at most
+    tombstone_ms: int = 600_000  # how long a partition refuses late appends of an ended transaction by name
+    transaction_log_batched_write_enabled: bool = True  # PIP-160: records of one flush share a log entry
+    transaction_log_batched_write_max_records: int = 64  # most operations one coordinator call carries
+    transaction_log_batched_write_max_size: int = 4_194_304  # most bytes one coordinator call carries
+    transaction_log_batched_write_max_delay_ms: int = 1  # longest an operation that nobody awaits is held back
+    # subscriptions
+    ack_timeout_ms: int = 30_000  # a delivered message not acknowledged by then is delivered again
+    consumer_session_ms: int = 30_000  # an exclusive consumer that has not called for this long is gone
+    # the link to Redis
+    redis_timeout_ms: int = 10_000  # longest one call to Redis may take
+    redis_retry_ms: int = 5_000  # how long a call that is safe to repeat is repeated before it fails

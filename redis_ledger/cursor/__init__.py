@@ -1,0 +1,1 @@
+"""Who has acknowledged what: subscriptions and their cursors."""

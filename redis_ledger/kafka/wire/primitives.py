@@ -1,0 +1,144 @@
+"""What generated decoders and encoders stand on: lengths, varints, tagged fields, records; and the one error.
+
+    uvarint    seven bits a byte, lowest first, the top bit says that more follow     300 = ac 02
+    length     int16 or int32, -1 for null; in flexible versions a uvarint of length + 1, 0 for null
+    tagged     uvarint count, then count times: uvarint tag (ascending), uvarint size, size bytes
+
+A frame is a memoryview of bytes that nobody writes to while it is in use; records are slices of it, everything else is
+copied out.  Whatever is wrong with a frame, it raises BadFrame.  Source: Kafka's protocol guide; KIP-482.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+Records: TypeAlias = Buffer | Sequence[Buffer]  # batches need not be joined to be sent
+
+Message = TypeVar("Message")
+Decoder: TypeAlias = Callable[[memoryview, int], Message]  # frame, where the body begins
+# Message, what is written so far, chunks finished before it; returns what to write on to.
+Encoder: TypeAlias = Callable[[Message, bytearray, list[Buffer]], bytearray]
+
+NO_UUID = bytes(16)
+STRING_BYTES_MAX = 0x7FFF
+UVARINT_BYTES_MAX = 5
+ELEMENTS_MAX = 1 << 17  # array elements and tagged fields of a whole message: under 100 ms, under 20 MiB
+COPY_BYTES_MAX = 4096  # up to here, copying records is cheaper than sending one more buffer
+ONE_BYTE = [bytes([n]) for n in range(128)]
+
+
+class BadFrame(Exception):
+    """The bytes are not what their header says.  Nothing can be answered: close the connection."""
+
+
+# What reading beyond the end, or text that is no UTF-8, raises by itself.
+DAMAGE = (struct.error, IndexError, UnicodeDecodeError)
+
+
+def bad_length(field: str, length: int, left: int) -> BadFrame:
+    return BadFrame(f"{field}: length {length} with {left} bytes left")
+
+
+def bad_tag(tag: int, size: int) -> BadFrame:
+    return BadFrame(f"tagged field {tag} does not take the {size} bytes that it claims")
+
+
+def too_many() -> BadFrame:
+    return BadFrame(f"more than {ELEMENTS_MAX} elements")
+
+
+def left_over(count: int) -> BadFrame:
+    return BadFrame(f"{count} bytes behind the end of the message")
+
+
+def long_length(buf: memoryview, pos: int, first: int) -> tuple[int, int]:
+    """The rest of a uvarint whose first byte, already read, says that more follow: its value and the position after."""
+    value, shift = first & 0x7F, 7
+    for at in range(pos, pos + UVARINT_BYTES_MAX - 1):
+        byte = buf[at]
+        value |= (byte & 0x7F) << shift
+        if byte < 128:
+            return value, at + 1
+        shift += 7
+    raise BadFrame("a varint does not end")
+
+
+def long_string(buf: memoryview, pos: int, first: int) -> tuple[int, int]:
+    """`long_length` for strings, which are never longer than an int16 can say."""
+    value, pos = long_length(buf, pos, first)
+    if value > STRING_BYTES_MAX + 1:
+        raise bad_length("string", value - 1, len(buf) - pos)
+    return value, pos
+
+
+def uvarint(value: int) -> bytes:
+    if value < 128:
+        return ONE_BYTE[value]
+    out = bytearray()
+    while value > 127:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def tag_head(buf: memoryview, pos: int, before: int) -> tuple[int, int, int]:
+    """Tag and size of a tagged field, and where it begins.  before: the tag of the one before it."""
+    tag, pos = buf[pos], pos + 1
+    if tag > 127:
+        tag, pos = long_length(buf, pos, tag)
+    size, pos = buf[pos], pos + 1
+    if size > 127:
+        size, pos = long_length(buf, pos, size)
+    if tag <= before:
+        raise BadFrame(f"tagged field {tag} comes after {before}")
+    if size > len(buf) - pos:
+        raise bad_length(f"tagged field {tag}", size, len(buf) - pos)
+    return tag, size, pos
+
+
+def skip_tags(buf: memoryview, pos: int, count: int, room: int = ELEMENTS_MAX) -> tuple[int, int]:
+    """Passes over tagged fields that we do not know, which are not kept; returns where they end, and the room left.
+
+    count: the first byte of their number.  room: see ELEMENTS_MAX.
+    """
+    if count > 127:
+        count, pos = long_length(buf, pos, count)
+    if count > room:
+        raise too_many()
+    tag = -1
+    for _ in range(count):
+        tag, size, pos = tag_head(buf, pos, tag)
+        pos += size
+    return pos, room - count
+
+
+def fixed_array(code: str, buf: memoryview, pos: int, count: int) -> list[Any]:
+    """Numbers side by side; the caller has seen that count of them fit."""
+    return list(struct.unpack_from(f">{count}{code}", buf, pos))
+
+
+def pack_array(code: str, values: Sequence[Any]) -> bytes:
+    return struct.pack(f">{len(values)}{code}", *values)
+
+
+def records_bytes(records: Records) -> int:
+    if isinstance(records, bytes | bytearray | memoryview):
+        return len(records)
+    return sum(map(len, records))
+
+
+def put_records(out: bytearray, chunks: list[Buffer], records: Records) -> bytearray:
+    """Appends records behind `out`, as chunks of their own unless they are small; returns what to write on to."""
+    for piece in [records] if isinstance(records, bytes | bytearray | memoryview) else records:
+        if len(piece) <= COPY_BYTES_MAX:
+            out += piece
+        else:
+            if out:
+                chunks.append(out)
+            chunks.append(piece)
+            out = bytearray()
+    return out

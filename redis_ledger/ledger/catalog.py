@@ -1,0 +1,249 @@
+"""The catalog: which topics there are, their ids, partitions and settings.
+
+    creating ──partitions made──▶ ready ──delete──▶ deleting ──partitions gone──▶ (absent)
+
+One hash holds an entry for each topic; every change is a compare-and-set.  Whoever meets a topic that is half created
+or half deleted finishes it: both are idempotent.  A topic id names one incarnation, so a topic that is deleted and
+made again is another topic.  Brokers keep entries in memory; a script that sees another topic id refuses, and the
+entry is read again.  Source: KIP-516 (topic ids).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import uuid
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.errors import InvalidRequest, TopicBusy, TopicExists, UnknownPartition, UnknownTopic
+from redis_ledger.ids import check_topic_name
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.store.keys import CatalogKeys
+from redis_ledger.store.replies import Status
+from redis_ledger.store.scripts import Script
+from redis_ledger.store.store import Store
+
+CATALOG = Script.load("ledger/catalog")
+SETTINGS = {"retention_ms": -1, "retention_bytes": -1}  # topic settings and the least value each may have
+
+
+@dataclass(frozen=True, slots=True)
+class TopicEntry:
+    """A topic as stored.  partitions_made: how many are ready; more are being added when `partitions` is larger."""
+
+    name: str
+    id: str
+    partitions: int
+    state: str
+    created_ms: int
+    settings: dict[str, int]
+    partitions_made: int = 0
+
+    def encoded(self) -> bytes:
+        return msgspec.json.encode(self)
+
+
+class Catalog:
+    """Topics by name, with their partitions opened on demand."""
+
+    def __init__(self, store: Store, config: Config, clock: Clock) -> None:
+        self._store, self._config, self._clock = store, config, clock
+        self._keys = CatalogKeys(store.prefix)
+        self._topics: dict[str, TopicEntry] = {}
+        self._partitions: dict[tuple[str, int], Partition] = {}
+        self._version = -1
+        self._decode = msgspec.json.Decoder(TopicEntry).decode
+
+    # -- look up -----------------------------------------------------------------------------------------------------
+
+    async def partition(self, topic: str, number: int) -> Partition:
+        """Raises UnknownTopic, UnknownPartition.  Cost: none for one that this broker has used already."""
+        found = self._partitions.get((topic, number))
+        if found is not None:
+            return found
+        entry = await self.get(topic)
+        if not 0 <= number < entry.partitions:
+            entry = await self.get(topic, fresh=True)
+        if not 0 <= number < entry.partitions:
+            raise UnknownPartition(
+                f"Topic {topic!r} has partitions 0 to {entry.partitions - 1}, not {number}.",
+                partitions=entry.partitions,
+            )
+        return self._open(entry, number)
+
+    def opened(self, topic: str, number: int) -> Partition | None:
+        """The partition if this broker has it open: a look at what it remembers."""
+        return self._partitions.get((topic, number))
+
+    def known(self, topic: str) -> TopicEntry | None:
+        return self._topics.get(topic)
+
+    async def get(self, topic: str, *, fresh: bool = False) -> TopicEntry:
+        """The topic's entry.  Raises UnknownTopic, InvalidTopicName."""
+        entry = None if fresh else self._topics.get(topic)
+        if entry is not None:
+            return entry
+        check_topic_name(topic)
+        entry = await self._load(topic)
+        if entry is not None and entry.state == "creating":
+            entry = await self._finish(entry)
+        if entry is None or entry.state == "deleting":
+            self.forget(topic)
+            raise UnknownTopic(f"Topic {topic!r} does not exist; create it with POST /v1/topics.", topic=topic)
+        self._keep(entry)
+        return entry
+
+    async def list(self) -> builtins.list[TopicEntry]:
+        reply = await self._store.command("HVALS", self._keys.topics, key=self._keys.topics)
+        entries = [self._decode(text) for text in reply if text]
+        # A topic that is growing has what it had.
+        ready = [
+            e if e.state == "ready" else replace(e, state="ready", partitions=e.partitions_made)
+            for e in entries
+            if e.state == "ready" or (e.state == "creating" and e.partitions_made > 0)
+        ]
+        return sorted(ready, key=lambda e: e.name)
+
+    def forget(self, topic: str) -> None:
+        """What this broker believes of the topic was wrong: ask again next time."""
+        self._topics.pop(topic, None)
+        for key in [key for key in self._partitions if key[0] == topic]:
+            del self._partitions[key]
+
+    async def refresh(self) -> None:
+        """Drops what others have changed since the last call, and finishes what they left half done.  One round trip
+        when nothing has changed."""
+        reply = await self._store.command("HGET", self._keys.state, "version", key=self._keys.state)
+        version = int(reply or 0)
+        if version == self._version:
+            return
+        rows = await self._store.command("HVALS", self._keys.topics, key=self._keys.topics)
+        entries = {entry.name: entry for entry in map(self._decode, filter(None, rows))}
+        for name, known in list(self._topics.items()):
+            current = entries.get(name)
+            if current is None or current.id != known.id or current.state == "deleting":
+                self.forget(name)
+            elif current.state == "ready":  # one that grows is kept below, when it has what it will have
+                self._topics[name] = current  # its partitions stay open: appends under way keep their order
+        for entry in entries.values():
+            if entry.state == "creating":
+                await self._finish(entry)
+            elif entry.state == "deleting":
+                await self._remove(entry)
+        self._version = version
+
+    # -- change ------------------------------------------------------------------------------------------------------
+
+    async def create(self, name: str, partitions: int, settings: dict[str, int]) -> TopicEntry:
+        """Raises TopicExists, InvalidTopicName, InvalidRequest (partitions or settings out of range), TopicBusy."""
+        check_topic_name(name)
+        self._check(partitions, settings)
+        entry = TopicEntry(name, uuid.uuid4().hex, partitions, "creating", self._clock.now_ms(), settings)
+        known = await self._swap(name, b"", entry.encoded())
+        if known is not None:
+            before = self._decode(known)
+            if before.id == entry.id and before.state != "deleting":  # our reply was lost, and somebody went on with it
+                return await self._finish(before) if before.state == "creating" else self._keep(before)
+            if before.state == "ready":
+                raise TopicExists(f"Topic {name!r} exists.", topic=name)
+            if before.state == "creating":
+                await self._finish(before)
+                raise TopicExists(f"Topic {name!r} exists.", topic=name)
+            await self._remove(before)
+            if await self._swap(name, b"", entry.encoded()) is not None:
+                raise TopicBusy(f"Topic {name!r} is being changed by somebody else.", topic=name)
+        return await self._finish(entry)
+
+    async def change(self, name: str, partitions: int | None, settings: dict[str, int] | None) -> TopicEntry:
+        """More partitions, other settings.  Raises InvalidRequest for fewer partitions, UnknownTopic, TopicBusy."""
+        for _ in range(8):
+            entry = await self.get(name, fresh=True)
+            wanted = partitions if partitions is not None else entry.partitions
+            merged = {**entry.settings, **(settings or {})}
+            self._check(wanted, merged)
+            if wanted < entry.partitions:
+                raise InvalidRequest(
+                    f"Topic {name!r} has {entry.partitions} partitions; they can only become more, not {wanted}."
+                )
+            state = "creating" if wanted > entry.partitions else "ready"
+            changed = replace(entry, partitions=wanted, settings=merged, state=state)
+            if await self._swap(name, entry.encoded(), changed.encoded()) is None:
+                return await self._finish(changed) if state == "creating" else self._keep(changed)
+        raise TopicBusy(f"Topic {name!r} is being changed by somebody else.", topic=name)
+
+    async def delete(self, name: str) -> None:
+        """Raises UnknownTopic, TopicBusy."""
+        for _ in range(8):
+            entry = await self.get(name, fresh=True)
+            doomed = replace(entry, state="deleting")
+            if await self._swap(name, entry.encoded(), doomed.encoded()) is None:
+                await self._remove(doomed)
+                return
+        raise TopicBusy(f"Topic {name!r} is being changed by somebody else.", topic=name)
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    def _check(self, partitions: int, settings: dict[str, int]) -> None:
+        if not 1 <= partitions <= self._config.partitions_max:
+            raise InvalidRequest(f"A topic has 1 to {self._config.partitions_max} partitions, not {partitions}.")
+        for key, value in settings.items():
+            if key not in SETTINGS:
+                raise InvalidRequest(f"There is no topic setting {key!r}; there are {', '.join(sorted(SETTINGS))}.")
+            if value < SETTINGS[key]:
+                raise InvalidRequest(f"{key} is {value}; it must be at least {SETTINGS[key]} (-1: no limit).")
+
+    def _keep(self, entry: TopicEntry) -> TopicEntry:
+        known = self._topics.get(entry.name)
+        if known is not None and known.id != entry.id:
+            self.forget(entry.name)
+        self._topics[entry.name] = entry
+        return entry
+
+    def _open(self, entry: TopicEntry, number: int) -> Partition:
+        partition = self._partitions.get((entry.name, number))
+        if partition is None or partition.topic_id != entry.id:  # else somebody was quicker: it has one queue for all
+            partition = self._partitions[entry.name, number] = self._scratch(entry, number)
+        return partition
+
+    async def _load(self, topic: str) -> TopicEntry | None:
+        reply = await self._store.command("HGET", self._keys.topics, topic, key=self._keys.topics)
+        return self._decode(reply) if reply else None
+
+    async def _swap(self, name: str, expected: bytes, wanted: bytes) -> bytes | None:
+        """None when the entry was changed; else the entry as it is."""
+        keys = (self._keys.topics, self._keys.state)
+        reply = await self._store.call(CATALOG, keys, (name, expected, wanted))
+        if reply[0] == Status.OK:
+            return None
+        current: bytes = reply[1]
+        return current
+
+    async def _finish(self, entry: TopicEntry) -> TopicEntry:
+        """Makes the partitions a topic still lacks, then says it is ready."""
+        numbers = range(entry.partitions_made, entry.partitions)
+        made = await asyncio.gather(*(self._scratch(entry, number).create() for number in numbers))
+        if not all(made):
+            raise TopicBusy(
+                f"Topic {entry.name!r}: keys of an earlier topic are still there; try again.", topic=entry.name
+            )
+        ready = replace(entry, state="ready", partitions_made=entry.partitions)
+        now = await self._swap(entry.name, entry.encoded(), ready.encoded())
+        current = None if not now else self._decode(now)
+        if now is not None and (current is None or current.id != entry.id or current.state == "deleting"):
+            # Deleted while this was at it: what was made behind the back of who deleted it must not stand in the way.
+            await asyncio.gather(*(self._scratch(entry, number).delete() for number in numbers))
+            raise TopicBusy(f"Topic {entry.name!r} was changed by somebody else meanwhile.", topic=entry.name)
+        return self._keep(current or ready)
+
+    async def _remove(self, entry: TopicEntry) -> None:
+        self.forget(entry.name)
+        for number in range(entry.partitions):
+            await self._scratch(entry, number).delete()
+        await self._swap(entry.name, entry.encoded(), b"")
+
+    def _scratch(self, entry: TopicEntry, number: int) -> Partition:
+        return Partition(self._store, entry.name, number, entry.id, self._config, self._clock)

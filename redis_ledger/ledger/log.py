@@ -1,0 +1,106 @@
+"""Log entries: what is visible, in offset order; each points to the payload it makes visible.
+
+    id "<last offset>-1"   l ledger  e entry  b base offset  n records  s bytes  p producer  v epoch  q sequence
+                           f flags   t append time (ms)      m newest record timestamp (ms)
+
+XRANGE from "<offset>" begins at the entry that holds the offset.  Pure: parsing and the two questions a reader asks,
+which entries fit, and which belong to aborted transactions.
+Source: PIP-31 (a marker's reference), Kafka's transaction index (aborted).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+TRANSACTIONAL, MARKER, COMMIT = 1, 2, 4
+
+
+class LogEntry(NamedTuple):
+    ledger: int
+    entry: int
+    base_offset: int
+    records: int
+    size: int
+    producer_id: int
+    epoch: int
+    sequence: int
+    flags: int
+    appended_ms: int
+    max_timestamp_ms: int
+
+    @property
+    def last_offset(self) -> int:
+        return self.base_offset + self.records - 1
+
+    @property
+    def is_marker(self) -> bool:
+        return bool(self.flags & MARKER)
+
+    @property
+    def is_transactional(self) -> bool:
+        return bool(self.flags & TRANSACTIONAL)
+
+
+class Aborted(NamedTuple):
+    """An aborted transaction: its records are those of `producer_id` from first_offset to last_offset (the marker).
+    stable_offset is the stable offset right after the abort: every later abort began at or above it."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    stable_offset: int
+
+
+def parse_log(reply: Sequence[Any]) -> list[LogEntry]:
+    """XRANGE's reply as entries."""
+    return [LogEntry._make(map(int, fields[1::2])) for _, fields in reply]
+
+
+def parse_aborted(reply: Sequence[Any]) -> list[Aborted]:
+    """ZRANGEBYSCORE WITHSCORES' flat reply as aborted transactions, by marker offset."""
+    found = []
+    for member, score in zip(reply[::2], reply[1::2], strict=True):
+        producer, first, stable = member.split()
+        found.append(Aborted(int(producer), int(first), int(float(score)), int(stable)))
+    return found
+
+
+def covers(aborted: Sequence[Aborted], end_offset: int, limit: int) -> bool:
+    """Whether this prefix of the aborted set, cut off at `limit` members, tells all there is below end_offset."""
+    return len(aborted) < limit or (len(aborted) > 0 and aborted[-1].stable_offset >= end_offset)
+
+
+def is_aborted(entry: LogEntry, aborted: Iterable[Aborted]) -> bool:
+    if not entry.is_transactional:
+        return False
+    return any(
+        a.producer_id == entry.producer_id and a.first_offset <= entry.base_offset <= a.last_offset for a in aborted
+    )
+
+
+def that_fit(entries: Iterable[LogEntry], end_offset: int, bytes_max: int) -> list[LogEntry]:
+    """The first entries below end_offset whose payload fits in bytes_max; always the first one, however large."""
+    taken: list[LogEntry] = []
+    total = 0
+    for entry in entries:
+        if entry.last_offset >= end_offset or (taken and total + entry.size > bytes_max):
+            break
+        total += entry.size
+        taken.append(entry)
+    return taken
+
+
+def runs(entries: Iterable[LogEntry], *, gap_max: int = 4) -> list[tuple[int, int, int]]:
+    """(ledger, first entry, last entry): stretches of payload that are fetched in one range each."""
+    found: list[tuple[int, int, int]] = []
+    for entry in entries:
+        if entry.is_marker:
+            continue
+        if found:
+            ledger, first, last = found[-1]
+            if ledger == entry.ledger and last < entry.entry <= last + 1 + gap_max:
+                found[-1] = (ledger, first, entry.entry)
+                continue
+        found.append((entry.ledger, entry.entry, entry.entry))
+    return found

@@ -1,0 +1,388 @@
+"""One partition: append record batches, read them back.
+
+Append.  The payload goes into the active payload ledger by a plain XADD, and in the same MULTI a script accepts it
+(epoch, sequence, fence: it then gets an offset and a log entry) or deletes it again.  Nobody predicts an offset, so any
+number of brokers append to one partition without a race.  Appends that arrive together travel together.
+
+Read.  One round trip for state, log range and aborted transactions, one for the payload, in runs of adjacent entries.
+The stable offset is read first: all below it is decided and will not change.
+
+Source: PIP-31 (transaction buffer, marker approach), KIP-98; docs/decisions/0002.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.errors import (
+    DuplicateSequence,
+    LedgerError,
+    OffsetOutOfRange,
+    OutcomeUnknown,
+    SequenceGap,
+    StaleEpoch,
+    StoreUnavailable,
+    TransactionEnded,
+    UnknownTopic,
+)
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger import log as logs
+from redis_ledger.store.group_commit import GroupCommit
+from redis_ledger.store.keys import PartitionKeys
+from redis_ledger.store.replies import Status
+from redis_ledger.store.scripts import Script
+from redis_ledger.store.store import ScriptCall, ScriptMissing, Store
+
+APPEND = Script.load("ledger/append")
+CREATE = Script.load("ledger/create")
+ROLL = Script.load("ledger/roll")
+TRIM = Script.load("ledger/trim")
+DROP = Script.load("ledger/drop")
+DELETE = Script.load("ledger/delete")
+
+STATE_FIELDS = ("topic_id", "epoch", "start", "stable", "next", "ledger", "bytes")
+OFFSET_MAX = (1 << 63) - 1
+ENTRIES_MAX = 1024  # log entries one read looks at
+ABORTED_MAX = 256  # aborted transactions fetched with a read; more are fetched only when a range needs them
+
+
+class NotVerified(Exception):
+    """The transaction is not open here yet: register the partition with its coordinator, then append as verified."""
+
+
+class OtherOpen(Exception):
+    """The producer id has another transaction open here, which has to be ended first."""
+
+    def __init__(self, txn: TxnId) -> None:
+        super().__init__()
+        self.txn = txn
+
+
+class PartitionHead(NamedTuple):
+    """Where a partition stands, from one HMGET."""
+
+    leader_epoch: int
+    start_offset: int
+    stable_offset: int
+    end_offset: int
+    active_ledger: int
+    bytes: int
+
+
+class Accepted(NamedTuple):
+    base_offset: int
+    leader_epoch: int
+    duplicate: bool
+
+
+class Read(NamedTuple):
+    """entries in offset order; payloads in the same order, empty for markers."""
+
+    head: PartitionHead
+    entries: list[logs.LogEntry]
+    payloads: list[bytes]
+    aborted: list[logs.Aborted]
+
+
+class _Append(NamedTuple):
+    payload: bytes
+    records: int
+    max_timestamp_ms: int
+    producer_id: int
+    epoch: int
+    sequence: int
+    txn: TxnId | None
+    verified: bool
+    future: asyncio.Future[Accepted]
+    deadline: float
+    in_doubt: bool = False  # it was sent before and its reply was lost: only a script can say that it is not written
+
+    @property
+    def is_idempotent(self) -> bool:
+        return self.producer_id >= 0 and self.sequence >= 0
+
+
+class Partition:
+    """One partition of one incarnation of a topic (its topic id)."""
+
+    def __init__(self, store: Store, topic: str, number: int, topic_id: str, config: Config, clock: Clock) -> None:
+        self.topic, self.number, self.topic_id = topic, number, topic_id
+        self.keys = PartitionKeys(store.prefix, topic, number)
+        self._store, self._config, self._clock = store, config, clock
+        self._ledger = 1
+        self._entry_bytes = 1024  # of the batches read last: how many log entries a read of so many bytes needs
+        self._rolling: asyncio.Task[None] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._group = GroupCommit(
+            self._send,
+            self._settle,
+            items_max=16,
+            bytes_max=4 << 20,
+            turnstile=lambda: store.turnstile(self.keys.state),
+            puts_back=True,
+        )
+        k = self.keys
+        self._append_keys = (k.state, k.ledgers, k.log, k.producers, k.open, k.firsts, k.ended, k.watermarks)
+
+    # -- append ------------------------------------------------------------------------------------------------------
+
+    def append(
+        self,
+        payload: bytes,
+        records: int,
+        max_timestamp_ms: int,
+        *,
+        producer_id: int = -1,
+        epoch: int = -1,
+        sequence: int = -1,
+        txn: TxnId | None = None,
+        verified: bool = False,
+    ) -> asyncio.Future[Accepted]:
+        """A future of where the batch went.  payload: a checked RecordBatch v2 of `records` records.
+
+        Fails with NotVerified, TransactionEnded, OtherOpen, SequenceGap, StaleEpoch, DuplicateSequence, UnknownTopic,
+        StorageFull, StoreUnavailable (not written), OutcomeUnknown (a reply was lost, and the batch has no sequence or
+        asking again failed).
+        """
+        future: asyncio.Future[Accepted] = self._loop.create_future()
+        deadline = self._loop.time() + self._config.redis_retry_ms / 1000
+        item = _Append(
+            payload, records, max_timestamp_ms, producer_id, epoch, sequence, txn, verified, future, deadline
+        )
+        self._group.add(item, len(payload))
+        return future
+
+    @property
+    def is_idle(self) -> bool:
+        return self._group.is_idle
+
+    def _send(self, items: list[_Append]) -> asyncio.Future[Any]:
+        data = self.keys.data(self._ledger)
+        commands: list[Any] = [(b"XADD", data, b"NOMKSTREAM", b"0-*", b"b", item.payload) for item in items]
+        args: list[Any] = [self.topic_id, self._ledger, self._clock.now_ms()]
+        for item in items:
+            txn = item.txn
+            args += (
+                item.records, len(item.payload), item.max_timestamp_ms, item.producer_id, item.epoch, item.sequence,
+                0 if txn is None else txn.coordinator, "" if txn is None else txn.serial, 1 if item.verified else 0,
+            )  # fmt: skip
+        commands.append(ScriptCall(APPEND, (*self._append_keys, data, self.keys.wake), args))
+        return self._store.multi(self.keys.state, commands)
+
+    def _settle(self, items: list[_Append], done: asyncio.Future[Any]) -> None:
+        error = done.exception() if not done.cancelled() else StoreUnavailable()
+        reply = done.result()[-1] if error is None else None
+        error = reply if isinstance(reply, Exception) else error
+        if error is not None or reply is None:
+            self._failed(items, error or StoreUnavailable())
+        elif reply[0] == Status.OK:
+            leader_epoch = int(reply[1])
+            for item, answer in zip(items, reply[4:], strict=True):
+                if answer[0] in (Status.OK, Status.DUPLICATE):
+                    self._accept(item, Accepted(int(answer[1]), leader_epoch, answer[0] == Status.DUPLICATE))
+                else:
+                    self._fail(item, self._refusal(item, answer))
+            self._roll_when_due(int(reply[2]), int(reply[3]))
+        elif reply[0] in (Status.LEDGER_MOVED, Status.HEALED):
+            if reply[0] == Status.LEDGER_MOVED:
+                self._ledger = int(reply[1])
+            self._again(items)  # nothing was accepted
+        else:
+            for item in items:
+                self._fail(item, self._refusal(item, reply))
+
+    def _refusal(self, item: _Append, reply: list[Any]) -> Exception:
+        status, where = Status(reply[0]), f"{self.topic}:{self.number}"
+        producer = f"producer {item.producer_id}, {where}"
+        match status:
+            case Status.UNKNOWN_TOPIC:
+                return UnknownTopic(f"Topic {self.topic!r} does not exist (any more).", topic=self.topic)
+            case Status.SEQUENCE_GAP:
+                expected = int(reply[1])
+                return SequenceGap(
+                    f"{producer}: sequence {item.sequence} was sent, {expected} is next; send what is missing first.",
+                    expected=expected,
+                )
+            case Status.STALE_EPOCH:
+                return StaleEpoch(f"{producer}: epoch {item.epoch} was fenced by epoch {int(reply[1])}.")
+            case Status.DUPLICATE_SEQUENCE:
+                return DuplicateSequence(f"{producer}: sequence {item.sequence} was written long ago.")
+            case Status.TXN_ENDED:
+                return TransactionEnded(
+                    f"Transaction {item.txn} has ended; begin a new one.", transaction=str(item.txn)
+                )
+            case Status.NOT_VERIFIED:
+                return NotVerified()
+            case Status.OTHER_OPEN:
+                return OtherOpen(TxnId(int(reply[1]), int(reply[2])))
+        raise AssertionError(f"append answered {reply!r} for {where}")
+
+    def _failed(self, items: list[_Append], error: BaseException) -> None:
+        again: list[_Append] = []
+        lost = isinstance(error, OutcomeUnknown)
+        for item in items:
+            if isinstance(error, ScriptMissing) or (lost and item.is_idempotent and self._loop.time() < item.deadline):
+                again.append(item._replace(in_doubt=item.in_doubt or lost))
+            elif item.in_doubt and not lost:
+                self._fail(item, OutcomeUnknown(f"A reply of Redis was lost, and asking again failed: {error}"))
+            else:
+                self._fail(item, error)
+        self._again(again)
+
+    def _again(self, items: list[_Append]) -> None:
+        if items:
+            self._group.put_back(items, [len(item.payload) for item in items])
+
+    def _accept(self, item: _Append, accepted: Accepted) -> None:
+        if not item.future.done():
+            item.future.set_result(accepted)
+
+    def _fail(self, item: _Append, error: BaseException) -> None:
+        if not item.future.done():
+            item.future.set_exception(error)
+
+    # -- read --------------------------------------------------------------------------------------------------------
+
+    async def head(self) -> PartitionHead:
+        reply = await self._store.command("HMGET", self.keys.state, *STATE_FIELDS, key=self.keys.state)
+        return self._head(reply)
+
+    def _head(self, reply: Sequence[Any]) -> PartitionHead:
+        if reply[0] is None or reply[0].decode() != self.topic_id:
+            raise UnknownTopic(f"Topic {self.topic!r} does not exist (any more).", topic=self.topic)
+        return PartitionHead._make(map(int, reply[1:]))
+
+    async def read(self, offset: int, *, committed: bool, bytes_max: int) -> Read:
+        """Batches from the one that holds `offset` on, up to the stable offset (committed) or the end, as many as fit.
+
+        Aborted batches and markers are included: leaving them out is the caller's business (`aborted` tells which).
+        Raises OffsetOutOfRange below the log start or above the end, UnknownTopic.  Cost: two round trips.
+        """
+        k, command = self.keys, self._store.command
+        state = command("HMGET", k.state, *STATE_FIELDS, key=k.state)
+        count = max(8, min(ENTRIES_MAX, bytes_max // self._entry_bytes + 2))  # what will not fit is not worth parsing
+        start = min(max(offset, 0), OFFSET_MAX)  # what can stand in a stream's id
+        log = command("XRANGE", k.log, start, "+", "COUNT", count, key=k.state)
+        aborted_reply = command(
+            "ZRANGEBYSCORE", k.aborted, offset, "+inf", "WITHSCORES", "LIMIT", 0, ABORTED_MAX, key=k.state
+        )
+        answers = await asyncio.gather(state, log, aborted_reply)
+        head = self._head(answers[0])
+        if not head.start_offset <= offset <= head.end_offset:
+            raise OffsetOutOfRange(
+                f"Offset {offset} is not in {self.topic}:{self.number}, "
+                f"which holds {head.start_offset} to {head.end_offset}.",
+                start_offset=head.start_offset,
+                end_offset=head.end_offset,
+            )
+        end = head.stable_offset if committed else head.end_offset
+        entries = logs.that_fit(logs.parse_log(answers[1]), end, bytes_max)
+        if entries:
+            self._entry_bytes = max(1, sum(entry.size for entry in entries) // len(entries))
+        aborted = logs.parse_aborted(answers[2])
+        if entries and not logs.covers(aborted, entries[-1].last_offset + 1, ABORTED_MAX):
+            rest = await command("ZRANGEBYSCORE", k.aborted, offset, "+inf", "WITHSCORES", key=k.state)
+            aborted = logs.parse_aborted(rest)
+        payloads = await self.payloads(entries) if entries else []
+        return Read(head, entries, payloads, aborted)
+
+    async def payloads(self, entries: Sequence[logs.LogEntry]) -> list[bytes]:
+        """The payload of each entry, as stored.  A missing one is out of range below the log start, else corruption."""
+        runs = logs.runs(entries)
+        replies = await asyncio.gather(
+            *(
+                self._store.command("XRANGE", self.keys.data(ledger), f"0-{first}", f"0-{last}", key=self.keys.state)
+                for ledger, first, last in runs
+            )
+        )
+        found = {
+            (ledger, int(item[0][2:])): item[1][1]
+            for (ledger, _, _), reply in zip(runs, replies, strict=True)
+            for item in reply
+        }
+        missing = [e for e in entries if not e.is_marker and (e.ledger, e.entry) not in found]
+        if missing:
+            head = await self.head()
+            if missing[-1].last_offset < head.start_offset:
+                raise OffsetOutOfRange(f"Offset {missing[0].base_offset} was trimmed meanwhile.")
+            raise LedgerError(
+                f"{self.topic}:{self.number}: the payload of offset {missing[-1].base_offset} is missing: damage."
+            )
+        return [b"" if e.is_marker else found[e.ledger, e.entry] for e in entries]
+
+    async def offset_at(self, timestamp_ms: int) -> int:
+        """The first offset appended at or after the time, or the end.  Appends are nearly in time order, so this halves
+        the log: O(log n) round trips."""
+        head = await self.head()
+        low, high = head.start_offset, head.end_offset
+        while low < high:
+            middle = (low + high) // 2
+            reply = await self._store.command("XRANGE", self.keys.log, middle, "+", "COUNT", 1, key=self.keys.state)
+            entries = logs.parse_log(reply)
+            if entries and entries[0].appended_ms < timestamp_ms:
+                low = entries[0].last_offset + 1
+            else:
+                high = min(middle, entries[0].base_offset) if entries else middle
+        return low
+
+    # -- upkeep ------------------------------------------------------------------------------------------------------
+
+    async def create(self) -> bool:
+        """Makes the partition's keys; False when a partition of another topic id is in the way."""
+        k = self.keys
+        keys = (k.state, k.ledgers, k.log, k.producers, k.open, k.firsts, k.aborted, k.ended, k.watermarks, k.subs)
+        reply = await self._store.call(CREATE, (*keys, k.data(1)), (self.topic_id, self._clock.now_ms()))
+        return bool(reply[0] == Status.OK)
+
+    def _roll_when_due(self, ledger_bytes: int, created_ms: int) -> None:
+        full = ledger_bytes >= self._config.ledger_bytes_max
+        old = self._clock.now_ms() - created_ms >= self._config.ledger_age_ms_max
+        if (full or old) and (self._rolling is None or self._rolling.done()):
+            self._rolling = self._loop.create_task(self._roll_quietly())
+
+    async def _roll_quietly(self) -> None:
+        try:
+            await self.roll()
+        except LedgerError:
+            return  # the next append asks again
+
+    async def roll(self) -> int:
+        """Seals the active ledger and opens the next; the number of the one that is active now."""
+        k, active = self.keys, self._ledger
+        keys = (k.state, k.ledgers, k.log, k.data(active + 1))
+        reply = await self._store.call(ROLL, keys, (self.topic_id, active, self._clock.now_ms()))
+        if reply[0] == Status.OK:
+            self._ledger = int(reply[1])
+        return self._ledger
+
+    async def trim(
+        self, *, retention_ms: int, retention_bytes: int, below_offset: int = -1, entries_max: int = 1000
+    ) -> tuple[int, int]:
+        """Retention: the log start afterwards, and how many log entries went.  Ledgers nothing refers to go too."""
+        k, now = self.keys, self._clock.now_ms()
+        before = -1 if retention_ms < 0 else now - retention_ms
+        args = (self.topic_id, before, retention_bytes, below_offset, entries_max)
+        reply = await self._store.call(TRIM, (k.state, k.ledgers, k.log, k.aborted), args)
+        if reply[0] != Status.OK:
+            raise UnknownTopic(f"Topic {self.topic!r} does not exist (any more).", topic=self.topic)
+        for ledger in map(int, reply[3:]):
+            await self._store.call(DROP, (k.state, k.ledgers, k.data(ledger)), (self.topic_id, ledger))
+        return int(reply[1]), int(reply[2])
+
+    async def delete(self) -> None:
+        """Closes the partition, then unlinks all it has.  A retry finishes what was begun."""
+        k, command = self.keys, self._store.command
+        closed = await self._store.call(DELETE, (k.state,), (self.topic_id,))
+        if not closed[1]:
+            return
+        ledgers, subs = await asyncio.gather(
+            command("HKEYS", k.ledgers, key=k.state), command("HKEYS", k.subs, key=k.state)
+        )
+        doomed = [k.state, *k.fixed()[1:10], *(k.data(int(ledger)) for ledger in ledgers)]
+        doomed += [key for sub in subs if sub for key in k.sub(unquote(sub.decode())).all()]
+        await self._store.call(DELETE, doomed, (self.topic_id,))

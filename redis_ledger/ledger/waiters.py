@@ -1,0 +1,184 @@
+"""Waiting for a partition to change, without asking Redis again and again.
+
+    subscribe  ─▶  read state  ─▶  nothing there  ─▶  sleep  ─▶  woken: read again
+
+Every append and every end publishes (leader epoch, end, stable offset) on the partition's channel, from inside the
+script, so a reader that subscribed before it read cannot miss one.  A reader of committed records says so and is left
+asleep while only the end moves: waiting behind an open transaction costs nothing.  A lost connection wakes everybody.
+Once a second one pipelined state check over the partitions somebody waits for is the safety net; what it catches is
+counted, and the count is normally 0.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from redis_ledger.errors import LedgerError
+from redis_ledger.store.keys import PartitionKeys
+from redis_ledger.store.store import Store
+
+LOOK_AGAIN = b"look again"  # messages came back to a subscription: no offset has moved
+CHECK_S = 1.0
+LINGER_S = 30.0  # a channel nobody waits on is left after this long
+
+
+class Listener:
+    """One reader's ear on some partitions."""
+
+    def __init__(self, committed: bool) -> None:
+        self._committed = committed
+        self._woken = asyncio.Event()
+        self._closed = False
+
+    def hear(self, end: int, stable: int, last_end: int, last_stable: int) -> None:
+        if (stable > last_stable) if self._committed else (end > last_end):
+            self._woken.set()
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    def close(self) -> None:
+        self._closed = True
+        self._woken.set()
+
+    @property
+    def is_closed(self) -> bool:
+        """The broker is closing: there is nothing to wait for any more."""
+        return self._closed
+
+    async def wait(self, seconds: float) -> bool:
+        """True when something changed since the last wait; False after `seconds`, or when the broker is closing."""
+        try:
+            async with asyncio.timeout(max(seconds, 0)):
+                await self._woken.wait()
+        except TimeoutError:
+            return False
+        if self._closed:
+            return False
+        self._woken.clear()
+        return True
+
+
+class _Channel:
+    def __init__(self, keys: PartitionKeys) -> None:
+        self.keys = keys
+        self.listeners: set[Listener] = set()
+        self.end, self.stable = -1, -1
+        self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.leave: Callable[[], None] | None = None
+        self.idle_since = 0.0
+
+    def on_message(self, message: bytes) -> None:
+        if message == LOOK_AGAIN:
+            self.on_lost()
+            return
+        _, end, stable = map(int, message.split())
+        self.moved(end, stable)
+
+    def moved(self, end: int, stable: int) -> None:
+        last_end, last_stable = self.end, self.stable
+        if end < last_end:  # the topic was made again, or a state check was quicker than this message: let all look
+            self.end, self.stable = end, stable
+            self.on_lost()
+            return
+        self.end, self.stable = end, max(stable, last_stable)
+        for listener in list(self.listeners):
+            listener.hear(end, stable, last_end, last_stable)
+
+    def on_lost(self) -> None:
+        for listener in list(self.listeners):
+            listener.wake()
+
+
+class Waiters:
+    """All listeners of one broker.  `missed` counts changes only the safety net saw."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._channels: dict[bytes, _Channel] = {}
+        self._loop = asyncio.get_running_loop()
+        self._task = self._loop.create_task(self._watch())
+        self.missed = 0
+
+    @asynccontextmanager
+    async def listen(self, partitions: Sequence[PartitionKeys], *, committed: bool) -> AsyncIterator[Listener]:
+        """A listener that hears every change from now on: read state after this has been entered."""
+        channels = await asyncio.gather(*(self._channel(keys) for keys in partitions))
+        listener = Listener(committed)
+        for channel in channels:
+            channel.listeners.add(listener)
+        try:
+            yield listener
+        finally:
+            for channel in channels:
+                channel.listeners.discard(listener)
+                channel.idle_since = self._loop.time()
+
+    async def poke(self, keys: PartitionKeys) -> None:
+        """Messages were handed back here: waiting readers of every broker look again."""
+        await self._store.command("SPUBLISH", keys.wake, LOOK_AGAIN, key=keys.state)
+
+    async def close(self) -> None:
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        for channel in self._channels.values():
+            for listener in list(channel.listeners):
+                listener.close()
+            if channel.leave is not None:
+                channel.leave()
+        self._channels.clear()
+
+    async def _channel(self, keys: PartitionKeys) -> _Channel:
+        channel = self._channels.get(keys.wake)
+        if channel is None:
+            channel = self._channels[keys.wake] = _Channel(keys)
+            # By itself: the reader that came first may go away, those that came after it still wait for this.
+            channel.ready = self._loop.create_task(self._join(channel))
+            channel.ready.add_done_callback(lambda done: done.cancelled() or done.exception())
+        await asyncio.shield(channel.ready)
+        channel.idle_since = self._loop.time()
+        return channel
+
+    async def _join(self, channel: _Channel) -> None:
+        try:
+            channel.leave = await self._store.subscribe(channel.keys.wake, channel.on_message, channel.on_lost)
+            channel.idle_since = self._loop.time()  # who waits for this is only about to become a listener
+        except BaseException:
+            self._channels.pop(channel.keys.wake, None)
+            raise
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(CHECK_S)
+            now = self._loop.time()
+            for name, channel in list(self._channels.items()):
+                if not channel.listeners and channel.ready.done() and now - channel.idle_since > LINGER_S:
+                    del self._channels[name]
+                    if channel.leave is not None:
+                        channel.leave()
+            waited = [c for c in self._channels.values() if c.listeners]
+            if waited:
+                await self._check(waited)
+
+    async def _check(self, channels: list[_Channel]) -> None:
+        ends = [channel.end for channel in channels]
+        try:
+            states = await asyncio.gather(
+                *(self._store.command("HMGET", c.keys.state, "next", "stable", key=c.keys.state) for c in channels)
+            )
+        except LedgerError:
+            return  # Redis is away: its return wakes everybody
+        for channel, known, (end, stable) in zip(channels, ends, states, strict=True):
+            if end is None:
+                channel.on_lost()
+                continue
+            # Below what was heard before this was asked: the topic was made again.
+            back = int(end) < min(known, channel.end)
+            if back or (channel.end >= 0 and (int(end) > channel.end or int(stable) > channel.stable)):
+                self.missed += 1
+                channel.moved(int(end), int(stable))
+            elif channel.end < 0:
+                channel.end, channel.stable = int(end), int(stable)
+                channel.on_lost()  # what was read before this is not known here: let readers look once

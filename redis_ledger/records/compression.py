@@ -1,0 +1,79 @@
+"""The five ways a batch's records may be packed, and unpacking them without trusting the packer.
+
+    0 none   1 gzip   2 snappy   3 lz4 (frame)   4 zstd
+
+Snappy comes in two dresses: raw, as librdkafka may send it, and in xerial's frame, which Java writes:
+
+    82 'SNAPPY' 00 | version int32 1 | compatible int32 1 | length int32, raw snappy block | length int32, ...
+
+A few bytes can unpack into gigabytes.  Every path here unpacks into room that was measured out first: snappy says its
+size, and gzip, lz4 and zstd fill a lazily backed map that costs only the pages they touch.
+Source: KIP-57, KIP-110; snappy-java, SnappyOutputStream.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from typing import Final
+
+import cramjam
+
+from redis_ledger.errors import CorruptBatch
+from redis_ledger.records.batch import COMPRESSIONS
+
+DECODED_BYTES_MAX: Final = 128 << 20  # what one batch may unpack to, unless told otherwise
+SNAPPY: Final = 2
+
+_XERIAL_MAGIC = b"\x82SNAPPY\x00"
+_XERIAL_HEADER_BYTES = 16
+_BLOCK_LENGTH = struct.Struct(">i")
+_UNPACK_INTO = {1: cramjam.gzip.decompress_into, 3: cramjam.lz4.decompress_into, 4: cramjam.zstd.decompress_into}
+_FAILURES = (cramjam.DecompressionError, OSError, ValueError, OverflowError)
+
+
+def unpack(compression: int, packed: memoryview, decoded_bytes_max: int) -> bytes:
+    """The records as they were before compression; `compression` is 1 to 4.  Raises CorruptBatch."""
+    if compression == SNAPPY:
+        try:
+            return _unsnap(bytes(packed), decoded_bytes_max)
+        except _FAILURES as error:
+            raise _cannot(compression, decoded_bytes_max, error) from None
+    # Failing to get the room is our trouble, not the batch's, and is not caught here.
+    with mmap.mmap(-1, decoded_bytes_max) as room:
+        try:
+            return room[: _UNPACK_INTO[compression](packed, room)]
+        except _FAILURES as error:
+            raise _cannot(compression, decoded_bytes_max, error) from None
+
+
+def _cannot(compression: int, decoded_bytes_max: int, error: Exception) -> CorruptBatch:
+    name = COMPRESSIONS[compression]
+    return CorruptBatch(f"The batch's {name} records cannot be unpacked within {decoded_bytes_max} bytes: {error}.")
+
+
+def _unsnap(packed: bytes, decoded_bytes_max: int) -> bytes:
+    if not packed.startswith(_XERIAL_MAGIC):
+        return _unsnap_block(packed, decoded_bytes_max)
+    blocks = []
+    room = decoded_bytes_max
+    at = _XERIAL_HEADER_BYTES
+    while at < len(packed):
+        if at + 4 > len(packed):
+            raise ValueError("the last block's length is cut short")
+        (length,) = _BLOCK_LENGTH.unpack_from(packed, at)
+        at += 4
+        if not 0 < length <= len(packed) - at:
+            raise ValueError(f"a block of {length} bytes, where {len(packed) - at} are left")
+        block = _unsnap_block(packed[at : at + length], room)
+        blocks.append(block)
+        room -= len(block)
+        at += length
+    return b"".join(blocks)
+
+
+def _unsnap_block(block: bytes, room: int) -> bytes:
+    claimed = cramjam.snappy.decompress_raw_len(block)
+    if claimed > room:
+        raise ValueError(f"a block says it unpacks to {claimed} bytes")
+    return bytes(cramjam.snappy.decompress_raw(block))

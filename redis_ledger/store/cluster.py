@@ -1,0 +1,182 @@
+"""A Redis Cluster: which node owns a slot, and what happens when that changes.
+
+    key ─▶ text between { and }, or all of it ─▶ CRC16 mod 16 384 ─▶ owners[slot] ─▶ link of that primary
+
+The map comes from CLUSTER SLOTS.  It is read again, by one task at a time, when a node says MOVED or CLUSTERDOWN, or
+cannot be reached.  When a slot changes hands its calls under way are gathered by a gate first, so order survives; calls
+that wait for a node that lost its slots go to the new owner.  Source: Redis Cluster specification.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from binascii import crc_hqx
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from redis_ledger.errors import StoreUnavailable
+from redis_ledger.store.address import Address, Target
+from redis_ledger.store.connection import Call, ask_once
+from redis_ledger.store.gate import Gate
+from redis_ledger.store.link import Link, Watch
+from redis_ledger.store.topology import Topology
+
+SLOTS = 16_384
+REFRESH_PAUSE_S = 0.1  # least time between two looks at the map
+_KEYS_CACHED_MAX = 100_000
+
+
+def key_slot(key: bytes) -> int:
+    opened = key.find(b"{")
+    if opened >= 0:
+        closed = key.find(b"}", opened + 1)
+        if closed > opened + 1:
+            key = key[opened + 1 : closed]
+    return crc_hqx(key, 0) % SLOTS
+
+
+class Cluster(Topology):
+    def __init__(self, watch: Watch, target: Target) -> None:
+        super().__init__(watch)
+        self._seeds = target.seeds
+        self._like = target.seeds[0]  # credentials and TLS of every node
+        self._nodes: dict[str, Link] = {}
+        self._owners: list[Link | None] = [None] * SLOTS
+        self._slots: dict[bytes, int] = {}
+        self._refreshing: asyncio.Task[None] | None = None
+        self._why: object = "no node answered"
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def slot(self, key: bytes) -> int:
+        slot = self._slots.get(key)
+        if slot is None:
+            if len(self._slots) >= _KEYS_CACHED_MAX:
+                self._slots.clear()
+            slot = self._slots[key] = key_slot(key)
+        return slot
+
+    def owner(self, slot: int) -> Link:
+        """The owner as far as is known; a slot without one goes to any node, which will answer for it."""
+        link = self._owners[slot] if slot >= 0 else None
+        return link or next((link for link in self._nodes.values() if link.conn), next(iter(self._nodes.values())))
+
+    def links(self) -> Sequence[Link]:
+        return tuple(self._nodes.values())
+
+    async def open(self) -> None:
+        until = self.loop.time() + self.watch.retry_ms / 1000
+        while not await self._read_map():
+            if self.loop.time() >= until:
+                raise StoreUnavailable(f"the Redis cluster cannot be used: {self._why}.")
+            await asyncio.sleep(REFRESH_PAUSE_S)
+        await self.first_ready(self.links())
+
+    async def close(self) -> None:
+        if self._refreshing is not None:
+            self._refreshing.cancel()
+        await super().close()
+        await asyncio.gather(*self._closing)
+
+    def at(self, host: str, port: int, asked: Link) -> Link:
+        host = host or (asked.address or self._like).host
+        return self._node(self._like.at(host, port))
+
+    def moved(self, slot: int, host: str, port: int, asked: Link) -> None:
+        self._owners[slot] = self.at(host, port, asked)
+        self.refresh()
+
+    def stale(self, link: Link, why: str) -> None:
+        self.refresh()
+
+    async def learn(self) -> None:
+        await asyncio.shield(self.refresh())
+
+    def refresh(self) -> asyncio.Task[None]:
+        """Reads the map again soon; many who ask share one look."""
+        if self._refreshing is None or self._refreshing.done():
+            self._refreshing = self.loop.create_task(self._refresh())
+        return self._refreshing
+
+    async def _refresh(self) -> None:
+        await self._read_map()
+        await asyncio.sleep(REFRESH_PAUSE_S)
+
+    async def _read_map(self) -> bool:
+        known = [link.address for link in self._nodes.values() if link.address is not None and link.conn is not None]
+        for address in dict.fromkeys((*known, *self._seeds)):
+            try:
+                answer = await ask_once(address, (b"CLUSTER", b"SLOTS"), timeout_s=1.0)
+            except OSError as error:
+                self._why = f"{address.name} does not answer: {error}"
+                continue
+            ranges = list(self._ranges(answer, address))
+            if ranges:
+                self._take_map(ranges)
+                return True
+            self._why = f"{address.name} knows no slots"
+        self._reroute()
+        return False
+
+    def _ranges(self, answer: Any, asked: Address) -> Iterable[tuple[int, int, Address]]:
+        for first, last, primary, *_replicas in answer:
+            host = primary[0].decode() if primary[0] else ""
+            # "?" and an empty host both mean: the host you asked me by.
+            yield first, last, asked.at(host if host not in ("", "?") else asked.host, primary[1])
+
+    def _node(self, address: Address) -> Link:
+        link = self._nodes.get(address.name)
+        if link is None:
+
+            async def locate() -> Address:
+                return address
+
+            link = Link(self.watch, locate, self.conclude, self._down, name=address.name)
+            self._nodes[address.name] = link
+        return link
+
+    def _down(self, link: Link) -> None:
+        if not self.closed and self._nodes:
+            self.refresh()
+
+    def _take_map(self, ranges: list[tuple[int, int, Address]]) -> None:
+        before = self._owners
+        owners: list[Link | None] = [None] * SLOTS
+        self._owners = owners
+        for first, last, address in ranges:
+            owners[first : last + 1] = [self._node(address)] * (last + 1 - first)
+        for link in tuple(self._nodes.values()):
+            for call in link.under_way():
+                slot = call.slot
+                if slot >= 0 and before[slot] is link and owners[slot] is not link and slot not in self.gates:
+                    self.gates[slot] = Gate(self, slot, link)
+        self._reroute()
+        self._retire(set(filter(None, owners)))
+
+    def _reroute(self) -> None:
+        """Calls that wait for a node that is down go to whoever owns their slot now."""
+        for link in self.links():
+            if link.conn is not None:
+                continue
+            for call in link.strand():
+                if call.slot >= 0 and (owner := self.owner(call.slot)) is not link:
+                    self._move(call, link, owner)
+                else:
+                    link.send(call)
+
+    def _move(self, call: Call, link: Link, owner: Link) -> None:
+        link.leave(call)
+        gate = self.gates.get(call.slot)
+        if gate is not None:
+            gate.strand(call)
+        else:
+            owner.send(call)
+
+    def _retire(self, owners: set[Link]) -> None:
+        """Lets go of nodes that own nothing any more, once nothing is under way there."""
+        for name, link in tuple(self._nodes.items()):
+            busy = link.waiting or (link.conn is not None and link.conn.queue)
+            if link not in owners and not busy:
+                del self._nodes[name]
+                task = self.loop.create_task(link.close())
+                self._closing.add(task)
+                task.add_done_callback(self._closing.discard)

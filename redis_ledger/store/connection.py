@@ -1,0 +1,288 @@
+"""One socket to one server: commands out in one write per event-loop tick, replies back in order.
+
+    send(call) send(call) ─▶ out ──one write per tick──▶ Redis
+                             queue [c1 c2 | c3 c4]  ◀── replies, matched to the head of the queue
+                                    sent │ not yet written
+
+A call that nobody waits for any more (timed out, cancelled) keeps its place in the queue, so the replies behind it
+still find their calls.  When the socket breaks, `sent` tells which calls Redis may have seen and which it cannot have
+seen.  What happens to them then is decided by their `Link` (link.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
+
+from hiredis import HiredisError, Reader, ReplyError, pack_command
+
+from redis_ledger.store.address import Address
+
+LARGE_BYTES = 8 * 1024  # a larger argument is handed to the socket as it is, not copied into a command
+NEVER = 1 << 62  # a tick that does not come
+
+Arg = bytes | str | int
+P = TypeVar("P", bound=asyncio.Protocol)
+pack_small = cast("Callable[[tuple[Any, ...]], bytes]", pack_command)  # its stub knows tuples of one only
+Frame = bytes | list[bytes]  # one command, or one unit of commands; a list when it holds large arguments
+
+
+class Call:
+    """What was asked, and who waits for the answer.
+
+    slot      routing: the cluster slot, or -1 for any node
+    retry     it may be repeated after Redis may have seen it
+    replies   how many replies belong to it; more than one for a MULTI unit, whose last is EXEC's
+    plain     one reply, nobody fenced behind it: the fast path
+    tick      when it was issued, in ticks of the store's watch; give_up: when to stop trying to reach Redis
+    written   an earlier connection wrote it and lost the reply
+    hops      how often Redis refused it with "elsewhere" or "later"
+    """
+
+    # Defaults live on the class, so that making a call sets four attributes and not a dozen.
+    plain = True
+    replies = 1
+    tick = 0
+    give_up = NEVER
+    written = False
+    hops = 0
+    got: list[Any]
+    fences: tuple[Callable[[], None], ...] = ()
+
+    def __init__(self, future: asyncio.Future[Any], frame: Frame, slot: int, retry: bool) -> None:
+        self.future = future
+        self.frame = frame
+        self.slot = slot
+        self.retry = retry
+
+    def expect(self, replies: int) -> None:
+        self.replies = replies
+        self.plain = False
+        self.got = []
+
+    def answer(self, reply: Any) -> None:
+        if not self.future.done():
+            self.future.set_result(reply)
+
+    def fail(self, error: BaseException) -> None:
+        if not self.future.done():
+            self.future.set_exception(error)
+
+
+def pack(args: Sequence[Arg]) -> Frame:
+    """One command.  Cost: copies every argument, except bytes above LARGE_BYTES."""
+    for arg in args:
+        if type(arg) is bytes and len(arg) > LARGE_BYTES:
+            return _pack_large(args)
+    return pack_small(tuple(args))
+
+
+def _pack_large(args: Sequence[Arg]) -> list[bytes]:
+    frame: list[bytes] = []
+    small = [b"*%d\r\n" % len(args)]
+    for arg in args:
+        data = arg if isinstance(arg, bytes) else str(arg).encode()
+        if len(data) > LARGE_BYTES:
+            small.append(b"$%d\r\n" % len(data))
+            frame += (b"".join(small), data)
+            small = [b"\r\n"]
+        else:
+            small.append(b"$%d\r\n%b\r\n" % (len(data), data))
+    frame.append(b"".join(small))
+    return frame
+
+
+def concat(frames: Sequence[Frame]) -> Frame:
+    """Frames one after the other as one frame; only neighbouring small ones are joined."""
+    out: list[bytes] = []
+    small: list[bytes] = []
+    for frame in frames:
+        for piece in (frame,) if isinstance(frame, bytes) else frame:
+            if len(piece) > LARGE_BYTES:
+                if small:
+                    out.append(b"".join(small))
+                    small = []
+                out.append(piece)
+            else:
+                small.append(piece)
+    if small:
+        out.append(b"".join(small))
+    return out[0] if len(out) == 1 else out
+
+
+class Connection(asyncio.Protocol):
+    """conclude: called with every reply that is an error or the last of a unit, instead of the fast path.
+    lost: called once when the socket is gone, unless it was closed by `close()`."""
+
+    def __init__(
+        self,
+        conclude: Callable[[Call, Any], None],
+        lost: Callable[[Connection, Exception | None], None],
+    ) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.conclude = conclude
+        self.queue: deque[Call] = deque()
+        self.out: list[Frame] = []
+        self.sent = 0  # calls at the head of the queue that were handed to the socket
+        self.heard = False  # something arrived since the watch looked last
+        self.silent_ticks = 0
+        self._lost: Callable[[Connection, Exception | None], None] | None = lost
+        self._reader = Reader()
+        self._transport: asyncio.Transport | None = None
+        self._broken: Exception | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is none by class
+        sock: socket.socket | None = transport.get_extra_info("socket")
+        if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+    def send(self, call: Call) -> None:
+        self.queue.append(call)
+        if not self.out:
+            self.loop.call_soon(self.flush)
+        self.out.append(call.frame)
+
+    def flush(self) -> None:
+        transport = self._transport
+        # Nothing is written to a socket that is known to be gone: those calls stay unsent, and safe to repeat.
+        if transport is None or transport.is_closing() or not self.out:
+            return
+        out, self.out = self.out, []
+        self.sent = len(self.queue)
+        try:
+            transport.write(b"".join(cast("list[bytes]", out)))
+        except TypeError:  # a frame with large arguments is among them
+            pieces = concat(out)
+            transport.writelines([pieces] if isinstance(pieces, bytes) else pieces)
+
+    def data_received(self, data: bytes) -> None:
+        self.heard = True
+        queue, gets = self.queue, self._reader.gets
+        answered = 0
+        try:
+            self._reader.feed(data)
+            while (reply := gets()) is not False:  # RESP2 has no False: it means "not enough bytes yet"
+                call = queue[0]
+                if call.plain and type(reply) is not ReplyError:
+                    queue.popleft()
+                    answered += 1
+                    try:
+                        call.future.set_result(reply)
+                    except asyncio.InvalidStateError:
+                        continue  # timed out or cancelled; only its place in the queue was left
+                else:
+                    answered += self._slow(call, reply)
+        except (HiredisError, IndexError) as error:
+            # Not Redis, or a reply that nobody asked for: no later reply can be trusted to meet its call.
+            self.abort(error if isinstance(error, HiredisError) else HiredisError("a reply that nobody asked for"))
+        finally:
+            self.sent -= answered
+
+    def _slow(self, call: Call, reply: Any) -> int:
+        if call.replies > 1:
+            call.got.append(reply)
+            if len(call.got) < call.replies:
+                return 0
+        self.queue.popleft()
+        self.conclude(call, reply)
+        self.leave(call)
+        return 1
+
+    def leave(self, call: Call) -> None:
+        """Tells those who wait for the call to be off this connection; see Link.fence."""
+        if call.fences:
+            fences, call.fences = call.fences, ()
+            for fence in fences:
+                self.loop.call_soon(fence)
+
+    def eof_received(self) -> bool:
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        lost, self._lost = self._lost, None
+        if lost is not None:
+            lost(self, self._broken or exc)
+
+    def abort(self, why: Exception) -> None:
+        """Breaks the connection; `lost` is told why."""
+        self._broken = why
+        if self._transport is not None:
+            self._transport.abort()
+
+    def close(self) -> None:
+        """Closes without telling `lost`."""
+        self._lost = None
+        if self._transport is not None:
+            self._transport.close()
+
+
+async def dial(address: Address, make: Callable[[], P]) -> P:
+    """Raises OSError (TLS errors are OSErrors too) if the server cannot be reached."""
+    loop = asyncio.get_running_loop()
+    if address.path is not None:
+        _, protocol = await loop.create_unix_connection(make, address.path)
+    else:
+        tls = address.tls.context() if address.tls else None
+        _, protocol = await loop.create_connection(make, address.host, address.port, ssl=tls)
+    return protocol
+
+
+async def ask(connection: Connection, commands: Sequence[Sequence[Arg]]) -> list[Any]:
+    """Replies to plain commands on a connection that is not in service yet; errors are values, not raised."""
+    futures = []
+    for command in commands:
+        call = Call(connection.loop.create_future(), pack(command), -1, False)
+        connection.send(call)
+        futures.append(call.future)
+    connection.flush()
+    return await asyncio.gather(*futures, return_exceptions=True)
+
+
+async def let_in(connection: Connection, address: Address) -> None:
+    """AUTH and SELECT, if the address asks for them.  Raises ReplyError if Redis refuses."""
+    if address.password is not None:
+        user = (address.username,) if address.username else ()
+        (reply,) = await ask(connection, [(b"AUTH", *user, address.password)])
+        if isinstance(reply, Exception):
+            raise reply
+    if address.db:
+        (reply,) = await ask(connection, [(b"SELECT", address.db)])
+        if isinstance(reply, Exception):
+            raise reply
+
+
+async def ask_once(address: Address, command: Sequence[Arg], *, timeout_s: float) -> Any:
+    """One command on a connection of its own.  Raises OSError (TimeoutError is one); a refusal by Redis is one too."""
+    async with asyncio.timeout(timeout_s):
+        connection = await dial(address, lambda: Connection(settle, fail_all))
+        try:
+            await let_in(connection, address)
+            (reply,) = await ask(connection, [command])
+        except ReplyError as error:
+            raise ConnectionRefusedError(str(error)) from error
+        finally:
+            connection.close()
+    if isinstance(reply, ReplyError):
+        raise ConnectionRefusedError(str(reply))
+    if isinstance(reply, Exception):
+        raise reply
+    return reply
+
+
+def settle(call: Call, reply: Any) -> None:
+    """Gives the caller what came, whatever it is: what a connection does that is not in service."""
+    if isinstance(reply, Exception):
+        call.fail(reply)
+    else:
+        call.answer(reply)
+
+
+def fail_all(connection: Connection, why: Exception | None) -> None:
+    for call in connection.queue:
+        call.fail(ConnectionError(f"the connection broke: {why or 'closed by the server'}"))

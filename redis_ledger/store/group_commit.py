@@ -1,0 +1,168 @@
+"""Group commit: what arrives while a call is in flight leaves together in the next one.
+
+    arrivals   a   b c   d e f        one call in flight at a time, so nothing overtakes
+    calls      |-a-| |-b,c-| |-d,e,f-|
+
+That is PIP-160's batch with its three thresholds (items, bytes, delay), and it needs no timer: a lone item leaves at
+the end of the event-loop tick, and the busier it gets the larger the batches.  An item that nobody awaits may be held
+back a little (`add(..., lazy=True)`) to ride with others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from redis_ledger.errors import StoreUnavailable
+
+T = TypeVar("T")
+
+
+class Turnstile:
+    """Bounds how much of its group commits one node has under way: calls of at most `items_max` items together, or one
+    larger call alone.  Who must wait goes in turn, with all it has by then.
+
+    Redis answers everything that one write brought when the last of it is done.  If every group left in the same tick,
+    broker and Redis would work in turn, each waiting for the other.  This way one part is in Redis while the broker is
+    busy with the answers of another.
+    """
+
+    __slots__ = ("_items_max", "_queue", "_under_way")
+
+    def __init__(self, items_max: int) -> None:
+        self._items_max = items_max
+        self._under_way = 0
+        self._queue: deque[tuple[int, Callable[[], None]]] = deque()
+
+    def enter(self, items: int, go: Callable[[], None]) -> None:
+        """Calls go, now or when it is its turn; leave(items) must follow."""
+        if self._queue or (self._under_way and self._under_way + items > self._items_max):
+            self._queue.append((items, go))
+        else:
+            self._under_way += items
+            go()
+
+    def leave(self, items: int, *, is_away: bool = False) -> None:
+        """is_away: the node could not be reached.  Then all who wait go, to learn it together and not in turn."""
+        self._under_way -= items
+        while self._queue and (
+            is_away or not self._under_way or self._under_way + self._queue[0][0] <= self._items_max
+        ):
+            items, go = self._queue.popleft()
+            self._under_way += items
+            go()
+
+
+class GroupCommit(Generic[T]):
+    """send(items) starts one call and returns its future; settle(items, future) is told when it is over.
+
+    items_max, bytes_max   thresholds of one call; a single item above bytes_max travels alone
+    lazy_ms                how long a lazy item may wait for company
+    puts_back              settle may call put_back: then nothing leaves before it has
+    turnstile              the one to pass before a call, asked each time: it belongs to the node the call goes to
+    """
+
+    __slots__ = ("_busy", "_bytes_max", "_items_max", "_lazy", "_lazy_s", "_loop", "_puts_back", "_scheduled", "_send",
+                 "_settle", "_sizes", "_turnstile", "_waiting")  # fmt: skip
+
+    def __init__(
+        self,
+        send: Callable[[list[T]], asyncio.Future[Any]],
+        settle: Callable[[list[T], asyncio.Future[Any]], None],
+        *,
+        items_max: int = 128,
+        bytes_max: int = 1 << 62,
+        lazy_ms: float = 1,
+        turnstile: Callable[[], Turnstile] | None = None,
+        puts_back: bool = False,
+    ) -> None:
+        self._send = send
+        self._settle = settle
+        self._items_max = items_max
+        self._bytes_max = bytes_max
+        self._lazy_s = lazy_ms / 1000
+        self._waiting: deque[T] = deque()
+        self._sizes: deque[int] = deque()
+        alone = Turnstile(items_max)
+        self._turnstile = turnstile or (lambda: alone)
+        self._puts_back = puts_back
+        self._busy = False
+        self._scheduled = False
+        self._lazy: asyncio.TimerHandle | None = None
+        self._loop = asyncio.get_running_loop()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._waiting and not self._busy
+
+    def add(self, item: T, size: int = 0, *, lazy: bool = False) -> None:
+        self._waiting.append(item)
+        self._sizes.append(size)
+        if self._busy or self._scheduled:
+            return
+        if not lazy:
+            self._schedule()
+        elif self._lazy is None:
+            self._lazy = self._loop.call_later(self._lazy_s, self._schedule)
+
+    def put_back(self, items: Sequence[T], sizes: Sequence[int]) -> None:
+        """Items that were not taken go out again before all others, in their order."""
+        self._waiting.extendleft(reversed(items))
+        self._sizes.extendleft(reversed(sizes))
+        if not self._busy:
+            self._schedule()
+
+    def _schedule(self) -> None:
+        if not self._scheduled and not self._busy:
+            self._scheduled = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._scheduled = False
+        if self._lazy is not None:
+            self._lazy.cancel()
+            self._lazy = None
+        if not self._busy and self._waiting:
+            self._busy = True
+            turnstile, size = self._turnstile(), min(len(self._waiting), self._items_max)
+            turnstile.enter(size, lambda: self._go(turnstile, size))
+
+    def _go(self, turnstile: Turnstile, entered: int) -> None:
+        items: list[T] = []
+        total = 0
+        while self._waiting and len(items) < self._items_max:
+            size = self._sizes[0]
+            if items and total + size > self._bytes_max:
+                break
+            total += size
+            self._sizes.popleft()
+            items.append(self._waiting.popleft())
+        try:
+            future = self._send(items)
+        except Exception as error:  # noqa: BLE001 - a refusal to start is told like a refusal by the other side
+            future = self._loop.create_future()
+            future.set_exception(error)
+        future.add_done_callback(lambda done: self._over(items, done, turnstile, entered))
+
+    def _over(self, items: list[T], future: asyncio.Future[Any], turnstile: Turnstile, entered: int) -> None:
+        # Whoever waits leaves before the callers are resumed: Redis is at work while they are.  Not so where what was
+        # not taken goes out again first: nothing may overtake it.
+        self._busy = False
+        is_away = not future.cancelled() and isinstance(future.exception(), StoreUnavailable)
+        if is_away:  # it was waited for as long as a caller should wait, by those that came later too
+            items = [*items, *self._waiting]
+            self._waiting.clear()
+            self._sizes.clear()
+        turnstile.leave(entered, is_away=is_away)
+        if self._waiting and not self._puts_back:
+            self._flush()
+        try:
+            self._settle(items, future)
+        finally:
+            if self._waiting:
+                self._schedule()

@@ -1,0 +1,156 @@
+"""Every key name, as a function of ids.  The part in braces is the hash tag: all keys of one partition share a slot,
+and all keys of one coordinator share a slot, so one script can change them atomically on a cluster too.
+
+    rl:{orders:3}:state         hash    topic id, epoch, next offset, log start, active ledger, stable offset, counters
+    rl:{orders:3}:ledgers       hash    "<ledger>" → issued deleted sealed max_offset unlogged bytes created_ms
+    rl:{orders:3}:data:<ledger> stream  payload: one entry per record batch, field b; id 0-<entry>
+    rl:{orders:3}:log           stream  what is visible, in offset order; id <last offset>-1
+    rl:{orders:3}:producers     hash    producer id → epoch and last five batches
+    rl:{orders:3}:open          hash    producer id → epoch coordinator serial first offset
+    rl:{orders:3}:firsts        zset    producer id, score = first offset of its open transaction
+    rl:{orders:3}:aborted       zset    "producer first stable", score = offset of the abort marker
+    rl:{orders:3}:ended         zset    "coordinator-serial" tombstones, score = time of the end
+    rl:{orders:3}:watermarks    hash    coordinator → low watermark (serial)
+    rl:{orders:3}:subs          hash    subscription (percent-encoded) → kind
+    rl:{orders:3}:sub:<name>    hash    cursor: kind, mark, read, consumer, counters
+    ...:<name>|acks             hash    chunk of 8192 offsets → bitmap of what is acknowledged beyond the mark
+    ...:<name>|leases           hash    first offset → last consumer count deadline
+    ...:<name>|spans            zset    first offset of every lease, by offset
+    ...:<name>|due              zset    first offset of every lease, by the time it may be delivered again
+    ...:<name>|pending          hash    "coordinator-serial" → kind and ranges acknowledged in that transaction
+    rl:{orders:3}:wake          channel (not a key): leader epoch, next offset, stable position after a change
+    rl:{tc:5}:state             hash    next serial, entry number, low watermark, counters
+    rl:{tc:5}:txns              hash    serial → packed transaction
+    rl:{tc:5}:order             zset    live serials, zero-padded, lexical order
+    rl:{tc:5}:deadlines         zset    live serials by the time somebody must act
+    rl:{tc:5}:outcomes          hash    serial → outcome and time
+    rl:{tc:5}:forget            zset    ended serials by the time of their end
+    rl:{tc:5}:nonces            hash    nonce of a begin → serial
+    rl:{tc:5}:calls             hash    broker → its last call's number and reply
+    rl:{tc:5}:log               stream  transaction log, batched entries (PIP-160)
+    rl:{tc:5}:live              hash    log entry → bitmap of its live records
+    rl:{catalog}:topics         hash    topic → JSON: id, partitions, state, settings
+    rl:{catalog}:state          hash    version, number of coordinators, stored format
+    rl:{catalog}:brokers        zset    broker id, score = time of its last heartbeat
+    rl:{catalog}:addresses      hash    broker id → JSON with its addresses
+    rl:{idem:<digest>}          string  the request and the answer of an Idempotency-Key; digest = SHA-256 of the key
+    rl:{idem:<digest>}|run      string  token of who works on it now, with a lease
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from urllib.parse import quote
+
+SUBSCRIPTIONS_KEPT = 64  # whose key names a partition remembers
+
+
+@lru_cache(maxsize=4096)
+def encode_name(name: str) -> str:
+    """A user-chosen name as part of a key: nothing in it can be taken for a separator or a hash tag."""
+    return quote(name, safe="-_.~")
+
+
+class SubscriptionKeys:
+    """The keys of one subscription on one partition.  Order of `all()` is the order scripts expect."""
+
+    __slots__ = ("_all", "acks", "cursor", "due", "leases", "pending", "spans")
+
+    def __init__(self, partition: str, name: str) -> None:
+        base = f"{partition}:sub:{encode_name(name)}"
+        self.cursor = base.encode()
+        self.acks = f"{base}|acks".encode()
+        self.leases = f"{base}|leases".encode()
+        self.spans = f"{base}|spans".encode()
+        self.due = f"{base}|due".encode()
+        self.pending = f"{base}|pending".encode()
+
+        self._all = (self.cursor, self.acks, self.leases, self.spans, self.due, self.pending)
+
+    def all(self) -> tuple[bytes, ...]:
+        return self._all
+
+
+class PartitionKeys:
+    """The keys of one partition."""
+
+    __slots__ = (
+        "_base", "_subs", "aborted", "ended", "firsts", "ledgers", "log", "open", "producers", "state", "subs", "wake",
+        "watermarks",
+    )  # fmt: skip
+
+    def __init__(self, prefix: str, topic: str, partition: int) -> None:
+        self._base = base = f"{prefix}:{{{topic}:{partition}}}"
+        self.state = f"{base}:state".encode()
+        self.ledgers = f"{base}:ledgers".encode()
+        self.log = f"{base}:log".encode()
+        self.producers = f"{base}:producers".encode()
+        self.open = f"{base}:open".encode()
+        self.firsts = f"{base}:firsts".encode()
+        self.aborted = f"{base}:aborted".encode()
+        self.ended = f"{base}:ended".encode()
+        self.watermarks = f"{base}:watermarks".encode()
+        self.subs = f"{base}:subs".encode()
+        self.wake = f"{base}:wake".encode()
+        self._subs: dict[str, SubscriptionKeys] = {}
+
+    def data(self, ledger: int) -> bytes:
+        return f"{self._base}:data:{ledger}".encode()
+
+    def sub(self, name: str) -> SubscriptionKeys:
+        keys = self._subs.get(name)
+        if keys is None:
+            if len(self._subs) >= SUBSCRIPTIONS_KEPT:
+                self._subs.clear()
+            keys = self._subs[name] = SubscriptionKeys(self._base, name)
+        return keys
+
+    def fixed(self) -> tuple[bytes, ...]:
+        """state ledgers log producers open firsts aborted ended watermarks subs wake: KEYS 1 to 11 of scripts."""
+        return (
+            self.state, self.ledgers, self.log, self.producers, self.open, self.firsts, self.aborted, self.ended,
+            self.watermarks, self.subs, self.wake,
+        )  # fmt: skip
+
+
+class CoordinatorKeys:
+    """The keys of one transaction coordinator.  Order of `all()` is the order scripts expect."""
+
+    __slots__ = ("calls", "deadlines", "forget", "live", "log", "nonces", "order", "outcomes", "state", "txns")
+
+    def __init__(self, prefix: str, coordinator: int) -> None:
+        base = f"{prefix}:{{tc:{coordinator}}}"
+        self.state = f"{base}:state".encode()
+        self.txns = f"{base}:txns".encode()
+        self.order = f"{base}:order".encode()
+        self.deadlines = f"{base}:deadlines".encode()
+        self.outcomes = f"{base}:outcomes".encode()
+        self.forget = f"{base}:forget".encode()
+        self.nonces = f"{base}:nonces".encode()
+        self.calls = f"{base}:calls".encode()
+        self.log = f"{base}:log".encode()
+        self.live = f"{base}:live".encode()
+
+    def all(self) -> tuple[bytes, ...]:
+        """state txns order deadlines outcomes forget nonces calls log live: KEYS 1 to 10 of coordinator scripts."""
+        return (
+            self.state, self.txns, self.order, self.deadlines, self.outcomes, self.forget, self.nonces, self.calls,
+            self.log, self.live,
+        )  # fmt: skip
+
+
+class CatalogKeys:
+    """The keys that every broker shares."""
+
+    __slots__ = ("addresses", "brokers", "state", "topics")
+
+    def __init__(self, prefix: str) -> None:
+        base = f"{prefix}:{{catalog}}"
+        self.topics = f"{base}:topics".encode()
+        self.state = f"{base}:state".encode()
+        self.brokers = f"{base}:brokers".encode()
+        self.addresses = f"{base}:addresses".encode()
+
+
+def idempotency_key(prefix: str, digest: str) -> bytes:
+    return f"{prefix}:{{idem:{digest}}}".encode()

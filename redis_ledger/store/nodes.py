@@ -1,0 +1,64 @@
+"""What the Redis servers say about themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class NodeInfo:
+    """One primary.  None: the server does not tell (CONFIG or INFO is refused, or has no such field).
+
+    version  what it is compatible with, as Redis counts; product: "redis" or "valkey", product_version its own number
+    """
+
+    address: str
+    version: str | None
+    product: str
+    product_version: str | None
+    role: str | None
+    used_memory_bytes: int | None
+    maxmemory_bytes: int | None  # 0 is no limit
+    maxmemory_policy: str | None
+    appendonly: bool | None
+    appendfsync: str | None
+    replicas: int | None
+    replication_id: str | None
+
+
+CONFIG_NAMES = (b"maxmemory-policy", b"appendonly", b"appendfsync", b"maxmemory")
+
+
+def read_node(address: str, info: Any, configs: list[Any]) -> NodeInfo:
+    """info: the reply to INFO; configs: those to CONFIG GET of CONFIG_NAMES, in order; an error means unknown."""
+    facts = _facts(info) if isinstance(info, bytes) else {}
+    config = {
+        name: reply[1].decode() if isinstance(reply, list) and len(reply) == 2 else None
+        for name, reply in zip(CONFIG_NAMES, configs, strict=True)
+    }
+    appendonly = config[b"appendonly"] or {"1": "yes", "0": "no"}.get(facts.get("aof_enabled", ""))
+    valkey = facts.get("valkey_version")
+    return NodeInfo(
+        address=address,
+        version=facts.get("redis_version"),
+        product="valkey" if valkey else "redis",
+        product_version=valkey or facts.get("redis_version"),
+        role=facts.get("role"),
+        used_memory_bytes=_number(facts.get("used_memory")),
+        maxmemory_bytes=_number(config[b"maxmemory"] or facts.get("maxmemory")),
+        maxmemory_policy=config[b"maxmemory-policy"] or facts.get("maxmemory_policy"),
+        appendonly=None if appendonly is None else appendonly == "yes",
+        appendfsync=config[b"appendfsync"],
+        replicas=_number(facts.get("connected_slaves")),
+        replication_id=facts.get("master_replid"),
+    )
+
+
+def _facts(info: bytes) -> dict[str, str]:
+    lines = (line.partition(":") for line in info.decode(errors="replace").splitlines() if not line.startswith("#"))
+    return {name: value for name, separator, value in lines if separator}
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdigit() else None

@@ -1,0 +1,142 @@
+"""Which node a call goes to: one server, the primary that sentinels name, or the owner of a cluster slot.
+
+    call ─▶ slot ─▶ gate closed? ─▶ held in order (gate.py)
+                 └▶ owner(slot) ─▶ link ─▶ connection
+
+A single server is a cluster of one slot, -1.  Replies that are errors come back here and are judged (verdict.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from hiredis import ReplyError
+
+from redis_ledger.errors import StorageFull, StoreUnavailable
+from redis_ledger.store.connection import Call
+from redis_ledger.store.gate import Gate
+from redis_ledger.store.link import Link, Watch
+from redis_ledger.store.verdict import Course, Verdict, is_script_missing, judge, judge_unit
+
+ANY = -1  # the slot of a call that may go to any node
+
+
+LOADS_MAX = 3  # of a script that Redis still does not know afterwards
+
+
+class ScriptMissing(Exception):
+    """A script inside MULTI was not known to Redis.  It is loaded now; what the other commands did stands."""
+
+
+class Topology:
+    """What all three have in common.  Subclasses say who owns a slot and how it is found again."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.watch = watch
+        self.gates: dict[int, Gate] = {}
+        self.closed = False
+        watch.watched.append(self._look)
+
+    def _look(self) -> None:
+        oldest = self.watch.tick - self.watch.timeout_ticks
+        for gate in self.gates.values():
+            gate.expire(oldest)
+
+    def slot(self, key: bytes) -> int:
+        return ANY
+
+    def owner(self, slot: int) -> Link:
+        raise NotImplementedError
+
+    def links(self) -> Sequence[Link]:
+        """Of every primary."""
+        raise NotImplementedError
+
+    async def open(self) -> None:
+        """Raises StoreUnavailable if Redis cannot be reached within retry_ms, or does not let us in."""
+        raise NotImplementedError
+
+    def at(self, host: str, port: int, asked: Link) -> Link:
+        """The link to a node that Redis named; an empty host is the host that was asked."""
+        return asked
+
+    def moved(self, slot: int, host: str, port: int, asked: Link) -> None:
+        """Redis says that the slot lives there."""
+
+    async def learn(self) -> None:
+        """Finds out anew who owns what, as far as that can change."""
+        await asyncio.sleep(0.05)
+
+    def stale(self, link: Link, why: str) -> None:
+        """The node is not fit to serve: find out who is."""
+        link.reset(ConnectionError(why))
+
+    def send(self, slot: int, call: Call) -> None:
+        if self.gates and slot in self.gates:
+            self.gates[slot].hold(call)
+        elif self.closed:
+            call.fail(StoreUnavailable("the store is closed."))
+        else:
+            self.owner(slot).send(call)
+
+    def conclude(self, link: Link, call: Call, reply: Any) -> None:
+        """Takes every reply that is not a plain success of a plain call."""
+        if call.replies > 1:
+            replies, call.got = call.got, []
+            unit = judge_unit(replies)
+            if unit is None:
+                self._conclude_unit(link, call, replies[-1])
+                return
+            verdict = unit
+        elif isinstance(reply, ReplyError):
+            verdict = judge(reply)
+        else:
+            call.answer(reply)
+            return
+        course = verdict.course
+        if course is Course.FAULT or (course is Course.LOAD and call.hops >= LOADS_MAX):
+            # A script that stays unknown was refused by SCRIPT LOAD; the log says why.
+            call.fail(ReplyError(verdict.text))
+        elif course is Course.FULL:
+            call.fail(StorageFull(f"Redis at {link.name} has reached its maxmemory; nothing was written."))
+        elif course is Course.UNABLE:
+            call.fail(StoreUnavailable(f"Redis at {link.name} refuses writes: {verdict.text}"))
+        elif not call.future.done():
+            self._refused(link, call, verdict)
+
+    def _refused(self, link: Link, call: Call, verdict: Verdict) -> None:
+        if self.closed:
+            call.fail(StoreUnavailable("the store is closed."))
+            return
+        gate = self.gates.get(call.slot)
+        if gate is None:
+            gate = self.gates[call.slot] = Gate(self, call.slot, link)
+        gate.refuse(call, link, verdict)
+
+    def _conclude_unit(self, link: Link, call: Call, result: Any) -> None:
+        if not is_script_missing(result):
+            call.answer(result)
+            return
+        loaded = link.load_scripts()
+        loaded.add_done_callback(lambda _: call.fail(ScriptMissing()))
+
+    async def close(self) -> None:
+        self.closed = True
+        for gate in self.gates.values():
+            gate.close()
+        self.gates.clear()
+        await asyncio.gather(*(link.close() for link in self.links()))
+        self.watch.stop()
+
+    async def first_ready(self, links: Sequence[Link]) -> None:
+        """Waits until one of them is connected; raises StoreUnavailable with the reason of one that is not."""
+        until = self.loop.time() + self.watch.retry_ms / 1000
+        while not any(link.ready.is_set() for link in links):
+            barred = [link for link in links if link.refused_entry]
+            if len(barred) == len(links) or self.loop.time() >= until:
+                worst = (barred or list(links))[0]
+                raise StoreUnavailable(f"Redis at {worst.name} cannot be used: {worst.why or 'no answer'}.")
+            await asyncio.sleep(0.005)

@@ -1,0 +1,113 @@
+"""Carrying a decision to the partitions it concerns.
+
+One call per partition ends any number of transactions there: marker, pending acks of its subscriptions, tombstone,
+watermark, all in one step.  Ends that arrive together travel together, partitions in parallel.  Everything is
+idempotent and fenced by the serial, so anybody may carry a decision again at any time.  A partition that is gone, or
+belongs to another incarnation of its topic, counts as done.  Source: PIP-31 "end transaction"; TS-07 to TS-09.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.errors import StoreUnavailable
+from redis_ledger.store.group_commit import GroupCommit
+from redis_ledger.store.keys import PartitionKeys
+from redis_ledger.store.replies import Status
+from redis_ledger.store.scripts import Script
+from redis_ledger.store.store import Store
+from redis_ledger.txn.coordinator import Decision
+from redis_ledger.txn.states import State
+
+END = Script.load("txn/end")
+
+
+class _End(NamedTuple):
+    decision: Decision
+    subscriptions: Sequence[str]
+    future: asyncio.Future[int]
+
+
+class _PartitionEnds:
+    """The ends on their way to one partition."""
+
+    def __init__(self, store: Store, topic: str, topic_id: str, number: int, config: Config, clock: Clock) -> None:
+        self._store, self._clock = store, clock
+        self._topic_id = topic_id
+        self._keys = PartitionKeys(store.prefix, topic, number)
+        self._tombstone_ms = config.tombstone_ms
+        self.group: GroupCommit[_End] = GroupCommit(
+            self._send, self._settle, items_max=16, turnstile=lambda: store.turnstile(self._keys.state)
+        )
+
+    def _send(self, ends: list[_End]) -> asyncio.Future[Any]:
+        names: dict[str, int] = {}
+        args: list[Any] = [self._topic_id, self._clock.now_ms(), self._tombstone_ms, len(ends)]
+        for end in ends:
+            decision = end.decision
+            indexes = [names.setdefault(name, len(names)) for name in end.subscriptions]
+            args += (
+                decision.txn.producer_id,
+                decision.txn.coordinator,
+                decision.txn.serial,
+                1 if decision.state is State.COMMITTING else 0,
+                decision.watermark if decision.watermark >= 0 else "",
+                1,
+                len(indexes),
+                *indexes,
+            )
+        keys = list(self._keys.fixed())
+        for name in names:
+            keys += self._keys.sub(name).all()
+        return self._store.call(END, keys, args)
+
+    def _settle(self, ends: list[_End], done: asyncio.Future[Any]) -> None:
+        error = done.exception() if not done.cancelled() else StoreUnavailable()
+        gone = error is None and done.result()[0] == Status.UNKNOWN_TOPIC
+        for i, end in enumerate(ends):
+            if end.future.done():
+                continue
+            if error is not None:
+                end.future.set_exception(error)
+            else:
+                end.future.set_result(-1 if gone else int(done.result()[i + 1]))
+
+
+class Participants:
+    """Carries decisions for one broker."""
+
+    def __init__(self, store: Store, config: Config, clock: Clock) -> None:
+        self._store, self._config, self._clock = store, config, clock
+        self._partitions: dict[tuple[str, str, int], _PartitionEnds] = {}
+        self._loop = asyncio.get_running_loop()
+
+    async def end(self, decision: Decision) -> None:
+        """Returns when every participant is done.  Raises the first failure after all were tried: the caller, or the
+        sweep, carries the decision again."""
+        places: dict[tuple[str, str, int], list[str]] = {}
+        for participant in decision.participants:
+            names = places.setdefault((participant.topic, participant.topic_id, participant.partition), [])
+            if participant.subscription is not None:
+                names.append(participant.subscription)
+        futures = [self._end_one(place, decision, names) for place, names in places.items()]
+        if len(futures) == 1:
+            await futures[0]
+            return
+        results = await asyncio.gather(*futures, return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+
+    def _end_one(self, place: tuple[str, str, int], decision: Decision, names: list[str]) -> asyncio.Future[int]:
+        ends = self._partitions.get(place)
+        if ends is None:
+            if len(self._partitions) > 10_000:
+                self._partitions = {key: ends for key, ends in self._partitions.items() if not ends.group.is_idle}
+            ends = self._partitions[place] = _PartitionEnds(self._store, *place, self._config, self._clock)
+        future: asyncio.Future[int] = self._loop.create_future()
+        ends.group.add(_End(decision, names, future))
+        return future
