@@ -1,0 +1,397 @@
+"""Every request and answer body, once: what is decoded, what is encoded, and what the OpenAPI document says.
+
+Requests refuse members they do not know; answers leave out what is unset.  Limits that depend on the configuration
+(records per request, transaction timeout) are checked where they are used.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
+
+NUMBER_MAX = 2**53  # beyond it JSON readers lose digits, and so does Redis Lua
+
+Partition = Annotated[int, Meta(ge=0, le=999_999_999, description="Partitions are numbered from 0.")]
+Offset = Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
+Milliseconds = Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
+TimeMs = Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Milliseconds since 1970, UTC.")]
+Count = Annotated[int, Meta(ge=1, le=1_000_000)]
+TopicName = Annotated[str, Meta(extra_json_schema={"pattern": "^[A-Za-z0-9._-]{1,249}$"})]
+SubscriptionName = Annotated[str, Meta(description="1 to 200 printable characters.", min_length=1, max_length=200)]
+Consumer = Annotated[str, Meta(min_length=1, max_length=200, description="Who receives; leases are held per consumer.")]
+TxnIdText = Annotated[
+    str, Meta(max_length=40, description="As begin returned it.", extra_json_schema={"examples": ["3-17"]})
+]
+MessageIdText = Annotated[
+    str, Meta(max_length=40, description="partition:offset", extra_json_schema={"pattern": r"^\d{1,9}:\d{1,16}$"})
+]
+Limit = Annotated[int, Meta(ge=-1, le=NUMBER_MAX, description="-1 is no limit.")]
+
+
+class Request(Struct, forbid_unknown_fields=True, kw_only=True, gc=False):
+    """What a caller sends."""
+
+
+class Reply(Struct, kw_only=True, gc=False):
+    """What the broker answers."""
+
+
+class Problem(Reply):
+    """RFC 9457 problem details. More members may follow, depending on the code."""
+
+    type: Annotated[str, Meta(description="urn:redis-ledger:problem:<code>")]
+    title: str
+    status: int
+    detail: Annotated[str, Meta(description="What happened, and what to do.")]
+    code: Annotated[str, Meta(description="Stable; made to be compared.")]
+    retriable: Annotated[bool, Meta(description="Whether the same request may succeed later.")]
+
+
+class Settings(Request):
+    retention_ms: Limit | UnsetType = UNSET
+    retention_bytes: Limit | UnsetType = UNSET
+
+
+class CreateTopic(Request):
+    name: TopicName
+    partitions: Count | None = None
+    settings: Settings | None = None
+
+
+class ChangeTopic(Request):
+    """Partitions can only grow."""
+
+    partitions: Count | None = None
+    settings: Settings | None = None
+
+
+class Topic(Reply):
+    name: TopicName
+    id: str
+    partitions: int
+    settings: dict[str, int]
+    created_ms: TimeMs
+
+
+class Topics(Reply):
+    topics: list[Topic]
+
+
+class PartitionState(Reply):
+    partition: int
+    start_offset: Offset
+    stable_offset: Annotated[int, Meta(description="Everything below is decided: how far read_committed may go.")]
+    end_offset: Offset
+    leader_epoch: int
+    active_ledger: int
+    ledgers: int
+    bytes: int
+    open_transactions: int
+
+
+class TopicDetail(Topic):
+    partition_states: list[PartitionState]
+
+
+class RecordIn(Request):
+    """At most one of value, text and base64, and one of key and key_base64. Without a value it is a tombstone."""
+
+    key: str | None = None
+    key_base64: bytes | None = None
+    value: Annotated[Raw, Meta(description="Any JSON, stored as its text.")] | UnsetType = UNSET
+    text: str | None = None
+    base64: bytes | None = None
+    headers: dict[str, str] | None = None
+    headers_base64: dict[str, bytes | None] | None = None
+    partition: Partition | None = None
+    timestamp_ms: TimeMs | None = None
+
+
+Records = Annotated[list[RecordIn], Meta(min_length=1)]
+
+
+class Produce(Request):
+    """producer_id, epoch and sequence go together and need partition; sequence is the first record's."""
+
+    records: Records
+    partition: Partition | None = None
+    transaction: TxnIdText | None = None
+    producer_id: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
+    epoch: Annotated[int, Meta(ge=0, le=32_767)] | None = None
+    sequence: Annotated[int, Meta(ge=0, le=2**31 - 1)] | None = None
+
+
+class ProduceQuery(Request):
+    """Only with raw record batches; a JSON body has these as members."""
+
+    partition: Annotated[Partition, Meta(description="Where the batches go.")] | UnsetType = UNSET
+    transaction: TxnIdText | UnsetType = UNSET
+
+
+class Appended(Reply):
+    partition: int
+    base_offset: Annotated[int, Meta(description="Offset of the first of these records.")]
+    records: int
+    duplicate: Annotated[bool, Meta(description="The batch was in the log already; this is where.")] = False
+
+
+class Produced(Reply):
+    results: list[Appended]
+
+
+class FetchQuery(Request):
+    offset: Annotated[Offset | Literal["earliest", "latest"], Meta(description="Where to begin.")] = "earliest"
+    isolation: Annotated[
+        Literal["read_committed", "read_uncommitted"], Meta(description="Whether undecided and aborted records count.")
+    ] = "read_committed"
+    max_records: Annotated[int, Meta(ge=1, le=10_000, description="Most records of a JSON answer.")] = 1_000
+    max_bytes: Annotated[
+        int, Meta(ge=1, le=67_108_864, description="Most bytes of batches, but always at least one batch.")
+    ] = 1_048_576
+    wait_ms: Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Wait for records; capped by the broker.")] = 0
+
+
+class RecordOut(Reply, omit_defaults=True):
+    """value if the bytes read as JSON, else text if they are UTF-8, else base64; value null is a tombstone."""
+
+    offset: Offset
+    timestamp_ms: int
+    key: str | UnsetType = UNSET
+    key_base64: bytes | UnsetType = UNSET
+    value: Raw | UnsetType = UNSET
+    text: str | UnsetType = UNSET
+    base64: bytes | UnsetType = UNSET
+    headers: dict[str, str] | UnsetType = UNSET
+    headers_base64: dict[str, bytes | None] | UnsetType = UNSET
+    transaction: str | UnsetType = UNSET
+
+
+class Fetched(Reply):
+    records: list[RecordOut]
+    next_offset: Annotated[int, Meta(description="Where to read on.")]
+    start_offset: int
+    stable_offset: int
+    end_offset: int
+
+
+class CreateSubscription(Request):
+    name: SubscriptionName
+    kind: Literal["shared", "exclusive"] = "shared"
+    start: Literal["earliest", "latest"] = "earliest"
+
+
+class SubscriptionRef(Reply):
+    name: str
+    kind: Literal["shared", "exclusive"]
+
+
+class Subscriptions(Reply):
+    subscriptions: list[SubscriptionRef]
+
+
+class CursorStats(Reply):
+    partition: int
+    mark_delete: Annotated[int, Meta(description="Everything below is acknowledged.")]
+    read: Annotated[int, Meta(description="Everything below has been delivered or passed over.")]
+    end: Annotated[int, Meta(description="What could be delivered ends here.")]
+    acked_ahead: int
+    leased: int
+    pending: Annotated[int, Meta(description="Acknowledged in transactions that are still open.")]
+    backlog: int
+    redelivered: int
+
+
+class Subscription(Reply):
+    topic: str
+    name: str
+    kind: Literal["shared", "exclusive"]
+    backlog: int
+    leased: int
+    pending: int
+    cursors: list[CursorStats]
+
+
+class Receive(Request):
+    consumer: Consumer = "default"
+    max_records: Annotated[int, Meta(ge=1, le=10_000)] = 100
+    wait_ms: Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Wait for messages; capped by the broker.")] = 0
+    ack_timeout_ms: Annotated[int, Meta(ge=1, le=86_400_000)] | None = None
+    partitions: Annotated[list[Partition], Meta(min_length=1, max_length=10_000)] | None = None
+
+
+class Message(Reply, omit_defaults=True):
+    id: MessageIdText
+    partition: int
+    offset: Offset
+    redelivery_count: int
+    timestamp_ms: int
+    key: str | UnsetType = UNSET
+    key_base64: bytes | UnsetType = UNSET
+    value: Raw | UnsetType = UNSET
+    text: str | UnsetType = UNSET
+    base64: bytes | UnsetType = UNSET
+    headers: dict[str, str] | UnsetType = UNSET
+    headers_base64: dict[str, bytes | None] | UnsetType = UNSET
+
+
+class Received(Reply):
+    messages: list[Message]
+
+
+class Ack(Request):
+    ids: Annotated[list[MessageIdText], Meta(min_length=1)]
+    consumer: Consumer = "default"
+    transaction: TxnIdText | None = None
+
+
+class AckCumulative(Request):
+    id: MessageIdText
+    consumer: Consumer = "default"
+    transaction: TxnIdText | None = None
+
+
+class Acknowledged(Reply):
+    acknowledged: int
+
+
+class Nack(Request):
+    """ids, or all: true for everything this consumer holds."""
+
+    ids: Annotated[list[MessageIdText], Meta(min_length=1)] | None = None
+    all: bool = False
+    consumer: Consumer = "default"
+    delay_ms: Annotated[int, Meta(ge=0, le=86_400_000)] = 0
+
+
+class Redelivering(Reply):
+    redelivering: int
+
+
+class Seek(Request):
+    """Exactly one member."""
+
+    to: Literal["earliest", "latest"] | None = None
+    offsets: Annotated[dict[Partition, Offset], Meta(min_length=1)] | None = None
+    timestamp_ms: TimeMs | None = None
+
+
+class Empty(Request):
+    """Nothing; the body may be left out."""
+
+
+class Producer(Reply):
+    producer_id: int
+    epoch: int
+
+
+TransactionStatus = Literal["open", "committing", "committed", "aborting", "aborted"]
+
+
+class Begin(Request):
+    timeout_ms: Milliseconds | None = None
+
+
+class TopicPartition(Reply):
+    topic: str
+    partition: int
+
+
+class TopicPartitionIn(Request):
+    topic: TopicName
+    partition: Partition
+
+
+class SubscriptionIn(Request):
+    topic: TopicName
+    subscription: SubscriptionName
+
+
+class TransactionSubscription(Reply):
+    topic: str
+    partition: int
+    subscription: str
+
+
+class Transaction(Reply):
+    id: TxnIdText
+    status: TransactionStatus
+    timeout_ms: int
+    started_ms: int
+    deadline_ms: int
+    timed_out: bool
+    owner: str
+    partitions: list[TopicPartition]
+    subscriptions: list[TransactionSubscription]
+
+
+class Transactions(Reply):
+    transactions: list[Transaction]
+
+
+class TransactionsQuery(Request):
+    status: Annotated[TransactionStatus, Meta(description="Only those that stand there.")] | UnsetType = UNSET
+    min_age_ms: Annotated[Milliseconds, Meta(description="Only those begun at least this long ago.")] = 0
+    limit: Annotated[int, Meta(ge=1, le=10_000, description="Most transactions to show.")] = 100
+
+
+class AddPartitions(Request):
+    partitions: Annotated[list[TopicPartitionIn], Meta(min_length=1, max_length=10_000)]
+
+
+class AddSubscriptions(Request):
+    subscriptions: Annotated[list[SubscriptionIn], Meta(min_length=1, max_length=10_000)]
+
+
+class Commit(Request):
+    """wait all: answer when every participant knows; logged: as soon as the decision is certain."""
+
+    wait: Literal["all", "logged"] = "all"
+
+
+class Ended(Reply):
+    id: TxnIdText
+    status: TransactionStatus
+
+
+class ExecuteAcks(Request):
+    topic: TopicName
+    subscription: SubscriptionName
+    ids: Annotated[list[MessageIdText], Meta(min_length=1)]
+    consumer: Consumer = "default"
+
+
+class ExecuteRecords(Request):
+    topic: TopicName
+    records: Records
+
+
+class Execute(Request):
+    acks: list[ExecuteAcks] = field(default_factory=list)
+    records: list[ExecuteRecords] = field(default_factory=list)
+    timeout_ms: Milliseconds | None = None
+
+
+class ExecuteResult(Reply):
+    topic: str
+    partition: int
+    base_offset: int
+    records: int
+
+
+class Executed(Reply):
+    id: TxnIdText
+    status: TransactionStatus
+    results: list[ExecuteResult]
+
+
+class Live(Reply):
+    status: Literal["live"] = "live"
+
+
+class Entry(Reply):
+    """Where to go from here."""
+
+    name: str
+    version: str
+    links: dict[str, str]

@@ -1,0 +1,195 @@
+"""One HTTP request as an endpoint sees it, and its answer: a thin view of ASGI that costs nothing it is not asked for.
+
+An endpoint never touches `send`; it returns, and the operation that called it answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from redis_ledger.config import Config
+from redis_ledger.errors import Draining, InvalidRequest, RequestTooLarge
+
+if TYPE_CHECKING:
+    from redis_ledger.broker.broker import Broker
+    from redis_ledger.broker.idempotency import Claim
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+T = TypeVar("T")
+
+JSON = b"application/json"
+BATCH = "application/vnd.redis-ledger.batch"
+_COMMON_HEADERS = (
+    (b"server", b"redis-ledger"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"no-store"),
+)
+# An oversized body is read and dropped up to this many times the limit, so that the caller gets to read the answer.
+DRAINED_BODIES = 4
+DRAIN_S_MAX = 5
+
+
+class ClientGone(Exception):
+    """The caller closed the connection while the answer was being waited for."""
+
+
+@dataclass(slots=True, eq=False)
+class Answer:
+    status: int
+    body: bytes = b""
+    content_type: bytes = JSON
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+
+    async def send(self, send: Send) -> None:
+        headers = [*_COMMON_HEADERS, *self.headers]
+        if self.status != 204:
+            headers += ((b"content-type", self.content_type), (b"content-length", b"%d" % len(self.body)))
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def reply(body: msgspec.Struct, status: int = 200) -> Answer:
+    return Answer(status, _encode(body) + b"\n")  # a newline, so that a shell's prompt does not stick to it
+
+
+class Services:
+    """What endpoints may ask for.  The broker is there from the end of start-up to the beginning of shutdown."""
+
+    def __init__(self, broker: Broker | None = None) -> None:
+        self._broker = broker
+        self.draining = asyncio.Event()
+
+    @property
+    def is_given(self) -> bool:
+        return self._broker is not None
+
+    @property
+    def broker(self) -> Broker:
+        if self._broker is None:
+            raise Draining(
+                "This broker is starting or has shut down. Send the request to another one, or again shortly."
+            )
+        return self._broker
+
+    @broker.setter
+    def broker(self, broker: Broker | None) -> None:
+        self._broker = broker
+
+
+class Call:
+    """claim: of the Idempotency-Key, if the caller gave one."""
+
+    __slots__ = ("_body", "_receive", "claim", "scope", "services")
+
+    def __init__(self, services: Services, scope: Scope, receive: Receive) -> None:
+        self.services = services
+        self.scope = scope
+        self.claim: Claim | None = None
+        self._receive = receive
+        self._body: bytes | None = None
+
+    @property
+    def broker(self) -> Broker:
+        return self.services.broker
+
+    @property
+    def config(self) -> Config:
+        return self.services.broker.config
+
+    def header(self, name: bytes) -> str | None:
+        """name in lower case.  Several headers of one name are refused."""
+        found = None
+        for key, value in self.scope["headers"]:
+            if key == name:
+                if found is not None:
+                    raise InvalidRequest(f"The header {name.decode()} was sent twice; send it once.")
+                found = value
+        return None if found is None else found.decode("latin-1")
+
+    def content_type(self) -> str:
+        return (self.header(b"content-type") or "").partition(";")[0].strip().lower()
+
+    def accepts_batches(self) -> bool:
+        return BATCH in (self.header(b"accept") or "").lower()
+
+    async def body(self) -> bytes:
+        """Raises RequestTooLarge before anything is done with it."""
+        if self._body is None:
+            self._body = await self._read()
+        return self._body
+
+    async def _read(self) -> bytes:
+        limit = self.config.body_bytes_max
+        length = self.header(b"content-length")
+        declared = int(length) if length is not None and length.isascii() and length.isdigit() else 0
+        if declared > limit:
+            await self._refuse(limit, drain=declared <= limit * DRAINED_BODIES and self.header(b"expect") is None)
+        chunks: list[bytes] = []
+        size = 0
+        while True:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGone
+            chunk = message.get("body", b"")
+            more = message.get("more_body", False)
+            size += len(chunk)
+            if size > limit:
+                chunks.clear()
+                await self._refuse(limit, drain=more)
+            if not more:
+                return b"".join((*chunks, chunk)) if chunks else chunk
+            chunks.append(chunk)
+
+    async def _refuse(self, limit: int, *, drain: bool) -> None:
+        """Raises RequestTooLarge.  drain: drop what else is coming first, within reason, so that the answer is read.
+
+        Who waits for "100 Continue" has sent nothing yet, and draining would invite it.
+        """
+        dropped = 0
+        try:
+            async with asyncio.timeout(DRAIN_S_MAX):
+                while drain and dropped <= limit * DRAINED_BODIES:
+                    message = await self._receive()
+                    dropped += len(message.get("body", b""))
+                    drain = message.get("more_body", False)
+        except TimeoutError:
+            pass  # too slow to wait for; the connection is closed with the answer
+        raise RequestTooLarge(
+            f"The body is larger than {limit} bytes, the most this broker accepts. Split it; nothing was written.",
+            body_bytes_max=limit,
+        )
+
+    async def waiting(self, work: Coroutine[Any, Any, T]) -> T:
+        """Ends early when the caller leaves (ClientGone) or the broker drains (Draining), and cancels the work."""
+        await self.body()  # what comes after the body can only be the disconnect
+        task = asyncio.ensure_future(work)
+        gone = asyncio.ensure_future(self._gone())
+        drained = asyncio.ensure_future(self.services.draining.wait())
+        try:
+            await asyncio.wait((task, gone, drained), return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            raise ClientGone if gone.done() else Draining()
+        finally:
+            for other in (task, gone, drained):
+                other.cancel()
+            # The work may hold something that its cancellation gives back: wait for that.
+            await asyncio.gather(task, gone, drained, return_exceptions=True)
+
+    async def _gone(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+
+Endpoint = Callable[..., Awaitable[Any]]
+PathParameters = Mapping[str, str]

@@ -1,0 +1,190 @@
+"""`redis-ledger consume`: records out, with acknowledgements (--subscription) or as a plain read.
+
+text  the value, bytes that are not UTF-8 escaped      raw  the value's bytes untouched
+json  one object a line, which produce --json-lines reads back
+"""
+
+from __future__ import annotations
+
+import sys
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+import typer
+
+from app.cli.output import URL, Json, Url, connected, reporting
+from app.refusal import Refusal
+from redis_ledger.client.models import Message
+
+if TYPE_CHECKING:
+    from redis_ledger import Client
+
+IDLE_MS = 1_000  # without --follow, a subscription counts as empty when nothing came for so long
+POLL_MS = 500
+ACK_RECORDS = 500
+
+
+def consume(
+    topic: Annotated[str, typer.Argument(metavar="TOPIC")],
+    subscription: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Receive from this subscription and acknowledge what is printed.")
+    ] = None,
+    kind: Annotated[Literal["shared", "exclusive"], typer.Option(help="Of a subscription that is new.")] = "shared",
+    partition: Annotated[int | None, typer.Option(min=0, help="Read this partition only.")] = None,
+    offset: Annotated[str, typer.Option(help="earliest, latest, or a number; for a plain read.")] = "earliest",
+    max_: Annotated[int | None, typer.Option("--max", min=1, metavar="N", help="Stop after so many.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for more, until interrupted.")] = False,
+    format_: Annotated[Literal["text", "json", "raw"], typer.Option("--format")] = "text",
+    key_separator: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="With --format text: print the key and this first.")
+    ] = None,
+    isolation: Annotated[
+        Literal["read_committed", "read_uncommitted"], typer.Option(help="For a plain read.")
+    ] = "read_committed",
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Print the records of a topic.
+
+    redis-ledger consume orders --subscription billing --follow
+    """
+    form = "json" if json else format_
+    with reporting(json):
+        if subscription is not None and (
+            partition is not None or offset != "earliest" or isolation != "read_committed"
+        ):
+            raise Refusal(
+                "--subscription remembers where it is; --partition, --offset and --isolation read without one."
+            )
+        if offset not in ("earliest", "latest") and not offset.isdigit():
+            raise Refusal(f"{offset!r} is not an offset; say earliest, latest or a number.")
+        if offset.isdigit() and partition is None:
+            raise Refusal("An offset counts within a partition; name it with --partition.")
+    show = _printer(form, key_separator)
+    with connected(url, json) as client:
+        if subscription is not None:
+            _receive(client, topic, subscription, kind, max_, follow, show)
+            return
+        start: Any = int(offset) if offset.isdigit() else offset
+        wanted = [partition] if partition is not None else range(client.topics.describe(topic).partitions)
+        for message in islice(_read(client, topic, wanted, start, isolation, follow), max_):
+            show(message)
+            if follow:
+                sys.stdout.buffer.flush()
+        sys.stdout.buffer.flush()
+
+
+def _receive(
+    client: Client,
+    topic: str,
+    subscription: str,
+    kind: Literal["shared", "exclusive"],
+    max_: int | None,
+    follow: bool,
+    show: Callable[[Message], None],
+) -> None:
+    """Prints first and acknowledges then: a record that could not be printed comes again."""
+    left = sys.maxsize if max_ is None else max_
+    with client.consumer(topic, subscription, kind=kind, prefetch=min(ACK_RECORDS, left)) as consumer:
+        while left > 0:
+            messages = consumer.receive(min(ACK_RECORDS, left), wait_ms=IDLE_MS)
+            if not messages and not follow:
+                return
+            for message in messages:
+                show(message)
+            sys.stdout.buffer.flush()
+            if messages:
+                consumer.ack(messages)
+            left -= len(messages)
+
+
+def _read(
+    client: Client,
+    topic: str,
+    partitions: Any,
+    start: Any,
+    isolation: Literal["read_committed", "read_uncommitted"],
+    follow: bool,
+) -> Iterator[Message]:
+    """One partition after the other; following goes round, and waits only where the last round brought nothing."""
+    following: dict[int, Any] = dict.fromkeys(partitions, start)
+    if follow and start == "latest":
+        states = {state.partition: state for state in client.topics.describe(topic).partition_states}
+        for number in following:
+            following[number] = states[number].stable_offset if number in states else start
+    is_idle = False
+    while True:
+        was_idle, is_idle = is_idle, True
+        wait_ms = POLL_MS // len(following) if follow and was_idle else 0
+        for number, position in list(following.items()):
+            for message in client.read(topic, number, position, isolation=isolation, wait_ms=wait_ms):
+                following[number] = message.offset + 1
+                is_idle = False
+                yield message
+        if not follow:
+            return
+
+
+def _printer(form: str, key_separator: str | None) -> Callable[[Message], None]:
+    out = sys.stdout.buffer
+    if form == "json":
+        return lambda message: (out.write(msgspec.json.encode(shown(message)) + b"\n"), None)[1]
+    if form == "raw":
+        return lambda message: (out.write((message.value or b"") + b"\n"), None)[1]
+
+    def text(message: Message) -> None:
+        line = _readable(message.value)
+        if key_separator is not None:
+            line = _readable(message.key) + key_separator + line
+        out.write(line.encode() + b"\n")
+
+    return text
+
+
+def _readable(held: bytes | None) -> str:
+    return (held or b"").decode("utf-8", "backslashreplace")
+
+
+def shown(message: Message) -> dict[str, Any]:
+    """As the REST interface shows a record: value when its bytes are JSON, else text, else base64; no value is null."""
+    record: dict[str, Any] = {
+        "topic": message.topic,
+        "partition": message.partition,
+        "offset": message.offset,
+        "timestamp_ms": message.timestamp_ms,
+    }
+    if message.redelivery_count:
+        record["redelivery_count"] = message.redelivery_count
+    if message.key is not None:
+        record.update(_named("key", "key_base64", message.key))
+    if message.value is None:
+        record["value"] = None
+    else:
+        record.update(_value(message.value))
+    for name, held in message.headers.items():
+        if held is not None and (text := _named("headers", "headers_base64", held).get("headers")) is not None:
+            record.setdefault("headers", {})[name] = text
+        else:
+            record.setdefault("headers_base64", {})[name] = None if held is None else b64encode(held).decode()
+    return record
+
+
+def _value(held: bytes) -> dict[str, Any]:
+    try:
+        msgspec.json.decode(held)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _named("text", "base64", held)
+    # A line break within the JSON would break the line; spaces around it would be lost.
+    if held == b"null" or b"\n" in held or held.strip() != held:
+        return _named("text", "base64", held)
+    return {"value": msgspec.Raw(held)}
+
+
+def _named(text_name: str, base64_name: str, held: bytes) -> dict[str, str]:
+    try:
+        return {text_name: held.decode()}
+    except UnicodeDecodeError:
+        return {base64_name: b64encode(held).decode()}

@@ -1,0 +1,52 @@
+"""`redis-ledger doctor`: what is wrong with this set-up, and what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from redis_ledger import log
+
+
+def doctor(
+    data_dir: Annotated[
+        Path, typer.Option(envvar="REDIS_LEDGER_DATA_DIR", help="The data directory that serve would use.")
+    ] = Path("redis-ledger-data"),
+    http: Annotated[str, typer.Option(metavar="HOST:PORT")] = "127.0.0.1:8080",
+    redis: Annotated[str | None, typer.Option(metavar="URL", envvar="REDIS_LEDGER_REDIS_URL")] = None,
+    durability: Annotated[Literal["process", "disk", "lossy"], typer.Option()] = "disk",
+    json_: Annotated[bool, typer.Option("--json", help="Findings as JSON.")] = False,
+) -> None:
+    """Say what is wrong with this set-up, and what to do.
+
+    Looks at everything serve needs; give it serve's own options.  Exit code 0: serve will run, warnings or not.
+    1: there is a problem.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from app.doctor import Finding, Setup, examine
+
+    log.configure("error")
+
+    async def collect() -> list[Finding]:
+        return [finding async for finding in examine(Setup(data_dir, http, redis or None, durability, os.environ))]
+
+    findings = asyncio.run(collect())
+    if json_:
+        typer.echo(json.dumps([finding.as_json() for finding in findings]))
+    else:
+        colours = {"fine": "green", "warning": "yellow", "problem": "bold red"}
+        table = Table(box=None, pad_edge=False)
+        for name in ("", "looked at", "seen", "what to do"):
+            table.add_column(name, overflow="fold")  # a path that is cut cannot be used
+        for each in findings:
+            table.add_row(f"[{colours[each.level]}]{each.level}[/]", each.subject, each.seen, each.cure)
+        Console().print(table)
+    sys.exit(1 if any(finding.level == "problem" for finding in findings) else 0)

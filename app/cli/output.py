@@ -1,0 +1,119 @@
+"""How commands speak: tables for people, JSON for programs, and errors on stderr in one sentence with an exit code.
+
+stdout   a rich table, or with --json one document (lists: one line per item)
+stderr   "redis-ledger: what happened and what to do", or with --json the problem as JSON
+exit     0 done · 1 it failed · 2 wrong usage, or nothing to talk to
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+from app.refusal import Refusal
+from redis_ledger.errors import LedgerError, Unavailable
+
+if TYPE_CHECKING:
+    from redis_ledger import Client
+
+Url = Annotated[
+    str,
+    typer.Option("--url", envvar="REDIS_LEDGER_URL", help="A broker; several are separated by commas.", metavar="URL"),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, and errors as problem JSON on stderr.")]
+URL = "http://127.0.0.1:8080"
+
+FAILED, USAGE, INTERRUPTED = 1, 2, 130
+_NUMBER = re.compile(r"-?\d[\d ]*(\.\d+)?")
+TIMEOUT_MS = 5_000
+
+
+@contextlib.contextmanager
+def connected(url: str, as_json: bool, timeout_ms: int = TIMEOUT_MS) -> Iterator[Client]:
+    """A client, and whatever fails within told as this command's errors are told."""
+    from redis_ledger import Client
+
+    with reporting(as_json, url), Client(url.split(","), timeout_ms=timeout_ms) as client:
+        yield client
+
+
+@contextlib.contextmanager
+def reporting(as_json: bool, url: str = "") -> Iterator[None]:
+    """url: who is asked, named when nobody answers there."""
+    try:
+        yield
+    except LedgerError as error:
+        # Exactly Unavailable: no broker answered at all.  Its subclasses are a broker's own words.
+        nobody = type(error) is Unavailable
+        _tell(error.detail + (_asked(url) if nobody else ""), problem(error) if as_json else None)
+        raise typer.Exit(USAGE if nobody else FAILED) from None
+    except Refusal as refusal:
+        title = "The command was not called as it can be"
+        told = {"type": "urn:redis-ledger:problem:usage", "title": title, "detail": str(refusal), "code": "usage"}
+        _tell(str(refusal), told if as_json else None)
+        raise typer.Exit(USAGE) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:
+        # Whoever read our output has enough.  Python flushes stdout again at exit; let that go nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
+
+
+def problem(error: LedgerError) -> dict[str, Any]:
+    """RFC 9457, as the REST interface tells it."""
+    return {
+        "type": f"urn:redis-ledger:problem:{error.code}",
+        "title": error.title(),
+        "status": error.http_status,
+        "detail": error.detail,
+        "code": error.code,
+        "retriable": error.retriable,
+        **error.facts,
+    }
+
+
+def _tell(sentence: str, told: dict[str, Any] | None) -> None:
+    typer.echo(f"redis-ledger: {sentence}" if told is None else _json(told), err=True)
+
+
+def _asked(url: str) -> str:
+    from app.listen import without_secrets
+
+    asked = ", ".join(without_secrets(each) for each in url.split(","))
+    return f" Asked: {asked}; `redis-ledger serve` starts a broker, --url names another one."
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def document(value: Any) -> None:
+    """One JSON document on one line."""
+    sys.stdout.write(_json(value) + "\n")
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> None:
+    """A column of numbers is set to the right."""
+    from rich.console import Console
+    from rich.table import Table
+
+    found = [[str(cell) for cell in row] for row in rows]
+    shown = Table(title=title, title_justify="left", header_style="bold")
+    for index, column in enumerate(columns):
+        is_number = bool(found) and all(_NUMBER.fullmatch(row[index]) for row in found)
+        shown.add_column(column, justify="right" if is_number else "left", overflow="fold")
+    for row in found:
+        shown.add_row(*row)
+    Console().print(shown)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value, enc_hook=str).decode()

@@ -1,0 +1,211 @@
+"""`redis-ledger produce`: lines in, records out, in transactions if wanted.
+
+plain            the line is the value
+--key-separator  key, separator, value
+--json-lines     {"key", "value" | "text" | "base64", "headers", "timestamp_ms"}: what consume --format json prints,
+                 whose other members are passed over
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
+
+import msgspec
+import typer
+
+from app.cli.output import URL, Json, Url, connected, counted, document, reporting
+from app.refusal import Refusal
+from redis_ledger.client.bodies import RecordBody, message_of
+from redis_ledger.client.models import Record
+from redis_ledger.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from redis_ledger import Client
+
+TIMEOUT_MS = 30_000
+LINES_A_STEP = 500  # between two movements of the progress bar
+Topic = Annotated[str, typer.Argument(metavar="TOPIC")]
+
+
+class Line(RecordBody, kw_only=True):
+    """offset: absent from what people write by hand."""
+
+    offset: int = -1
+
+
+def produce(
+    topic: Topic,
+    file: Annotated[Path | None, typer.Option(help="Read from here instead of stdin.", dir_okay=False)] = None,
+    key_separator: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What stands between key and value.")
+    ] = None,
+    json_lines: Annotated[bool, typer.Option("--json-lines", help="Each line is a record in JSON.")] = False,
+    transaction: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Write every N records in a transaction of their own.")
+    ] = None,
+    partition: Annotated[int | None, typer.Option(min=0, help="Write to this partition, whatever the keys.")] = None,
+    compression: Annotated[Literal["none", "gzip", "snappy", "lz4", "zstd"], typer.Option()] = "none",
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Write lines to a topic, each as a record.
+
+    seq 1000 | redis-ledger produce numbers --transaction 100
+    """
+    with reporting(json):
+        if json_lines and key_separator is not None:
+            raise Refusal("--json-lines and --key-separator do not go together: keys are members of the JSON lines.")
+        if file is not None and not file.is_file():
+            raise Refusal(f"There is no file {str(file)!r}; name one, or leave out --file to read stdin.")
+    parse = _json_record if json_lines else _keyed(key_separator) if key_separator else Record
+    began_s = monotonic()
+    with connected(url, json, TIMEOUT_MS) as client, _opened(file) as lines, _progress(file, json) as moved:
+        write = _Writer(client, topic, partition, transaction, compression)
+        try:
+            for number, line in enumerate(lines, 1):
+                text = line.rstrip(b"\n")
+                try:
+                    write.put(parse(text))
+                except (msgspec.MsgspecError, ValueError) as error:
+                    raise InvalidRequest(f"Line {number} cannot be read as a record: {error}.") from None
+                moved(len(line), number)
+        finally:
+            write.finish(failed=sys.exc_info()[0] is not None)
+            _sum_up(topic, write.written, write.transactions, monotonic() - began_s, json)
+
+
+class _Writer:
+    """written: records the broker has answered for, or committed."""
+
+    def __init__(
+        self,
+        client: Client,
+        topic: str,
+        partition: int | None,
+        transaction: int | None,
+        compression: Literal["none", "gzip", "snappy", "lz4", "zstd"],
+    ) -> None:
+        self._client = client
+        self._partition = partition
+        self._size = transaction
+        self._producer = client.producer(topic, compression=compression, linger_ms=20)
+        self._group: list[Record] = []
+        self._pending = 0
+        self.written = 0
+        self.transactions = 0
+
+    def put(self, record: Record) -> None:
+        if self._size is not None:
+            self._group.append(record)
+            if len(self._group) >= self._size:
+                self._commit()
+            return
+        self._send(record)
+        self._pending += 1
+        if self._pending >= 100_000:
+            self._flush()
+
+    def finish(self, *, failed: bool) -> None:
+        """failed: what is not answered yet stays uncounted, and an unfinished transaction is not begun."""
+        if not failed:
+            self._flush()
+            self._commit()
+
+    def _send(self, record: Record, txn: object = None) -> None:
+        self._producer.send(
+            record.value,
+            key=record.key,
+            headers=record.headers,
+            partition=self._partition,
+            timestamp_ms=record.timestamp_ms,
+            txn=txn,  # type: ignore[arg-type]  # None or the transaction of _commit
+        )
+
+    def _flush(self) -> None:
+        self._producer.flush()
+        self.written += self._pending
+        self._pending = 0
+
+    def _commit(self) -> None:
+        if not self._group:
+            return
+        with self._client.transaction() as txn:
+            for record in self._group:
+                self._send(record, txn)
+        self.written += len(self._group)
+        self.transactions += 1
+        self._group = []
+
+
+def _json_record(line: bytes) -> Record:
+    body = msgspec.json.decode(line, type=Line)
+    message = message_of(body, "")
+    timestamp_ms = None if body.timestamp_ms < 0 else body.timestamp_ms
+    return Record(message.value, message.key, message.headers, None, timestamp_ms)
+
+
+def _keyed(separator: str) -> Callable[[bytes], Record]:
+    mark = separator.encode()
+
+    def parse(line: bytes) -> Record:
+        key, found, value = line.partition(mark)
+        if not found:
+            raise ValueError(f"the separator {separator!r} is not in it")
+        return Record(value, key)
+
+    return parse
+
+
+@contextlib.contextmanager
+def _opened(file: Path | None) -> Iterator[BinaryIO]:
+    if file is None:
+        yield sys.stdin.buffer
+    else:
+        with file.open("rb") as lines:
+            yield lines
+
+
+@contextlib.contextmanager
+def _progress(file: Path | None, as_json: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr while somebody is looking; it is told (bytes of this line, lines so far)."""
+    if as_json or not sys.stderr.isatty():
+        yield lambda size, number: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    total = None if file is None else file.stat().st_size
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task, began_s, read_bytes = bars.add_task("", total=total), monotonic(), 0
+
+        def moved(size: int, number: int) -> None:
+            nonlocal read_bytes
+            read_bytes += size
+            if number % LINES_A_STEP == 0:
+                rate = number / max(monotonic() - began_s, 0.001)
+                bars.update(task, completed=read_bytes, description=f"{number:,} records, {rate:,.0f}/s")
+
+        yield moved
+
+
+def _sum_up(topic: str, written: int, transactions: int, seconds: float, as_json: bool) -> None:
+    rate = written / seconds if seconds > 0 else 0.0
+    if as_json:
+        document(
+            {
+                "topic": topic,
+                "records": written,
+                "transactions": transactions,
+                "seconds": round(seconds, 3),
+                "records_per_s": round(rate),
+            }
+        )
+    else:
+        within = f" in {counted(transactions, 'transaction')}" if transactions else ""
+        typer.echo(f"{counted(written, 'record')} to {topic}{within}, {seconds:.1f} s, {rate:,.0f}/s")

@@ -1,0 +1,116 @@
+"""`redis-ledger serve`: run a broker, or several, until SIGTERM."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from app.refusal import Refusal
+from redis_ledger import log
+from redis_ledger.errors import LedgerError
+
+
+def serve(
+    data_dir: Annotated[
+        Path, typer.Option(envvar="REDIS_LEDGER_DATA_DIR", help="Where the embedded server keeps its data.")
+    ] = Path("redis-ledger-data"),
+    http: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where to serve REST; port 0 takes a free one.")] = (
+        "127.0.0.1:8080"
+    ),
+    kafka: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Reserved: this version has no Kafka listener.")
+    ] = None,
+    redis: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="REDIS_LEDGER_REDIS_URL",
+            show_envvar=True,
+            help="A Redis or Valkey 7.0 or later (redis://, rediss://, unix://, redis+sentinel://, redis+cluster://). "
+            "Without it an embedded server runs in the data directory.",
+        ),
+    ] = None,
+    brokers: Annotated[int, typer.Option(min=1, max=64, help="Broker processes, on consecutive ports.")] = 1,
+    durability: Annotated[
+        Literal["process", "disk", "lossy"],
+        typer.Option(
+            help="What an answer promises: disk: fsynced; process: survives any kill of a process, not of the machine; "
+            "lossy: allows a Redis that may lose what it has answered."
+        ),
+    ] = "disk",
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], typer.Option()] = "info",
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the broker; may be repeated.")
+    ] = None,
+    exit_with_stdin: Annotated[bool, typer.Option(hidden=True)] = False,
+) -> None:
+    """Run a broker.
+
+    Prints one line, "ready http=... kafka=... redis=...", when it can serve.  SIGTERM drains it: exit code 0.  What
+    keeps it from starting is told in one sentence: exit code 2.
+    """
+    log.configure(log_level)
+    try:
+        if kafka is not None:
+            typer.echo(
+                "This version has no Kafka listener, so --kafka is ignored; use REST (--http) or the SDK.", err=True
+            )
+        _run(data_dir, http, redis, brokers, durability, set_ or [], exit_with_stdin, log_level)
+    except Refusal as refusal:
+        typer.echo(f"redis-ledger: {refusal}", err=True)
+        sys.exit(refusal.exit_code)
+    except LedgerError as error:
+        typer.echo(f"redis-ledger: The broker cannot start: {error.detail}", err=True)
+        sys.exit(Refusal.exit_code)
+
+
+def _run(
+    data_dir: Path,
+    http: str,
+    redis: str | None,
+    brokers: int,
+    durability: Literal["process", "disk", "lossy"],
+    settings: list[str],
+    exit_with_stdin: bool,
+    log_level: str,
+) -> None:
+    import uvloop
+
+    from app import serving, supervisor
+    from app import settings as environment
+    from app.listen import HostPort
+
+    address = HostPort.parse(http, "--http")
+    try:
+        config = environment.config_from(os.environ, overrides(settings))
+    except environment.BadSetting as error:
+        raise Refusal(str(error)) from error
+    options = serving.Options(data_dir, address, redis or None, durability, config, exit_with_stdin)
+
+    async def several() -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            # Held here as well, so that a broker that dies alone does not take the server with it.
+            await serving.attach(stack, options, os.environ)
+            arguments = ["--data-dir", str(data_dir), "--durability", durability, "--log-level", log_level]
+            arguments += [word for each in settings for word in ("--set", each)]
+            await supervisor.supervise(address, brokers, arguments, options.redis_url, serving.say_ready)
+
+    async def one() -> None:
+        await serving.serve(options)
+
+    work = one if brokers == 1 else several
+    uvloop.run(serving.until_told_to_stop(work, exit_with_stdin))
+
+
+def overrides(settings: list[str]) -> dict[str, Any]:
+    """["name=value"] → {"name": "value"}.  Raises Refusal."""
+    pairs = [text.partition("=") for text in settings]
+    for name, equals, _ in pairs:
+        if not equals or not name:
+            raise Refusal(f"--set {name!r} is not NAME=VALUE: write for instance --set num_partitions=4.")
+    return {name: value for name, _, value in pairs}

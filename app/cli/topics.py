@@ -1,0 +1,121 @@
+"""`redis-ledger topics`: create, list, describe, grow, delete."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from app.cli.output import URL, Json, Url, connected, counted, document, reporting, table
+from app.refusal import Refusal
+from redis_ledger.client.models import Topic
+
+topics = typer.Typer(no_args_is_help=True, help="Create, list, describe, grow and delete topics.")
+
+Name = Annotated[str, typer.Argument(metavar="TOPIC")]
+Retention = Annotated[int | None, typer.Option(min=-1, help="Records older than this are trimmed; -1 keeps them.")]
+Bytes = Annotated[int | None, typer.Option(min=-1, help="Payload bytes kept per partition; -1 is no limit.")]
+
+
+@topics.command()
+def create(
+    name: Name,
+    partitions: Annotated[int | None, typer.Option(min=1, help="The broker's setting, when not given.")] = None,
+    retention_ms: Retention = None,
+    retention_bytes: Bytes = None,
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Create a topic."""
+    with connected(url, json) as client:
+        _show(client.topics.create(name, partitions, _settings(retention_ms, retention_bytes)), json)
+
+
+@topics.command("list")
+def list_(url: Url = URL, json: Json = False) -> None:
+    """List all topics."""
+    with connected(url, json) as client:
+        found = client.topics.list()
+        if json:
+            for topic in found:
+                document(topic)
+        else:
+            table(["topic", "partitions", "created"], [(t.name, t.partitions, _time(t.created_ms)) for t in found])
+
+
+@topics.command()
+def describe(name: Name, url: Url = URL, json: Json = False) -> None:
+    """Show a topic and each of its partitions."""
+    with connected(url, json) as client:
+        found = client.topics.describe(name)
+        if json:
+            document(found)
+            return
+        settings = ", ".join(f"{key} {value}" for key, value in sorted(found.settings.items())) or "none"
+        typer.echo(
+            f"{found.name}  {counted(found.partitions, 'partition')}  created {_time(found.created_ms)}  "
+            f"settings: {settings}"
+        )
+        table(
+            ["partition", "start", "stable", "end", "bytes", "ledgers", "open transactions"],
+            [
+                (p.partition, p.start_offset, p.stable_offset, p.end_offset, p.bytes, p.ledgers, p.open_transactions)
+                for p in found.partition_states
+            ],
+        )
+
+
+@topics.command()
+def grow(
+    name: Name,
+    partitions: Annotated[int | None, typer.Option(min=1, help="More than there are now.")] = None,
+    retention_ms: Retention = None,
+    retention_bytes: Bytes = None,
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Give a topic more partitions, or other settings."""
+    with reporting(json):
+        settings = _settings(retention_ms, retention_bytes)
+        if partitions is None and settings is None:
+            raise Refusal("Nothing to change; give --partitions, --retention-ms or --retention-bytes.")
+    with connected(url, json) as client:
+        _show(client.topics.grow(name, partitions, settings), json)
+
+
+@topics.command()
+def delete(
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    url: Url = URL,
+    json: Json = False,
+) -> None:
+    """Delete a topic with all its records and subscriptions."""
+    with reporting(json):
+        if not yes and not typer.get_text_stream("stdin").isatty():
+            raise Refusal(f"Deleting {name!r} cannot be undone; say --yes where nobody can be asked.")
+    if not yes and not typer.confirm(f"Delete {name!r} with all its records and subscriptions?", err=True):
+        raise typer.Exit(1)
+    with connected(url, json) as client:
+        client.topics.delete(name)
+        if json:
+            document({"deleted": name})
+        else:
+            typer.echo(f"Deleted {name}.")
+
+
+def _settings(retention_ms: int | None, retention_bytes: int | None) -> dict[str, int] | None:
+    given = {"retention_ms": retention_ms, "retention_bytes": retention_bytes}
+    return {name: value for name, value in given.items() if value is not None} or None
+
+
+def _show(topic: Topic, as_json: bool) -> None:
+    if as_json:
+        document(topic)
+    else:
+        typer.echo(f"{topic.name}: {counted(topic.partitions, 'partition')}")
+
+
+def _time(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")

@@ -1,0 +1,206 @@
+"""What is wrong with this set-up, and what to do about it.
+
+Every finding is one of three: fine, a warning (it works, but), a problem (`serve` will refuse, or lose data).  Looking
+changes nothing, but for one key that is written to Redis and deleted again: no server is started, no directory made.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import resource
+import shutil
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx
+
+from app import server_binary, settings
+from app.embedded import Durability, configured_durability, running_pid
+from app.listen import HostPort, listen, without_secrets
+from app.refusal import Refusal
+from redis_ledger.errors import LedgerError
+from redis_ledger.store.checks import UnsuitableRedis, check
+from redis_ledger.store.store import Store
+
+Level = Literal["fine", "warning", "problem"]
+FREE_BYTES_MIN = 1 << 30
+OPEN_FILES_MIN = 4_096
+MEMORY_SHARE_MAX = 0.8
+
+
+@dataclass(frozen=True)
+class Finding:
+    """subject: what was looked at.  cure: what to do; empty when all is fine."""
+
+    subject: str
+    level: Level
+    seen: str
+    cure: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What `serve` would be started with."""
+
+    data_dir: Path
+    http: str
+    redis_url: str | None
+    durability: Durability
+    environ: Mapping[str, str]
+
+
+async def examine(setup: Setup) -> AsyncIterator[Finding]:
+    """Findings as they are made, from the ground up."""
+    for finding in (*_machine(), *_environment(setup)):
+        yield finding
+    running = None
+    if setup.redis_url is None:
+        for finding in _data_dir(setup.data_dir):
+            yield finding
+        running = running_pid(setup.data_dir.expanduser().resolve())
+        if running is None:
+            yield _binary(setup.environ)
+    async for finding in _redis(setup, running):
+        yield finding
+    async for finding in _http(setup.http):
+        yield finding
+
+
+def _machine() -> Iterator[Finding]:
+    yield Finding("python", "fine", platform.python_version())
+    missing = [name for name in ("uvloop", "httptools", "hiredis") if importlib.util.find_spec(name) is None]
+    if missing:
+        yield Finding("packages", "problem", f"missing: {', '.join(missing)}", "Install redis-ledger again with pip.")
+    else:
+        yield Finding("packages", "fine", "uvloop, httptools, hiredis")
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= files < OPEN_FILES_MIN:
+        yield Finding("open files", "warning", f"limit {files}", f"Raise it: ulimit -n {OPEN_FILES_MIN * 16}.")
+    else:
+        yield Finding("open files", "fine", f"limit {files}")
+
+
+def _environment(setup: Setup) -> Iterator[Finding]:
+    try:
+        settings.config_from(setup.environ)
+    except settings.BadSetting as error:
+        yield Finding("settings", "problem", str(error), "Correct or unset that variable.")
+        return
+    strange = settings.misspelt(setup.environ, "REDIS_URL", "SERVER_BIN", "DATA_DIR")
+    for name, meant in strange.items():
+        yield Finding("settings", "warning", f"{name} is not known", f"If you mean {meant}, rename it.")
+    if not strange:
+        yield Finding("settings", "fine", "every REDIS_LEDGER_ variable is understood")
+
+
+def _data_dir(data_dir: Path) -> Iterator[Finding]:
+    path = data_dir.expanduser().resolve()
+    place = next(parent for parent in (path, *path.parents) if parent.exists())
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        yield Finding("data directory", "problem", f"{place} is not writable", "Name another one with --data-dir.")
+        return
+    if path.exists() and os.listdir(path) and not (path / "brokers").is_dir():
+        yield Finding("data directory", "problem", f"{path} belongs to something else", "Name another with --data-dir.")
+        return
+    free = shutil.disk_usage(place).free
+    if free < FREE_BYTES_MIN:
+        yield Finding(
+            "data directory", "warning", f"{path}: {free >> 20} MiB free", "Free space: a full disk stops all writes."
+        )
+    else:
+        yield Finding("data directory", "fine", f"{path}: {free >> 30} GiB free")
+
+
+def _binary(environ: Mapping[str, str]) -> Finding:
+    try:
+        binary = server_binary.find(environ)
+    except Refusal as refusal:
+        seen, _, cure = str(refusal).partition(": ")
+        return Finding("server binary", "problem", seen, cure)
+    return Finding("server binary", "fine", f"{binary.path} {server_binary.dotted(binary.version)}")
+
+
+async def _redis(setup: Setup, running: int | None) -> AsyncIterator[Finding]:
+    url, durability = setup.redis_url, setup.durability
+    if url is None:
+        if running is None:
+            yield Finding("redis", "fine", "no embedded server runs now; serve starts one")
+            return
+        path = setup.data_dir.expanduser().resolve()
+        found = configured_durability(path)
+        yield Finding("redis", "fine", f"an embedded server runs (process {running}), durability {found}")
+        if found != durability:
+            cure = f"Start further brokers with --durability {found}, or stop those that run."
+            yield Finding("durability", "warning", f"it runs with {found}, you ask for {durability}", cure)
+        url, durability = f"unix://{path}/redis.sock", found
+        if (path / "socket-path").exists():
+            url = f"unix://{(path / 'socket-path').read_text().strip()}"
+    shown = without_secrets(url)
+    try:
+        store = await Store.open(url, timeout_ms=3_000, retry_ms=1_000)
+    except ValueError as error:
+        yield Finding("redis", "problem", str(error), "Correct --redis or REDIS_LEDGER_REDIS_URL.")
+        return
+    except LedgerError as error:
+        yield Finding("redis", "problem", f"{shown}: {error.detail}", "Start it, or correct --redis.")
+        return
+    try:
+        report = await check(store, durability)
+    except UnsuitableRedis as unsuitable:
+        seen, _, cure = str(unsuitable).partition("; ")
+        yield Finding("redis", "problem", seen, cure[:1].upper() + cure[1:])
+        return
+    except LedgerError as error:
+        yield Finding("redis", "problem", f"{shown}: {error.detail}", "Look at the server's log.")
+        return
+    finally:
+        await store.close()
+    for node in report.nodes:
+        yield Finding("redis", "fine", f"{node.address}: {node.product} {node.product_version}")
+        used, most = node.used_memory_bytes or 0, node.maxmemory_bytes or 0
+        if most and used > MEMORY_SHARE_MAX * most:
+            seen = f"{node.address} uses {used >> 20} of {most >> 20} MiB"
+            yield Finding("memory", "warning", seen, "Raise maxmemory, or shorten retention: when full, writes fail.")
+    for warning in report.warnings:
+        yield Finding("durability", "warning", warning, "Let this user run CONFIG GET, or check it by hand.")
+    if durability == "lossy":
+        yield Finding(
+            "durability", "warning", "lossy", "Answered writes may be lost; use --durability disk or process."
+        )
+    elif not report.warnings:
+        yield Finding("durability", "fine", str(report.durability))
+
+
+async def _http(text: str) -> AsyncIterator[Finding]:
+    try:
+        address = HostPort.parse(text, "--http")
+    except Refusal as refusal:
+        yield Finding("http", "problem", str(refusal), "Correct --http.")
+        return
+    if await _is_broker(address):
+        yield Finding("http", "fine", f"a broker serves at {address.url}")
+        return
+    try:
+        bound, _ = listen(address, "--http")
+    except Refusal as refusal:
+        seen, _, cure = str(refusal).partition(": ")
+        yield Finding("http", "problem", seen, cure[:1].upper() + cure[1:])
+        return
+    bound.close()
+    yield Finding("http", "fine", f"{address} is free")
+
+
+async def _is_broker(address: HostPort) -> bool:
+    try:
+        async with httpx.AsyncClient(timeout=2, trust_env=False) as http:
+            answer = await http.get(f"{address.url}/v1")
+        return answer.status_code == 200 and answer.json().get("name") == "redis-ledger"
+    except (httpx.HTTPError, ValueError):
+        return False

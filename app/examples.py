@@ -1,0 +1,125 @@
+"""One example for every body in the OpenAPI document; a test decodes each with the model it illustrates.
+
+"request" and "query" are what a caller sends; a number is the status of an answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+Examples = dict[str, Any]
+
+_TOPIC: Final = {
+    "name": "orders", "id": "5f0c8a7e1b2d", "partitions": 3,
+    "settings": {"retention_ms": 604_800_000, "retention_bytes": -1}, "created_ms": 1_763_720_931_000,
+}  # fmt: skip
+_PARTITION: Final = {
+    "partition": 0, "start_offset": 0, "stable_offset": 18, "end_offset": 20, "leader_epoch": 0, "active_ledger": 1,
+    "ledgers": 1, "bytes": 2_048, "open_transactions": 1,
+}  # fmt: skip
+_CURSOR: Final = {
+    "partition": 0, "mark_delete": 17, "read": 20, "end": 20, "acked_ahead": 1, "leased": 2, "pending": 0, "backlog": 2,
+    "redelivered": 0,
+}  # fmt: skip
+_SUBSCRIPTION: Final = {
+    "topic": "orders", "name": "billing", "kind": "shared", "backlog": 2, "leased": 2, "pending": 0,
+    "cursors": [_CURSOR],
+}  # fmt: skip
+_TRANSACTION: Final = {
+    "id": "3-17", "status": "open", "timeout_ms": 60_000, "started_ms": 1_763_720_931_000,
+    "deadline_ms": 1_763_720_991_000, "timed_out": False, "owner": "",
+    "partitions": [{"topic": "invoices", "partition": 0}],
+    "subscriptions": [{"topic": "orders", "partition": 0, "subscription": "billing"}],
+}  # fmt: skip
+_FRESH: Final = {**_TRANSACTION, "partitions": [], "subscriptions": []}
+
+CREATE_TOPIC: Examples = {"request": {"name": "orders", "partitions": 3}, "201": _TOPIC}
+LIST_TOPICS: Examples = {"200": {"topics": [_TOPIC]}}
+DESCRIBE_TOPIC: Examples = {"200": {**_TOPIC, "partition_states": [_PARTITION]}}
+CHANGE_TOPIC: Examples = {
+    "request": {"partitions": 6, "settings": {"retention_ms": 86_400_000}},
+    "200": {**_TOPIC, "partitions": 6, "settings": {"retention_ms": 86_400_000, "retention_bytes": -1}},
+}
+PRODUCE: Examples = {
+    "request": {
+        "records": [
+            {"key": "c-1", "value": {"order": 17, "total": 9.5}, "headers": {"source": "shop"}},
+            {"key": "c-2", "text": "grüß dich"},
+            {"key_base64": "/wA=", "base64": "AAEC", "partition": 1, "timestamp_ms": 1_763_720_931_000},
+        ]
+    },
+    "200": {"results": [{"partition": 0, "base_offset": 18, "records": 2, "duplicate": False}]},
+}
+FETCH: Examples = {
+    "query": {"offset": "17", "isolation": "read_committed", "max_records": "100", "wait_ms": "1000"},
+    "200": {
+        "records": [
+            {
+                "offset": 17, "timestamp_ms": 1_763_720_931_000, "key": "c-1", "value": {"order": 17, "total": 9.5},
+                "headers": {"source": "shop"}, "transaction": "3-17",
+            }
+        ],
+        "next_offset": 18, "start_offset": 0, "stable_offset": 18, "end_offset": 20,
+    },
+}  # fmt: skip
+CREATE_SUBSCRIPTION: Examples = {
+    "request": {"name": "billing", "kind": "shared", "start": "earliest"},
+    "201": _SUBSCRIPTION,
+    "200": _SUBSCRIPTION,
+}
+LIST_SUBSCRIPTIONS: Examples = {"200": {"subscriptions": [{"name": "billing", "kind": "shared"}]}}
+SUBSCRIPTION: Examples = {"200": _SUBSCRIPTION}
+RECEIVE: Examples = {
+    "request": {"consumer": "worker-1", "max_records": 100, "wait_ms": 1_000},
+    "200": {
+        "messages": [
+            {
+                "id": "0:17", "partition": 0, "offset": 17, "redelivery_count": 0, "timestamp_ms": 1_763_720_931_000,
+                "key": "c-1", "value": {"order": 17, "total": 9.5},
+            }
+        ]
+    },
+}  # fmt: skip
+ACK: Examples = {
+    "request": {"consumer": "worker-1", "ids": ["0:17", "0:18"], "transaction": "3-17"},
+    "200": {"acknowledged": 2},
+}
+ACK_CUMULATIVE: Examples = {"request": {"consumer": "worker-1", "id": "0:18"}, "200": {"acknowledged": 2}}
+NACK: Examples = {
+    "request": {"consumer": "worker-1", "ids": ["0:17"], "delay_ms": 1_000},
+    "200": {"redelivering": 1},
+}
+SEEK: Examples = {"request": {"offsets": {"0": 5}}, "200": _SUBSCRIPTION}
+PRODUCER: Examples = {"request": {}, "201": {"producer_id": 1_407_374_883_553_281, "epoch": 0}}
+BEGIN: Examples = {"request": {"timeout_ms": 60_000}, "201": _FRESH}
+LIST_TRANSACTIONS: Examples = {
+    "query": {"status": "open", "min_age_ms": "60000", "limit": "10"},
+    "200": {"transactions": [_TRANSACTION]},
+}
+TRANSACTION: Examples = {"200": _TRANSACTION}
+ADD_PARTITIONS: Examples = {
+    "request": {"partitions": [{"topic": "invoices", "partition": 0}]},
+    "200": {**_TRANSACTION, "subscriptions": []},
+}
+ADD_SUBSCRIPTIONS: Examples = {
+    "request": {"subscriptions": [{"topic": "orders", "subscription": "billing"}]},
+    "200": {**_TRANSACTION, "partitions": []},
+}
+COMMIT: Examples = {"request": {"wait": "all"}, "200": {"id": "3-17", "status": "committed"}}
+ABORT: Examples = {"request": {}, "200": {"id": "3-17", "status": "aborted"}}
+EXECUTE: Examples = {
+    "request": {
+        "acks": [{"topic": "orders", "subscription": "billing", "consumer": "worker-1", "ids": ["0:17"]}],
+        "records": [{"topic": "invoices", "records": [{"key": "c-1", "value": {"order": 17, "amount": 9.5}}]}],
+    },
+    "200": {
+        "id": "3-17",
+        "status": "committed",
+        "results": [{"topic": "invoices", "partition": 0, "base_offset": 4, "records": 1}],
+    },
+}
+LIVE: Examples = {"200": {"status": "live"}}
+READY: Examples = {"200": {"broker": "b1", "coordinators": 16, "durability": "disk"}}
+ENTRY: Examples = {
+    "200": {"name": "redis-ledger", "version": "0.1.0", "links": {"topics": "/v1/topics", "docs": "/docs"}}
+}

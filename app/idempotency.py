@@ -1,0 +1,74 @@
+"""Idempotency-Key around an operation: claim the key, carry the request out once, keep the answer.
+
+    answered < 400               kept; a repeat gets it with Idempotent-Replayed: true
+    refused, nothing changed     the key is free again, so that a corrected request may use it
+    anything else                the key is held for the same request, which resumes with the same producer id and nonce
+Errors are never kept.  `redis_ledger.broker.idempotency` has the rest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from app.calls import JSON, Answer, Call
+from redis_ledger import log
+from redis_ledger.broker.idempotency import ANSWER_BYTES_MAX, Claim, check_key
+from redis_ledger.errors import BadRequest, Conflict, NotFound, Unavailable
+
+REPLAYED = (b"idempotent-replayed", b"true")
+
+
+def fingerprint(call: Call, body: bytes) -> bytes:
+    """SHA-256 over what makes two requests the same: method, path, query, content type and body."""
+    scope = call.scope
+    head = (scope["method"], scope["path"], scope["query_string"].decode("latin-1"), call.content_type())
+    return hashlib.sha256("\0".join(head).encode() + b"\0" + body).digest()
+
+
+async def once(
+    call: Call, key: str, run: Callable[[], Awaitable[Answer]], *, produces: bool = False
+) -> tuple[Answer, str]:
+    """produces: records may be written, so a producer id must be at hand.
+
+    Raises what `run` raises, and what claiming raises."""
+    check_key(key)
+    body = await call.body()
+    producer_id = (await call.broker.producers.allocate())[0] if produces else None
+    claim = await call.broker.idempotency.claim(key, fingerprint(call, body), producer_id=producer_id)
+    if claim.replay is not None:
+        status, kept = claim.replay
+        return Answer(status, kept, JSON, [REPLAYED]), "replayed"
+    call.claim = claim
+    try:
+        answer = await run()
+    except BaseException as error:
+        await _give_back(claim, error)
+        raise
+    try:
+        if len(answer.body) > ANSWER_BYTES_MAX:
+            await claim.suspend()
+        else:
+            await claim.finish(answer.status, answer.body)
+    except Unavailable as error:
+        # The request was carried out, and the caller must hear so; a repeat resumes, or waits for the lease to end.
+        log.get().warning("answer to an Idempotency-Key not kept", code=error.code, detail=error.detail)
+    return answer, "ok"
+
+
+def is_in_doubt(error: BaseException, claim: Claim) -> bool:
+    """Whether the failed request may have changed something."""
+    if isinstance(error, (BadRequest, NotFound)):
+        return False
+    if isinstance(error, Conflict):
+        return claim.producer_id is not None  # records for several partitions: some may be written
+    return not isinstance(error, msgspec.MsgspecError)
+
+
+async def _give_back(claim: Claim, error: BaseException) -> None:
+    try:
+        await (claim.suspend() if is_in_doubt(error, claim) else claim.release())
+    except Unavailable as lost:
+        log.get().warning("Idempotency-Key not given back; its lease will run out", code=lost.code, detail=lost.detail)

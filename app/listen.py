@@ -1,0 +1,62 @@
+"""Addresses: HOST:PORT on the command line, the listening socket it stands for, and Redis URLs as they may be shown."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from typing import NamedTuple
+
+from app.refusal import Refusal
+
+
+class HostPort(NamedTuple):
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str, option: str) -> HostPort:
+        """Reads 127.0.0.1:8080, localhost:0 and [::1]:8080.  Raises Refusal."""
+        host, colon, port = text.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]") if host.startswith("[") else host
+        if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65_535:
+            raise Refusal(
+                f"{option} {text!r} is not HOST:PORT: write for instance 127.0.0.1:8080, or port 0 for any free one."
+            )
+        return cls(host, int(port))
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        return f"http://{self}"
+
+
+def listen(address: HostPort, option: str) -> tuple[socket.socket, HostPort]:
+    """A bound socket and where it really is, which matters for port 0.  Raises Refusal."""
+    try:
+        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, where = found[0]
+        bound = socket.socket(family, kind, protocol)
+        try:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(where)
+            bound.listen(2048)
+        except OSError:
+            bound.close()
+            raise
+    except OSError as error:
+        why = {
+            errno.EADDRINUSE: "it is in use: stop what listens there, or choose another port (0 takes any free one)",
+            errno.EACCES: "that port needs privileges: choose one from 1024 up",
+            errno.EADDRNOTAVAIL: "this machine has no such address: choose 127.0.0.1 or 0.0.0.0",
+        }.get(error.errno or 0, f"{error.strerror}: choose another address")
+        raise Refusal(f"Cannot listen on {option} {address}, {why}.") from error
+    bound.setblocking(False)
+    return bound, HostPort(address.host, bound.getsockname()[1])
+
+
+def without_secrets(redis_url: str) -> str:
+    """The URL as it may be shown: no user, no password, no query."""
+    scheme, _, rest = redis_url.partition("://")
+    return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"

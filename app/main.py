@@ -1,0 +1,139 @@
+"""The HTTP application: FastAPI around a broker, with the hot operations in front of it.
+
+app = create_app(broker)                  somebody else opens and closes the broker
+app = create_app(open_broker)             an async function that opens one; closed again at shutdown
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from app import docs, errors
+from app.calls import Answer, Call, Receive, Scope, Send, Services
+from app.fastpath import ANY, SHAPES, Front, pattern
+from app.openapi import PATH_PARAMETERS, document
+from app.operations import Operation, Routes
+from app.routers import health, metrics, producers, records, subscriptions, topics, transactions
+from app.version import VERSION
+from redis_ledger.broker.broker import Broker
+
+OpenBroker = Callable[[], Awaitable[Broker]]
+
+site = Routes("health")
+ROUTERS = (topics, records, subscriptions, transactions, producers, health, metrics)
+OPERATIONS: tuple[Operation, ...] = tuple(each for router in ROUTERS for each in router.routes.operations)
+
+
+@site.get("/openapi.json", answers={200: dict[str, Any]})
+async def openapi_json(call: Call) -> Answer:
+    """This document."""
+    return Answer(200, _DOCUMENT)
+
+
+@site.get("/docs", answers={200: str})
+async def docs_page(call: Call) -> Answer:
+    """This document, for people."""
+    return Answer(200, _DOCS, b"text/html; charset=utf-8")
+
+
+_PAGES = tuple(site.operations)
+_SHOWN = document(OPERATIONS)
+_DOCUMENT = msgspec.json.encode(_SHOWN)
+_DOCS = docs.page(_SHOWN).encode()
+
+
+def create_app(broker: Broker | OpenBroker) -> Front:
+    """The ASGI application; it keeps no state besides the broker."""
+    services = Services()
+    if isinstance(broker, Broker) or not callable(broker):
+        services.broker = broker
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        if services.is_given:
+            yield
+            return
+        assert callable(broker), f"{broker!r} neither is a broker nor opens one"
+        opened = await broker()
+        services.broker = opened
+        try:
+            yield
+        finally:
+            services.draining.set()
+            services.broker = None
+            await opened.close()
+
+    app = FastAPI(
+        title="redis-ledger", version=VERSION, lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None,
+        redirect_slashes=False,
+    )  # fmt: skip
+    app.openapi = lambda: _SHOWN  # type: ignore[method-assign]  # FastAPI's own way to bring a document along
+    for operation in (*OPERATIONS, *_PAGES):
+        path = _PARAMETER.sub(lambda m: f"{{{m[1]}:{m[1]}}}", operation.path)
+        app.router.routes.append(Route(path, _Endpoint(operation, services), methods=[operation.method]))
+    app.add_exception_handler(HTTPException, _http_problem)
+    app.add_exception_handler(Exception, _internal_problem)
+    return Front(app, services, OPERATIONS)
+
+
+class _Shape(Convertor[str]):
+    """A path parameter in Starlette's router, as the front sees it too."""
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+_PARAMETER = re.compile(r"\{(\w+)\}")
+for _name in PATH_PARAMETERS:
+    register_url_convertor(_name, type(f"_{_name}", (_Shape,), {"regex": SHAPES.get(_name, ANY)})())
+
+
+class _Endpoint:
+    """An operation as Starlette mounts an ASGI application."""
+
+    def __init__(self, operation: Operation, services: Services) -> None:
+        self._operation, self._services = operation, services
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._operation.serve(self._services, scope, receive, send, scope["path_params"])
+
+
+class _Problem(Response):
+    """An answer of ours where Starlette wants a Response."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__()
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._answer.send(send)
+
+
+_SHAPES = tuple((operation.method, pattern(operation.path)) for operation in (*OPERATIONS, *_PAGES))
+
+
+async def _http_problem(request: Request, error: Exception) -> Response:
+    """Starlette found no route, or none for the method."""
+    path = request.scope["path"]
+    allowed = sorted({method for method, shape in _SHAPES if shape.match(path)})
+    if allowed:
+        return _Problem(errors.wrong_method(request.method, path, allowed))
+    return _Problem(errors.no_route(path))
+
+
+async def _internal_problem(request: Request, error: Exception) -> Response:
+    return _Problem(errors.unforeseen(error, "unknown", path=request.scope["path"][:200]))

@@ -1,0 +1,239 @@
+"""The table of operations: an endpoint is declared once, and routing, decoding, errors, idempotency, metrics and the
+OpenAPI document all follow from that declaration.
+
+    @routes.post("/v1/transactions/{id}:commit", errors=(AlreadyAborted,), keyed=True)
+    async def commit(call: Call, id: str, body: Commit) -> Ended:
+
+    path parameters    by name, as text
+    body: Commit       the JSON body, decoded; with `optional=True` an empty body is an empty object
+    query: FetchQuery  the query, decoded by the same model rules
+    -> Ended           the answer's body, sent with `status`; None is 204; an Answer is sent as it is
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+from prometheus_client import Counter, Histogram
+
+from app import errors, idempotency
+from app.calls import Answer, Call, ClientGone, Endpoint, PathParameters, Receive, Scope, Send, Services, reply
+from app.values import DEPTH_MAX, is_too_deep
+from redis_ledger import metrics
+from redis_ledger.errors import (
+    AlreadyAborted,
+    AlreadyCommitted,
+    CoordinatorNotFound,
+    InvalidJson,
+    InvalidRequest,
+    InvalidTxnStatus,
+    LedgerError,
+    TransactionAbortOnly,
+    TransactionEnded,
+    TransactionNotFound,
+    TransactionTimedOut,
+)
+
+QUERY_BYTES_MAX = 8_192
+_NO_CONTENT = Answer(204)
+# What naming a transaction can come to.
+TRANSACTION_ERRORS = (
+    TransactionNotFound, CoordinatorNotFound, InvalidTxnStatus, TransactionEnded, AlreadyCommitted, AlreadyAborted,
+    TransactionTimedOut, TransactionAbortOnly,
+)  # fmt: skip
+
+
+@dataclass(slots=True, eq=False)
+class Operation:
+    """answers: status → body type (None: no body).  raw: the body may also be record batches.  keyed: it honours
+    Idempotency-Key.  hot: served ahead of the framework (see fastpath)."""
+
+    method: str
+    path: str
+    id: str
+    tag: str
+    endpoint: Endpoint
+    status: int
+    summary: str
+    description: str
+    answers: Mapping[int, Any]
+    errors: tuple[type[LedgerError], ...]
+    keyed: bool
+    hot: bool
+    raw: bool
+    optional: bool
+    body: type[msgspec.Struct] | None
+    query: type[msgspec.Struct] | None
+    examples: Mapping[str, Any]
+
+    _decode: Callable[[bytes], Any] = field(init=False, repr=False)
+    _seconds: Histogram = field(init=False, repr=False)
+    _outcomes: dict[str, Counter] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._decode = msgspec.json.Decoder(self.body or msgspec.Raw).decode
+        self._seconds = metrics.http_request_seconds.labels(self.id)
+        self._outcomes = {"ok": metrics.http_requests.labels(self.id, "ok")}
+
+    async def serve(
+        self, services: Services, scope: Scope, receive: Receive, send: Send, parameters: PathParameters
+    ) -> None:
+        started = perf_counter()
+        metrics.http_requests_running.inc()
+        outcome = "gone"
+        try:
+            answer, outcome = await self._answer(services, scope, receive, parameters)
+        except ClientGone:
+            return
+        finally:
+            metrics.http_requests_running.dec()
+            self._seconds.observe(perf_counter() - started)
+            counted = self._outcomes.get(outcome)
+            if counted is None:
+                counted = self._outcomes[outcome] = metrics.http_requests.labels(self.id, outcome)
+            counted.inc()
+        await answer.send(send)
+
+    async def _answer(
+        self, services: Services, scope: Scope, receive: Receive, parameters: PathParameters
+    ) -> tuple[Answer, str]:
+        """The answer, and the outcome for the metrics.  Raises nothing but ClientGone and CancelledError."""
+        try:
+            call = Call(services, scope, receive)
+            if self.keyed and (key := call.header(b"idempotency-key")) is not None:
+                return await idempotency.once(
+                    call,
+                    key,
+                    lambda: self.run(call, parameters),
+                    produces=self.id == "produce",
+                )
+            return await self.run(call, parameters), "ok"
+        except (ClientGone, asyncio.CancelledError):
+            raise
+        except Exception as error:  # noqa: BLE001 - the last door: what gets past here is a dropped connection
+            known = errors.understood(error)
+            if known is None:
+                return errors.unforeseen(error, self.id, path=scope["path"][:200]), LedgerError.code
+            return errors.problem(known), known.code
+
+    async def run(self, call: Call, parameters: PathParameters) -> Answer:
+        """Raises whatever the endpoint raises."""
+        arguments: dict[str, Any] = dict(parameters)
+        if self.body is not None:
+            arguments["body"] = await self._read_body(call)
+        if self.query is not None:
+            arguments["query"] = self._read_query(call)
+        elif call.scope["query_string"] and self.tag != "health":
+            raise InvalidRequest(f"{self.method} {self.path} takes no query parameters; leave out what follows the ?.")
+        result = await self.endpoint(call, **arguments)
+        if isinstance(result, Answer):
+            return result
+        return _NO_CONTENT if result is None else reply(result, self.status)
+
+    async def _read_body(self, call: Call) -> Any:
+        data = await call.body()
+        kind = call.content_type()
+        if self.raw and kind and kind != "application/json" and kind not in _FORGIVEN:
+            return data  # the endpoint looks at the content type itself
+        if kind and kind != "application/json" and not kind.endswith("+json") and kind not in _FORGIVEN:
+            raise InvalidRequest(f"The content type {kind[:100]!r} cannot be read here; send application/json.")
+        if not data and self.optional:
+            data = b"{}"
+        try:
+            return self._decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise _why(error, data) from None
+
+    def _read_query(self, call: Call) -> Any:
+        assert self.query is not None
+        text = call.scope["query_string"]
+        if not text:
+            return self.query()
+        if len(text) > QUERY_BYTES_MAX:
+            raise InvalidRequest(f"The query is longer than {QUERY_BYTES_MAX} bytes; shorten it.")
+        try:
+            pairs = parse_qsl(text.decode("ascii"), keep_blank_values=True, errors="strict")
+        except UnicodeDecodeError:
+            raise InvalidRequest("The query is not valid; percent-encode it as UTF-8.") from None
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise InvalidRequest("A query parameter is there twice; give each at most once.")
+        return msgspec.convert(found, self.query, strict=False)
+
+
+_FORGIVEN = frozenset(("application/x-www-form-urlencoded", "text/plain"))  # what curl -d and fetch() say when not told
+
+
+def _why(error: Exception, data: bytes) -> LedgerError:
+    if isinstance(error, RecursionError) or is_too_deep(data):
+        return InvalidJson(f"The body is nested deeper than {DEPTH_MAX}; flatten it.")
+    if isinstance(error, UnicodeDecodeError):
+        return InvalidJson("The body is not valid UTF-8; send bytes as base64.")
+    if not data:
+        return InvalidJson("The body is empty; send a JSON object.")
+    known = errors.understood(error)
+    assert known is not None, error
+    return known
+
+
+class Routes:
+    """The operations of one router, in the order they were declared."""
+
+    def __init__(self, tag: str) -> None:
+        self.tag = tag
+        self.operations: list[Operation] = []
+
+    def get(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:
+        return self._declare("GET", path, **options)
+
+    def post(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:
+        return self._declare("POST", path, **options)
+
+    def patch(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:
+        return self._declare("PATCH", path, **options)
+
+    def delete(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:
+        return self._declare("DELETE", path, **options)
+
+    def _declare(
+        self,
+        method: str,
+        path: str,
+        *,
+        status: int = 200,
+        answers: Mapping[int, Any] | None = None,
+        errors: Sequence[type[LedgerError]] = (),
+        keyed: bool = False,
+        hot: bool = False,
+        raw: bool = False,
+        optional: bool = False,
+        examples: Mapping[str, Any] | None = None,
+    ) -> Callable[[Endpoint], Endpoint]:
+        def declare(endpoint: Endpoint) -> Endpoint:
+            hints = typing.get_type_hints(endpoint)
+            body = hints.get("body")
+            if typing.get_args(body):
+                body = next(kind for kind in typing.get_args(body) if kind is not bytes)
+            text = inspect.getdoc(endpoint) or ""
+            summary, _, description = text.partition("\n\n")
+            answered = hints["return"]
+            self.operations.append(
+                Operation(
+                    method=method, path=path, id=endpoint.__name__, tag=self.tag, endpoint=endpoint, status=status,
+                    summary=" ".join(summary.split()).rstrip("."), description=" ".join(description.split()),
+                    answers=answers or {status: None if answered is type(None) else answered},
+                    errors=tuple(errors), keyed=keyed, hot=hot, raw=raw, optional=optional, body=body,
+                    query=hints.get("query"), examples=examples or {},
+                )
+            )  # fmt: skip
+            return endpoint
+
+        return declare

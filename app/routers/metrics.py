@@ -1,0 +1,15 @@
+"""/metrics in Prometheus text format."""
+
+from __future__ import annotations
+
+from app.calls import Answer, Call
+from app.operations import Routes
+from redis_ledger import metrics
+
+routes = Routes("health")
+
+
+@routes.get("/metrics", answers={200: str})
+async def show_metrics(call: Call) -> Answer:
+    """Metrics of this broker for Prometheus."""
+    return Answer(200, metrics.exposition(), metrics.CONTENT_TYPE.encode())

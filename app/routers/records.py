@@ -1,0 +1,202 @@
+"""/v1/topics/{topic}/records and /v1/topics/{topic}/partitions/{partition}/records: produce and fetch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET
+
+from app import bodies, examples
+from app.calls import BATCH, Answer, Call, reply
+from app.operations import TRANSACTION_ERRORS, Routes
+from app.values import new_record, shown_headers, shown_key, shown_value
+from redis_ledger.broker.types import Appended, Fetched, NewRecord, ProducerSequence
+from redis_ledger.errors import (
+    BadChecksum,
+    CorruptBatch,
+    DuplicateSequence,
+    InvalidRequest,
+    InvalidTopicName,
+    OffsetOutOfRange,
+    OutcomeUnknown,
+    RequestTooLarge,
+    SequenceGap,
+    StaleEpoch,
+    UnknownPartition,
+    UnknownProducer,
+    UnknownTopic,
+    UnsupportedCompression,
+)
+from redis_ledger.ids import TxnId
+from redis_ledger.records.read import decode_range
+
+routes = Routes("records")
+
+
+@routes.post(
+    "/v1/topics/{topic}/records",
+    keyed=True,
+    hot=True,
+    raw=True,
+    errors=(
+        InvalidTopicName, UnknownTopic, UnknownPartition, CorruptBatch, BadChecksum, UnsupportedCompression,
+        SequenceGap, DuplicateSequence, StaleEpoch, UnknownProducer, OutcomeUnknown,
+        *TRANSACTION_ERRORS,
+    ),
+    examples=examples.PRODUCE,
+)  # fmt: skip
+async def produce(call: Call, topic: str, body: bodies.Produce | bytes, query: bodies.ProduceQuery) -> bodies.Produced:
+    """Append records to a topic.
+
+    Records with a key go to the partition the key hashes to (murmur2, as Kafka does); those without one stay together.
+    With `transaction` they become visible when it commits. With `producer_id`, `epoch` and `sequence` a repeated
+    request is answered with where the records are already. A body of `application/vnd.redis-ledger.batch` is one or
+    more record batches (Kafka's format, version 2), which are stored as they are; partition and transaction are then
+    query parameters.
+    """
+    if isinstance(body, bytes):
+        return await _produce_batches(call, topic, body, query)
+    if query.partition is not UNSET or query.transaction is not UNSET:
+        raise InvalidRequest("partition and transaction are members of a JSON body; leave them out of the query.")
+    records = new_records(call, body.records, "$.records", body.partition)
+    transaction = None if body.transaction is None else TxnId.parse(body.transaction)
+    appended = await call.broker.records.produce(
+        topic, records, partition=body.partition, transaction=transaction, producer=_producer(call, body)
+    )
+    return bodies.Produced(results=results(appended))
+
+
+async def _produce_batches(call: Call, topic: str, data: bytes, query: bodies.ProduceQuery) -> bodies.Produced:
+    if call.content_type() != BATCH:
+        raise InvalidRequest(
+            f"The content type {call.content_type()[:100]!r} cannot be read here; send application/json or {BATCH}."
+        )
+    if query.partition is UNSET:
+        raise InvalidRequest("Record batches go to one partition; name it in the query, as in ?partition=0.")
+    transaction = None if query.transaction is UNSET else TxnId.parse(query.transaction)
+    if transaction is not None:
+        _refuse_if_in_doubt(call)
+    return bodies.Produced(
+        results=results(
+            await call.broker.records.produce_batches(topic, query.partition, data, transaction=transaction)
+        )
+    )
+
+
+def _producer(call: Call, body: bodies.Produce) -> ProducerSequence | None:
+    given = (body.producer_id, body.epoch, body.sequence)
+    if given != (None, None, None):
+        if body.producer_id is None or body.epoch is None or body.sequence is None:
+            raise InvalidRequest("producer_id, epoch and sequence go together; give all three or none.")
+        if body.partition is None:
+            raise InvalidRequest("$.partition: sequences are counted per partition; name it beside producer_id.")
+        return ProducerSequence(body.producer_id, body.epoch, body.sequence)
+    if call.claim is None:
+        return None
+    if body.transaction is not None:
+        _refuse_if_in_doubt(call)
+        return None
+    assert call.claim.producer_id is not None, "the claim of a produce carries a producer id"
+    return ProducerSequence(call.claim.producer_id, 0, 0)
+
+
+def _refuse_if_in_doubt(call: Call) -> None:
+    """Records of a transaction carry its own producer id, so a partition cannot tell a repeated request by it."""
+    if call.claim is not None and call.claim.resumed:
+        raise OutcomeUnknown(
+            "An earlier attempt with this Idempotency-Key may have written these records. Abort the transaction and "
+            "begin again."
+        )
+
+
+def new_records(
+    call: Call, records: list[bodies.RecordIn], where: str, partition: int | None = None
+) -> list[NewRecord]:
+    limit = call.config.records_per_request_max
+    if len(records) > limit:
+        raise RequestTooLarge(
+            f"{where} holds {len(records)} records, and a request may carry {limit}. Split it; nothing was written.",
+            records_per_request_max=limit,
+        )
+    return [new_record(record, where, index, partition) for index, record in enumerate(records)]
+
+
+def results(appended: list[Appended]) -> list[bodies.Appended]:
+    return [
+        bodies.Appended(partition=a.partition, base_offset=a.base_offset, records=a.records, duplicate=a.duplicate)
+        for a in appended
+    ]
+
+
+@routes.get(
+    "/v1/topics/{topic}/partitions/{partition}/records",
+    hot=True,
+    answers={200: bodies.Fetched},
+    errors=(UnknownTopic, UnknownPartition, OffsetOutOfRange),
+    examples=examples.FETCH,
+)
+async def fetch(call: Call, topic: str, partition: str, query: bodies.FetchQuery) -> Answer:
+    """Read records of a partition from an offset on.
+
+    `read_committed` stops at the first open transaction and leaves out aborted ones. Read on at `next_offset`. With
+    `Accept: application/vnd.redis-ledger.batch` the answer is record batches as they are stored (whole batches: the
+    first may begin below `offset`), and the offsets are headers.
+    """
+    number = partition_number(partition)
+    wait_ms = min(query.wait_ms, call.config.wait_ms_max)
+    work = call.broker.records.fetch(
+        topic, number, query.offset, isolation=query.isolation, max_bytes=query.max_bytes, wait_ms=wait_ms
+    )
+    fetched = await (call.waiting(work) if wait_ms else work)
+    # An answer of batches is cut between batches only, so max_records means nothing there.
+    return _batches(fetched) if call.accepts_batches() else reply(_records(fetched, query))
+
+
+def _records(fetched: Fetched, query: bodies.FetchQuery) -> bodies.Fetched:
+    begin = query.offset if isinstance(query.offset, int) else 0
+    shown: list[bodies.RecordOut] = []
+    next_offset = fetched.next_offset
+    for batch in fetched.batches:
+        if batch.is_control:
+            continue
+        room = query.max_records - len(shown)
+        if room <= 0:
+            next_offset = max(batch.base_offset, begin)
+            break
+        first = max(batch.base_offset, begin)
+        last = min(batch.last_offset, first + room - 1)
+        transaction: Any = UNSET if batch.transaction is None else str(batch.transaction)
+        for record in decode_range(batch.data, first, last):
+            key, key_base64 = shown_key(record.key)
+            value, text, base64 = shown_value(record.value)
+            headers, headers_base64 = shown_headers(record.headers) if record.headers else (UNSET, UNSET)
+            shown.append(
+                bodies.RecordOut(
+                    offset=record.offset, timestamp_ms=record.timestamp_ms, key=key, key_base64=key_base64, value=value,
+                    text=text, base64=base64, headers=headers, headers_base64=headers_base64, transaction=transaction,
+                )
+            )  # fmt: skip
+        if last < batch.last_offset:
+            next_offset = last + 1
+            break
+    return bodies.Fetched(
+        records=shown, next_offset=next_offset, start_offset=fetched.start_offset, stable_offset=fetched.stable_offset,
+        end_offset=fetched.end_offset,
+    )  # fmt: skip
+
+
+def _batches(fetched: Fetched) -> Answer:
+    offsets = (
+        (b"redis-ledger-next-offset", fetched.next_offset),
+        (b"redis-ledger-start-offset", fetched.start_offset),
+        (b"redis-ledger-stable-offset", fetched.stable_offset),
+        (b"redis-ledger-end-offset", fetched.end_offset),
+    )
+    data = b"".join(batch.data for batch in fetched.batches if not batch.is_control)
+    return Answer(200, data, BATCH.encode(), [(name, b"%d" % offset) for name, offset in offsets])
+
+
+def partition_number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise UnknownPartition(f"{text[:80]!r} is not a partition; partitions are numbered from 0.")
+    return int(text)

@@ -1,0 +1,198 @@
+"""/v1/topics/{topic}/subscriptions: create, list, stats, delete, receive, ack, nack, seek.
+
+A subscription's name may hold any printable characters, a slash too; in a path it is percent-encoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app import bodies, examples
+from app.calls import Answer, Call, reply
+from app.operations import TRANSACTION_ERRORS, Routes
+from app.values import shown_headers, shown_key, shown_value
+from redis_ledger.broker.types import Message, SubscriptionStats
+from redis_ledger.errors import (
+    ConsumerBusy,
+    InvalidPosition,
+    InvalidRequest,
+    NotDelivered,
+    NotYourMessage,
+    RequestTooLarge,
+    SubscriptionExists,
+    TransactionConflict,
+    UnknownPartition,
+    UnknownSubscription,
+    UnknownTopic,
+    WrongSubscriptionKind,
+)
+from redis_ledger.ids import MessageId, TxnId, check_subscription_name
+
+routes = Routes("subscriptions")
+_ONE = "/v1/topics/{topic}/subscriptions/{name}"
+_ACK_ERRORS = (
+    UnknownTopic, UnknownSubscription, UnknownPartition, InvalidPosition, NotYourMessage, NotDelivered,
+    TransactionConflict, *TRANSACTION_ERRORS,
+)  # fmt: skip
+
+
+@routes.post(
+    "/v1/topics/{topic}/subscriptions",
+    status=201,
+    answers={201: bodies.Subscription, 200: bodies.Subscription},
+    keyed=True,
+    errors=(UnknownTopic, SubscriptionExists),
+    examples=examples.CREATE_SUBSCRIPTION,
+)
+async def create_subscription(call: Call, topic: str, body: bodies.CreateSubscription) -> Answer:
+    """Create a subscription; one that exists with the same kind is answered with 200.
+
+    `shared`: any number of consumers, each message leased to one of them. `exclusive`: one consumer at a time, in
+    order, and cumulative acknowledgement.
+    """
+    check_subscription_name(body.name)
+    stats, created = await call.broker.subscriptions.create(topic, body.name, body.kind, body.start)
+    return reply(shown(stats), 201 if created else 200)
+
+
+@routes.get("/v1/topics/{topic}/subscriptions", errors=(UnknownTopic,), examples=examples.LIST_SUBSCRIPTIONS)
+async def list_subscriptions(call: Call, topic: str) -> bodies.Subscriptions:
+    """List the subscriptions of a topic."""
+    found = await call.broker.subscriptions.list(topic)
+    return bodies.Subscriptions(subscriptions=[bodies.SubscriptionRef(name=name, kind=kind) for name, kind in found])
+
+
+@routes.get(_ONE, errors=(UnknownTopic, UnknownSubscription), examples=examples.SUBSCRIPTION)
+async def describe_subscription(call: Call, topic: str, name: str) -> bodies.Subscription:
+    """Show where a subscription stands in every partition."""
+    return shown(await call.broker.subscriptions.stats(topic, _known(name)))
+
+
+@routes.delete(_ONE, status=204, errors=(UnknownTopic, UnknownSubscription))
+async def delete_subscription(call: Call, topic: str, name: str) -> None:
+    """Delete a subscription with its position and leases."""
+    await call.broker.subscriptions.delete(topic, _known(name))
+
+
+@routes.post(
+    _ONE + ":receive",
+    keyed=True,
+    hot=True,
+    optional=True,
+    errors=(UnknownTopic, UnknownSubscription, UnknownPartition, ConsumerBusy),
+    examples=examples.RECEIVE,
+)
+async def receive(call: Call, topic: str, name: str, body: bodies.Receive) -> bodies.Received:
+    """Receive messages; each is leased to the consumer until it is acknowledged or its ack timeout passes.
+
+    With `wait_ms` the request waits for the first message. What is not acknowledged in time is delivered again, with a
+    higher `redelivery_count`.
+    """
+    _limit(call, body.max_records, "$.max_records")
+    wait_ms = min(body.wait_ms, call.config.wait_ms_max)
+    work = call.broker.subscriptions.receive(
+        topic, _known(name), body.consumer, max_records=body.max_records, wait_ms=wait_ms,
+        ack_timeout_ms=body.ack_timeout_ms, partitions=body.partitions,
+    )  # fmt: skip
+    messages = await (call.waiting(work) if wait_ms else work)
+    return bodies.Received(messages=[_message(message) for message in messages])
+
+
+@routes.post(_ONE + ":ack", keyed=True, hot=True, errors=_ACK_ERRORS, examples=examples.ACK)
+async def ack(call: Call, topic: str, name: str, body: bodies.Ack) -> bodies.Acknowledged:
+    """Acknowledge messages, so that they are not delivered again.
+
+    With `transaction` the acknowledgement counts when it commits, and is taken back when it aborts.
+    """
+    done = await call.broker.subscriptions.ack(
+        topic, _known(name), body.consumer, message_ids(call, body.ids), transaction=_txn(body.transaction)
+    )
+    return bodies.Acknowledged(acknowledged=done)
+
+
+@routes.post(
+    _ONE + ":ackCumulative", keyed=True, errors=(*_ACK_ERRORS, WrongSubscriptionKind), examples=examples.ACK_CUMULATIVE
+)
+async def ack_cumulative(call: Call, topic: str, name: str, body: bodies.AckCumulative) -> bodies.Acknowledged:
+    """Acknowledge every message of a partition up to and including one; exclusive subscriptions only."""
+    done = await call.broker.subscriptions.ack_cumulative(
+        topic, _known(name), body.consumer, MessageId.parse(body.id), transaction=_txn(body.transaction)
+    )
+    return bodies.Acknowledged(acknowledged=done)
+
+
+@routes.post(
+    _ONE + ":nack",
+    keyed=True,
+    errors=(UnknownTopic, UnknownSubscription, UnknownPartition, InvalidPosition, NotYourMessage, NotDelivered),
+    examples=examples.NACK,
+)
+async def nack(call: Call, topic: str, name: str, body: bodies.Nack) -> bodies.Redelivering:
+    """Give messages back, to be delivered again after `delay_ms`."""
+    if (body.ids is None) is not body.all:
+        raise InvalidRequest("$: give either ids or all: true.")
+    ids = None if body.ids is None else message_ids(call, body.ids)
+    done = await call.broker.subscriptions.nack(topic, _known(name), body.consumer, ids, delay_ms=body.delay_ms)
+    return bodies.Redelivering(redelivering=done)
+
+
+@routes.post(
+    _ONE + ":seek", keyed=True, errors=(UnknownTopic, UnknownSubscription, UnknownPartition), examples=examples.SEEK
+)
+async def seek(call: Call, topic: str, name: str, body: bodies.Seek) -> bodies.Subscription:
+    """Move a subscription: to the earliest or latest record, to offsets by partition, or to a time.
+
+    Leases and acknowledgements beyond the new position are dropped.
+    """
+    if sum(given is not None for given in (body.to, body.offsets, body.timestamp_ms)) != 1:
+        raise InvalidRequest("$: give exactly one of to, offsets and timestamp_ms.")
+    stats = await call.broker.subscriptions.seek(
+        topic, _known(name), to=body.to, offsets=body.offsets, timestamp_ms=body.timestamp_ms
+    )
+    return shown(stats)
+
+
+def _known(name: str) -> str:
+    """A name that cannot be created cannot be found either."""
+    try:
+        return check_subscription_name(name)
+    except InvalidRequest:
+        raise UnknownSubscription(f"{name[:80]!r} is not a subscription name.") from None
+
+
+def _txn(text: str | None) -> TxnId | None:
+    return None if text is None else TxnId.parse(text)
+
+
+def _limit(call: Call, count: int, where: str) -> None:
+    limit = call.config.records_per_request_max
+    if count > limit:
+        raise RequestTooLarge(
+            f"{where}: {count} is more than the {limit} a request may carry.", records_per_request_max=limit
+        )
+
+
+def message_ids(call: Call, ids: Sequence[str]) -> list[MessageId]:
+    _limit(call, len(ids), "$.ids")
+    return [MessageId.parse(text) for text in ids]
+
+
+def _message(message: Message) -> bodies.Message:
+    key, key_base64 = shown_key(message.key)
+    value, text, base64 = shown_value(message.value)
+    headers, headers_base64 = shown_headers(message.headers)
+    return bodies.Message(
+        id=str(message.id), partition=message.id.partition, offset=message.id.offset,
+        redelivery_count=message.deliveries, timestamp_ms=message.timestamp_ms, key=key, key_base64=key_base64,
+        value=value, text=text, base64=base64, headers=headers, headers_base64=headers_base64,
+    )  # fmt: skip
+
+
+def shown(stats: SubscriptionStats) -> bodies.Subscription:
+    names = bodies.CursorStats.__struct_fields__
+    cursors = [bodies.CursorStats(**{name: getattr(c, name) for name in names}) for c in stats.cursors]
+    return bodies.Subscription(
+        topic=stats.topic, name=stats.name, kind=stats.kind, cursors=cursors,
+        backlog=sum(c.backlog for c in cursors), leased=sum(c.leased for c in cursors),
+        pending=sum(c.pending for c in cursors),
+    )  # fmt: skip

@@ -1,0 +1,73 @@
+"""/v1/topics: create, list, describe, grow, delete."""
+
+from __future__ import annotations
+
+import msgspec
+
+from app import bodies, examples
+from app.calls import Call
+from app.operations import Routes
+from redis_ledger.broker.types import PartitionState, Topic
+from redis_ledger.errors import InvalidTopicName, TopicBusy, TopicExists, UnknownTopic
+
+routes = Routes("topics")
+
+
+@routes.post(
+    "/v1/topics",
+    status=201,
+    keyed=True,
+    errors=(InvalidTopicName, TopicExists, TopicBusy),
+    examples=examples.CREATE_TOPIC,
+)
+async def create_topic(call: Call, body: bodies.CreateTopic) -> bodies.Topic:
+    """Create a topic.
+
+    A topic has a fixed name and a number of partitions that can only grow. Order is kept within a partition.
+    """
+    return shown(await call.broker.topics.create(body.name, body.partitions, settings(body.settings)))
+
+
+@routes.get("/v1/topics", examples=examples.LIST_TOPICS)
+async def list_topics(call: Call) -> bodies.Topics:
+    """List all topics."""
+    return bodies.Topics(topics=[shown(found) for found in await call.broker.topics.list()])
+
+
+@routes.get("/v1/topics/{topic}", errors=(UnknownTopic,), examples=examples.DESCRIBE_TOPIC)
+async def describe_topic(call: Call, topic: str) -> bodies.TopicDetail:
+    """Describe a topic and the state of its partitions."""
+    found, states = await call.broker.topics.describe(topic)
+    return bodies.TopicDetail(
+        name=found.name, id=found.id, partitions=found.partitions, settings=found.settings, created_ms=found.created_ms,
+        partition_states=[partition_state(state) for state in states],
+    )  # fmt: skip
+
+
+@routes.patch("/v1/topics/{topic}", errors=(UnknownTopic, TopicBusy), examples=examples.CHANGE_TOPIC)
+async def change_topic(call: Call, topic: str, body: bodies.ChangeTopic) -> bodies.Topic:
+    """Add partitions to a topic, or change its settings.
+
+    Settings that are not named stay as they are. Keys may go to other partitions once there are more of them.
+    """
+    return shown(await call.broker.topics.grow(topic, body.partitions, settings(body.settings)))
+
+
+@routes.delete("/v1/topics/{topic}", status=204, errors=(UnknownTopic, TopicBusy))
+async def delete_topic(call: Call, topic: str) -> None:
+    """Delete a topic with all its records and subscriptions."""
+    await call.broker.topics.delete(topic)
+
+
+def settings(given: bodies.Settings | None) -> dict[str, int] | None:
+    return None if given is None else msgspec.to_builtins(given)
+
+
+def shown(found: Topic) -> bodies.Topic:
+    return bodies.Topic(
+        name=found.name, id=found.id, partitions=found.partitions, settings=found.settings, created_ms=found.created_ms
+    )
+
+
+def partition_state(state: PartitionState) -> bodies.PartitionState:
+    return bodies.PartitionState(**{name: getattr(state, name) for name in bodies.PartitionState.__struct_fields__})

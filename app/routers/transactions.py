@@ -1,0 +1,186 @@
+"""/v1/transactions: begin, add, get, list, commit, abort, and a whole step at once with :execute."""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from app import bodies, examples
+from app.calls import Answer, Call, reply
+from app.idempotency import REPLAYED
+from app.operations import TRANSACTION_ERRORS, Routes
+from app.routers.records import new_records
+from app.routers.subscriptions import message_ids
+from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, Transaction
+from redis_ledger.errors import (
+    AlreadyCommitted,
+    CoordinatorNotFound,
+    InvalidPosition,
+    InvalidRequest,
+    InvalidTimeout,
+    InvalidTopicName,
+    InvalidTxnStatus,
+    NotDelivered,
+    NotYourMessage,
+    RequestTooLarge,
+    TooManyTransactions,
+    TransactionAbortOnly,
+    TransactionConflict,
+    TransactionNotFound,
+    TransactionTimedOut,
+    UnknownPartition,
+    UnknownSubscription,
+    UnknownTopic,
+)
+from redis_ledger.ids import TxnId
+
+routes = Routes("transactions")
+_UNKNOWN = (TransactionNotFound, CoordinatorNotFound)
+
+
+@routes.post(
+    "/v1/transactions",
+    status=201,
+    keyed=True,
+    hot=True,
+    optional=True,
+    errors=(InvalidTimeout, TooManyTransactions),
+    examples=examples.BEGIN,
+)
+async def begin(call: Call, body: bodies.Begin) -> bodies.Transaction:
+    """Begin a transaction.
+
+    It is aborted when it has not ended by its deadline. Produce and acknowledge with its id, then commit or abort it.
+    """
+    return shown(await call.broker.transactions.begin(body.timeout_ms, nonce=_nonce(call)))
+
+
+@routes.get("/v1/transactions", examples=examples.LIST_TRANSACTIONS)
+async def list_transactions(call: Call, query: bodies.TransactionsQuery) -> bodies.Transactions:
+    """List transactions, oldest first."""
+    status = None if query.status is UNSET else query.status
+    found = await call.broker.transactions.list(status, query.min_age_ms, query.limit)
+    return bodies.Transactions(transactions=[shown(transaction) for transaction in found])
+
+
+@routes.get("/v1/transactions/{id}", errors=_UNKNOWN, examples=examples.TRANSACTION)
+async def get_transaction(call: Call, id: str) -> bodies.Transaction:
+    """Show a transaction; one that has ended is remembered for a while."""
+    return shown(await call.broker.transactions.get(TxnId.parse(id)))
+
+
+@routes.post(
+    "/v1/transactions/{id}/partitions",
+    keyed=True,
+    errors=(*TRANSACTION_ERRORS, InvalidTopicName, UnknownTopic, UnknownPartition),
+    examples=examples.ADD_PARTITIONS,
+)
+async def add_partitions(call: Call, id: str, body: bodies.AddPartitions) -> bodies.Transaction:
+    """Register partitions with a transaction ahead of the first record; producing does so by itself."""
+    named = [(each.topic, each.partition) for each in body.partitions]
+    return shown(await call.broker.transactions.add_partitions(TxnId.parse(id), named))
+
+
+@routes.post(
+    "/v1/transactions/{id}/subscriptions",
+    keyed=True,
+    errors=(*TRANSACTION_ERRORS, InvalidTopicName, UnknownTopic, UnknownSubscription),
+    examples=examples.ADD_SUBSCRIPTIONS,
+)
+async def add_subscriptions(call: Call, id: str, body: bodies.AddSubscriptions) -> bodies.Transaction:
+    """Register subscriptions with a transaction ahead of the first acknowledgement; acknowledging does so by itself."""
+    named = [(each.topic, each.subscription) for each in body.subscriptions]
+    return shown(await call.broker.transactions.add_subscriptions(TxnId.parse(id), named))
+
+
+@routes.post(
+    "/v1/transactions/{id}:commit",
+    keyed=True,
+    hot=True,
+    optional=True,
+    errors=TRANSACTION_ERRORS,
+    examples=examples.COMMIT,
+)
+async def commit(call: Call, id: str, body: bodies.Commit) -> bodies.Ended:
+    """Commit a transaction; repeating it is safe.
+
+    The answer comes when every partition and subscription has the outcome, or with `"wait": "logged"` as soon as the
+    decision is durable.
+    """
+    return _ended(await call.broker.transactions.commit(TxnId.parse(id), wait=body.wait))
+
+
+@routes.post(
+    "/v1/transactions/{id}:abort",
+    keyed=True,
+    optional=True,
+    errors=(*_UNKNOWN, AlreadyCommitted, InvalidTxnStatus),
+    examples=examples.ABORT,
+)
+async def abort(call: Call, id: str, body: bodies.Empty) -> bodies.Ended:
+    """Abort a transaction; repeating it is safe. Its records are never seen, its acknowledgements are taken back."""
+    return _ended(await call.broker.transactions.abort(TxnId.parse(id)))
+
+
+@routes.post(
+    "/v1/transactions:execute",
+    keyed=True,
+    hot=True,
+    answers={200: bodies.Executed},
+    errors=(
+        InvalidTimeout, InvalidTopicName, UnknownTopic, UnknownPartition, UnknownSubscription, InvalidPosition,
+        NotYourMessage, NotDelivered, TransactionConflict, TransactionAbortOnly, TransactionTimedOut,
+        TooManyTransactions,
+    ),
+    examples=examples.EXECUTE,
+)  # fmt: skip
+async def execute(call: Call, body: bodies.Execute) -> Answer:
+    """Acknowledge and produce in one transaction, all or nothing, in one request.
+
+    With an Idempotency-Key a repeated request is not carried out again.
+    """
+    if not body.acks and not body.records:
+        raise InvalidRequest("$: there is nothing to do; give acks, records, or both.")
+    acks = [
+        ExecuteAcks(each.topic, each.subscription, each.consumer, message_ids(call, each.ids)) for each in body.acks
+    ]
+    records = [
+        ExecuteRecords(each.topic, new_records(call, each.records, f"$.records[{index}].records"))
+        for index, each in enumerate(body.records)
+    ]
+    limit = call.config.records_per_request_max
+    if (count := sum(len(a.ids) for a in acks) + sum(len(r.records) for r in records)) > limit:
+        raise RequestTooLarge(
+            f"The request carries {count} records and ids, and may carry {limit}. Split it; nothing was written.",
+            records_per_request_max=limit,
+        )
+    done = await call.broker.transactions.execute(acks, records, timeout_ms=body.timeout_ms, nonce=_nonce(call))
+    results = [
+        bodies.ExecuteResult(topic=topic, partition=a.partition, base_offset=a.base_offset, records=a.records)
+        for topic, appended in done.appended.items()
+        for a in appended
+    ]
+    answer = reply(bodies.Executed(id=str(done.transaction), status="committed", results=results))
+    if done.replayed:
+        answer.headers.append(REPLAYED)
+    return answer
+
+
+def _nonce(call: Call) -> str:
+    return "" if call.claim is None else call.claim.nonce
+
+
+def _ended(transaction: Transaction) -> bodies.Ended:
+    return bodies.Ended(id=str(transaction.id), status=transaction.status)
+
+
+def shown(transaction: Transaction) -> bodies.Transaction:
+    return bodies.Transaction(
+        id=str(transaction.id), status=transaction.status, timeout_ms=transaction.timeout_ms,
+        started_ms=transaction.started_ms, deadline_ms=transaction.deadline_ms, timed_out=transaction.timed_out,
+        owner=transaction.owner,
+        partitions=[bodies.TopicPartition(topic=topic, partition=number) for topic, number in transaction.partitions],
+        subscriptions=[
+            bodies.TransactionSubscription(topic=topic, partition=number, subscription=name)
+            for topic, number, name in transaction.subscriptions
+        ],
+    )  # fmt: skip

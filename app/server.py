@@ -1,0 +1,84 @@
+"""uvicorn, set up once for everybody who serves: uvloop, httptools (corked), our own signals and Server header.
+
+server = HttpServer(app, "127.0.0.1", 8080)      port 0: any free one
+await server.start()                             server.address == "http://127.0.0.1:8080"
+await server.stop()                              no new connections; long polls end; requests under way finish
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator
+
+import uvicorn
+
+from app.cork import CorkedProtocol
+from app.fastpath import Front
+
+BACKLOG = 4_096
+KEEP_ALIVE_S = 75  # longer than usual client pools keep a connection, so that it is the client who closes it
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals belong to the process, which may run more than this server."""
+        yield
+
+
+class HttpServer:
+    """drain_s: how long requests under way may take to finish at stop().  listening: a socket that is bound already."""
+
+    def __init__(
+        self, app: Front, host: str, port: int, *, drain_s: int = 10, listening: socket.socket | None = None
+    ) -> None:
+        self._app, self._host, self._port, self._listening = app, host, port, listening
+        config = uvicorn.Config(
+            app, loop="none", http=CorkedProtocol, ws="none", lifespan="on", log_config=None, access_log=False,
+            server_header=False, date_header=True, backlog=BACKLOG, timeout_keep_alive=KEEP_ALIVE_S,
+            timeout_graceful_shutdown=drain_s,
+        )  # fmt: skip
+        self._server = _Server(config)
+        self._task: asyncio.Task[None] | None = None
+        self.address = ""
+
+    async def start(self) -> None:
+        """Raises OSError if the address cannot be listened on, and whatever opening the broker raises."""
+        listening = self._listening or self._listen()
+        host, port = listening.getsockname()[:2]
+        self.address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        self._task = asyncio.create_task(self._server.serve([listening]), name="http server")
+        while not self._server.started:
+            done, _ = await asyncio.wait((self._task,), timeout=0.01)
+            if done:
+                self._task.result()
+                raise RuntimeError("the HTTP server ended before it had started; the log says why")
+
+    async def stop(self) -> None:
+        if self._task is None:
+            return
+        self._app.drain()
+        self._server.should_exit = True
+        await self._task
+        self._task = None
+
+    async def wait(self) -> None:
+        """Returns when the server has stopped."""
+        if self._task is not None:
+            await asyncio.shield(self._task)
+
+    def _listen(self) -> socket.socket:
+        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            listening.bind((self._host, self._port))
+            listening.listen(BACKLOG)
+            listening.setblocking(False)
+        except OSError:
+            listening.close()
+            raise
+        return listening

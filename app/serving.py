@@ -1,0 +1,158 @@
+"""One broker process from start to drain.
+
+    start   embedded server (or --redis)  →  store  →  what Redis must be like  →  broker  →  HTTP  →  the ready line
+    drain   no new connections  →  running requests end  →  broker  →  store  →  embedded server, if it is the last
+
+Each step is undone in reverse order, whichever of them fails and whenever SIGTERM comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.embedded import Durability, Embedded
+from app.listen import HostPort, listen, without_secrets
+from app.main import create_app
+from app.refusal import Refusal
+from app.server import HttpServer
+from redis_ledger import log
+from redis_ledger.broker.broker import Broker
+from redis_ledger.clock import SystemClock
+from redis_ledger.config import Config
+from redis_ledger.errors import StoreUnavailable
+from redis_ledger.store.checks import UnsuitableRedis, check
+from redis_ledger.store.store import Store
+
+DRAIN_S_MAX = 20
+
+_log = log.get()
+
+
+@dataclass(frozen=True)
+class Options:
+    """redis_url None: an embedded server in data_dir."""
+
+    data_dir: Path
+    http: HostPort
+    redis_url: str | None
+    durability: Durability
+    config: Config
+    exit_with_stdin: bool = False
+
+
+def say_ready(line: str) -> None:
+    print(line, flush=True)
+
+
+async def attach(stack: AsyncExitStack, options: Options, environ: Mapping[str, str]) -> str:
+    """The URL of the Redis to use; an embedded server is watched, and released when the stack unwinds."""
+    if options.redis_url is not None:
+        return options.redis_url
+    joining = asyncio.create_task(asyncio.to_thread(Embedded.attach, options.data_dir, options.durability, environ))
+    try:
+        embedded = await asyncio.shield(joining)
+    except asyncio.CancelledError:
+        # A thread cannot be cancelled; what it joins after all has to be left again.
+        await asyncio.to_thread((await joining).release)
+        raise
+    stack.push_async_callback(asyncio.to_thread, embedded.release)
+    watcher = asyncio.create_task(embedded.watch(), name="embedded server watcher")
+    stack.push_async_callback(_cancel, watcher)
+    return embedded.url
+
+
+async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> None:
+    """Runs until cancelled, then drains.  Raises Refusal if it cannot start."""
+    async with AsyncExitStack() as stack:
+        # The port first: it is the cheapest to find taken.
+        bound, http = listen(options.http, "--http")
+        stack.callback(bound.close)
+        url = await attach(stack, options, environ)
+        store = await _open_store(url, options.config)
+        stack.push_async_callback(store.close)
+        try:
+            report = await check(store, options.durability)
+        except UnsuitableRedis as unsuitable:
+            raise Refusal(str(unsuitable)) from unsuitable
+        for warning in report.warnings:
+            _log.warning("Redis may not keep the promise", reason=warning, durability=report.durability)
+        broker = await Broker.open(store, options.config, clock=SystemClock(), http_address=http.url)
+        stack.push_async_callback(broker.close)
+        broker.facts["durability"] = report.durability
+        server = HttpServer(create_app(broker), *http, drain_s=DRAIN_S_MAX, listening=bound)
+        await server.start()
+        stack.push_async_callback(server.stop)
+        _keep_startup_out_of_gc()
+        say_ready(f"ready http={http.url} kafka=off redis={without_secrets(url)}")
+        await server.wait()
+        raise Refusal("The HTTP server ended by itself: its own message stands above.")
+
+
+async def _open_store(url: str, config: Config) -> Store:
+    try:
+        return await Store.open(
+            url, prefix=config.prefix, timeout_ms=config.redis_timeout_ms, retry_ms=config.redis_retry_ms
+        )
+    except ValueError as error:
+        raise Refusal(f"--redis cannot be used: {error}") from error
+    except StoreUnavailable as error:
+        why = error.detail.rstrip(".")
+        raise Refusal(
+            f"Redis at {without_secrets(url)} cannot be reached ({why}): start it, or correct --redis."
+        ) from error
+
+
+async def until_told_to_stop(work: Callable[[], Coroutine[Any, Any, None]], exit_with_stdin: bool) -> None:
+    """Runs the work; SIGTERM, SIGINT and, if wanted, the end of stdin cancel it, and it then drains.
+
+    A second signal ends the process at once.
+    """
+    loop = asyncio.get_running_loop()
+    task = asyncio.create_task(work(), name="serve")
+    stopping = False
+
+    def stop(reason: str) -> None:
+        nonlocal stopping
+        if stopping:
+            _log.warning("told to stop twice, not draining any longer")
+            os._exit(1)
+        stopping = True
+        _log.info("told to stop", reason=reason)
+        task.cancel()
+
+    def stdin_has_news() -> None:
+        if not os.read(sys.stdin.fileno(), 4096):
+            loop.remove_reader(sys.stdin.fileno())
+            if not stopping:
+                stop("end of stdin")
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop, signal.Signals(number).name)
+    if exit_with_stdin:
+        loop.add_reader(sys.stdin.fileno(), stdin_has_news)
+    try:
+        await task
+    except asyncio.CancelledError:
+        if not stopping:
+            raise
+
+
+async def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
+
+
+def _keep_startup_out_of_gc() -> None:
+    """Modules, routes and schemas live as long as the process; the collector need not look at them again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)

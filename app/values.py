@@ -1,0 +1,138 @@
+"""Keys, values and headers between JSON and bytes.
+
+    request                         stored                    answer
+    "value": {"a": 1}           →   b'{"a": 1}'           →   "value": {"a": 1}      the JSON text itself, untouched
+    "text": "grüß"              →   UTF-8                 →   "text": "grüß"         or "value", if it reads as JSON
+    "base64": "/w=="            →   b"\\xff"               →   "base64": "/w=="
+    "value": null, or nothing   →   no value (tombstone)  →   "value": null
+    "text": "null"              →   b"null"               →   "text": "null"         so that a tombstone is told apart
+
+JSON values are never parsed into Python objects: msgspec checks them and hands over their bytes.  It does so by
+recursion, so depth is bounded here, on the way in (refused) and on the way out (shown as text).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from app.bodies import RecordIn
+from redis_ledger.broker.types import Headers, NewRecord
+from redis_ledger.errors import InvalidJson, InvalidRequest
+
+DEPTH_MAX = 100
+_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_AS_SQUARE = bytes.maketrans(b"{}", b"[]")
+_read_json = msgspec.json.Decoder(msgspec.Raw).decode
+_TOMBSTONE = msgspec.Raw(b"null")
+ShownValue = tuple[msgspec.Raw | msgspec.UnsetType, str | msgspec.UnsetType, bytes | msgspec.UnsetType]
+
+
+def is_too_deep(text: bytes) -> bool:
+    """Whether JSON text nests deeper than DEPTH_MAX.  Text that is not JSON gets some answer, and never an error.
+
+    Cost: two counts over the text unless it holds more than DEPTH_MAX opening brackets.
+    """
+    if text.count(b"[") + text.count(b"{") <= DEPTH_MAX:
+        return False
+    # Without escapes every second piece between quotes is outside of strings.
+    plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    brackets = b"".join(plain.split(b'"')[::2]).translate(_AS_SQUARE, _BRACKETS)
+    # Each pass removes the innermost level of every nest.
+    for _ in range(DEPTH_MAX):
+        if not brackets:
+            return False
+        brackets = brackets.replace(b"[]", b"")
+    return bool(brackets)
+
+
+def new_record(record: RecordIn, where: str, index: int, partition: int | None = None) -> NewRecord:
+    """where, index: the record's place in the body, for errors.  partition: of the whole request."""
+    if record.partition is not None:
+        if partition is not None and partition != record.partition:
+            raise InvalidRequest(
+                f"{where}[{index}].partition is {record.partition}, but the request says partition {partition}; "
+                "give one of them."
+            )
+        partition = record.partition
+    key = record.key_base64
+    if record.key is not None:
+        if key is not None:
+            raise InvalidRequest(f"{where}[{index}] has both key and key_base64; give one of them.")
+        key = record.key.encode()
+    headers: Headers = ()
+    if record.headers or record.headers_base64:
+        headers = [(name, text.encode()) for name, text in (record.headers or {}).items()]
+        headers.extend((record.headers_base64 or {}).items())
+    return NewRecord(key, _value(record, where, index), headers, partition, record.timestamp_ms)
+
+
+def _value(record: RecordIn, where: str, index: int) -> bytes | None:
+    raw, text, data = record.value, record.text, record.base64
+    if raw is msgspec.UNSET:
+        if text is None:
+            return data
+        if data is None:
+            return text.encode()
+    elif text is None and data is None:
+        return _json_value(bytes(raw), where, index)
+    raise InvalidRequest(f"{where}[{index}] has more than one of value, text and base64; give one of them.")
+
+
+def _json_value(value: bytes, where: str, index: int) -> bytes | None:
+    if value == b"null":
+        return None
+    if value[0] in b"[{" and is_too_deep(value):
+        raise InvalidJson(f"{where}[{index}].value is nested deeper than {DEPTH_MAX}; flatten it, or send it as text.")
+    if not value.isascii():
+        try:
+            value.decode()
+        except UnicodeDecodeError:
+            raise InvalidJson(f"{where}[{index}].value is not valid UTF-8; send bytes as base64.") from None
+    return value
+
+
+def shown_value(value: bytes | None) -> ShownValue:
+    """value, text, base64: exactly one of them set."""
+    if value is None:
+        return _TOMBSTONE, msgspec.UNSET, msgspec.UNSET
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        return msgspec.UNSET, msgspec.UNSET, value
+    if value != b"null" and not (value[:1] in b"[{ \t\r\n" and is_too_deep(value)):
+        try:
+            raw = _read_json(value)
+            if len(bytes(raw)) == len(value):  # spaces around it are the value's too; as text they are kept
+                return raw, msgspec.UNSET, msgspec.UNSET
+        except (msgspec.DecodeError, RecursionError):
+            pass  # not JSON; it is shown as the text it is
+    return msgspec.UNSET, text, msgspec.UNSET
+
+
+def shown_key(key: bytes | None) -> tuple[str | msgspec.UnsetType, bytes | msgspec.UnsetType]:
+    """key, key_base64: at most one of them set."""
+    if key is None:
+        return msgspec.UNSET, msgspec.UNSET
+    try:
+        return key.decode(), msgspec.UNSET
+    except UnicodeDecodeError:
+        return msgspec.UNSET, key
+
+
+def shown_headers(
+    headers: Headers,
+) -> tuple[dict[str, str] | msgspec.UnsetType, dict[str, bytes | None] | msgspec.UnsetType]:
+    """headers, headers_base64.  Of a name that repeats, the last one is shown, as Kafka's lastHeader does."""
+    texts: dict[str, str] = {}
+    others: dict[str, bytes | None] = {}
+    for name, value in headers:
+        texts.pop(name, None)
+        others.pop(name, None)
+        try:
+            if value is not None:
+                texts[name] = value.decode()
+                continue
+        except UnicodeDecodeError:
+            pass  # not text; it is shown as base64
+        others[name] = value
+    return texts or msgspec.UNSET, others or msgspec.UNSET
