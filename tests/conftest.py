@@ -1,0 +1,38 @@
+"""What every test may ask for.  Servers are shared by a session; tests keep apart by prefix and flush nothing."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.servers import ClusterServers, Server, redis_cluster, redis_server
+
+
+@pytest.fixture(scope="session")
+def redis() -> Iterator[Server]:
+    with redis_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_url(redis: Server) -> str:
+    return redis.url
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[ClusterServers]:
+    with redis_cluster() as servers:
+        yield servers
+
+
+@pytest.fixture(scope="session")
+def cluster_url(cluster: ClusterServers) -> str:
+    return cluster.url
+
+
+@pytest.fixture
+def prefix() -> str:
+    """A prefix that no other test uses."""
+    return f"t{secrets.token_hex(6)}"

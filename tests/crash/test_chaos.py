@@ -1,0 +1,120 @@
+"""Workers that are killed -9 at random and started again, over one Redis: every input is turned into one output.
+
+    in (4 partitions) ──receive──▶ worker ──execute──▶ out (4 partitions)     each worker process has its own broker
+                                      ✗ kill -9, again and again
+
+A worker knows nothing from before it was started: what it does is what it receives, and a message whose worker died
+comes back when its lease has run out.  The seed decides who is killed and when; it is in the name of the test.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+from collections import Counter
+
+import pytest
+
+from redis_ledger.broker.broker import Broker
+from tests.support.broker import SHORT, backlog, eventually, live_transactions, one, outstanding, records, visible
+from tests.support.crash_child import ROOT
+
+INPUTS, PARTITIONS, KILLS = 2_400, 4, 24
+
+WORKER = """
+import asyncio, sys
+from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, NewRecord
+from redis_ledger.errors import LedgerError
+from tests.support.broker import one
+
+async def work(broker, consumer):
+    while True:
+        try:
+            some = await broker.subscriptions.receive(
+                "in", "work", consumer, max_records=4, wait_ms=500, ack_timeout_ms=700
+            )
+            if some:
+                await broker.transactions.execute(
+                    [ExecuteAcks("in", "work", consumer, [m.id for m in some])],
+                    [ExecuteRecords("out", [NewRecord(m.value, b"out of " + m.value) for m in some])],
+                    timeout_ms=1_000,
+                )
+                await asyncio.sleep(0.01)
+        except LedgerError:
+            pass  # a lease that ran out, a transaction that expired: what was received is received again
+
+async def main(url, prefix, name):
+    async with one(url, prefix, name=name) as broker:
+        await asyncio.gather(*(work(broker, f"{name}-{n}") for n in range(3)))
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+class Worker:
+    def __init__(self, url: str, prefix: str, number: int) -> None:
+        self._arguments, self._number, self._lives = (url, prefix), number, 0
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        self._lives += 1
+        name = f"w{self._number}.{self._lives}"
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", WORKER, *self._arguments, name, cwd=ROOT
+        )
+
+    def assert_lives(self) -> None:
+        assert self._process is not None
+        assert self._process.returncode is None, "a worker ended by itself"
+
+    async def kill(self) -> None:
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+            await self._process.wait()
+
+
+async def killed_at_work(broker: Broker, workers: list[Worker], chance: random.Random) -> int:
+    """How many were killed until all kills were made or all work was done; only such as had come to work."""
+    kills, before = 0, 0
+    while kills < KILLS and await backlog(broker, "in", "work"):
+        await asyncio.sleep(chance.uniform(0.05, 0.6))
+        for worker in workers:
+            worker.assert_lives()
+        done = sum(state.end_offset for state in (await broker.topics.describe("out"))[1])
+        if done == before:
+            continue
+        before = done
+        doomed = workers if chance.random() < 0.3 else [chance.choice(workers)]
+        await asyncio.gather(*(worker.kill() for worker in doomed))
+        await asyncio.gather(*(worker.start() for worker in doomed))
+        kills += len(doomed)
+    return kills
+
+
+@pytest.mark.parametrize("seed", [1])
+async def test_each_input_makes_one_output_whoever_is_killed_and_when(redis_url, prefix, seed):
+    """CL-19, TC-20, TC-17, AK-08, TS-11"""
+    async with one(redis_url, prefix, **SHORT) as broker:
+        # Given inputs on four partitions, and two brokers with three workers each
+        for topic in ("in", "out"):
+            await broker.topics.create(topic, PARTITIONS)
+        await broker.subscriptions.create("in", "work")
+        for n in range(INPUTS):
+            await broker.records.produce("in", records(str(n), key=str(n)))
+        workers = [Worker(redis_url, prefix, n) for n in range(2)]
+        try:
+            await asyncio.gather(*(worker.start() for worker in workers))
+            # When they are killed in the middle of their work, one or both
+            kills = await killed_at_work(broker, workers, random.Random(seed))
+            left = await eventually(lambda: backlog(broker, "in", "work"), 0, 30)
+        finally:
+            await asyncio.gather(*(worker.kill() for worker in workers))
+        # Then there is one output for every input, and no transaction is left
+        assert left == 0
+        assert kills >= 5, "the work was done before anybody was killed"
+        assert await eventually(lambda: live_transactions(broker), 0, 4) == 0
+        seen = Counter(value for values in (await visible(broker, "out")).values() for value in values)
+        assert {value: count for value, count in seen.items() if count != 1} == {}
+        assert set(seen) == {f"out of {n}" for n in range(INPUTS)}
+        assert await outstanding(broker, "out") == await outstanding(broker, "in") == 0

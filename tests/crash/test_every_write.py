@@ -1,0 +1,169 @@
+"""A worker may die at any write of its step: somebody finishes it, all or nothing, and a repeat makes it exactly once.
+
+The step receives two messages, writes one record for each into two topics and acknowledges them, in one transaction.
+It is cut at its first write, its second, and so on, until it survives: then every write has been passed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import pytest
+
+from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.types import Executed
+from redis_ledger.ids import MessageId
+from tests.support.broker import (
+    SWEPT_S_MAX,
+    backlog,
+    eventually,
+    live_transactions,
+    one,
+    outstanding,
+    receive_values,
+    records,
+    visible,
+)
+from tests.support.crash_child import Case, CrashChild, Report, calls_step, crash_child, execute_step
+
+TIMEOUT_MS = 1_500
+LEASE_MS = 1_000
+INPUT, OUTPUT = ["one", "two"], ["ONE", "TWO"]
+# What the step consists of: the coordinator is asked to begin, to register, to decide and, at the end, told it is done.
+KINDS = {"cursor/receive": 1, "XADD+ledger/append": 2, "cursor/hold": 1, "txn/end": 3}
+COORDINATOR_CALLS = {"execute": 3, "calls": 6}
+
+
+def kinds(writes: Sequence[str]) -> Counter[str]:
+    return Counter("cursor/hold" if name.startswith("cursor/hold") else name for name in writes)
+
+
+def is_decided(case: Case, report: Report, writes: Sequence[str]) -> bool:
+    """Whether the decision to commit reached Redis before the worker died: the coordinator's last call before the ends.
+
+    writes: those of the worker that survived
+    """
+    decision = max(n for n in range(writes.index("txn/end")) if writes[n] == "txn/apply") + 1
+    return not report.died or case.n - (case.when == "before") >= decision
+
+
+async def prepared(broker: Broker, url: str, step: Any, when: Any, n: int) -> Case:
+    names = [f"{role}-{n}" for role in ("in", "left", "right")]
+    for name in names:
+        await broker.topics.create(name)
+    await broker.subscriptions.create(names[0], "work")
+    await broker.records.produce(names[0], records(*INPUT))
+    return Case(url, broker.config.prefix, step, names[0], names[1:], n, when, TIMEOUT_MS, LEASE_MS)
+
+
+async def cut_at_every_write(
+    child: CrashChild, broker: Broker, url: str, step: str, when: str
+) -> list[tuple[Case, Report]]:
+    """One case after the other, each at a later write, the last of which survives."""
+    cases = []
+    for n in range(1, 50):
+        case = await prepared(broker, url, step, when, n)
+        report = await child.run(case)
+        cases.append((case, report))
+        if not report.died:
+            return cases
+        assert len(report.writes) >= n
+    raise AssertionError("the step never came to its end")
+
+
+async def assert_all_or_nothing(broker: Broker, case: Case) -> bool:
+    """Whether it was all."""
+    seen = [await visible(broker, sink) for sink in case.sinks]
+    assert seen in ([{}, {}], [{0: OUTPUT}, {0: OUTPUT}]), (case.n, seen)
+    done = bool(seen[0])
+    assert await backlog(broker, case.source, "work") == (0 if done else len(INPUT)), case.n
+    return done
+
+
+async def settled(broker: Broker, case: Case) -> list[int]:
+    """What is left of the case's transaction on its topics."""
+    return [await outstanding(broker, topic) for topic in (case.source, *case.sinks)]
+
+
+async def assert_left_nothing_behind(broker: Broker, cases: list[tuple[Case, Report]]) -> None:
+    assert await eventually(lambda: live_transactions(broker), 0, TIMEOUT_MS / 1000 + SWEPT_S_MAX) == 0
+    for case, _ in cases:
+        assert await settled(broker, case) == [0, 0, 0], case.n
+
+
+async def received(broker: Broker, case: Case) -> dict[Any, str]:
+    """The messages, once nobody else has them any more."""
+    found: dict[Any, str] = {}
+    while len(found) < len(INPUT):
+        more = await receive_values(broker, case.source, "work", "second", wait_ms=2 * LEASE_MS + 2_000)
+        assert more, f"case {case.n}: the messages never came back"
+        found |= more
+    return found
+
+
+async def redelivered_and_done(broker: Broker, case: Case, decided: bool) -> None:
+    if not decided:
+        found = await received(broker, case)
+        assert list(found.values()) == INPUT
+        await calls_step(broker, case, "second", list(found), list(found.values()))
+    assert await receive_values(broker, case.source, "work", "second") == {}
+    assert await assert_all_or_nothing(broker, case)
+
+
+async def repeated(broker: Broker, case: Case, decided: bool) -> None:
+    """The same step again, by the same worker as far as anybody can tell: it knows what it had received."""
+    await receive_values(broker, case.source, "work", "first", ack_timeout_ms=LEASE_MS)
+    result: Executed = await execute_step(broker, case, "first", [MessageId(0, 0), MessageId(0, 1)], INPUT)
+    assert result.replayed == decided
+    assert await assert_all_or_nothing(broker, case), case.n
+
+
+async def assert_cut_and_mended(
+    url: str, prefix: str, step: Literal["execute", "calls"], when: Literal["before", "after"], *, at_once: bool
+) -> None:
+    async with one(url, prefix, coordinators=1) as broker, crash_child() as child:
+        # Given the step, cut once at every write it makes
+        cases = await cut_at_every_write(child, broker, url, step, when)
+        # Then each of them has been passed
+        writes = cases[-1][1].writes
+        assert kinds(writes) == KINDS | {"txn/apply": COORDINATOR_CALLS[step]}
+        assert [case.n for case, report in cases if report.died] == list(range(1, len(writes) + 1))
+        for case, report in cases[:-1]:
+            assert report.writes[: case.n] == writes[: case.n]
+        # When it is repeated, at once or after others have tidied up
+        if not at_once:
+            await assert_left_nothing_behind(broker, cases)
+            for case, report in cases:
+                assert await assert_all_or_nothing(broker, case) == is_decided(case, report, writes), case.n
+        mend = repeated if step == "execute" else redelivered_and_done
+        await asyncio.gather(*(mend(broker, case, is_decided(case, report, writes)) for case, report in cases))
+        # Then each output is there once, and nothing is left behind
+        await assert_left_nothing_behind(broker, cases)
+        for case, _ in cases:
+            assert await assert_all_or_nothing(broker, case)
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_step_in_one_call_cut_at_any_write_is_done_exactly_once_when_repeated(redis_url, prefix, when, at_once):
+    """CL-15, CL-19, TS-04, TC-20: one call, repeated under its nonce."""
+    await assert_cut_and_mended(redis_url, prefix, "execute", when, at_once=at_once)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_transaction_cut_at_any_write_is_all_or_nothing_and_its_input_comes_back(redis_url, prefix, when):
+    """CL-15, CL-19, TS-04, TS-11, AK-04: begin, two produces, an acknowledgement and a commit."""
+    await assert_cut_and_mended(redis_url, prefix, "calls", when, at_once=False)
+
+
+async def test_a_step_cut_at_any_write_is_mended_on_a_cluster(cluster_url, prefix):
+    """CL-15, TC-20: participants and coordinator on different nodes."""
+    await assert_cut_and_mended(cluster_url, prefix, "execute", "before", at_once=False)
+
+
+async def test_a_transaction_cut_at_any_write_is_mended_on_a_cluster(cluster_url, prefix):
+    """CL-15, TC-20: as above, call by call."""
+    await assert_cut_and_mended(cluster_url, prefix, "calls", "after", at_once=False)

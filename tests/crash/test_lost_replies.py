@@ -1,0 +1,200 @@
+"""The connection to Redis breaks when the request was forwarded and its reply is due: the caller sees one success.
+
+Every operation is tried with the reply of its first round trip lost, then that of its second, and so on, until it
+makes no further round trip.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, ProducerSequence
+from redis_ledger.errors import LedgerError, TransactionAbortOnly
+from redis_ledger.ids import TxnId
+from tests.support.broker import (
+    backlog,
+    eventually,
+    live_transactions,
+    one,
+    outstanding,
+    receive_values,
+    records,
+    visible,
+)
+from tests.support.proxy import Proxy, proxy
+
+
+@contextlib.asynccontextmanager
+async def behind_a_proxy(redis: Any, prefix: str) -> AsyncIterator[tuple[Broker, Proxy]]:
+    """A broker that does nothing by itself, so that the next request is the one the test makes."""
+    async with proxy("127.0.0.1", redis.port) as relay, one(relay.url, prefix, coordinators=1) as broker:
+        await broker.upkeep.close()
+        yield broker, relay
+
+
+async def losing_reply(relay: Proxy, number: int, operation: Awaitable[Any]) -> tuple[Any, bool]:
+    """The operation's result, and whether it came to that many requests; the reply to that one is lost, once."""
+    before, connected = len(relay.requests), relay.connections
+
+    async def cut() -> None:
+        while len(relay.requests) < before + number:
+            await asyncio.sleep(0)
+        relay.cuts = 1
+
+    cutter = asyncio.create_task(cut())
+    try:
+        async with asyncio.timeout(10):
+            result = await operation
+    finally:
+        cutter.cancel()
+        await asyncio.gather(cutter, return_exceptions=True)
+    return result, relay.connections > connected
+
+
+async def at_every_round_trip(relay: Proxy, operation: Callable[[int], Awaitable[Any]], least: int) -> list[Any]:
+    """Results of the operation with its n-th reply lost, for n from 1 until nothing was lost any more."""
+    results = []
+    for number in range(1, 40):
+        result, was_cut = await losing_reply(relay, number, operation(number))
+        results.append(result)
+        if not was_cut:
+            assert number > least, f"only {number - 1} replies could be lost"
+            return results
+    raise AssertionError("the operation never came to its end")
+
+
+async def status(broker: Broker, txn: TxnId) -> str:
+    return (await broker.transactions.get(txn)).status
+
+
+async def settled(broker: Broker, *topics: str) -> list[int]:
+    for coordinator in broker.coordinators:
+        while not coordinator.is_idle:
+            await asyncio.sleep(0.005)
+    return [await live_transactions(broker), *[await outstanding(broker, topic) for topic in topics]]
+
+
+async def test_a_begin_whose_reply_is_lost_makes_one_transaction(redis, prefix):
+    """CL-13, TC-04"""
+    async with behind_a_proxy(redis, prefix) as (broker, relay):
+        begun = await at_every_round_trip(relay, lambda n: broker.transactions.begin(), least=1)
+        assert [str(t.id) for t in begun] == [f"0-{n}" for n in range(len(begun))]
+        assert await live_transactions(broker) == len(begun)
+
+
+async def test_a_commit_whose_reply_is_lost_succeeds_and_is_carried_out_once(redis, prefix):
+    """CL-13, TS-06, TB-08"""
+    async with behind_a_proxy(redis, prefix) as (broker, relay):
+        await broker.topics.create("left")
+        await broker.topics.create("right")
+        values = []
+
+        async def commit(number: int) -> Any:
+            return await broker.transactions.commit(ready.pop())
+
+        # Given transactions over two topics, when the replies of their commits are lost
+        ready: list[TxnId] = []
+        for n in range(6):
+            txn = (await broker.transactions.begin()).id
+            await broker.records.produce("left", records(str(n)), transaction=txn)
+            await broker.records.produce("right", records(str(n)), transaction=txn)
+            ready.append(txn)
+            values.append(str(n))
+        committed = await at_every_round_trip(relay, commit, least=2)
+        for txn in ready:
+            await broker.transactions.abort(txn)
+        # Then every caller was told of success, once, and each output is there once
+        assert [t.status for t in committed] == ["committed"] * len(committed)
+        expected = values[len(ready) :]
+        assert await visible(broker, "left") == await visible(broker, "right") == {0: expected}
+        markers = (await broker.topics.describe("left"))[1][0].end_offset - len(values)
+        assert markers == len(values), "one marker for every transaction"
+        assert await settled(broker, "left", "right") == [0, 0, 0]
+
+
+async def test_a_step_whose_reply_is_lost_anywhere_succeeds_once(redis, prefix):
+    """CL-13, CL-15, TB-13: begin, acknowledge, append, decide, end: whichever reply is lost."""
+    async with behind_a_proxy(redis, prefix) as (broker, relay):
+        for topic in ("in", "left", "right"):
+            await broker.topics.create(topic)
+        await broker.subscriptions.create("in", "work")
+        await broker.records.produce("in", records(*[str(n) for n in range(1, 21)]))
+        ids = list(await receive_values(broker, "in", "work"))
+
+        async def step(number: int) -> Any:
+            value = records(str(number))
+            return await broker.transactions.execute(
+                [ExecuteAcks("in", "work", "c1", [ids[number - 1]])],
+                # The same topic twice: two batches of one transaction in one partition.
+                [ExecuteRecords("left", value), ExecuteRecords("right", value), ExecuteRecords("left", value)],
+            )
+
+        done = await at_every_round_trip(relay, step, least=4)
+        numbers = [str(n) for n in range(1, len(done) + 1)]
+        assert await visible(broker, "right") == {0: numbers}
+        assert await visible(broker, "left") == {0: [n for n in numbers for _ in range(2)]}
+        assert await backlog(broker, "in", "work") == len(ids) - len(done)
+        assert await settled(broker, "in", "left", "right") == [0, 0, 0, 0]
+        # Nothing of the producers stays behind: a native transaction's identity is used once.
+        left = await broker.catalog.partition("left", 0)
+        assert await broker.store.command("HLEN", left.keys.producers, key=left.keys.state) == 1
+
+
+async def test_an_idempotent_produce_whose_reply_is_lost_is_written_once(redis, prefix):
+    """TB-13, CL-13"""
+    async with behind_a_proxy(redis, prefix) as (broker, relay):
+        await broker.topics.create("t")
+        pid, epoch = await broker.producers.allocate()
+
+        async def produce(number: int) -> Any:
+            return await broker.records.produce(
+                "t", records(str(number)), producer=ProducerSequence(pid, epoch, number - 1)
+            )
+
+        written = await at_every_round_trip(relay, produce, least=1)
+        assert [where[0].base_offset for where in written] == list(range(len(written)))
+        assert await visible(broker, "t") == {0: [str(n) for n in range(1, len(written) + 1)]}
+        assert [where[0].duplicate for where in written] == [True] + [False] * (len(written) - 1)
+
+
+async def test_a_transactional_produce_of_unknown_outcome_aborts_its_transaction(redis, prefix):
+    """CL-20: without a sequence nobody can tell whether it was written, so nothing of it may be seen."""
+    async with behind_a_proxy(redis, prefix) as (broker, relay):
+        await broker.topics.create("t")
+        txn = (await broker.transactions.begin()).id
+        await broker.transactions.add_partitions(txn, [("t", 0)])
+        failure: LedgerError | None = None
+        try:
+            await losing_reply(relay, 1, broker.records.produce("t", records("lost"), transaction=txn))
+        except TransactionAbortOnly as error:
+            failure = error
+        assert failure is not None
+        assert await eventually(lambda: status(broker, txn), "aborted") == "aborted"
+        await broker.records.produce("t", records("after"))
+        assert await visible(broker, "t") == {0: ["after"]}
+
+
+async def test_a_receive_whose_reply_is_lost_delivers_everything_once_and_in_order(redis, prefix):
+    """CL-13: what the lost reply leased is leased again by the same call."""
+    async with behind_a_proxy(redis, prefix) as (broker, relay):
+        await broker.topics.create("t")
+        await broker.subscriptions.create("t", "s")
+        # When a call receives, reads the payload and acknowledges, whichever reply is lost
+        for number in (1, 2, 3):
+            await broker.records.produce("t", records("a", "b", "c"))
+
+            async def receive_and_ack() -> list[str]:
+                found = await receive_values(broker, "t", "s")
+                assert await broker.subscriptions.ack("t", "s", "c1", list(found)) == 3
+                return list(found.values())
+
+            received, was_cut = await losing_reply(relay, number, receive_and_ack())
+            # Then it got everything, once
+            assert was_cut
+            assert received == ["a", "b", "c"]
+            assert await receive_values(broker, "t", "s") == {}
+            assert await backlog(broker, "t", "s") == 0

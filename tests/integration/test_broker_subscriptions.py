@@ -1,0 +1,244 @@
+"""Subscriptions through a broker: delivery, waiting, growth, kinds."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from redis_ledger.cursor import calls
+from redis_ledger.errors import (
+    ConsumerBusy,
+    NotDelivered,
+    SubscriptionExists,
+    UnknownSubscription,
+)
+from redis_ledger.ids import MessageId
+from tests.support.broker import backlog, eventually, one, receive_values, records, two, vanish
+
+
+@pytest.fixture
+async def broker(redis_url, prefix):
+    async with one(redis_url, prefix) as broker:
+        await broker.topics.create("t")
+        await broker.subscriptions.create("t", "s")
+        yield broker
+
+
+@pytest.fixture
+async def pair(redis_url, prefix):
+    async with two(redis_url, prefix) as brokers:
+        await brokers[0].topics.create("t")
+        await brokers[0].subscriptions.create("t", "s")
+        yield brokers
+
+
+def at(*offsets):
+    return [MessageId(0, offset) for offset in offsets]
+
+
+async def begun(broker, timeout_ms=None):
+    return (await broker.transactions.begin(timeout_ms)).id
+
+
+async def filled(broker, count, name="s", kind="shared"):
+    """That many records in one batch, all received by c1."""
+    if kind != "shared":
+        await broker.subscriptions.create("t", name, kind)
+    await broker.records.produce("t", records(*[str(n) for n in range(count)]))
+    assert len(await receive_values(broker, "t", name)) == count
+
+
+async def ack(broker, offsets, txn=None, consumer="c1", name="s"):
+    return await broker.subscriptions.ack("t", name, consumer, at(*offsets), transaction=txn)
+
+
+async def ack_upto(broker, offset, txn=None, name="x"):
+    return await broker.subscriptions.ack_cumulative("t", name, "c1", MessageId(0, offset), transaction=txn)
+
+
+async def offsets(broker, name="s", consumer="c1", **more):
+    return [id_.offset for id_ in await receive_values(broker, "t", name, consumer, **more)]
+
+
+async def cursor(broker, name="s"):
+    (found,) = (await broker.subscriptions.stats("t", name)).cursors
+    return found
+
+
+async def test_aborted_records_and_markers_never_hold_a_subscription_back(broker):
+    """TB-06, TB-30: also for one that is made afterwards, and after a seek to the beginning."""
+    for commit in (True, False) * 10:
+        txn = await begun(broker)
+        await broker.records.produce("t", records("yes" if commit else "no"), transaction=txn)
+        await (broker.transactions.commit if commit else broker.transactions.abort)(txn)
+    for name in ("s", "later"):
+        await broker.subscriptions.create("t", name)
+        found = await receive_values(broker, "t", name)
+        assert list(found.values()) == ["yes"] * 10
+        assert await broker.subscriptions.ack("t", name, "c1", list(found)) == 10
+        standing = await cursor(broker, name)
+        assert (standing.backlog, standing.mark_delete) == (0, standing.end)
+    await broker.subscriptions.seek("t", "s", to="earliest")
+    assert len(await offsets(broker)) == 10
+
+
+async def test_acknowledging_what_cannot_be_seen_is_refused(broker):
+    """TB-39: neither one by one nor cumulatively is an undecided record acknowledged."""
+    await broker.subscriptions.create("t", "x", "exclusive")
+    await broker.records.produce("t", records("a"))
+    txn = await begun(broker)
+    await broker.records.produce("t", records("b"), transaction=txn)
+    await broker.records.produce("t", records("c"))
+    assert await offsets(broker, "x") == await offsets(broker) == [0]
+    with pytest.raises(NotDelivered):
+        await ack_upto(broker, 2)
+    with pytest.raises(NotDelivered):
+        await ack(broker, [2])
+    await broker.transactions.commit(txn)
+    assert await offsets(broker, "x") == await offsets(broker) == [1, 2]
+
+
+async def test_a_receive_that_waits_is_woken_by_produce_commit_nack_and_abort_at_another_broker(pair):
+    """TB-33, AK-04: never by the safety net."""
+    first, second = pair
+
+    async def woken(act):
+        waiting = asyncio.create_task(offsets(second, wait_ms=10_000, consumer="w"))
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+        await act
+        async with asyncio.timeout(0.6):
+            return await waiting
+
+    assert await woken(first.records.produce("t", records("a"))) == [0]
+    txn = await begun(first)
+    await first.records.produce("t", records("b"), transaction=txn)
+    assert await woken(first.transactions.commit(txn)) == [1]
+    assert await woken(first.subscriptions.nack("t", "s", "w", at(0))) == [0]
+    holder = await begun(first)
+    await ack(first, [1], holder, consumer="w")
+    assert await woken(first.transactions.abort(holder)) == [1]
+    assert (first.waiters.missed, second.waiters.missed) == (0, 0)
+
+
+async def test_a_message_that_is_not_acknowledged_in_time_comes_back_to_whoever_waits(pair):
+    """AK-08: at the moment its lease runs out, to another consumer at another broker."""
+    first, second = pair
+    await first.records.produce("t", records("a"))
+    await first.subscriptions.receive("t", "s", "gone", ack_timeout_ms=300)
+    await vanish(first)
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    (message,) = await second.subscriptions.receive("t", "s", "other", wait_ms=5_000)
+    assert loop.time() - started < 1.0
+    assert message.deliveries == 1
+
+
+async def test_two_brokers_never_deliver_a_message_twice_and_none_is_forgotten(pair):
+    """CL-19: four consumers over two brokers drain a shared subscription."""
+    first, second = pair
+    await first.topics.grow("t", 3)
+    for n in range(300):
+        await first.records.produce("t", records(str(n), key=str(n)))
+    seen: list[str] = []
+
+    async def drain(broker, consumer):
+        while found := await receive_values(broker, "t", "s", consumer, max_records=7):
+            seen.extend(found.values())
+            assert await broker.subscriptions.ack("t", "s", consumer, list(found)) == len(found)
+
+    await asyncio.gather(*(drain(b, f"c{n}") for n, b in enumerate((first, second, first, second))))
+    assert sorted(seen, key=int) == [str(n) for n in range(300)]
+    assert await backlog(second, "t", "s") == 0
+
+
+async def test_a_subscription_grows_with_its_topic_and_misses_nothing(pair):
+    """What came to new partitions before anybody asked is delivered, by a broker that did not grow the topic."""
+    first, second = pair
+    await second.subscriptions.receive("t", "s")
+    await first.topics.grow("t", 4)
+    for number in range(4):
+        await first.records.produce("t", records(f"p{number}"), partition=number)
+
+    async def all_of_them():
+        found = await receive_values(second, "t", "s")
+        seen.update(found.values())
+        return len(seen)
+
+    seen: set[str] = set()
+    assert await eventually(all_of_them, 4, 3) == 4
+    stats = await second.subscriptions.stats("t", "s")
+    assert [c.partition for c in stats.cursors] == [0, 1, 2, 3]
+
+
+async def test_an_exclusive_subscription_has_one_consumer_until_its_session_ends(redis_url, prefix):
+    """AK-08: the next one gets what the first had, in order."""
+    async with two(redis_url, prefix, consumer_session_ms=300) as (first, second):
+        await first.topics.create("t")
+        await first.subscriptions.create("t", "x", "exclusive")
+        await first.records.produce("t", records("a", "b", "c"))
+        assert await offsets(first, "x", "one") == [0, 1, 2]
+        with pytest.raises(ConsumerBusy) as busy:
+            await offsets(second, "x", "two")
+        assert busy.value.retriable
+        await asyncio.sleep(0.35)
+        assert await offsets(second, "x", "two") == [0, 1, 2]
+
+
+async def test_a_subscription_keeps_its_kind_and_can_be_listed_and_deleted(pair):
+    """AK-26"""
+    first, second = pair
+    await first.subscriptions.create("t", "a/b c|d", "exclusive")
+    assert await second.subscriptions.list("t") == [("a/b c|d", "exclusive"), ("s", "shared")]
+    with pytest.raises(SubscriptionExists):
+        await second.subscriptions.create("t", "s", "exclusive")
+    assert (await second.subscriptions.create("t", "s"))[1] is False
+    await second.subscriptions.delete("t", "a/b c|d")
+    with pytest.raises(UnknownSubscription):
+        await first.subscriptions.receive("t", "a/b c|d")
+    keys = await first.store.command("KEYS", f"{first.store.prefix}:*a%2Fb*")
+    assert keys == []
+
+
+async def test_a_subscription_made_again_after_a_delete_that_was_cut_short_begins_anew(pair):
+    """AK-26: the broker died when the subscription was gone from the first partition and not yet from the others."""
+    first, second = pair
+    await second.catalog.get("t")  # it does not know yet that the topic has grown
+    await first.topics.grow("t", 3)
+    for number in range(3):
+        await first.records.produce("t", records(f"p{number}"), partition=number)
+    found = await receive_values(first, "t", "s")
+    await first.subscriptions.ack("t", "s", "c1", list(found))
+    register = await first.catalog.partition("t", 0)
+    await calls.delete(first.store, register.keys, register.topic_id, "s")
+    await vanish(first)
+    _, made = await second.subscriptions.create("t", "s", "exclusive")
+    assert made
+    assert sorted((await receive_values(second, "t", "s")).values()) == ["p0", "p1", "p2"]
+
+
+async def test_what_retention_took_is_not_waited_for(broker):
+    """TB-21, TB-30: leased, pending or not yet delivered: the subscription goes on behind it."""
+    await broker.records.produce("t", records("held"))
+    await broker.records.produce("t", records("leased"))
+    (held,) = await receive_values(broker, "t", "s", max_records=1)
+    await receive_values(broker, "t", "s", max_records=1)
+    for value in ("unseen", "kept"):
+        await broker.records.produce("t", records(value))
+    txn = (await broker.transactions.begin()).id
+    await broker.subscriptions.ack("t", "s", "c1", [held], transaction=txn)
+    partition = await broker.catalog.partition("t", 0)
+    await partition.trim(retention_ms=-1, retention_bytes=-1, below_offset=3)
+    assert await backlog(broker, "t", "s") == 1
+    await broker.transactions.abort(txn)
+    assert list((await receive_values(broker, "t", "s")).values()) == ["kept"]
+    (cursor,) = (await broker.subscriptions.stats("t", "s")).cursors
+    assert (cursor.mark_delete, cursor.leased, cursor.pending) == (3, 1, 0)
+
+
+async def test_a_subscription_from_the_latest_record_sees_only_what_comes(broker):
+    await broker.records.produce("t", records("before"))
+    await broker.subscriptions.create("t", "new", start="latest")
+    await broker.records.produce("t", records("after"))
+    assert list((await receive_values(broker, "t", "new")).values()) == ["after"]

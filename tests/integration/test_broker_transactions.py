@@ -1,0 +1,302 @@
+"""Transactions through a broker, and through another one when the first is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+
+import pytest
+
+from redis_ledger.errors import (
+    AlreadyCommitted,
+    CoordinatorNotFound,
+    InvalidTimeout,
+    InvalidTxnStatus,
+    TooManyTransactions,
+    TransactionNotFound,
+)
+from redis_ledger.ids import TxnId
+from redis_ledger.store.keys import CoordinatorKeys
+from tests.support.broker import (
+    eventually,
+    live_transactions,
+    one,
+    receive_values,
+    records,
+    two,
+    values_of,
+    vanish,
+)
+
+
+@pytest.fixture
+async def broker(redis_url, prefix):
+    async with one(redis_url, prefix) as broker:
+        for topic in ("t", "u"):
+            await broker.topics.create(topic)
+        yield broker
+
+
+@pytest.fixture
+async def pair(redis_url, prefix):
+    async with two(redis_url, prefix) as brokers:
+        await brokers[0].topics.create("t")
+        yield brokers
+
+
+async def status(broker, txn):
+    return (await broker.transactions.get(txn)).status
+
+
+async def begun(broker, *values, topic="t", timeout_ms=None):
+    txn = (await broker.transactions.begin(timeout_ms)).id
+    for value in values:
+        await broker.records.produce(topic, records(value), transaction=txn)
+    return txn
+
+
+async def log_length(broker, txn):
+    keys = broker.coordinators.of(txn).keys
+    return await broker.store.command("XLEN", keys.log, key=keys.state)
+
+
+async def test_there_are_as_many_coordinators_as_configured_and_they_only_become_more(redis_url, prefix):
+    """TC-01, TC-05"""
+    async with one(redis_url, prefix, coordinators=2) as broker:
+        assert {(await broker.transactions.begin()).id.coordinator for _ in range(6)} == {0, 1}
+    async with one(redis_url, prefix, coordinators=4) as broker:
+        assert {(await broker.transactions.begin()).id.coordinator for _ in range(12)} == {0, 1, 2, 3}
+    async with one(redis_url, prefix, coordinators=3) as broker:
+        assert len(broker.coordinators) == 4
+
+
+async def test_new_transactions_are_spread_over_the_coordinators(redis_url, prefix):
+    """TC-05: ten begins, two coordinators, five each."""
+    async with one(redis_url, prefix) as broker:
+        used = [(await broker.transactions.begin()).id.coordinator for _ in range(10)]
+        assert abs(used.count(0) - used.count(1)) <= 1
+
+
+async def test_an_id_alone_finds_its_coordinator(broker):
+    """TC-03: the end of one transaction moves only its own coordinator's counters."""
+    first, second = await begun(broker), await begun(broker)
+    assert {first.coordinator, second.coordinator} == {0, 1}
+    assert TxnId.parse(str(first)) == first
+    await broker.transactions.commit(TxnId.parse(str(first)))
+    counts = {}
+    for txn in (first, second):
+        await eventually(lambda: live_transactions(broker), 1)
+        keys = broker.coordinators.of(txn).keys
+        counts[txn] = int(await broker.store.command("HGET", keys.state, "committed", key=keys.state))
+    assert counts == {first: 1, second: 0}
+
+
+async def test_numbers_are_never_used_again(redis_url, prefix):
+    """TC-04: also when nothing is left in the log and every broker has been replaced."""
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        first = await begun(broker)
+        assert first == TxnId(0, 0)
+        await broker.transactions.commit(first)
+        assert await eventually(lambda: log_length(broker, first), 0) == 0
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        assert await begun(broker) == TxnId(0, 1)
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        assert await begun(broker) == TxnId(0, 2)
+
+
+async def test_a_transaction_that_was_begun_is_known_after_its_broker_died(pair):
+    """TC-06, TC-17, TS-12: open, with its deadline, and usable elsewhere."""
+    first, second = pair
+    txn = await begun(first, *"0123456789", timeout_ms=50_000)
+    before = await first.transactions.get(txn)
+    await vanish(first)
+    after = await second.transactions.get(txn)
+    assert (after.status, after.timeout_ms, after.deadline_ms) == ("open", 50_000, before.deadline_ms)
+    assert after.deadline_ms == after.started_ms + 50_000
+    await second.records.produce("t", records("10"), transaction=txn)
+    await second.transactions.commit(txn)
+    assert await values_of(second, "t") == [str(n) for n in range(11)]
+
+
+async def test_timeouts_have_a_default_a_least_and_a_most(redis_url, prefix):
+    """TC-07, TB-37"""
+    async with one(redis_url, prefix, max_transaction_timeout_ms=900_000) as broker:
+        for asked in (None, 0):
+            txn = await broker.transactions.begin(asked)
+            assert (await broker.transactions.get(txn.id)).timeout_ms == 60_000
+        for wrong in (-1, 86_400_000):
+            with pytest.raises(InvalidTimeout):
+                await broker.transactions.begin(wrong)
+        txn = await broker.transactions.begin(1)
+        assert await eventually(lambda: status(broker, txn.id), "aborted", 1.0) == "aborted"
+        assert (await broker.transactions.get(txn.id)).timed_out
+
+
+async def test_added_partitions_are_a_set(broker):
+    """TC-08"""
+    await broker.topics.create("p", 4)
+    txn = await begun(broker)
+    await broker.transactions.add_partitions(txn, [("p", 1), ("p", 2)])
+    shown = await broker.transactions.add_partitions(txn, [("p", 1), ("p", 2), ("p", 3)])
+    assert shown.partitions == [("p", 1), ("p", 2), ("p", 3)]
+
+
+async def test_two_subscriptions_of_one_topic_are_two_participants(broker):
+    """TC-09: the commit ends both."""
+    await broker.records.produce("t", records("m"))
+    txn = await begun(broker)
+    for name in ("s1", "s2"):
+        await broker.subscriptions.create("t", name)
+        (id_,) = await receive_values(broker, "t", name)
+        await broker.subscriptions.ack("t", name, "c1", [id_], transaction=txn)
+    assert (await broker.transactions.get(txn)).subscriptions == [("t", 0, "s1"), ("t", 0, "s2")]
+    await broker.transactions.commit(txn)
+    for name in ("s1", "s2"):
+        (cursor,) = (await broker.subscriptions.stats("t", name)).cursors
+        assert (cursor.mark_delete, cursor.pending, cursor.backlog) == (1, 0, 0)
+
+
+async def test_each_wrong_id_or_status_has_its_own_error(broker):
+    """TC-10"""
+    for act in (broker.transactions.commit, broker.transactions.abort, broker.transactions.get):
+        with pytest.raises(TransactionNotFound):
+            await act(TxnId(0, 999_999))
+        with pytest.raises(CoordinatorNotFound):
+            await act(TxnId(77, 0))
+    txn = await begun(broker)
+    await broker.coordinators.decide(txn, commit=True)
+    with pytest.raises((InvalidTxnStatus, AlreadyCommitted)):
+        await broker.transactions.add_partitions(txn, [("t", 0)])
+
+
+async def test_a_full_coordinator_refuses_at_once_and_takes_more_when_one_has_ended(redis_url, prefix):
+    """TC-12"""
+    async with one(redis_url, prefix, coordinators=1, max_active_transactions_per_coordinator=2) as broker:
+        first, _ = await begun(broker), await begun(broker)
+        async with asyncio.timeout(1):
+            with pytest.raises(TooManyTransactions) as refused:
+                await broker.transactions.begin()
+        assert refused.value.retriable
+        await broker.transactions.commit(first)
+        await eventually(lambda: live_transactions(broker), 1)
+        assert (await broker.transactions.begin()).status == "open"
+
+
+async def test_a_participant_that_cannot_be_reached_holds_up_nobody_else(cluster, prefix):
+    """TC-14, TS-09, TS-10: one node of a cluster stands still in the middle of a commit."""
+    async with one(cluster.url, prefix, coordinators=1, redis_timeout_ms=1_500, redis_retry_ms=1_500) as broker:
+        # Given a topic on a node of its own, away from the coordinator and from the other topic
+        home = slot_owner(cluster, broker, CoordinatorKeys(prefix, 0).state)
+        near, far = "", ""
+        for n in itertools.count():
+            name = f"t{n}"
+            owner = slot_owner(cluster, broker, f"{prefix}:{{{name}:0}}:state".encode())
+            catalog = slot_owner(cluster, broker, f"{prefix}:{{catalog}}:topics".encode())
+            if owner is home:
+                near = near or name
+            elif owner is not catalog:
+                far = far or name
+            if (near and far) or n > 100:
+                break
+        if not far:  # the coordinator and the catalog are on both of the other nodes
+            far = near
+        assert near
+        for topic in {near, far}:
+            await broker.topics.create(topic)
+        stuck = await begun(broker, "near", topic=near)
+        await broker.records.produce(far, records("far"), transaction=stuck)
+        # When that node stands still while it is committed
+        node = slot_owner(cluster, broker, f"{prefix}:{{{far}:0}}:state".encode())
+        assert node.ask("CLIENT", "PAUSE", 2_500, "ALL") == b"OK"
+        answer = await broker.transactions.commit(stuck, wait="logged")
+        # Then the decision stands, the other partition shows it, and new transactions commit there
+        assert answer.status == "committing"
+        assert await eventually(lambda: values_of(broker, near), ["near"]) == ["near"]
+        assert await status(broker, stuck) == "committing"
+        async with asyncio.timeout(1):
+            await broker.transactions.commit(await begun(broker, "other", topic=near))
+        assert await values_of(broker, near) == ["near", "other"]
+        # And an expired one is aborted in time (TS-11)
+        expired = await begun(broker, "late", topic=near, timeout_ms=100)
+        assert await eventually(lambda: status(broker, expired), "aborted", 1.5) == "aborted"
+        # When it is back, then all is done within five seconds
+        assert await eventually(lambda: status(broker, stuck), "committed", 7.5) == "committed"
+        assert await values_of(broker, far) == ["far"]
+
+
+def slot_owner(cluster, broker, key):
+    return cluster.owner(broker.store.topology.slot(key))
+
+
+async def test_concurrent_operations_leave_the_coordinator_as_if_one_came_after_the_other(broker):
+    """TC-15"""
+
+    async def life(n):
+        txn = await begun(broker, f"{n}" if n % 3 else "x")
+        await broker.transactions.add_partitions(txn, [("u", 0)])
+        if n % 2:
+            await broker.transactions.commit(txn)
+        else:
+            await broker.transactions.abort(txn)
+        return txn
+
+    txns = await asyncio.gather(*(life(n) for n in range(150)))
+    assert len(set(txns)) == 150
+    assert await eventually(lambda: live_transactions(broker), 0) == 0
+    states = [await status(broker, txn) for txn in txns]
+    assert states == ["committed" if n % 2 else "aborted" for n in range(150)]
+    for coordinator in broker.coordinators:
+        k = coordinator.keys
+        assert await broker.store.command("XLEN", k.log, key=k.state) == 0
+        assert await broker.store.command("HLEN", k.live, key=k.state) == 1  # the sentinel
+
+
+async def test_the_watermark_is_below_the_oldest_live_transaction(redis_url, prefix):
+    """TC-18"""
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        await broker.topics.create("t")
+        t0, t1, t2 = [await begun(broker, str(n)) for n in range(3)]
+        seen: list[int] = []
+        for txn in (t1, t0, t2):
+            await broker.transactions.commit(txn)
+            await eventually(lambda: live_transactions(broker), 2 - len(seen))
+            seen.append((await broker.coordinators.done(txn, lazy=False)).watermark)
+        assert seen == [-1, 1, 2]
+
+
+async def test_a_transaction_can_be_looked_up_and_listed(broker):
+    """TS-24: by id, and a list by status and age."""
+    txn = (await broker.transactions.begin(30_000, owner="alice")).id
+    await broker.records.produce("t", records("a"), transaction=txn)
+    await broker.subscriptions.create("t", "s")
+    await broker.transactions.add_subscriptions(txn, [("t", "s")])
+    shown = await broker.transactions.get(txn)
+    assert (shown.id, shown.status, shown.timeout_ms, shown.owner) == (txn, "open", 30_000, "alice")
+    assert shown.deadline_ms - shown.started_ms == 30_000
+    assert (shown.partitions, shown.subscriptions) == ([("t", 0)], [("t", 0, "s")])
+    other = await begun(broker)
+    assert [t.id for t in await broker.transactions.list(status="open")] == [txn, other]
+    assert await broker.transactions.list(status="open", min_age_ms=10_000) == []
+    await broker.transactions.abort(other)
+    await eventually(lambda: status(broker, other), "aborted")
+    assert [t.id for t in await broker.transactions.list(status="aborted")] == [other]
+    with pytest.raises(TransactionNotFound):
+        await broker.transactions.get(TxnId(1, 999))
+
+
+async def test_another_broker_ends_transactions_it_knows_by_id_only(pair):
+    """CL-14"""
+    first, second = pair
+    txns = [await begun(first, *[f"{n}/{m}" for m in range(10)]) for n in range(20)]
+    for txn in txns:
+        await second.transactions.commit(TxnId.parse(str(txn)))
+    assert len(set(await values_of(second, "t"))) == 200
+
+
+async def test_a_begin_repeated_under_its_nonce_is_the_same_transaction_at_any_broker(pair):
+    """CL-13"""
+    first, second = pair
+    txn = (await first.transactions.begin(nonce="once")).id
+    assert (await second.transactions.begin(nonce="once")).id == txn
+    await second.transactions.abort(txn)
+    assert (await first.transactions.begin(nonce="once")).id != txn

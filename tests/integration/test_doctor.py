@@ -1,0 +1,109 @@
+"""`redis-ledger doctor` names what is wrong and what to do, and changes nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli.main import app
+from tests.support.serving import RedisServer, Serve
+
+
+@pytest.fixture
+def suitable(tmp_path: Path) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path / "redis", ("appendonly yes", "appendfsync always"))
+    yield server
+    server.clean_up()
+
+
+def doctor(*arguments: str | Path, **environ: str) -> tuple[int, dict[str, list[dict[str, Any]]]]:
+    """Exit code, and findings by subject."""
+    ran = CliRunner().invoke(app, ["doctor", "--json", *map(str, arguments)], env={"PATH": "/usr/bin:/bin", **environ})
+    findings: dict[str, list[dict[str, Any]]] = {}
+    for each in json.loads(ran.stdout):
+        findings.setdefault(each["subject"], []).append(each)
+    return ran.exit_code, findings
+
+
+def problems(findings: dict[str, list[dict[str, Any]]]) -> list[tuple[str, str, str]]:
+    return [
+        (each["subject"], each["seen"], each["cure"])
+        for of_subject in findings.values()
+        for each in of_subject
+        if each["level"] == "problem"
+    ]
+
+
+def test_a_fresh_machine_is_fine_and_stays_as_it_was(tmp_path: Path) -> None:
+    code, findings = doctor("--data-dir", tmp_path / "data", "--http", "127.0.0.1:0")
+    assert (code, problems(findings)) == (0, [])
+    assert findings["server binary"][0]["level"] == "fine"
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_running_broker_is_recognized(tmp_path: Path) -> None:
+    serve = Serve("--data-dir", tmp_path / "data", "--durability", "process")
+    try:
+        code, findings = doctor("--data-dir", tmp_path / "data", "--http", serve.urls[0].removeprefix("http://"))
+    finally:
+        serve.terminate()
+    assert code == 0
+    assert "a broker serves" in findings["http"][0]["seen"]
+    assert "an embedded server runs" in findings["redis"][0]["seen"]
+    assert "--durability process" in findings["durability"][0]["cure"]
+
+
+def test_a_suitable_redis_is_fine(suitable: RedisServer) -> None:
+    code, findings = doctor("--redis", suitable.url, "--http", "127.0.0.1:0")
+    assert (code, problems(findings)) == (0, [])
+    assert findings["durability"][0]["seen"] == "disk"
+
+
+def test_a_redis_that_evicts_is_a_problem_with_its_cure(tmp_path: Path) -> None:
+    server = RedisServer(tmp_path / "redis", ("appendonly yes", "maxmemory-policy allkeys-lru"))
+    try:
+        code, findings = doctor("--redis", server.url, "--http", "127.0.0.1:0")
+    finally:
+        server.clean_up()
+    [(subject, seen, cure)] = problems(findings)
+    assert (code, subject) == (1, "redis")
+    assert "may evict acknowledged records" in seen
+    assert cure == "Run CONFIG SET maxmemory-policy noeviction."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "subject"),
+    [
+        (("--redis", "redis://127.0.0.1:1"), {}, "redis"),
+        (("--redis", "nonsense"), {}, "redis"),
+        (("--data-dir", "/"), {}, "data directory"),
+        (("--http", "nowhere"), {}, "http"),
+        ((), {"REDIS_LEDGER_NUM_PARTITIONS": "many"}, "settings"),
+        ((), {"REDIS_LEDGER_SERVER_BIN": "/none"}, "server binary"),
+    ],
+)
+def test_each_problem_has_a_cure(
+    tmp_path: Path, arguments: tuple[str, ...], environ: dict[str, str], subject: str
+) -> None:
+    code, findings = doctor("--http", "127.0.0.1:0", "--data-dir", tmp_path / "data", *arguments, **environ)
+    assert code == 1
+    assert [problem[0] for problem in problems(findings)] == [subject]
+    assert all(cure for _, _, cure in problems(findings))
+
+
+def test_a_misspelt_setting_is_pointed_out(tmp_path: Path) -> None:
+    code, findings = doctor("--http", "127.0.0.1:0", "--data-dir", tmp_path / "data", REDIS_LEDGER_NUM_PARTITION="4")
+    assert code == 0
+    assert "REDIS_LEDGER_NUM_PARTITIONS" in findings["settings"][0]["cure"]
+
+
+def test_for_people_it_is_a_table(tmp_path: Path) -> None:
+    ran = CliRunner().invoke(app, ["doctor", "--data-dir", str(tmp_path / "data"), "--http", "127.0.0.1:0"])
+    assert ran.exit_code == 0
+    assert "what to do" in ran.stdout
+    assert "server binary" in ran.stdout

@@ -1,0 +1,83 @@
+"""What the README and the how-to pages print runs as printed, against a `serve` with nothing prepared."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.pages import blocks, calls, differences, program
+from tests.support.serving import ROOT, Serve
+
+README = ROOT / "README.md"
+WITH_PYTHON = [README, ROOT / "docs" / "howto" / "use-python.md"]
+WITH_CURL = [README, ROOT / "docs" / "howto" / "use-http.md"]
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[[], Serve]]:
+    started: list[Serve] = []
+
+    def start() -> Serve:
+        started.append(Serve("--data-dir", tmp_path / "data", "--durability", "process"))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.terminate()
+
+
+def check_python(page: Path, url: str) -> None:
+    code, expected = program(page, url)
+    assert expected, "a program that prints nothing shows nothing"
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (ran.stdout.splitlines(), ran.stderr, ran.returncode) == (expected, "", 0)
+
+
+def check_calls(page: Path, url: str) -> None:
+    for call in calls(page, url):
+        status, answer = call.send()
+        shown = call.answer or {}
+        # A problem shows its status; whatever shows none is expected to work.
+        is_problem = isinstance(shown.get("status"), int)
+        assert status == shown["status"] if is_problem else 200 <= status < 300, f"{call.url}: {status} {answer}"
+        assert differences(shown, answer) == [], f"{call.method} {call.url}: {answer}"
+
+
+def test_the_readme_runs_as_printed(serve):
+    url = serve().urls[0]
+    check_calls(README, url)
+    check_python(README, url)
+
+
+@pytest.mark.parametrize("page", WITH_PYTHON[1:], ids=lambda page: page.stem)
+def test_the_python_of_a_page_prints_what_the_page_says(page, serve):
+    check_python(page, serve().urls[0])
+
+
+@pytest.mark.parametrize("page", WITH_CURL[1:], ids=lambda page: page.stem)
+def test_the_calls_of_a_page_are_answered_as_the_page_says(page, serve):
+    check_calls(page, serve().urls[0])
+
+
+def test_the_pages_have_something_to_run():
+    assert all(blocks(page, "python") for page in WITH_PYTHON)
+    assert all(len(calls(page, "")) >= 4 for page in WITH_CURL)
+
+
+@pytest.mark.parametrize(
+    ("shown", "seen", "where"),
+    [
+        ({"a": 1}, {"a": 1, "b": 2}, []),
+        ({"a": 1}, {"b": 2}, ["$.a is not there"]),
+        ({"a": [{"b": 1}]}, {"a": [{"b": 2}]}, ["$.a[0].b: shown 1, seen 2"]),
+        ([1], [1, 2], ["$: shown [1], seen [1, 2]"]),
+    ],
+)
+def test_an_answer_is_compared_by_what_the_page_shows_of_it(shown, seen, where):
+    assert differences(shown, seen) == where

@@ -1,0 +1,193 @@
+"""Idempotency-Key against a real Redis, with brokers that die in between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.idempotency import Idempotency
+from redis_ledger.errors import IdempotencyKeyReused, RequestInProgress, StoreUnavailable
+from redis_ledger.store.keys import encode_name
+from redis_ledger.store.store import Store
+from tests.support.rest import client_of, open_broker
+
+KEY = {"idempotency-key": "step 42"}
+ONE, OTHER = b"1" * 32, b"2" * 32
+
+
+@pytest.fixture
+async def broker(redis_url: str, prefix: str) -> AsyncIterator[Broker]:
+    async with open_broker(redis_url, prefix, coordinators=2, redis_timeout_ms=1_000) as broker:
+        yield broker
+
+
+@pytest.fixture
+async def api(broker: Broker) -> AsyncIterator[httpx.AsyncClient]:
+    async with client_of(broker) as client:
+        yield client
+
+
+@pytest.fixture
+async def keys(redis_url: str, prefix: str) -> AsyncIterator[Idempotency]:
+    store = await Store.open(redis_url, prefix=prefix)
+    yield Idempotency(store, lease_ms=150, keep_ms=60_000)
+    await store.close()
+
+
+async def records_of(api: httpx.AsyncClient, topic: str, partition: int = 0) -> list[Any]:
+    answer = await api.get(f"/v1/topics/{topic}/partitions/{partition}/records")
+    return [record["value"] for record in answer.json()["records"]]
+
+
+def fail_once(broker: Broker, part: str, call: str, after: bool) -> None:
+    """The next call fails as if Redis had gone away, before or after it was carried out."""
+    owner = getattr(broker, part)
+    real = getattr(owner, call)
+
+    async def failing(*args: Any, **kwargs: Any) -> Any:
+        setattr(owner, call, real)
+        if after:
+            await real(*args, **kwargs)
+        raise StoreUnavailable()
+
+    setattr(owner, call, failing)
+
+
+async def test_the_first_answer_is_replayed_by_another_broker_too(api, redis_url, prefix):
+    body = {"records": [{"key": "a", "value": 1}, {"value": 2}]}
+    first = await api.post("/v1/topics/t/records", json=body, headers=KEY)
+    async with open_broker(redis_url, prefix, coordinators=2) as another, client_of(another) as client:
+        second = await client.post("/v1/topics/t/records", json=body, headers=KEY)
+    assert (first.status_code, second.status_code) == (200, 200)
+    assert first.text == second.text
+    assert second.headers["idempotent-replayed"] == "true"
+    assert await records_of(api, "t") == [1, 2]
+
+
+@pytest.mark.parametrize("after", [False, True])
+async def test_a_produce_whose_answer_was_lost_is_written_once(api, broker, after):
+    await api.post("/v1/topics", json={"name": "t", "partitions": 3})
+    body = {"records": [{"key": str(n), "value": n} for n in range(20)] + [{"value": "keyless"}]}
+    fail_once(broker, "records", "produce", after)
+    lost = await api.post("/v1/topics/t/records", json=body, headers=KEY)
+    again = await api.post("/v1/topics/t/records", json=body, headers=KEY)
+    assert (lost.status_code, again.status_code) == (503, 200)
+    assert {result["duplicate"] for result in again.json()["results"]} == {after}
+    written = [value for partition in range(3) for value in await records_of(api, "t", partition)]
+    assert sorted(written, key=str) == sorted([*range(20), "keyless"], key=str)
+
+
+@pytest.mark.parametrize("after", [False, True])
+async def test_a_begin_whose_answer_was_lost_begins_once(api, broker, after):
+    fail_once(broker, "transactions", "begin", after)
+    lost = await api.post("/v1/transactions", headers=KEY)
+    again = await api.post("/v1/transactions", headers=KEY)
+    assert (lost.status_code, again.status_code) == (503, 201)
+    found = (await api.get("/v1/transactions?status=open")).json()["transactions"]
+    assert [t["id"] for t in found] == [again.json()["id"]]
+
+
+@pytest.mark.parametrize("after", [False, True])
+async def test_an_execute_whose_answer_was_lost_is_carried_out_once(api, broker, after):
+    body = {"records": [{"topic": "out", "records": [{"value": "once"}]}]}
+    fail_once(broker, "transactions", "execute", after)
+    lost = await api.post("/v1/transactions:execute", json=body, headers=KEY)
+    again = await api.post("/v1/transactions:execute", json=body, headers=KEY)
+    assert (lost.status_code, again.status_code, again.json()["status"]) == (503, 200, "committed")
+    assert await records_of(api, "out") == ["once"]
+
+
+async def test_requests_with_one_key_at_the_same_time_are_carried_out_once(api):
+    body = {"records": [{"value": "once"}]}
+    answers = await asyncio.gather(*(api.post("/v1/topics/t/records", json=body, headers=KEY) for _ in range(20)))
+    codes = [answer.status_code for answer in answers]
+    assert set(codes) <= {200, 409}
+    assert 200 in codes
+    assert {a.json()["code"] for a in answers if a.status_code == 409} <= {"request_in_progress"}
+    assert await records_of(api, "t") == ["once"]
+
+
+async def test_a_refused_request_may_be_corrected_under_its_key(api):
+    wrong = await api.post("/v1/topics", json={"name": "a b"}, headers=KEY)
+    right = await api.post("/v1/topics", json={"name": "a_b"}, headers=KEY)
+    other = await api.post("/v1/topics", json={"name": "c"}, headers=KEY)
+    assert (wrong.status_code, right.status_code, other.status_code) == (400, 201, 422)
+
+
+# -- the claim itself --------------------------------------------------------------------------------------------------
+
+
+async def test_a_claim_is_held_until_its_lease_runs_out_and_then_resumed(keys):
+    first = await keys.claim("k", ONE, producer_id=7)
+    with pytest.raises(RequestInProgress):
+        await keys.claim("k", ONE, producer_id=8)
+    first.abandon()
+    await asyncio.sleep(0.2)  # the lease of 150 ms, as if the broker that held it had been killed
+    second = await keys.claim("k", ONE, producer_id=9)
+    assert (first.resumed, second.resumed) == (False, True)
+    assert (second.producer_id, second.nonce) == (7, first.nonce)
+
+
+async def test_a_finished_claim_is_replayed_and_never_mistaken_for_another_request(keys):
+    claim = await keys.claim("k", ONE)
+    await claim.finish(201, b'{"a":1}')
+    assert (await keys.claim("k", ONE)).replay == (201, b'{"a":1}')
+    with pytest.raises(IdempotencyKeyReused):
+        await keys.claim("k", OTHER)
+    assert (await keys.claim("k", ONE)).replay == (201, b'{"a":1}')
+
+
+async def test_a_released_key_is_as_good_as_new(keys):
+    first = await keys.claim("k", ONE, producer_id=7)
+    await first.release()
+    second = await keys.claim("k", OTHER, producer_id=8)
+    assert (second.resumed, second.producer_id) == (False, 8)
+    assert second.nonce != first.nonce
+
+
+async def test_a_suspended_key_is_resumed_by_the_same_request_only(keys):
+    await (await keys.claim("k", ONE, producer_id=7)).suspend()
+    with pytest.raises(IdempotencyKeyReused):
+        await keys.claim("k", OTHER)
+    resumed = await keys.claim("k", ONE, producer_id=8)
+    assert (resumed.resumed, resumed.producer_id) == (True, 7)
+
+
+async def test_who_outlived_the_lease_does_not_take_it_from_the_next(keys):
+    late = await keys.claim("k", ONE)
+    late.abandon()
+    await asyncio.sleep(0.2)  # the lease of 150 ms
+    await keys.claim("k", ONE)
+    await late.release()
+    await late.suspend()
+    with pytest.raises(RequestInProgress):
+        await keys.claim("k", ONE)
+
+
+async def test_a_request_that_lasts_keeps_its_lease(keys):
+    claim = await keys.claim("k", ONE)
+    await asyncio.sleep(0.5)  # three leases of 150 ms
+    with pytest.raises(RequestInProgress):
+        await keys.claim("k", ONE)
+    await claim.finish(200, b"{}")
+    assert (await keys.claim("k", ONE)).replay == (200, b"{}")
+
+
+async def test_an_answer_too_large_to_keep_leaves_the_key_to_be_resumed(keys):
+    claim = await keys.claim("k", ONE)
+    await claim.finish(200, b"x" * (1 << 20) + b"x")
+    assert (await keys.claim("k", ONE)).resumed
+
+
+async def test_no_part_of_a_key_is_readable_in_redis(keys, redis_url, prefix):
+    await keys.claim("card 4111", ONE)
+    store = await Store.open(redis_url, prefix=prefix)
+    names = await store.command("KEYS", f"{prefix}:*")
+    await store.close()
+    assert len(names) == 2
+    assert all(b"4111" not in name and encode_name("card 4111").encode() not in name for name in names)

@@ -1,0 +1,122 @@
+"""schemathesis reads the OpenAPI document and asks whatever it allows, and whatever it does not.
+
+It must find no 500, no answer that the document does not announce, and no body that its schema does not describe.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from schemathesis.config import SchemathesisConfig
+from schemathesis.specs.openapi.checks import (
+    allow_header_conformance,
+    positive_data_acceptance,
+)
+
+from app.calls import BATCH
+from app.main import OPERATIONS, create_app
+from app.openapi import document
+from app.server import HttpServer
+from redis_ledger.records.build import encode
+from tests.support.rest import open_broker
+
+EXAMPLES_MAX = 12
+
+
+@contextmanager
+def serving(redis_url: str, prefix: str) -> Iterator[str]:
+    """The address of a broker in a thread of its own."""
+    ready = threading.Event()
+    found: dict[str, Any] = {}
+
+    async def run() -> None:
+        # A long poll of a millisecond is as good here as one of a minute.
+        async with open_broker(redis_url, prefix, coordinators=2, wait_ms_max=1, partitions_max=8) as broker:
+            server = HttpServer(create_app(broker), "127.0.0.1", 0)
+            await server.start()
+            found.update(address=server.address, stop=asyncio.Event(), loop=asyncio.get_running_loop())
+            ready.set()
+            await found["stop"].wait()
+            await server.stop()
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()), name="broker")
+    thread.start()
+    assert ready.wait(30)
+    try:
+        yield found["address"]
+    finally:
+        found["loop"].call_soon_threadsafe(found["stop"].set)
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+@pytest.fixture(scope="module")
+def address(redis_url: str) -> Iterator[str]:
+    with serving(redis_url, "schemathesis") as address:
+        # What the examples in the document speak of is there, so that requests get beyond "unknown topic".
+        with httpx.Client(base_url=address) as client:
+            for path, body in (
+                ("/v1/topics", {"name": "orders", "partitions": 2}),
+                ("/v1/topics/orders/records", {"records": [{"value": n} for n in range(20)]}),
+                ("/v1/topics/orders/subscriptions", {"name": "billing"}),
+                ("/v1/transactions", {}),
+            ):
+                assert client.post(path, json=body).is_success
+        yield address
+
+
+@schemathesis.serializer(BATCH)
+def batch_as_it_is(context: Any, value: Any) -> bytes:
+    return value if isinstance(value, bytes) else b"not a batch"
+
+
+schemathesis.openapi.media_type(
+    BATCH,
+    st.binary(max_size=200) | st.lists(st.binary(), min_size=1).map(lambda vs: encode([(None, v, (), 5) for v in vs])),
+)
+
+
+@schemathesis.hook
+def map_headers(context: Any, headers: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A key that comes again and again would answer every request but the first."""
+    key = (headers or {}).get("Idempotency-Key")
+    if headers and key and len(key) % 3:
+        del headers["Idempotency-Key"]
+    return headers
+
+
+@schemathesis.hook
+def map_path_parameters(context: Any, path_parameters: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Two in three requests are about what exists."""
+    known = {"topic": "orders", "name": "billing", "id": "0-0", "partition": 0}
+    for name, value in (path_parameters or {}).items():
+        if name in known and len(repr(value)) % 3:
+            path_parameters[name] = known[name]  # type: ignore[index]  # or there would be nothing to go through
+    return path_parameters
+
+
+api = schemathesis.openapi.from_dict(document(OPERATIONS), config=SchemathesisConfig(seed=42))
+
+
+@api.parametrize()
+@settings(
+    max_examples=EXAMPLES_MAX, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
+def test_no_request_finds_a_500_or_an_undocumented_answer(case, address):
+    answer = case.call(base_url=address, timeout=20)
+    excluded: list[Any] = [positive_data_acceptance]
+    if "{name}:" in case.operation.path:
+        excluded.append(
+            allow_header_conformance
+        )  # "billing:ack" is a subscription's name too, which can be read and deleted
+    case.validate_response(answer, excluded_checks=excluded)
+    assert answer.status_code != 500

@@ -1,0 +1,235 @@
+"""The SDK and the commands against real brokers: HTTP, scripts, Redis."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from app.cli import main
+from redis_ledger import AsyncClient, Client, Record, errors
+from redis_ledger.client import TxnState
+from tests.support.served import LosesFirstAnswers, Served, served
+
+
+@pytest.fixture
+def brokers(redis_url, prefix):
+    with served(redis_url, prefix, brokers=2) as brokers:
+        yield brokers
+
+
+@pytest.fixture
+async def client(brokers):
+    async with AsyncClient(brokers.urls) as client:
+        yield client
+
+
+async def values(client: AsyncClient, topic: str, partition: int = 0, **how) -> list[bytes | None]:
+    return [message.value async for message in client.read(topic, partition, **how)]
+
+
+async def test_bytes_come_back_as_they_were_sent_by_reading_and_by_receiving(client):
+    sent = [b"\xff\x00", b' {"a":  1}\n', b"null", b"1.0", b"", None, "grüß".encode(), b'{"n":1e5}', b"[" * 500]
+    async with client.producer("raw") as producer:
+        for value in sent:
+            await producer.send(value, key=b"\xfe", headers={"h": b"\xff", "t": "text"}, partition=0)
+    assert await values(client, "raw") == sent
+    async with client.consumer("raw", "s") as consumer:
+        received = await consumer.receive(100)
+    assert [message.value for message in received] == sent
+    assert {(message.key, message.headers["h"], message.headers["t"]) for message in received} == {
+        (b"\xfe", b"\xff", b"text")
+    }
+
+
+async def test_a_step_whose_every_answer_is_lost_once_takes_effect_once(brokers: Served):
+    """CL-13, CL-02"""
+    # Given a client that loses the first answer to every kind of change
+    losing = LosesFirstAnswers()
+    async with AsyncClient(brokers.urls, http=losing) as client:
+        await client.topics.create("in", partitions=2)
+        await client.topics.create("out")
+        async with client.producer("in") as producer:
+            for n in range(20):
+                await producer.send(n, key=str(n))
+        # When it consumes, transforms and produces in transactions
+        done = 0
+        async with client.consumer("in", "job", prefetch=0, ack_timeout_ms=1_000) as consumer:
+            while done < 20:
+                async with client.transaction() as txn:
+                    for message in await consumer.receive(7):
+                        await txn.send("out", message.json() * 10)
+                        await txn.ack(consumer, message)
+                        done += 1
+        # Then each output is there once and each input is acknowledged
+        assert sorted(int(value or b"") for value in await values(client, "out")) == [n * 10 for n in range(20)]
+        assert (await client.subscriptions.stats("in", "job")).backlog == 0
+    assert {"POST /v1/transactions", "POST /v1/topics/out/records"} <= set(losing.lost)
+    assert any(address.endswith(":commit") for address in losing.lost)
+
+
+async def test_what_is_aborted_is_never_seen_and_its_input_comes_again(client):
+    """AK-04, TB-06"""
+    async with client.producer("in") as producer:
+        await producer.send("a")
+    async with client.consumer("in", "job") as consumer:
+        [message] = await consumer.receive()
+        txn = client.transaction()
+        await (await txn.send("out", "never")).result()
+        await txn.ack(consumer, message)
+        await txn.abort()
+        [again] = await consumer.receive(wait_ms=5_000)
+    assert (again.id, again.redelivery_count) == (message.id, 1)
+    assert await values(client, "out") == []
+
+
+async def test_of_two_transactions_that_acknowledge_one_message_the_second_can_only_abort(client):
+    """AK-05, CL-16"""
+    await client.topics.create("out")
+    async with client.producer("in") as producer:
+        await producer.send("a")
+    consumer = client.consumer("in", "job", prefetch=0)
+    [message] = await consumer.receive()
+    first, second = client.transaction(), client.transaction()
+    await first.ack(consumer, message)
+    await second.send("out", "second")
+    with pytest.raises(errors.TransactionConflict):
+        await second.ack(consumer, message)
+    with pytest.raises(errors.TransactionAbortOnly):
+        await second.commit()
+    await first.commit()
+    assert (second.state, first.state) == (TxnState.ABORTED, TxnState.COMMITTED)
+    assert await values(client, "out") == []
+
+
+async def test_an_oversized_send_aborts_and_leaves_no_trace(client):
+    """CL-08, TB-34"""
+    await client.topics.create("out")
+    txn = client.transaction()
+    await (await txn.send("out", "small")).result()
+    await txn.send("out", b"x" * (9 << 20))
+    with pytest.raises(errors.TransactionAbortOnly):
+        await txn.commit()
+    assert await values(client, "out") == []
+
+
+async def test_transactions_are_committed_by_another_client_that_knows_their_ids(client, brokers):
+    """CL-14"""
+    ids = []
+    for number in range(20):
+        txn = client.transaction()
+        for n in range(10):
+            await (await txn.send("out", f"{number}:{n}")).result()
+        ids.append(str(txn.id))
+    async with AsyncClient(brokers.urls[1]) as other:
+        for id in ids:
+            await other.resume_transaction(id).commit()
+    assert len(await values(client, "out")) == 200
+
+
+async def test_work_goes_on_at_the_other_broker_when_one_stops(client, brokers):
+    async with client.producer("t", linger_ms=0) as producer:
+        for n in range(30):
+            if n == 10:
+                brokers.stop(0)
+            await (await producer.send(n)).result()
+    assert [int(value or b"") for value in await values(client, "t")] == list(range(30))
+
+
+async def test_a_whole_step_in_one_request(client):
+    async with client.producer("in") as producer:
+        for n in range(5):
+            await producer.send(n)
+    consumer = client.consumer("in", "job", prefetch=0)
+    messages = await consumer.receive(5)
+    outputs = [Record({"n": message.json()}, key="k", headers={"h": b"\xff"}) for message in messages]
+    executed = await client.execute(acks=[(consumer, messages)], records={"out": outputs, "audit": ["5 done"]})
+    assert executed.status == "committed"
+    assert {(result.topic, result.records) for result in executed.results} == {("out", 5), ("audit", 1)}
+    assert await values(client, "out") == [b'{"n":%d}' % n for n in range(5)]
+    assert (await client.subscriptions.stats("in", "job")).backlog == 0
+
+
+async def test_an_exclusive_consumer_acknowledges_cumulatively_seeks_and_is_alone(client):
+    async with client.producer("t") as producer:
+        for n in range(10):
+            await producer.send(n, partition=0)
+    consumer = client.consumer("t", "e", kind="exclusive", prefetch=0, name="w1")
+    messages = await consumer.receive(10)
+    await consumer.ack_cumulative(messages[6])
+    assert (await client.subscriptions.stats("t", "e")).backlog == 3
+    with pytest.raises(errors.ConsumerBusy):
+        await client.consumer("t", "e", kind="exclusive", prefetch=0, name="w2").receive()
+    await consumer.seek(offsets={0: 2})
+    assert [message.json() for message in await consumer.receive(100)] == list(range(2, 10))
+
+
+async def test_what_a_closed_consumer_had_fetched_ahead_goes_to_another_at_once(client):
+    async with client.producer("t") as producer:
+        for n in range(10):
+            await producer.send(n, partition=0)
+    first = client.consumer("t", "s", prefetch=10)
+    [one, *_] = await first.receive(1)
+    await first.ack(one)
+    await first.close()
+    async with client.consumer("t", "s") as second:
+        got = await second.receive(100, wait_ms=2_000)
+    assert [message.json() for message in got] == list(range(1, 10))
+
+
+async def test_an_undecided_record_is_seen_by_uncommitted_readers_only(client):
+    """TB-32"""
+    txn = client.transaction()
+    await (await txn.send("t", "in doubt")).result()
+    assert await values(client, "t") == []
+    assert await values(client, "t", isolation="read_uncommitted") == [b"in doubt"]
+    await txn.commit()
+    assert await values(client, "t", offset=0) == [b"in doubt"]
+
+
+def test_the_twin_for_threads_does_a_consume_transform_produce_job(brokers):
+    """CL-02, CL-22"""
+    with Client(brokers.urls) as client:
+        client.topics.create("in", partitions=3)
+        with client.producer("in") as producer:
+            for n in range(300):
+                producer.send(n, key=str(n))
+        done = 0
+        with client.consumer("in", "job", prefetch=50) as consumer:
+            while done < 300:
+                with client.transaction() as txn:
+                    messages = consumer.receive(40)
+                    for message in messages:
+                        txn.send("out", message.json() * 2)
+                    if messages:
+                        txn.ack(consumer, messages)
+                done += len(messages)
+        outputs = sorted(message.json() for message in client.read("out"))
+    assert outputs == [n * 2 for n in range(300)]
+
+
+def test_the_commands_write_and_read_a_topic(brokers):
+    def run(*words: str, given: str = "") -> str:
+        result = CliRunner().invoke(main.app, [*words, "--url", ",".join(brokers.urls)], input=given)
+        assert result.exit_code == 0, result.stderr
+        return result.stdout
+
+    run("topics", "create", "lines", "--partitions", "2")
+    run(
+        "produce",
+        "lines",
+        "--key-separator",
+        "=",
+        "--transaction",
+        "3",
+        given="".join(f"{n}=v{n}\n" for n in range(10)),
+    )
+    plain = run("consume", "lines", "--key-separator", "=").splitlines()
+    assert sorted(plain) == [f"{n}=v{n}" for n in range(10)]
+    acked = run("consume", "lines", "--subscription", "s", "--json").splitlines()
+    assert sorted(json.loads(line)["text"] for line in acked) == [f"v{n}" for n in range(10)]
+    assert run("consume", "lines", "--subscription", "s") == ""
+    assert len(run("txns", "list", "--status", "committed", "--json").splitlines()) == 4
+    states = json.loads(run("topics", "describe", "lines", "--json"))["partition_states"]
+    assert sum(state["open_transactions"] for state in states) == 0

@@ -1,0 +1,285 @@
+"""`redis-ledger serve` from outside: when it is ready, what it refuses, and what survives which kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import httpx
+import pytest
+
+from app import python
+from app.embedded import running_pid
+from tests.support.serving import ROOT, RedisServer, Serve, eventually, kill_server
+
+T = TypeVar("T", Serve, RedisServer)
+SUITABLE = ("appendonly yes", "appendfsync no")
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Callable[[T], T]]:
+    """Remembers what a test has started, and ends it."""
+    started: list[Serve | RedisServer] = []
+
+    def keep(process: T) -> T:
+        started.append(process)
+        return process
+
+    yield keep
+    for process in reversed(started):
+        process.clean_up()
+    for conf in tmp_path.rglob("redis.conf"):
+        if (pid := running_pid(conf.parent)) is not None:
+            os.kill(pid, signal.SIGKILL)
+
+
+Keep = Callable[[T], T]
+
+
+def produce(serve: Serve, text: str) -> None:
+    serve.call("POST", "/v1/topics/t/records", {"records": [{"text": text}]})
+
+
+def texts(serve: Serve) -> list[str]:
+    page = serve.call("GET", "/v1/topics/t/partitions/0/records?offset=earliest")
+    return [record["text"] for record in page["records"]]
+
+
+def test_it_says_ready_once_serves_and_exits_0_on_sigterm_with_its_server_stopped(
+    processes: Keep[Serve], tmp_path: Path
+) -> None:
+    serve = processes(Serve("--data-dir", tmp_path / "data"))
+    assert serve.ready == f"ready http={serve.urls[0]} kafka=off redis=unix://{tmp_path}/data/redis.sock"
+    produce(serve, "kept")
+    serve.process.send_signal(signal.SIGTERM)
+    output, errors = serve.process.communicate(timeout=20)
+    assert (serve.process.returncode, output, errors) == (0, "", "")
+    assert running_pid(tmp_path / "data") is None
+    # And the next one finds what was written
+    assert texts(processes(Serve("--data-dir", tmp_path / "data"))) == ["kept"]
+
+
+def test_an_explicit_kafka_address_is_answered_with_a_plain_sentence(processes: Keep[Serve], tmp_path: Path) -> None:
+    serve = processes(Serve("--data-dir", tmp_path / "data", "--kafka", "127.0.0.1:9092"))
+    assert serve.field("kafka") == "off"
+    serve.process.send_signal(signal.SIGTERM)
+    assert serve.end() == (
+        0, "This version has no Kafka listener, so --kafka is ignored; use REST (--http) or the SDK.\n",
+    )  # fmt: skip
+
+
+def refusal(serve: Serve) -> str:
+    """What a serve that does not start says: one sentence on stderr, with exit code 2."""
+    code, errors = serve.end()
+    assert code == 2, errors
+    assert errors.startswith("redis-ledger: ")
+    assert errors.count("\n") == 1
+    return errors.removeprefix("redis-ledger: ").strip()
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        (("maxmemory-policy allkeys-lru", *SUITABLE), "CONFIG SET maxmemory-policy noeviction"),
+        (("appendonly no",), "appendonly no"),
+        (("appendonly yes", "appendfsync everysec"), "--durability lossy"),
+        (("appendonly yes", "appendfsync no"), "--durability process"),
+        (
+            ("replicaof 127.0.0.1 1", "replica-serve-stale-data yes", "appendonly yes", "appendfsync always"),
+            "written to",
+        ),
+    ],
+)
+def test_a_redis_that_cannot_keep_the_promise_is_refused(
+    processes: Keep[Serve], processes_redis: Keep[RedisServer], tmp_path: Path, settings: tuple[str, ...], says: str
+) -> None:
+    redis = processes_redis(RedisServer(tmp_path / "redis", settings))
+    assert says in refusal(processes(Serve("--redis", redis.url, "--durability", "disk")))
+
+
+@pytest.fixture
+def processes_redis(processes: Keep[RedisServer]) -> Keep[RedisServer]:
+    return processes
+
+
+def test_losses_may_be_accepted_by_name(
+    processes: Keep[Serve], processes_redis: Keep[RedisServer], tmp_path: Path
+) -> None:
+    redis = processes_redis(RedisServer(tmp_path / "redis", ("appendonly no",)))
+    serve = processes(Serve("--durability", "lossy", environ={"REDIS_LEDGER_REDIS_URL": redis.url}))
+    assert serve.field("redis") == redis.url
+    assert serve.call("GET", "/readyz")["durability"] == "lossy"
+    assert serve.terminate() == 0
+
+
+def test_a_redis_that_is_not_there_is_refused_and_its_password_not_shown(processes: Keep[Serve]) -> None:
+    said = refusal(processes(Serve("--redis", "redis://me:secret@127.0.0.1:1", "--set", "redis_retry_ms=200")))
+    assert said.startswith("Redis at redis://127.0.0.1:1 cannot be reached")
+    assert "secret" not in said
+
+
+def test_an_old_server_is_refused(processes: Keep[Serve], tmp_path: Path) -> None:
+    old = tmp_path / "redis-server"
+    old.write_text("#!/bin/sh\necho 'Redis server v=6.2.14 sha=0:0 malloc=libc bits=64 build=0'\n")
+    old.chmod(0o755)
+    said = refusal(processes(Serve("--data-dir", tmp_path / "d", environ={"REDIS_LEDGER_SERVER_BIN": str(old)})))
+    assert "version 6.2.14, older than 7.0" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--http", "8080"), "is not HOST:PORT"),
+        (("--http", "192.0.2.1:80"), "no such address"),
+        (("--redis", "http://127.0.0.1"), "not a Redis scheme"),
+        (("--set", "num_partitions=many"), "not a whole number"),
+        (("--set", "nonsense=1"), "not a setting"),
+        (("--set", "nonsense"), "not NAME=VALUE"),
+        (("--data-dir", str(ROOT)), "neither empty nor a data directory"),
+        (("--data-dir", "/proc/none"), "cannot be used"),
+    ],
+)
+def test_what_cannot_be_understood_or_used_is_refused(
+    processes: Keep[Serve], arguments: tuple[str, ...], says: str
+) -> None:
+    assert says in refusal(processes(Serve(*arguments)))
+
+
+def test_a_port_in_use_is_refused_before_anything_is_started(processes: Keep[Serve], tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        http = f"127.0.0.1:{taken.getsockname()[1]}"
+        assert "it is in use" in refusal(processes(Serve("--data-dir", tmp_path / "data", http=http)))
+    assert not (tmp_path / "data").exists()
+
+
+def test_after_kill_9_of_the_broker_the_next_one_takes_the_server_over(processes: Keep[Serve], tmp_path: Path) -> None:
+    # Given a broker that has acknowledged a record and is killed
+    first = processes(Serve("--data-dir", tmp_path / "data"))
+    produce(first, "kept")
+    server = running_pid(tmp_path / "data")
+    first.kill()
+    assert running_pid(tmp_path / "data") == server
+    # When another one is started on the directory, it uses the very server, and stops it in the end
+    second = processes(Serve("--data-dir", tmp_path / "data"))
+    assert texts(second) == ["kept"]
+    assert running_pid(tmp_path / "data") == server
+    assert second.terminate() == 0
+    assert running_pid(tmp_path / "data") is None
+
+
+def test_after_kill_9_of_both_the_next_one_starts_a_server_on_the_data(processes: Keep[Serve], tmp_path: Path) -> None:
+    first = processes(Serve("--data-dir", tmp_path / "data"))
+    produce(first, "kept")
+    first.kill()
+    kill_server(tmp_path / "data")
+    assert texts(processes(Serve("--data-dir", tmp_path / "data"))) == ["kept"]
+
+
+def test_a_second_broker_on_a_data_directory_joins_it(processes: Keep[Serve], tmp_path: Path) -> None:
+    first = processes(Serve("--data-dir", tmp_path / "data"))
+    produce(first, "shared")
+    second = processes(Serve("--data-dir", tmp_path / "data"))
+    assert texts(second) == ["shared"]
+    # The server stays for whoever is left
+    assert first.terminate() == 0
+    assert texts(second) == ["shared"]
+    # And one with another idea of durability is told how it could join
+    third = Serve("--data-dir", tmp_path / "data", "--durability", "process")
+    assert "in use with durability disk" in refusal(processes(third))
+
+
+def test_a_killed_embedded_server_is_restarted_and_nothing_acknowledged_is_lost(
+    processes: Keep[Serve], tmp_path: Path
+) -> None:
+    serve = processes(Serve("--data-dir", tmp_path / "data"))
+    produce(serve, "before")
+    killed = kill_server(tmp_path / "data")
+    eventually(lambda: running_pid(tmp_path / "data") not in (None, killed), within_s=2.0)
+    produce(serve, "after")
+    assert texts(serve) == ["before", "after"]
+    assert serve.terminate() == 0
+
+
+def test_a_long_path_is_served_from_a_socket_elsewhere(processes: Keep[Serve], tmp_path: Path) -> None:
+    data_dir = tmp_path / ("x" * 60) / ("y" * 60)
+    serve = processes(Serve("--data-dir", data_dir))
+    assert serve.field("redis") == f"unix://{(data_dir / 'socket-path').read_text().strip()}"
+    produce(serve, "kept")
+    assert serve.terminate() == 0
+
+
+def test_several_brokers_are_one_command(processes: Keep[Serve], tmp_path: Path) -> None:
+    # Given two brokers
+    serve = processes(Serve("--data-dir", tmp_path / "data", "--brokers", "2"))
+    one, two = serve.urls
+    produce(serve, "shared")
+    # When one of them is killed, the other serves, and the killed one comes back where it was
+    os.kill(broker_pid(two), signal.SIGKILL)
+    assert texts(serve) == ["shared"]
+    eventually(lambda: is_alive(two))
+    # And SIGTERM ends them all, and the server
+    assert serve.terminate() == 0
+    assert not is_alive(one)
+    assert not is_alive(two)
+    assert running_pid(tmp_path / "data") is None
+
+
+def test_a_users_own_app_in_the_current_directory_is_not_mistaken_for_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "__init__.py").write_text("raise SystemExit('the wrong one')")
+    monkeypatch.chdir(tmp_path)
+    started = subprocess.run(
+        [*python.command("app.cli.main"), "--help"],
+        env=python.environ(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (started.returncode, started.stderr) == (0, "")
+
+
+def test_a_long_poll_does_not_hold_up_the_drain(processes: Keep[Serve], tmp_path: Path) -> None:
+    # Given a reader that waits for records for up to twenty seconds
+    serve = processes(Serve("--data-dir", tmp_path / "data"))
+    produce(serve, "one")
+    page = f"{serve.urls[0]}/v1/topics/t/partitions/0/records?offset=1&wait_ms=20000"
+    with ThreadPoolExecutor() as threads:
+        waiting = threads.submit(httpx.get, page, timeout=30, trust_env=False)
+        time.sleep(0.3)  # until it waits; an answer that came earlier would only make this test weaker
+        # When the broker is told to stop
+        began_s = time.monotonic()
+        assert serve.terminate() == 0
+        # Then it does, and the reader gets an answer and not a broken connection
+        assert time.monotonic() - began_s < 5
+        assert waiting.result().status_code in (200, 503)
+
+
+def test_a_killed_supervisor_leaves_no_broker_behind(processes: Keep[Serve], tmp_path: Path) -> None:
+    serve = processes(Serve("--data-dir", tmp_path / "data", "--brokers", "2"))
+    one, two = serve.urls
+    serve.process.kill()
+    eventually(lambda: not is_alive(one) and not is_alive(two))
+    eventually(lambda: running_pid(tmp_path / "data") is None)
+    assert list((tmp_path / "data" / "brokers").iterdir()) == []
+
+
+def is_alive(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/livez", timeout=1, trust_env=False).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+def broker_pid(url: str) -> int:
+    """A broker's name ends with its process id and a random part."""
+    name: str = httpx.get(f"{url}/readyz", trust_env=False).json()["broker"]
+    return int(name.split("-")[-2])

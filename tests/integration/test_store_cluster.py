@@ -1,0 +1,159 @@
+"""Store on a cluster of three: routing, slots on the move, nodes that go away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from redis_ledger.errors import StoreUnavailable
+from redis_ledger.store.cluster import key_slot
+from redis_ledger.store.store import Script, ScriptCall, Store
+from tests.support.servers import ClusterServers, Server, redis_cluster
+
+PUSH = Script("test/push", b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
+PUSH_BOTH = Script(
+    "test/both", b"#!lua\nredis.call('RPUSH', KEYS[2], ARGV[1])\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])"
+)
+
+
+@pytest.fixture(autouse=True)
+def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Script, "all", lambda: (PUSH, PUSH_BOTH))
+
+
+@pytest.fixture
+async def store(cluster_url: str, prefix: str) -> AsyncIterator[Store]:
+    store = await Store.open(cluster_url, prefix=prefix, retry_ms=3_000)
+    yield store
+    await store.close()
+
+
+def key(store: Store, name: str = "k") -> bytes:
+    return f"{store.prefix}:{{{store.prefix}-{name}}}".encode()
+
+
+def sides(cluster: ClusterServers, slot: int) -> tuple[Server, Server]:
+    """Who has the slot, and somebody who has not."""
+    source = cluster.owner(slot)
+    return source, next(server for server in cluster.servers if server is not source)
+
+
+async def pushed(store: Store, k: bytes) -> list[int]:
+    return [int(value) for value in await store.command(b"LRANGE", k, 0, -1, key=k)]
+
+
+async def test_calls_go_to_the_node_of_their_key(store, cluster):
+    keys = [key(store, str(n)) for n in range(60)]
+    assert await asyncio.gather(*(store.call(PUSH, [k], [1]) for k in keys)) == [1] * 60
+    for k in keys:
+        assert cluster.owner(key_slot(k)).ask("LLEN", k) == 1
+    assert len({cluster.owner(key_slot(k)).port for k in keys}) == 3
+
+
+async def test_every_primary_tells_about_itself(store, cluster):
+    nodes = await store.node_info()
+    assert {node.address for node in nodes} == {f"127.0.0.1:{server.port}" for server in cluster.servers}
+    assert {node.role for node in nodes} == {"master"}
+
+
+async def test_a_slot_that_has_moved_is_followed_and_order_is_kept(store, cluster):
+    # Given a store that knows the old owner
+    k = key(store)
+    slot = key_slot(k)
+    await store.call(PUSH, [k], [0])
+    source, target = sides(cluster, slot)
+    # When the slot moves while calls are issued in every tick
+    calls = []
+
+    async def issue() -> None:
+        for n in range(1, 400):
+            calls.append(store.call(PUSH, [k], [n]))
+            if n % 2:
+                await asyncio.sleep(0)
+
+    def move() -> None:
+        cluster.begin_migration(slot, source, target)
+        cluster.move_key(k, source, target)
+        cluster.end_migration(slot, target)
+
+    await asyncio.gather(issue(), asyncio.to_thread(move), issue_slowly(store, k))
+    await asyncio.gather(*calls)
+    # Then all arrived, once, in order
+    values = [value for value in await pushed(store, k) if value >= 0]
+    assert values == list(range(400))
+    assert cluster.owner(slot) is target
+
+
+async def issue_slowly(store: Store, k: bytes) -> None:
+    for _ in range(100):
+        await store.call(PUSH, [k], [-1])
+        await asyncio.sleep(0.001)
+
+
+async def test_keys_on_their_way_are_asked_for_where_they_are(store, cluster):
+    # Given a slot half moved: one key is with the target already, the other still with the source
+    k = key(store)
+    here, there = k + b":here", k + b":there"
+    slot = key_slot(k)
+    await asyncio.gather(store.call(PUSH, [here], [0]), store.call(PUSH, [there], [0]))
+    source, target = sides(cluster, slot)
+    cluster.begin_migration(slot, source, target)
+    cluster.move_key(there, source, target)
+    # When each is used, in calls, units and with many in one tick
+    assert await store.call(PUSH, [here], [1]) == 2
+    assert await asyncio.gather(*(store.call(PUSH, [there], [n]) for n in range(1, 20))) == list(range(2, 21))
+    assert await store.multi(there, [(b"LLEN", there), ScriptCall(PUSH, [there], [20])]) == [20, 21]
+    # and a call that needs both is issued: it cannot be served before the move is over
+    both = store.call(PUSH_BOTH, [here, there], [99])
+    await asyncio.sleep(0.05)
+    behind = store.call(PUSH, [here], [100])
+    await asyncio.sleep(0.05)
+    assert not both.done()
+    assert not behind.done()
+    cluster.move_key(here, source, target)
+    cluster.end_migration(slot, target)
+    # Then it is served afterwards, and what was issued behind it stays behind it
+    assert await both == 3
+    assert await behind == 4
+    assert await pushed(store, here) == [0, 1, 99, 100]
+    assert (await pushed(store, there))[-2:] == [20, 99]
+
+
+async def test_calls_for_a_dead_node_fail_in_time_and_the_others_go_on(prefix):
+    with redis_cluster(cluster_require_full_coverage="no") as servers:
+        store = await Store.open(servers.url, prefix=prefix, timeout_ms=1_000, retry_ms=300)
+        keys = {servers.owner(key_slot(key(store, str(n)))).port: key(store, str(n)) for n in range(40)}
+        dead = servers.servers[2]
+        # Given a node that is killed
+        dead.kill()
+        await asyncio.sleep(0.05)
+        mine, other = keys[dead.port], keys[servers.servers[0].port]
+        # Then what it has is unavailable, never written, and the rest works
+        with pytest.raises(StoreUnavailable):
+            await store.call(PUSH, [mine], [1], retry=False)
+        assert await store.call(PUSH, [other], [1]) == 1
+        # When it is back, so are its keys
+        await asyncio.to_thread(dead.start)
+        assert await eventually(store, mine) == 1
+        await store.close()
+
+
+async def eventually(store: Store, k: bytes) -> int:
+    while True:
+        try:
+            length: int = await store.call(PUSH, [k], [1])
+        except StoreUnavailable:
+            continue
+        return length
+
+
+async def test_a_cluster_that_is_not_there_is_told_in_a_sentence():
+    with pytest.raises(StoreUnavailable, match="the Redis cluster cannot be used: 127"):
+        await Store.open("redis+cluster://127.0.0.1:1", retry_ms=100)
+
+
+async def test_a_server_that_is_no_cluster_is_told_in_a_sentence(redis):
+    with pytest.raises(StoreUnavailable, match="cluster support disabled"):
+        await Store.open(f"redis+cluster://127.0.0.1:{redis.port}", retry_ms=100)

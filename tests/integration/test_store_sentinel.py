@@ -1,0 +1,109 @@
+"""Store behind a real sentinel: the primary is found, and found again after a failover."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redis_ledger.errors import StoreUnavailable
+from redis_ledger.store.store import Script, Store
+from tests.support.servers import Server, binary, free_port, redis_server
+
+PUSH = Script("test/push", b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
+
+
+@pytest.fixture(autouse=True)
+def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Script, "all", lambda: (PUSH,))
+
+
+class Sentinel(Server):
+    def start(self) -> None:
+        """The settings are in a file: a sentinel insists on one, and writes to it."""
+        self._process = subprocess.Popen(
+            [binary(), str(self.folder / "sentinel.conf"), "--sentinel"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+
+@contextlib.contextmanager
+def sentinel(primary: Server) -> Iterator[Sentinel]:
+    with tempfile.TemporaryDirectory(prefix="rl-") as folder:
+        server = Sentinel(Path(folder))
+        (server.folder / "sentinel.conf").write_text(
+            f"port {server.port}\nbind 127.0.0.1\ndir {folder}\n"
+            f"sentinel monitor mine 127.0.0.1 {primary.port} 1\n"
+            "sentinel down-after-milliseconds mine 1000\nsentinel failover-timeout mine 2000\n"
+        )
+        server.start()
+        try:
+            yield server
+        finally:
+            server.kill()
+
+
+async def until_it_answers(server: Sentinel) -> None:
+    async with asyncio.timeout(5):
+        while True:
+            with contextlib.suppress(OSError):
+                if server.ask("PING") == b"PONG":
+                    return
+            await asyncio.sleep(0.02)
+
+
+async def test_the_primary_is_found_through_the_first_sentinel_that_answers(redis: Server, prefix):
+    with sentinel(redis) as watcher:
+        await until_it_answers(watcher)
+        store = await Store.open(f"redis+sentinel://127.0.0.1:{free_port()},127.0.0.1:{watcher.port}/mine")
+        assert (await store.node_info())[0].address == f"127.0.0.1:{redis.port}"
+        await store.close()
+
+
+async def test_a_primary_that_was_demoted_is_left_for_the_one_that_the_sentinel_names(prefix):
+    named: list[int] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """A sentinel that says what the test wants, at the moment the test wants: a real one needs ten seconds."""
+        await reader.read(1_000)
+        port = str(named[0])
+        writer.write(f"*2\r\n$9\r\n127.0.0.1\r\n${len(port)}\r\n{port}\r\n".encode())
+        await reader.read()
+        writer.close()
+
+    watcher = await asyncio.start_server(answer, "127.0.0.1", 0)
+    url = f"redis+sentinel://127.0.0.1:{watcher.sockets[0].getsockname()[1]}/mine"
+    fast: dict[str, Any] = {"repl_diskless_sync_delay": "0"}
+    with redis_server(**fast) as first, redis_server(replicaof=f"127.0.0.1 {first.port}", **fast) as second:
+        # Given a store that writes to the first primary, and a replica that has all of it
+        named.append(first.port)
+        store = await Store.open(url, prefix=prefix, retry_ms=5_000)
+        key = f"{prefix}:k".encode()
+        assert await store.call(PUSH, [key], [b"before"]) == 1
+        while await store.wait(key, 1, 100) == 0:
+            await asyncio.sleep(0.02)
+        # When the roles change while the store's connection stays, and the sentinel learns of it later
+        second.ask("REPLICAOF", "NO", "ONE")
+        first.ask("REPLICAOF", "127.0.0.1", second.port)
+        calls = [store.call(PUSH, [key], [n], retry=False) for n in range(10)]
+        await asyncio.sleep(0.1)
+        named[0] = second.port
+        # Then what was refused is written to the new primary, in order
+        assert await asyncio.gather(*calls) == list(range(2, 12))
+        assert (await store.node_info())[0].address == f"127.0.0.1:{second.port}"
+        await store.close()
+    watcher.close()
+
+
+async def test_a_primary_that_no_sentinel_knows_is_told_in_a_sentence(prefix):
+    with redis_server() as primary, sentinel(primary) as watcher:
+        await until_it_answers(watcher)
+        with pytest.raises(StoreUnavailable, match="does not know 'other'"):
+            await Store.open(f"redis+sentinel://127.0.0.1:{watcher.port}/other", prefix=prefix, retry_ms=200)

@@ -1,0 +1,81 @@
+"""TLS, through a proxy of the tests' own that terminates it: the packaged server has none."""
+
+from __future__ import annotations
+
+import ssl
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from redis_ledger.errors import StoreUnavailable
+from redis_ledger.store.store import Script, Store
+from tests.support.proxy import proxy
+from tests.support.servers import Server
+
+
+@pytest.fixture(autouse=True)
+def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Script, "all", tuple)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A self-signed certificate of 127.0.0.1 and its key."""
+    folder = tmp_path_factory.mktemp("tls")
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    subprocess.run(
+        [
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+            "-days", "2", "-subj", "/CN=redis", "-addext", "subjectAltName=IP:127.0.0.1",
+            "-keyout", str(key), "-out", str(cert),
+        ],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return cert, key
+
+
+def terminating(certificate: tuple[Path, Path]) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    return context
+
+
+async def test_a_trusted_server_is_spoken_to_over_tls(redis: Server, certificate, prefix):
+    async with proxy("127.0.0.1", redis.port, tls=terminating(certificate)) as relay:
+        store = await Store.open(f"rediss://127.0.0.1:{relay.port}?ssl_ca_certs={certificate[0]}", prefix=prefix)
+        key = f"{prefix}:k".encode()
+        payload = b"x" * 3_000_000
+        assert await store.multi(key, [(b"SET", key, payload), (b"STRLEN", key)]) == [b"OK", 3_000_000]
+        assert await store.command(b"GET", key, key=key) == payload
+        heard: list[bytes] = []
+        await store.subscribe(key, heard.append, lambda: None)
+        assert await store.command(b"SPUBLISH", key, b"m", key=key) == 1
+        await store.close()
+
+
+async def test_an_unknown_certificate_is_refused(redis: Server, certificate):
+    async with proxy("127.0.0.1", redis.port, tls=terminating(certificate)) as relay:
+        with pytest.raises(StoreUnavailable, match="CERTIFICATE_VERIFY_FAILED"):
+            await Store.open(f"rediss://127.0.0.1:{relay.port}", retry_ms=200)
+
+
+async def test_checking_can_be_switched_off_by_name(redis: Server, certificate):
+    async with proxy("127.0.0.1", redis.port, tls=terminating(certificate)) as relay:
+        store = await Store.open(f"rediss://127.0.0.1:{relay.port}?ssl_cert_reqs=none")
+        assert await store.command(b"PING") == b"PONG"
+        await store.close()
+
+
+async def test_a_client_certificate_is_shown(redis: Server, certificate):
+    strict = terminating(certificate)
+    strict.verify_mode = ssl.CERT_REQUIRED
+    strict.load_verify_locations(certificate[0])
+    cert, key = certificate
+    async with proxy("127.0.0.1", redis.port, tls=strict) as relay:
+        url = f"rediss://127.0.0.1:{relay.port}?ssl_ca_certs={cert}"
+        with pytest.raises(StoreUnavailable):
+            await Store.open(url, retry_ms=200)
+        store = await Store.open(f"{url}&ssl_certfile={cert}&ssl_keyfile={key}")
+        assert await store.command(b"PING") == b"PONG"
+        await store.close()

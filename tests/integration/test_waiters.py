@@ -1,0 +1,221 @@
+"""Waiting readers: woken by what concerns them, by nothing else, and never forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from redis_ledger.clock import ManualClock
+from redis_ledger.config import Config
+from redis_ledger.errors import StoreUnavailable
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger import waiters as waiting
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.waiters import Listener, Waiters
+from redis_ledger.store.store import Store
+from redis_ledger.txn.coordinator import Decision, Participant
+from redis_ledger.txn.participants import Participants
+from redis_ledger.txn.states import State
+
+SOON, NEVER = 5.0, 0.05  # how long a wake-up may take, and how long one that must not come is waited for
+
+
+@pytest.fixture(params=["redis_url", "cluster_url"])
+async def store(request, prefix) -> AsyncIterator[Store]:
+    opened = await Store.open(request.getfixturevalue(request.param), prefix=prefix, retry_ms=300)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def waiters(store) -> AsyncIterator[Waiters]:
+    made = Waiters(store)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def partition(store) -> Partition:
+    return await made(store, "t-1")
+
+
+async def made(store: Store, topic_id: str, number: int = 0) -> Partition:
+    partition = Partition(store, "orders", number, topic_id, Config(), ManualClock())
+    assert await partition.create()
+    return partition
+
+
+async def append(partition: Partition, txn: TxnId | None = None) -> None:
+    pid = -1 if txn is None else txn.producer_id
+    await partition.append(b"x", 1, 0, producer_id=pid, epoch=0, txn=txn, verified=True)
+
+
+async def end(partition: Partition, store: Store, txn: TxnId, state: State) -> None:
+    where = [Participant(partition.topic, partition.topic_id, partition.number)]
+    await Participants(store, Config(), ManualClock()).end(Decision(txn, state, where, -1))
+
+
+async def settled(listener: Listener) -> None:
+    """Takes a wake-up that may still be under way from before."""
+    while await listener.wait(NEVER):
+        continue
+
+
+async def test_an_append_wakes_both_kinds_of_readers(waiters, partition):
+    async with waiters.listen([partition.keys], committed=True) as one:
+        async with waiters.listen([partition.keys], committed=False) as two:
+            await append(partition)
+            assert (await one.wait(SOON), await two.wait(SOON)) == (True, True)
+            assert (await one.wait(NEVER), await two.wait(NEVER)) == (False, False)
+
+
+async def test_a_committed_reader_sleeps_while_only_the_end_moves_and_wakes_at_the_commit(waiters, partition, store):
+    txn = TxnId(0, 1)
+    async with waiters.listen([partition.keys], committed=True) as committed:
+        async with waiters.listen([partition.keys], committed=False) as uncommitted:
+            await append(partition, txn)
+            assert await uncommitted.wait(SOON)
+            await settled(committed)
+            await append(partition, txn)
+            await append(partition)
+            assert await uncommitted.wait(SOON)
+            assert not await committed.wait(NEVER)
+            await end(partition, store, txn, State.COMMITTING)
+            assert await committed.wait(SOON)
+
+
+async def test_a_reader_of_several_partitions_hears_each(waiters, store):
+    all_of_them = [await made(store, "t-1", number) for number in range(4)]
+    async with waiters.listen([p.keys for p in all_of_them], committed=True) as listener:
+        for partition in all_of_them:
+            await append(partition)
+            assert await listener.wait(SOON)
+            await settled(listener)
+
+
+async def test_what_happens_between_listening_and_waiting_is_not_missed(waiters, partition):
+    async with waiters.listen([partition.keys], committed=True) as listener:
+        await append(partition)
+        await await_message(waiters, partition, end=1)
+        assert await listener.wait(SOON)
+
+
+async def await_message(waiters: Waiters, partition: Partition, *, end: int) -> None:
+    async with asyncio.timeout(SOON):
+        while waiters._channels[partition.keys.wake].end < end:
+            await asyncio.sleep(0.001)
+
+
+async def test_a_poke_wakes_readers_of_another_broker(waiters, partition, store):
+    other = Waiters(store)
+    async with waiters.listen([partition.keys], committed=True) as listener:
+        await other.poke(partition.keys)
+        assert await listener.wait(SOON)
+    await other.close()
+
+
+async def test_a_topic_that_was_made_again_wakes_its_readers_from_offset_0(waiters, partition, store):
+    # Given a channel that has heard of offset 50
+    async with waiters.listen([partition.keys], committed=True):
+        for _ in range(50):
+            await append(partition)
+        await await_message(waiters, partition, end=50)
+    # When the topic is deleted, made again, and a reader waits for it on the same channel
+    await partition.delete()
+    again = await made(store, "t-2")
+    async with waiters.listen([again.keys], committed=True) as listener:
+        await append(again)
+        # Then the first record wakes it, and so does the second
+        assert await listener.wait(SOON)
+        await settled(listener)
+        await append(again)
+        assert await listener.wait(SOON)
+    assert waiters.missed == 0
+
+
+async def test_the_safety_net_finds_what_no_message_told_and_counts_it(monkeypatch, store, partition):
+    monkeypatch.setattr(waiting, "CHECK_S", 0.02)
+    waiters = Waiters(store)
+    async with waiters.listen([partition.keys], committed=True) as listener:
+        await append(partition)
+        await await_message(waiters, partition, end=1)
+        await settled(listener)
+        # When the state moves without a message, forward and then, as for a new topic, back
+        for end_ in (7, 3):
+            await store.command("HSET", partition.keys.state, "next", end_, "stable", end_, key=partition.keys.state)
+            assert await listener.wait(SOON)
+    assert waiters.missed == 2
+    await waiters.close()
+
+
+async def test_an_idle_reader_asks_redis_nothing_that_wakes_it(monkeypatch, store, partition):
+    monkeypatch.setattr(waiting, "CHECK_S", 0.01)
+    waiters = Waiters(store)
+    async with waiters.listen([partition.keys], committed=True) as listener:
+        await append(partition)
+        await await_message(waiters, partition, end=1)
+        await settled(listener)
+        assert not await listener.wait(0.15)
+    assert waiters.missed == 0
+    await waiters.close()
+
+
+async def test_a_reader_that_gives_up_while_subscribing_takes_no_other_with_it(waiters, partition):
+    # Given three readers that come at once to a channel nobody listens to yet
+    async def wait() -> bool:
+        async with waiters.listen([partition.keys], committed=True) as listener:
+            woken: bool = await listener.wait(SOON)
+        return woken
+
+    readers = [asyncio.create_task(wait()) for _ in range(3)]
+    await asyncio.sleep(0)
+    # When the first goes away
+    readers[0].cancel()
+    while len(waiters._channels) == 0 or len(waiters._channels[partition.keys.wake].listeners) < 2:
+        await asyncio.sleep(0.001)
+    await append(partition)
+    # Then the others are served
+    assert await asyncio.gather(*readers[1:]) == [True, True]
+
+
+async def test_closing_tells_every_reader_that_there_is_nothing(store, partition):
+    waiters = Waiters(store)
+    async with waiters.listen([partition.keys], committed=True) as listener:
+        waiting_reader = asyncio.create_task(listener.wait(60))
+        await asyncio.sleep(0)
+        await waiters.close()
+        assert await waiting_reader is False
+
+
+async def test_a_channel_nobody_waits_on_is_left_after_a_while(monkeypatch, store, partition):
+    monkeypatch.setattr(waiting, "CHECK_S", 0.01)
+    monkeypatch.setattr(waiting, "LINGER_S", 0.03)
+    waiters = Waiters(store)
+    async with waiters.listen([partition.keys], committed=True):
+        await asyncio.sleep(0.08)  # longer than a channel lingers
+        assert len(waiters._channels) == 1
+    async with asyncio.timeout(SOON):
+        while waiters._channels:
+            await asyncio.sleep(0.01)
+    async with waiters.listen([partition.keys], committed=True) as listener:
+        await append(partition)
+        assert await listener.wait(SOON)
+    await waiters.close()
+
+
+async def test_a_subscription_that_cannot_be_made_is_told_and_tried_again_by_the_next(
+    monkeypatch, waiters, partition, store
+):
+    async def refuse(*_: object) -> None:
+        raise StoreUnavailable()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "subscribe", refuse)
+        with pytest.raises(StoreUnavailable):
+            async with waiters.listen([partition.keys], committed=True):
+                raise AssertionError("listening without a subscription")
+    async with waiters.listen([partition.keys], committed=True) as listener:
+        await append(partition)
+        assert await listener.wait(SOON)

@@ -1,0 +1,344 @@
+"""Any history of a subscription, against a model that keeps one state for each offset.
+
+    DONE | Leased(consumer, times, deadline) | Held(transaction, times)        absent: never dispatched
+
+The model knows neither leases as ranges nor bitmaps nor spans; after every step the two must agree on the answer, and
+`placed()` has read all structures and found every offset in exactly one of them.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+
+from redis_ledger.store.replies import Status
+from tests.support.cursors import ACK_TIMEOUT, CHUNK, SESSION, Subscription, connected
+from tests.support.fakelog import FakeLog
+
+CONSUMERS = ("c1", "c2", "c3")
+COORDINATORS = (0, 31, 32, 32767)  # 32 << 48 is where a double loses serials
+DONE = "done"
+
+
+class Leased(NamedTuple):
+    consumer: str
+    times: int
+    deadline: int
+
+
+class Held(NamedTuple):
+    txn: str
+    times: int
+
+
+class Model:
+    def __init__(self, kind: str, start: int) -> None:
+        self.kind, self.read = kind, start
+        self.at: dict[int, Any] = {}
+        self.owner, self.until = "", 0
+        self.upto: dict[str, int] = {}  # cumulative: transaction → offset
+
+    @property
+    def mark(self) -> int:
+        return min((o for o, s in self.at.items() if s != DONE), default=self.read)
+
+    def trim(self, start: int) -> None:
+        self.read = max(self.read, start)
+        self.at.update({o: DONE for o in self.at if o < start})
+
+    def receive(self, consumer: str, most: int, now: int, start: int, stable: int, what: dict[int, str]) -> Any:
+        if self.kind == "exclusive":
+            if self.owner != consumer and self.until > now:
+                return Status.CONSUMER_BUSY
+            for o, s in self.at.items():
+                if isinstance(s, Leased) and s.consumer not in ("", consumer) and self.owner not in ("", consumer):
+                    self.at[o] = s._replace(deadline=min(s.deadline, now))
+            self.owner, self.until = consumer, now + SESSION
+        self.trim(start)
+        due = sorted(o for o, s in self.at.items() if isinstance(s, Leased) and s.deadline <= now)[:most]
+        got = {o: self.at[o].times + 1 for o in due}
+        while self.read < stable and (what[self.read] != "data" or len(got) < most):
+            if what[self.read] == "data":
+                got[self.read] = 0
+            self.at[self.read] = DONE
+            self.read += 1
+        self.at.update({o: Leased(consumer, count, now + ACK_TIMEOUT) for o, count in got.items()})
+        return got
+
+    def _refused(self, offsets: list[int], consumer: str) -> Status | None:
+        if max(offsets) >= self.read:
+            return Status.NOT_DELIVERED
+        states = [self.at.get(o, DONE) for o in offsets]
+        if any(isinstance(s, Leased) and s.consumer not in ("", consumer) for s in states):
+            return Status.NOT_LEASED
+        return None
+
+    def ack(self, offsets: list[int], consumer: str) -> Any:
+        refused = self._refused(offsets, consumer)
+        if refused is None:
+            self.at.update({o: DONE for o in offsets if not isinstance(self.at.get(o, DONE), Held)})
+            return sum(self.at[o] == DONE for o in offsets)
+        return refused
+
+    def _not_cumulative(self, offset: int, consumer: str, now: int) -> Status | None:
+        if self.kind != "exclusive":
+            return Status.WRONG_KIND
+        if self.owner != consumer and self.until > now:
+            return Status.CONSUMER_BUSY
+        return Status.NOT_DELIVERED if offset >= self.read else None
+
+    def ack_cumulative(self, offset: int, consumer: str, now: int) -> Any:
+        refused = self._not_cumulative(offset, consumer, now)
+        if refused is not None:
+            return refused
+        mine = [o for o, s in self.at.items() if o <= offset and isinstance(s, Leased)]
+        self.at.update(dict.fromkeys(mine, DONE))
+        return len(mine)
+
+    def _hold(self, offsets: list[int], txn: str) -> None:
+        leased = {o: self.at[o] for o in offsets if isinstance(self.at.get(o), Leased)}
+        self.at.update({o: Held(txn, s.times) for o, s in leased.items()})
+
+    def hold(self, txn: str, offsets: list[int], consumer: str) -> Any:
+        refused = self._refused(offsets, consumer)
+        if refused is not None:
+            return refused
+        states = [self.at.get(o, DONE) for o in offsets]
+        if any(s == DONE or (isinstance(s, Held) and s.txn != txn) for s in states):
+            return Status.TXN_CONFLICT
+        self._hold(offsets, txn)
+        return len(offsets)
+
+    def hold_cumulative(self, txn: str, offset: int, consumer: str, now: int) -> Any:
+        refused = self._not_cumulative(offset, consumer, now)
+        if refused is not None:
+            return refused
+        held = {o: s.txn for o, s in self.at.items() if isinstance(s, Held)}
+        upto = {t: o for t, o in self.upto.items() if t in held.values()}  # a trim may have taken all that one held
+        if offset < self.mark or offset <= upto.get(txn, -1) or upto.keys() - {txn}:
+            return Status.TXN_CONFLICT
+        if any(o <= offset and t != txn for o, t in held.items()):
+            return Status.TXN_CONFLICT
+        self._hold([o for o in self.at if o <= offset], txn)
+        self.upto[txn] = offset
+        return sum(isinstance(s, Held) and s.txn == txn for s in self.at.values())
+
+    def settle(self, txn: str, commit: bool, now: int) -> int:
+        mine = {o: s for o, s in self.at.items() if isinstance(s, Held) and s.txn == txn}
+        self.at.update({o: DONE if commit else Leased("", s.times, now) for o, s in mine.items()})
+        self.upto.pop(txn, None)
+        return len(mine)
+
+    def nack(self, offsets: list[int] | None, consumer: str, due: int) -> int:
+        mine = {o: s for o, s in self.at.items() if isinstance(s, Leased) and s.consumer == consumer}
+        mine = {o: s for o, s in mine.items() if offsets is None or o in offsets}
+        self.at.update({o: Leased("", s.times, due) for o, s in mine.items()})
+        return len(mine)
+
+    def seek(self, to: int) -> None:
+        self.read, self.at = to, {}
+        self.upto.clear()
+
+    def alive(self, consumer: str, now: int) -> None:
+        if self.owner == consumer:
+            self.until = max(self.until, now + SESSION)
+
+
+picks = st.lists(st.integers(0, 24), min_size=1, max_size=6)
+consumers = st.sampled_from([*CONSUMERS, "c1", "c1"])
+slots = st.sampled_from([0, 1, 2, 3, 0, 1])
+
+
+def step(name: str, *args: Any) -> Any:
+    return st.tuples(st.just(name), *args)
+
+
+# Grouped so that each kind of work is about as likely as the others.
+steps = st.one_of(
+    st.one_of(
+        step("append", st.integers(1, 12), st.sampled_from([None, None, "7", "8"])),
+        step("append", st.integers(1, 3), st.sampled_from(["7", "8", "9"])),
+        step("end", st.sampled_from(["7", "8", "9"]), st.booleans()),
+        step("end", st.sampled_from(["7", "8", "9"]), st.booleans()),
+    ),
+    step("receive", consumers, st.sampled_from([1, 3, 10, 100, 100])),
+    step("ack_owned", consumers, picks),
+    st.one_of(
+        step("hold_owned", slots, consumers, picks),
+        step("hold_owned", slots, consumers, picks),
+        step("hold_cumulative", st.sampled_from([0, 0, 1]), st.just("c1"), st.integers(0, 24)),
+        step("settle", slots, st.booleans()),
+    ),
+    st.one_of(
+        step("ack", consumers, picks),
+        step("hold", slots, consumers, picks),
+        step("ack_cumulative", consumers, st.integers(0, 24)),
+    ),
+    st.one_of(
+        step("nack", consumers, st.none() | picks, st.sampled_from([0, 5_000])),
+        step("wait", st.sampled_from([1_000, SESSION + 1, ACK_TIMEOUT + 1])),
+        step("trim", st.integers(1, 10)),
+        st.one_of(
+            step("seek", st.sampled_from(["earliest", "latest", 3])),
+            step("gap", st.sampled_from([1, 2, 7, 7, CHUNK + 3])),
+        ),
+    ),
+)
+
+
+class Run:
+    """Both sides of a history; one method for each kind of step."""
+
+    def __init__(self, client: Any, prefix: str, kind: str, start: int) -> None:
+        self.log = FakeLog(client, prefix, next_offset=start)
+        self.sub = Subscription(self.log, kind=kind)
+        self.model = Model(kind, start)
+        self.what: dict[int, str] = {}  # offset → data, or what makes it undeliverable
+        self.open: dict[str, list[int]] = {}  # producer → offsets of its transaction
+        self.calls = 0
+        self.serials = [0, 9_007_199_254_740_993, 7, 281_474_976_710_655]
+
+    def step(self, name: str, *args: Any) -> None:
+        event(name)
+        getattr(self, name)(*args)
+        placed = self.sub.placed()
+        assert (placed.mark, placed.read) == (self.model.mark, self.model.read)
+        states = {o: s for o, s in self.model.at.items() if s != DONE}
+        assert {o: Leased(*s) for o, s in placed.leases.items()} | {
+            o: Held(*s) for o, s in placed.pending.items()
+        } == states
+
+    def compare(self, reply: list[Any], expected: Any, consumer: str | None = None) -> None:
+        if isinstance(expected, Status):
+            assert reply[0] == expected
+        else:
+            assert reply[:2] == [Status.OK, expected]
+            if consumer is not None:
+                self.model.alive(consumer, self.sub.now)
+
+    def near(self, picks: list[int]) -> list[int]:
+        """Picks as offsets around the mark, where things happen."""
+        return sorted({max(0, self.model.mark - 2 + pick) for pick in picks})
+
+    def owned(self, consumer: str, picks: list[int]) -> list[int]:
+        mine = sorted(o for o, s in self.model.at.items() if isinstance(s, Leased) and s.consumer in ("", consumer))
+        return sorted({mine[pick % len(mine)] for pick in picks}) if mine else self.near(picks)
+
+    def append(self, records: int, producer: str | None) -> None:
+        base = self.log.append(records, producer=producer or "-1", in_txn=producer is not None)
+        offsets = range(base, base + records)
+        self.what.update(dict.fromkeys(offsets, "data"))
+        if producer:
+            self.open.setdefault(producer, []).extend(offsets)
+
+    def end(self, producer: str, commit: bool) -> None:
+        if producer in self.open:
+            self.what[self.log.end(producer, commit=commit)] = "marker"
+            offsets = self.open.pop(producer)
+            if not commit:
+                self.what.update(dict.fromkeys(offsets, "aborted"))
+
+    def gap(self, offsets: int) -> None:
+        self.what.update(dict.fromkeys(range(self.log.next, self.log.next + offsets), "gap"))
+        self.log.gap(offsets)
+
+    def receive(self, consumer: str, most: int) -> None:
+        log, model = self.log, self.model
+        expected = model.receive(consumer, most, self.sub.now, log.start, log.stable, self.what)
+        reply = self.sub.receive_raw(consumer, most)
+        if isinstance(expected, Status):
+            assert reply[0] == expected
+            return
+        got = {o: reply[i + 2] for i in range(6, len(reply), 11) for o in range(reply[i], reply[i + 1] + 1)}
+        assert got == expected
+        due = [s.deadline for s in model.at.values() if isinstance(s, Leased)]
+        assert reply[1:4] == [model.mark, model.read, log.stable]
+        is_more = model.read < log.stable or any(deadline <= self.sub.now for deadline in due)
+        assert reply[4:6] == [is_more, min(due, default=-1)]
+
+    def ack(self, consumer: str, picks: list[int]) -> None:
+        offsets = self.near(picks)
+        self.compare(self.sub.ack(offsets, consumer), self.model.ack(offsets, consumer), consumer)
+
+    def ack_owned(self, consumer: str, picks: list[int]) -> None:
+        offsets = self.owned(consumer, picks)
+        self.compare(self.sub.ack(offsets, consumer), self.model.ack(offsets, consumer), consumer)
+
+    def ack_cumulative(self, consumer: str, pick: int) -> None:
+        offset = self.near([pick])[0]
+        expected = self.model.ack_cumulative(offset, consumer, self.sub.now)
+        self.compare(self.sub.ack_cumulative(offset, consumer), expected, consumer)
+
+    def txn(self, slot: int) -> str:
+        return f"{COORDINATORS[slot]}-{self.serials[slot]}"
+
+    def hold(self, slot: int, consumer: str, picks: list[int]) -> None:
+        offsets, txn = self.near(picks), self.txn(slot)
+        self.compare(self.sub.hold(txn, offsets, consumer), self.model.hold(txn, offsets, consumer), consumer)
+
+    def hold_owned(self, slot: int, consumer: str, picks: list[int]) -> None:
+        offsets, txn = self.owned(consumer, picks), self.txn(slot)
+        self.compare(self.sub.hold(txn, offsets, consumer), self.model.hold(txn, offsets, consumer), consumer)
+
+    def hold_cumulative(self, slot: int, consumer: str, pick: int) -> None:
+        offset, txn = self.near([pick])[0], self.txn(slot)
+        expected = self.model.hold_cumulative(txn, offset, consumer, self.sub.now)
+        self.calls += 1
+        call = f"call-{self.calls}"
+        repeated = [self.sub.hold_cumulative(txn, offset, consumer, call) for _ in range(2)]
+        assert repeated[0] == repeated[1]
+        self.compare(repeated[0], expected, consumer)
+
+    def settle(self, slot: int, commit: bool) -> None:
+        assert self.sub.settle(self.txn(slot), commit=commit) == self.model.settle(self.txn(slot), commit, self.sub.now)
+        assert self.sub.settle(self.txn(slot), commit=not commit) == 0
+        self.serials[slot] += 1
+
+    def nack(self, consumer: str, picks: list[int] | None, delay: int) -> None:
+        offsets = None if picks is None else self.near(picks)
+        expected = self.model.nack(offsets, consumer, self.sub.now + delay)
+        self.compare(self.sub.nack(offsets, consumer, delay), expected, consumer)
+
+    def wait(self, ms: int) -> None:
+        self.sub.now += ms
+
+    def seek(self, where: Any) -> None:
+        at = {"earliest": self.log.start, "latest": self.log.next}.get(where)
+        if at is None:
+            at = where = min(max(self.model.mark - where, self.log.start), self.log.next)
+        assert self.sub.seek(where) == [Status.OK, str(at)]
+        self.model.seek(at)
+
+    def trim(self, offsets: int) -> None:
+        self.log.trim(min(self.log.start + offsets, self.log.stable))
+        stats = self.sub.stats()
+        self.model.trim(self.log.start)
+        states = self.model.at.values()
+        counts = (sum(isinstance(s, Leased) for s in states), sum(isinstance(s, Held) for s in states))
+        assert (stats["leased"], stats["held"]) == counts
+        ahead = sum(self.what[o] == "data" for o in range(self.model.read, self.log.stable))
+        assert (stats["backlog"], stats["exact"]) == (sum(counts) + ahead, 1)
+        assert stats["acked"] == self.model.read - self.model.mark - sum(counts)
+
+
+@pytest.mark.parametrize("kind", ["shared", "exclusive"])
+def test_any_history_leaves_every_offset_where_the_model_has_it(redis_url, prefix, kind):
+    numbers = count()
+
+    @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.sampled_from([0, 0, CHUNK - 6, 3 * CHUNK - 3]), st.lists(steps, min_size=15, max_size=60))
+    def check(start: int, history: list[tuple[Any, ...]]) -> None:
+        # Given a subscription with something to read
+        run = Run(client, f"{prefix}-{next(numbers)}", kind, start)
+        run.step("append", 9, None)
+        run.step("receive", "c1", 6)
+        # When anything happens to it, then after each step it stands where the model stands
+        for each in history:
+            run.step(*each)
+
+    with connected(redis_url) as client:
+        check()

@@ -1,0 +1,124 @@
+"""Brokers in the test's own process, and what a reader sees.
+
+    one      a broker on a store of its own            eventually   asks again until it is so, or the time is over
+    two      two brokers on one prefix, two stores     visible      every value a committed reader gets, by partition
+
+SHORT makes everything that waits for a deadline short enough for a test and long enough for a busy machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, TypeVar
+
+from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.types import Isolation, NewRecord
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.ids import MessageId
+from redis_ledger.records.read import decode
+from redis_ledger.store.store import Store
+
+SHORT: dict[str, Any] = {"coordinators": 2, "end_overdue_ms": 300, "sweep_interval_ms": 100, "ack_timeout_ms": 20_000}
+SWEPT_S_MAX = 2.0  # what is overdue is finished within this (TS-11)
+T = TypeVar("T")
+
+
+@contextlib.asynccontextmanager
+async def one(
+    url: str, prefix: str, *, clock: Clock | None = None, name: str = "", **settings: Any
+) -> AsyncIterator[Broker]:
+    config = Config(prefix=prefix, **{**SHORT, **settings})
+    store = await Store.open(url, prefix=prefix, timeout_ms=config.redis_timeout_ms, retry_ms=config.redis_retry_ms)
+    try:
+        broker = await Broker.open(store, config, clock=clock, name=name)
+        try:
+            yield broker
+        finally:
+            await broker.close()
+    finally:
+        await store.close()
+
+
+@contextlib.asynccontextmanager
+async def two(url: str, prefix: str, **settings: Any) -> AsyncIterator[tuple[Broker, Broker]]:
+    async with one(url, prefix, name="b1", **settings) as first, one(url, prefix, name="b2", **settings) as second:
+        yield first, second
+
+
+async def vanish(broker: Broker) -> None:
+    """As kill -9 does to a broker in this process: nothing more leaves for Redis, nothing is handed over."""
+    for task in broker.upkeep._tasks:
+        task.cancel()
+    await asyncio.gather(*broker.upkeep._tasks, return_exceptions=True)
+    await broker.store.close()
+
+
+def records(*values: str, key: str | None = None, partition: int | None = None) -> list[NewRecord]:
+    return [NewRecord(None if key is None else key.encode(), v.encode(), partition=partition) for v in values]
+
+
+async def values_of(
+    broker: Broker,
+    topic: str,
+    partition: int = 0,
+    *,
+    isolation: Isolation = "read_committed",
+    offset: int | str = "earliest",
+) -> list[str]:
+    """What a reader gets from one partition, in order; markers are shown as [marker]."""
+    found: list[str] = []
+    at: Any = offset
+    while True:
+        fetched = await broker.records.fetch(topic, partition, at, isolation=isolation)
+        for batch in fetched.batches:
+            if batch.is_control:
+                found.append("[marker]")
+            else:
+                found += [(r.value or b"").decode() for r in decode(batch.data) if at == "earliest" or r.offset >= at]
+        if not fetched.batches:
+            return found
+        at = fetched.next_offset
+
+
+async def visible(broker: Broker, topic: str) -> dict[int, list[str]]:
+    """Partition → committed values, in order; empty partitions are left out."""
+    count = (await broker.topics.describe(topic))[0].partitions
+    found = {number: await values_of(broker, topic, number) for number in range(count)}
+    return {number: values for number, values in found.items() if values}
+
+
+async def outstanding(broker: Broker, topic: str) -> int:
+    """Open transactions over all partitions, and offsets readers are held back by."""
+    _, states = await broker.topics.describe(topic)
+    return sum(s.open_transactions + s.end_offset - s.stable_offset for s in states)
+
+
+async def live_transactions(broker: Broker) -> int:
+    """Transactions in the coordinators' live maps, whatever their state."""
+    counts = [
+        await broker.store.command("HLEN", c.keys.txns, key=c.keys.state) for c in broker.coordinators
+    ]  # the sentinel is one of them
+    return int(sum(counts)) - len(counts)
+
+
+async def receive_values(
+    broker: Broker, topic: str, name: str, consumer: str = "c1", **more: Any
+) -> dict[MessageId, str]:
+    messages = await broker.subscriptions.receive(topic, name, consumer, **more)
+    return {m.id: (m.value or b"").decode() for m in messages}
+
+
+async def backlog(broker: Broker, topic: str, name: str) -> int:
+    return sum(c.backlog for c in (await broker.subscriptions.stats(topic, name)).cursors)
+
+
+async def eventually(ask: Callable[[], Awaitable[T]], wanted: T, within_s: float = SWEPT_S_MAX) -> T:
+    """The last answer: `wanted` as soon as it is that."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + within_s
+    while (answer := await ask()) != wanted and loop.time() < until:
+        await asyncio.sleep(0.01)
+    return answer

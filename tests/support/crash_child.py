@@ -1,0 +1,218 @@
+"""A worker that dies at a chosen write: one consume-transform-produce step of a broker in a process of its own.
+
+    writes of the step       1   2   3 ┬ 4   5   6 ...        3 and 4 leave in one event-loop tick
+    "before", n = 3          ✓   ✓   ✗   ✓   died             the n-th never leaves; what is under way beside it arrives
+    "after",  n = 3          ✓   ✓   ✓   ✗   died             the n-th has been carried out; none behind it leaves
+
+Started once (`CrashChild`), it forks for every case it reads, so that each has a process of its own without importing
+everything again.  A write is a script call, a MULTI or a plain command that changes something; the broker's own upkeep
+is stopped before the step, so that the same step has the same writes every time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, NewRecord
+from redis_ledger.config import Config
+from redis_ledger.ids import MessageId
+from redis_ledger.store.scripts import Script
+from redis_ledger.store.store import ScriptCall, Store
+
+READS = {
+    b"PING", b"HGET", b"HMGET", b"HGETALL", b"HVALS", b"HLEN", b"HKEYS", b"XRANGE", b"ZRANGEBYSCORE",
+    b"ZREVRANGEBYSCORE", b"ZRANGEBYLEX",
+}  # fmt: skip
+READ_SCRIPTS = {"cursor/stats"}
+DIED = 17
+SETTLED_S = 0.02  # nothing under way for this long: what could leave beside the withheld write has left
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(slots=True)
+class Case:
+    """n 0: survive."""
+
+    url: str
+    prefix: str
+    step: Literal["execute", "calls"]
+    source: str
+    sinks: Sequence[str]
+    n: int
+    when: Literal["before", "after"]
+    timeout_ms: int
+    lease_ms: int
+
+
+@dataclass(slots=True)
+class Report:
+    """writes: what was counted, in order, the one it died at included.  answered: the worker was told of success."""
+
+    died: bool
+    writes: list[str] = field(default_factory=list)
+    answered: bool = False
+
+
+class DyingStore(Store):
+    """Counts writes once armed, and ends the process at one of them."""
+
+    n = 0
+    when = "before"
+    armed = answered = False
+    report_to = -1
+
+    def arm(self, n: int, when: str, report_to: int) -> None:
+        self.n, self.when, self.report_to, self.armed = n, when, report_to, True
+        self.writes: list[str] = []
+        self.under_way: set[asyncio.Future[Any]] = set()
+
+    def call(self, script: Script, keys: Sequence[bytes], args: Sequence[Any], *, retry: bool = True) -> Any:
+        return self._count(script.name, lambda: super(DyingStore, self).call(script, keys, args, retry=retry))
+
+    def command(self, *args: Any, key: bytes | None = None, retry: bool = True) -> Any:
+        name = args[0].encode() if isinstance(args[0], str) else args[0]
+        return self._count(name.decode(), lambda: super(DyingStore, self).command(*args, key=key, retry=retry))
+
+    def multi(self, key: bytes, commands: Sequence[tuple[Any, ...] | ScriptCall], *, retry: bool = False) -> Any:
+        name = "+".join(c.script.name if isinstance(c, ScriptCall) else c[0].decode() for c in commands)
+        return self._count(name, lambda: super(DyingStore, self).multi(key, commands, retry=retry))
+
+    def _count(self, name: str, send: Any) -> asyncio.Future[Any]:
+        if not self.armed or name.encode() in READS or name in READ_SCRIPTS:
+            sent: asyncio.Future[Any] = send()
+            return sent
+        number = len(self.writes) + 1
+        if self.n and self.when == "after" and number > self.n:
+            return asyncio.get_running_loop().create_future()
+        self.writes.append(name)
+        if number == self.n and self.when == "before":
+            self._waiter = asyncio.ensure_future(self._die_when_settled())
+            return asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Any] = send()
+        self.under_way.add(future)
+        future.add_done_callback(self._arrived)
+        return future
+
+    def _arrived(self, future: asyncio.Future[Any]) -> None:
+        self.under_way.discard(future)
+        if self.n and self.when == "after" and len(self.writes) == self.n and not self.under_way:
+            self.end(died=True)
+
+    async def _die_when_settled(self) -> None:
+        while self.under_way:
+            await asyncio.wait(set(self.under_way))
+            await asyncio.sleep(SETTLED_S)
+        self.end(died=True)
+
+    def end(self, *, died: bool) -> None:
+        os.write(self.report_to, json.dumps(asdict(Report(died, self.writes, self.answered))).encode())
+        os._exit(DIED if died else 0)
+
+
+def outputs(values: Sequence[str]) -> list[NewRecord]:
+    return [NewRecord(value.encode(), value.upper().encode()) for value in values]
+
+
+async def execute_step(
+    broker: Broker, case: Case, consumer: str, ids: Sequence[MessageId], values: Sequence[str]
+) -> Any:
+    """All in one call; the nonce is the name of the work, so that whoever repeats it finds the first attempt."""
+    return await broker.transactions.execute(
+        [ExecuteAcks(case.source, "work", consumer, ids)],
+        [ExecuteRecords(sink, outputs(values)) for sink in case.sinks],
+        timeout_ms=case.timeout_ms,
+        nonce=f"step-of-{case.source}",
+    )
+
+
+async def calls_step(broker: Broker, case: Case, consumer: str, ids: Sequence[MessageId], values: Sequence[str]) -> Any:
+    """One call after the other."""
+    txn = (await broker.transactions.begin(case.timeout_ms)).id
+    for sink in case.sinks:
+        await broker.records.produce(sink, outputs(values), transaction=txn)
+    await broker.subscriptions.ack(case.source, "work", consumer, ids, transaction=txn)
+    return await broker.transactions.commit(txn)
+
+
+STEPS = {"execute": execute_step, "calls": calls_step}
+
+
+async def work(case: Case, report_to: int) -> None:
+    store = await DyingStore.open(case.url, prefix=case.prefix)
+    assert isinstance(store, DyingStore)
+    broker = await Broker.open(store, Config(prefix=case.prefix, coordinators=1))
+    await broker.upkeep.close()
+    store.arm(case.n, case.when, report_to)
+    messages = await broker.subscriptions.receive(case.source, "work", "first", ack_timeout_ms=case.lease_ms)
+    values = [(m.value or b"").decode() for m in messages]
+    await STEPS[case.step](broker, case, "first", [m.id for m in messages], values)
+    store.answered = True
+    while not all(coordinator.is_idle for coordinator in broker.coordinators):
+        await asyncio.sleep(0.001)
+    store.end(died=False)
+
+
+def run_forked(line: str) -> dict[str, Any]:
+    read_end, write_end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            asyncio.run(work(Case(**json.loads(line)), write_end))
+        finally:
+            os._exit(1)  # only reached when the step itself failed; its traceback is on stderr
+    os.close(write_end)
+    with os.fdopen(read_end, "rb") as pipe:
+        text = pipe.read()
+    _, status = os.waitpid(pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    report: dict[str, Any] = json.loads(text) if text else {}
+    if code != (DIED if report.get("died") else 0) or not report:
+        return {"error": f"exit code {code}, report {report}"}
+    return report
+
+
+def main() -> None:
+    for line in sys.stdin:
+        print(json.dumps(run_forked(line)), flush=True)
+
+
+# -- the test's side -------------------------------------------------------------------------------------------------
+
+
+class CrashChild:
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    async def run(self, case: Case) -> Report:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(asdict(case)).encode() + b"\n")
+        answer = json.loads(await self._process.stdout.readline())
+        assert "error" not in answer, answer["error"]
+        return Report(**answer)
+
+
+@contextlib.asynccontextmanager
+async def crash_child() -> AsyncIterator[CrashChild]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", __name__, cwd=ROOT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        yield CrashChild(process)
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+        await process.wait()
+
+
+if __name__ == "__main__":
+    main()

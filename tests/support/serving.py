@@ -1,0 +1,129 @@
+"""Running `redis-ledger serve` and Redis servers as processes, for tests that look at them from outside."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from app import server_binary
+from app.embedded import running_pid
+from app.server_probe import is_ready
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_S = 20.0
+
+
+class Serve:
+    """A `serve` process.  Arguments are added to `--http 127.0.0.1:0`."""
+
+    def __init__(
+        self, *arguments: str | Path, http: str = "127.0.0.1:0", environ: dict[str, str] | None = None
+    ) -> None:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_")}
+        self.process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "app.cli.main",
+                "serve",
+                "--http",
+                http,
+                "--log-level",
+                "error",
+                *map(str, arguments),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env={**clean, **(environ or {})},
+        )
+        self._ready = ""
+
+    @property
+    def ready(self) -> str:
+        """The ready line."""
+        if not self._ready:
+            assert self.process.stdout is not None
+            assert select.select([self.process.stdout], [], [], PATIENCE_S)[0], "no ready line"
+            self._ready = self.process.stdout.readline().strip()
+            assert self._ready, self.end()[1]
+        return self._ready
+
+    def field(self, name: str) -> str:
+        return next(word.partition("=")[2] for word in self.ready.split() if word.startswith(f"{name}="))
+
+    @property
+    def urls(self) -> list[str]:
+        return self.field("http").split(",")
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        with httpx.Client(base_url=self.urls[0], timeout=PATIENCE_S, trust_env=False) as http:
+            answer = http.request(method, path, json=body)
+        assert answer.status_code < 400, answer.text
+        return answer.json()
+
+    def terminate(self) -> int:
+        """SIGTERM; the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.end()[0]
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.end()
+
+    def end(self) -> tuple[int, str]:
+        """Exit code and stderr, once it has ended by itself."""
+        _, errors = self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode, errors
+
+    def clean_up(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+
+class RedisServer:
+    """A Redis of the test's own on a unix socket, with these lines of configuration."""
+
+    def __init__(self, directory: Path, settings: Sequence[str]) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self.socket = directory / "s"
+        lines = ["port 0", f"unixsocket {self.socket}", f"dir {directory}", 'save ""', *settings]
+        (directory / "test.conf").write_text("\n".join(lines) + "\n")
+        binary = server_binary.find(os.environ).path
+        self.process = subprocess.Popen([binary, directory / "test.conf"], stdout=subprocess.DEVNULL)
+        eventually(lambda: is_ready(self.socket))
+
+    @property
+    def url(self) -> str:
+        return f"unix://{self.socket}"
+
+    def clean_up(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def eventually(holds: Callable[[], bool], within_s: float = PATIENCE_S) -> None:
+    """Returns as soon as it holds; fails when it never does."""
+    until_s = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < until_s, f"not within {within_s} s"
+        time.sleep(0.02)  # between two looks at another process, which has no way to tell us
+
+
+def kill_server(data_dir: Path) -> int:
+    """kill -9 of the embedded server; its process id."""
+    pid = running_pid(data_dir)
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    return pid

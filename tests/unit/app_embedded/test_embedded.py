@@ -1,0 +1,198 @@
+"""The embedded server's life: started once, shared, restarted, taken over, stopped by the last."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.embedded import Embedded
+from app.refusal import Refusal
+from app.server_probe import is_ready, is_server_of
+
+Attach = Callable[..., Embedded]
+
+
+@pytest.fixture
+def attach() -> Iterator[Attach]:
+    """Embedded.attach whose holds are released after the test, so that no server outlives it."""
+    holds: list[Embedded] = []
+
+    def open_one(data_dir: Path, durability: str = "process") -> Embedded:
+        holds.append(Embedded.attach(data_dir, durability))  # type: ignore[arg-type]
+        return holds[-1]
+
+    yield open_one
+    for hold in holds:
+        hold.release()
+
+
+def kill_server(hold: Embedded) -> int:
+    pid = hold.pid()
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    return pid
+
+
+def test_the_server_is_behind_a_socket_in_a_closed_directory_and_nowhere_else(attach: Attach, tmp_path: Path) -> None:
+    hold = attach(tmp_path / "data", "disk")
+    conf = (tmp_path / "data" / "redis.conf").read_text()
+    assert is_ready(hold.socket)
+    assert hold.socket == tmp_path / "data" / "redis.sock"
+    assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "data" / "redis.conf").stat().st_mode) == 0o600
+    assert "\nport 0\n" in conf
+    assert "\nappendfsync always\n" in conf
+    assert "\nmaxmemory-policy noeviction\n" in conf
+
+
+def test_the_last_to_leave_stops_the_server(attach: Attach, tmp_path: Path) -> None:
+    # Given two brokers on one directory
+    first, second = attach(tmp_path / "data"), attach(tmp_path / "data")
+    pid = first.pid()
+    assert pid is not None
+    assert second.pid() == pid
+    # When one leaves, the other's server still runs
+    first.release()
+    assert second.pid() == pid
+    # And when the last one leaves, it is gone
+    second.release()
+    assert second.pid() is None
+    assert not is_server_of(pid, second.conf)
+    assert not second.socket.exists()
+
+
+def test_what_was_written_survives_a_clean_stop(attach: Attach, tmp_path: Path) -> None:
+    first = attach(tmp_path / "data")
+    assert speak(first, "SET", "k", "kept") == "OK"
+    first.release()
+    assert speak(attach(tmp_path / "data"), "GET", "k") == "kept"
+
+
+async def test_a_killed_server_is_back_within_a_second_with_its_data(attach: Attach, tmp_path: Path) -> None:
+    # Given a watched server that has answered a write
+    hold = attach(tmp_path / "data")
+    watcher = asyncio.create_task(hold.watch())
+    assert speak(hold, "SET", "k", "kept") == "OK"
+    # When it is killed
+    killed = kill_server(hold)
+    await asyncio.sleep(1.0)
+    assert hold.pid() not in (None, killed)
+    # Then another one serves the same data
+    assert speak(hold, "GET", "k") == "kept"
+    watcher.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await watcher
+
+
+def test_a_server_whose_broker_was_killed_is_taken_over_and_then_stopped(attach: Attach, tmp_path: Path) -> None:
+    # Given a broker that started the server and was killed
+    orphan = killed_broker(tmp_path / "data", "process")
+    # When the next one comes, it finds that server and owns it
+    hold = attach(tmp_path / "data")
+    assert hold.pid() == orphan
+    hold.release()
+    assert hold.pid() is None
+
+
+def test_a_take_over_may_choose_another_durability(attach: Attach, tmp_path: Path) -> None:
+    orphan = killed_broker(tmp_path / "data", "process")
+    hold = attach(tmp_path / "data", "disk")
+    assert hold.pid() != orphan
+    assert speak(hold, "CONFIG", "GET", "appendfsync") == "always"
+
+
+def test_a_directory_in_use_is_not_joined_with_another_durability(attach: Attach, tmp_path: Path) -> None:
+    first = attach(tmp_path / "data", "disk")
+    pid = first.pid()
+    with pytest.raises(Refusal, match="in use with durability disk"):
+        attach(tmp_path / "data", "process")
+    assert first.pid() == pid
+
+
+def test_a_long_path_puts_the_socket_under_the_temp_folder(attach: Attach, tmp_path: Path) -> None:
+    # Given a data directory whose socket path no kernel would take
+    data_dir = tmp_path / ("x" * 60) / ("y" * 60)
+    hold = attach(data_dir)
+    # Then the socket is in a closed directory elsewhere, which the data directory names
+    assert str(hold.socket).startswith(tempfile.gettempdir())
+    assert (data_dir / "socket-path").read_text().strip() == str(hold.socket)
+    assert stat.S_IMODE(hold.socket.parent.stat().st_mode) == 0o700
+    assert is_ready(hold.socket)
+    # And nothing of it is left behind
+    elsewhere = hold.socket.parent
+    hold.release()
+    assert not elsewhere.exists()
+
+
+def test_two_names_of_one_directory_are_one_server(attach: Attach, tmp_path: Path) -> None:
+    (tmp_path / "alias").symlink_to(tmp_path / "data")
+    assert attach(tmp_path / "data").pid() == attach(tmp_path / "alias").pid()
+
+
+def test_odd_characters_in_the_path_are_fine(attach: Attach, tmp_path: Path) -> None:
+    hold = attach(tmp_path / 'a "b" \\ 100%')
+    assert is_ready(hold.socket)
+    assert " " not in hold.url
+
+
+def test_a_strangers_directory_is_left_alone(attach: Attach, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    mode = tmp_path.stat().st_mode
+    with pytest.raises(Refusal, match="neither empty nor a data directory"):
+        attach(tmp_path)
+    assert os.listdir(tmp_path) == ["thesis.txt"]
+    assert tmp_path.stat().st_mode == mode
+
+
+def test_a_pid_that_belongs_to_somebody_else_is_not_believed(attach: Attach, tmp_path: Path) -> None:
+    # Given a stale pid file with the number of a process that is not ours to stop
+    hold = attach(tmp_path / "data")
+    kill_server(hold)
+    (tmp_path / "data" / "redis.pid").write_text(f"{os.getpid()}\n")
+    # Then a new server is started, and it is the one that is stopped
+    hold.ensure_running()
+    assert hold.pid() not in (None, os.getpid())
+
+
+def test_a_server_that_cannot_start_is_refused_with_its_own_last_word(attach: Attach, tmp_path: Path) -> None:
+    # Given an append-only file that nobody can read
+    hold = attach(tmp_path / "data")
+    assert speak(hold, "SET", "k", "v") == "OK"
+    hold.release()
+    for part in (tmp_path / "data" / "appendonlydir").glob("*.incr.aof"):
+        part.write_bytes(b"*1\r\n$not a number\r\n" * 9)
+    with pytest.raises(Refusal, match=r"does not start: .+ \(see redis\.log there\)"):
+        attach(tmp_path / "data")
+
+
+def speak(hold: Embedded, *words: str) -> str:
+    """The last word of the answer, over a plain socket."""
+    import socket
+
+    with socket.socket(socket.AF_UNIX) as link:
+        link.connect(str(hold.socket))
+        link.sendall(b"".join([b"*%d\r\n" % len(words), *(b"$%d\r\n%s\r\n" % (len(w), w.encode()) for w in words)]))
+        return link.recv(4096).decode().strip().rsplit("\r\n", 1)[-1].removeprefix("+")
+
+
+def killed_broker(data_dir: Path, durability: str) -> int:
+    """A process attaches and dies by kill -9; the server it left."""
+    program = (
+        "import os, signal, sys; from pathlib import Path; from app.embedded import Embedded;"
+        "print(Embedded.attach(Path(sys.argv[1]), sys.argv[2]).pid(), flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program, data_dir, durability], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == -signal.SIGKILL, ran.stderr
+    return int(ran.stdout)

@@ -1,0 +1,69 @@
+"""Addresses on the command line."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from app.cli.serve import overrides
+from app.listen import HostPort, listen, without_secrets
+from app.refusal import Refusal
+from app.supervisor import field
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port", "url"),
+    [
+        ("127.0.0.1:8080", "127.0.0.1", 8080, "http://127.0.0.1:8080"),
+        ("localhost:0", "localhost", 0, "http://localhost:0"),
+        ("[::1]:80", "::1", 80, "http://[::1]:80"),
+    ],
+)
+def test_host_and_port_are_read(text: str, host: str, port: int, url: str) -> None:
+    assert HostPort.parse(text, "--http") == (host, port)
+    assert HostPort.parse(text, "--http").url == url
+
+
+@pytest.mark.parametrize("text", ["", "8080", ":8080", "host:", "host:-1", "host:65536", "host:http", "host:８０"])
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(Refusal, match="is not HOST:PORT"):
+        HostPort.parse(text, "--http")
+
+
+def test_port_0_becomes_the_port_that_was_found() -> None:
+    bound, address = listen(HostPort("127.0.0.1", 0), "--http")
+    with bound:
+        assert address.port == bound.getsockname()[1] != 0
+
+
+def test_a_port_in_use_is_refused_with_what_to_do() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        with pytest.raises(Refusal, match="in use: stop what listens there, or choose another port"):
+            listen(HostPort("127.0.0.1", taken.getsockname()[1]), "--http")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("redis://user:pass@host:6379/0", "redis://host:6379/0"),
+        ("redis+sentinel://:p%40ss@h1,h2/main?sentinel_password=x", "redis+sentinel://h1,h2/main"),
+        ("redis://:a/b@c@host", "redis://host"),
+        ("unix:///run/redis.sock?db=0", "unix:///run/redis.sock"),
+    ],
+)
+def test_a_shown_url_has_no_secrets(url: str, shown: str) -> None:
+    assert without_secrets(url) == shown
+
+
+def test_a_field_of_the_ready_line() -> None:
+    line = "ready http=http://127.0.0.1:8080 kafka=off redis=unix:///d/redis.sock"
+    assert [field(line, name) for name in ("http", "kafka", "redis")] == [
+        "http://127.0.0.1:8080", "off", "unix:///d/redis.sock",
+    ]  # fmt: skip
+
+
+def test_overrides_are_pairs() -> None:
+    assert overrides(["prefix=a=b", "num_partitions=4"]) == {"prefix": "a=b", "num_partitions": "4"}
+    with pytest.raises(Refusal, match="is not NAME=VALUE"):
+        overrides(["num_partitions"])

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from importlib import import_module
+from types import SimpleNamespace
+
+import pytest
+from typer.testing import CliRunner
+
+import redis_ledger
+from app.cli import consume, main
+from redis_ledger import Client, errors
+from redis_ledger.client.models import Message
+from tests.support.stub_broker import StubBroker
+from tests.tidy.tree import ROOT
+
+
+@pytest.fixture
+def stub(monkeypatch):
+    """A broker behind every client that a command opens."""
+    stub = StubBroker()
+    monkeypatch.setattr(redis_ledger, "Client", lambda urls, **more: Client(urls, http=stub, **more), raising=False)
+    return stub
+
+
+def run(*words: str, given: bytes = b"") -> SimpleNamespace:
+    result = CliRunner().invoke(main.app, list(words), input=given)
+    return SimpleNamespace(code=result.exit_code, out=result.stdout, err=result.stderr)
+
+
+def test_help_names_every_command_and_loads_none_of_them():
+    probe = (
+        "import sys; sys.argv = ['redis-ledger', '--help']\n"
+        "from app.cli.main import app\n"
+        "try: app()\nexcept SystemExit: pass\n"
+        "print([m for m in sys.modules if m.startswith(('app.cli.', 'httpx', 'fastapi', 'redis_ledger.client'))])"
+    )
+    seen = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert [name for name in main.COMMANDS if name not in seen] == []
+    assert seen.splitlines()[-1] == "['app.cli.main']"
+
+
+@pytest.mark.parametrize("name", main.COMMANDS)
+def test_a_summary_in_help_is_what_the_command_says_of_itself(name):
+    module, attribute, summary = main.COMMANDS[name]
+    found = getattr(import_module(module), attribute)
+    said = found.info.help if hasattr(found, "info") else found.__doc__.strip().splitlines()[0]
+    assert said == summary
+
+
+def test_an_unknown_command_is_wrong_usage(stub):
+    assert run("frobnicate").code == 2
+
+
+def test_topics_are_told_to_people_and_to_programs(stub):
+    assert run("topics", "create", "orders", "--partitions", "3").out == "orders: 1 partition\n"
+    assert json.loads(run("topics", "describe", "orders", "--json").out)["name"] == "orders"
+
+
+def test_deleting_needs_a_yes_where_nobody_can_be_asked(stub):
+    refused = run("topics", "delete", "orders")
+    assert (refused.code, stub.calls) == (2, [])
+    assert "--yes" in refused.err
+    assert run("topics", "delete", "orders", "--yes").code == 0
+
+
+def test_growing_by_nothing_is_wrong_usage(stub):
+    assert run("topics", "grow", "orders").code == 2
+
+
+def test_an_error_is_one_sentence_and_exit_code_one(stub):
+    stub.fail("GET", "/orders", errors.UnknownTopic("Topic 'orders' does not exist.", topic="orders"))
+    result = run("topics", "describe", "orders")
+    assert (result.code, result.out, result.err) == (1, "", "redis-ledger: Topic 'orders' does not exist.\n")
+
+
+def test_an_error_for_programs_is_a_problem_on_stderr(stub):
+    stub.fail("GET", "/orders", errors.UnknownTopic("Topic 'orders' does not exist.", topic="orders"))
+    result = run("topics", "describe", "orders", "--json")
+    problem = json.loads(result.err)
+    assert (result.code, result.out) == (1, "")
+    assert (problem["code"], problem["topic"], problem["status"]) == ("unknown_topic", "orders", 404)
+
+
+def test_no_broker_at_the_address_is_exit_code_two(monkeypatch):
+    monkeypatch.setattr("app.cli.output.TIMEOUT_MS", 50)
+    monkeypatch.setattr(redis_ledger, "Client", lambda urls, **more: Client(urls, timeout_ms=50), raising=False)
+    result = run("topics", "list", "--url", "http://127.0.0.1:1")
+    assert result.code == 2
+    assert "reached no broker" in result.err
+    assert "http://127.0.0.1:1;" in result.err
+
+
+def test_lines_become_records(stub):
+    result = run("produce", "orders", "--json", given=b"one\ntwo\n\n")
+    assert [record.value for _, _, record in stub.records] == [b"one", b"two", b""]
+    assert json.loads(result.out)["records"] == 3
+
+
+def test_keys_are_cut_off_at_the_first_separator(stub):
+    run("produce", "orders", "--key-separator", ":", given=b"a:b:c\n")
+    [(_, _, record)] = stub.records
+    assert (record.key, record.value) == (b"a", b"b:c")
+
+
+def test_lines_are_written_in_transactions_of_n(stub):
+    result = run("produce", "orders", "--transaction", "4", "--json", given=b"x\n" * 10)
+    assert [txn.status for txn in stub.txns.values()] == ["committed"] * 3
+    assert len(stub.records) == 10
+    assert json.loads(result.out)["transactions"] == 3
+
+
+def test_a_line_that_is_no_record_is_named_and_what_was_written_is_told(stub):
+    result = run("produce", "orders", "--json-lines", "--transaction", "1", given=b'{"value": 1}\n{"value"\n')
+    assert result.code == 1
+    assert "Line 2 cannot be read" in result.err
+    assert result.out.startswith("1 record to orders in 1 transaction")
+
+
+def test_what_consume_prints_as_json_is_what_produce_reads(stub):
+    message = Message("orders", 0, 3, b"k", b'{"a": 1}', {"h": b"v", "b": b"\xff", "n": None}, 17)
+    line = json.dumps(consume.shown(message), default=lambda raw: json.loads(bytes(raw)))
+    run("produce", "copy", "--json-lines", given=line.encode() + b"\n")
+    [(topic, _, record)] = stub.records
+    assert (topic, record.key, json.loads(record.value), record.timestamp_ms) == ("copy", b"k", {"a": 1}, 17)
+    assert dict(record.headers) == {"h": b"v", "b": b"\xff", "n": None}
+
+
+@pytest.mark.parametrize("value", [b'{"a": 1}', b" 1", b"1\n", b"null", b"plain", b"\xff", None, b"", b"[" * 5000])
+def test_a_shown_value_leads_back_to_its_bytes(stub, value):
+    import msgspec
+
+    line = msgspec.json.encode(consume.shown(Message("orders", 0, 3, None, value, {}, 17)))
+    assert b"\n" not in line
+    assert run("produce", "copy", "--json-lines", given=line + b"\n").code == 0
+    [(_, _, record)] = stub.records
+    assert record.value == value
+
+
+def test_consuming_a_subscription_prints_and_acknowledges(stub):
+    stub.add_messages("a", {"b": 1}, "c")
+    result = run("consume", "orders", "--subscription", "billing", "--max", "2")
+    assert result.out == '"a"\n{"b": 1}\n'
+    assert stub.acked == ["0:0", "0:1"]
+    assert stub.leased == {}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--subscription", "s", "--partition", "0"),
+        ("--offset", "17"),
+        ("--offset", "yesterday"),
+    ],
+)
+def test_options_that_do_not_go_together_are_wrong_usage(stub, words):
+    assert run("consume", "orders", *words).code == 2
+    assert stub.calls == []
+
+
+def test_ending_a_transaction_says_what_became_of_it(stub):
+    run("topics", "list")
+    with Client("http://b", http=stub) as client:
+        first, second = client.transactions.begin().id, client.transactions.begin().id
+    assert run("txns", "commit", first).out == f"{first}: committed\n"
+    assert json.loads(run("txns", "abort", second, "--json").out) == {"id": second, "status": "aborted"}
+    assert run("txns", "abort", first).code == 1
+    assert run("txns", "show", "nonsense").code == 1
+
+
+def test_raw_output_is_the_bytes_themselves(stub, monkeypatch):
+    out = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=out))
+    show = consume._printer("raw", None)
+    show(Message("orders", 0, 3, None, b"\xff\x00", {}, 17))
+    assert out.getvalue() == b"\xff\x00\n"

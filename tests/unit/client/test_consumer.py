@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from redis_ledger import AsyncClient, Client, errors
+from tests.support.stub_broker import StubBroker
+
+
+@pytest.fixture
+def stub():
+    stub = StubBroker()
+    stub.add_messages(*range(10))
+    return stub
+
+
+@pytest.fixture
+async def client(stub):
+    async with AsyncClient("http://b", http=stub) as client:
+        yield client
+
+
+async def test_iterating_gives_every_message_in_order_and_ack_says_so(stub, client):
+    seen = []
+    async with client.consumer("orders", "billing") as consumer:
+        async for message in consumer:
+            seen.append(message.json())
+            await consumer.ack(message)
+            if len(seen) == 10:
+                break
+    assert seen == list(range(10))
+    assert stub.acked == [f"0:{n}" for n in range(10)]
+
+
+async def test_receive_gives_what_is_there_and_nothing_when_the_time_is_up(stub, client):
+    async with client.consumer("orders", "billing") as consumer:
+        assert len(await consumer.receive(4)) == 4
+        assert len(await consumer.receive(100)) == 6
+        assert await consumer.receive(100, wait_ms=20) == []
+
+
+async def test_no_more_is_fetched_ahead_than_asked_for(stub, client):
+    async with client.consumer("orders", "billing", prefetch=4) as consumer:
+        await consumer.receive(1)
+        await asyncio.sleep(0.05)
+        assert len(stub.leased) <= 5
+
+
+async def test_closing_gives_back_at_once_what_was_not_acknowledged(stub, client):
+    consumer = client.consumer("orders", "billing", prefetch=10)
+    first, _second = await consumer.receive(2)
+    await consumer.ack(first)
+    await consumer.close()
+    assert stub.leased == {}
+    assert sorted(message["id"] for message in stub.queue) == [f"0:{n}" for n in range(1, 10)]
+    with pytest.raises(errors.Unavailable):
+        await consumer.receive()
+
+
+async def test_a_message_whose_lease_ran_out_while_it_waited_is_not_handed_out(stub, client):
+    async with client.consumer("orders", "billing", prefetch=10, ack_timeout_ms=30) as consumer:
+        assert len(await consumer.receive(1)) == 1
+        await asyncio.sleep(0.05)
+        assert await consumer.receive(100, wait_ms=10) == []
+
+
+async def test_an_error_while_fetching_ahead_is_raised_by_receive_and_the_next_one_tries_again(stub, client):
+    stub.fail("POST", ":receive", errors.ConsumerBusy("Held by w2."))
+    async with client.consumer("orders", "billing", kind="exclusive") as consumer:
+        with pytest.raises(errors.ConsumerBusy):
+            await consumer.receive()
+        assert len(await consumer.receive()) > 0
+
+
+async def test_redeliver_unacked_gives_everything_again(stub, client):
+    async with client.consumer("orders", "billing", prefetch=0) as consumer:
+        assert len(await consumer.receive(100)) == 10
+        await consumer.redeliver_unacked()
+        assert len(await consumer.receive(100)) == 10
+
+
+async def test_nack_names_messages_and_delay(stub, client):
+    async with client.consumer("orders", "billing", prefetch=0, name="w1") as consumer:
+        messages = await consumer.receive(2)
+        await consumer.nack(messages, delay_ms=500)
+    assert {"consumer": "w1", "ids": ["0:0", "0:1"], "delay_ms": 500} in stub.bodies
+
+
+async def test_acknowledgements_in_a_transaction_count_when_it_commits(stub, client):
+    async with client.consumer("orders", "billing", prefetch=0) as consumer:
+        messages = await consumer.receive(3)
+        async with client.transaction() as txn:
+            await consumer.ack(messages, txn=txn)
+            assert stub.acked == []
+    assert stub.acked == ["0:0", "0:1", "0:2"]
+
+
+def test_the_twin_for_threads_receives_and_closes(stub):
+    with Client("http://b", http=stub) as client, client.consumer("orders", "billing", prefetch=4) as consumer:
+        seen = []
+        for message in consumer:
+            seen.append(message.json())
+            consumer.ack(message)
+            if len(seen) == 10:
+                break
+    assert seen == list(range(10))
+    assert stub.leased == {}

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import pytest
+
+from redis_ledger import AsyncClient, Client, errors
+from redis_ledger.records.partitioner import partition_for
+from tests.support.stub_broker import StubBroker, lost
+
+
+def values(stub: StubBroker) -> list[bytes]:
+    return [record.value for _, _, record in stub.records]
+
+
+async def test_records_sent_together_share_a_batch_and_know_where_they_went():
+    stub = StubBroker()
+    async with AsyncClient("http://b", http=stub) as client:
+        producer = client.producer("orders")
+        sendings = [await producer.send(str(n)) for n in range(100)]
+        positions = [await sending for sending in sendings]
+    assert [position.offset for position in positions] == list(range(100))
+    assert values(stub) == [b"%d" % n for n in range(100)]
+    assert len(stub.batches) < 10
+
+
+async def test_keys_choose_partitions_as_kafka_does():
+    stub = StubBroker(partitions=4)
+    async with AsyncClient("http://b", http=stub) as client, client.producer("orders") as producer:
+        for n in range(40):
+            await producer.send("v", key=f"k{n}")
+    assert {(record.key, partition) for _, partition, record in stub.records} == {
+        (b"k%d" % n, partition_for(b"k%d" % n, 4)) for n in range(40)
+    }
+
+
+async def test_a_batch_whose_answer_was_lost_is_in_the_log_once():
+    stub = StubBroker()
+    stub.fail("POST", "/records", lost)
+    async with AsyncClient("http://b", http=stub) as client:
+        producer = client.producer("orders", linger_ms=0)
+        position = await (await producer.send("once")).result()
+    assert values(stub) == [b"once"]
+    assert position == (0, 0)
+    assert stub.count("POST", "/records") == 2
+
+
+async def test_after_a_batch_of_unknown_fate_the_partition_goes_on_under_a_fresh_producer_id():
+    # Given a producer whose first batch gets no answer until the time is up
+    stub = StubBroker()
+    async with AsyncClient("http://b", http=stub, timeout_ms=40) as client:
+        for _ in range(50):
+            stub.fail("POST", "/records", lost)
+        producer = client.producer("orders", linger_ms=0)
+        with pytest.raises(errors.OutcomeUnknown):
+            await (await producer.send("unknown")).result()
+        stub.faults.clear()
+        # When it sends again
+        await (await producer.send("after")).result()
+        # Then that batch is under another id, from sequence 0
+        assert stub.producers == 2
+        with pytest.raises(errors.OutcomeUnknown):
+            await producer.flush()
+    assert values(stub)[-1] == b"after"
+
+
+async def test_a_refused_batch_fails_its_records_and_leaves_its_sequence_to_the_next():
+    stub = StubBroker()
+    async with AsyncClient("http://b", http=stub) as client:
+        producer = client.producer("orders", linger_ms=0)
+        stub.fail("POST", "/records", errors.RequestTooLarge("Too large."))
+        with pytest.raises(errors.RequestTooLarge):
+            await (await producer.send("big")).result()
+        assert (await (await producer.send("small")).result()).offset == 0
+        with pytest.raises(errors.RequestTooLarge):
+            await producer.flush()
+    assert values(stub) == [b"small"]
+
+
+async def test_an_error_that_nobody_waited_for_is_raised_by_close():
+    stub = StubBroker()
+    stub.fail("POST", "/records", errors.UnknownTopic("No such topic."))
+    client = AsyncClient("http://b", http=stub)
+    producer = client.producer("orders", linger_ms=10_000)
+    await producer.send("lost otherwise")
+    with pytest.raises(errors.UnknownTopic):
+        await client.close()
+
+
+async def test_a_full_buffer_makes_send_wait_and_hurries_what_lingers():
+    stub = StubBroker()
+    async with AsyncClient("http://b", http=stub) as client:
+        producer = client.producer("orders", linger_ms=60_000, buffer_bytes=1_000)
+        for _ in range(20):
+            await producer.send(b"x" * 300)
+    assert len(stub.records) == 20
+    assert len(stub.batches) > 2
+
+
+async def test_a_duplicate_too_old_to_be_placed_counts_as_written():
+    stub = StubBroker()
+    stub.fail("POST", "/records", errors.DuplicateSequence())
+    async with AsyncClient("http://b", http=stub) as client, client.producer("orders") as producer:
+        assert (await (await producer.send("x")).result()).offset == -1
+
+
+def test_the_twin_for_threads_sends_from_many_threads_in_order_and_once():
+    import threading
+
+    stub = StubBroker(partitions=3)
+    with Client("http://b", http=stub) as client, client.producer("orders", linger_ms=1) as producer:
+
+        def run(name: int) -> None:
+            for n in range(200):
+                producer.send(f"{name}:{n}", key=f"{name}")
+
+        threads = [threading.Thread(target=run, args=(name,)) for name in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        producer.flush()
+        for name in range(4):
+            mine = [record.value for _, _, record in stub.records if record.key == b"%d" % name]
+            assert mine == [b"%d:%d" % (name, n) for n in range(200)]
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
+async def test_every_compression_arrives(compression):
+    stub = StubBroker()
+    async with AsyncClient("http://b", http=stub) as client:
+        async with client.producer("orders", compression=compression) as producer:
+            await producer.send("x" * 1_000, headers=[("h", "1"), ("h", b"2")], timestamp_ms=17)
+    [(_, _, record)] = stub.records
+    assert (record.value, record.headers, record.timestamp_ms) == (b"x" * 1_000, [("h", b"1"), ("h", b"2")], 17)
+
+
+def test_a_compression_that_does_not_exist_is_refused_at_once():
+    with Client("http://b", http=StubBroker()) as client, pytest.raises(errors.InvalidRequest, match="none, gzip"):
+        client.producer("orders", compression="brotli")  # type: ignore[arg-type]  # the point of the test
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"headers": {"h": 1}}, {"headers": [(b"h", b"1")]}, {"value": object()}, {"key": 7}, {"timestamp_ms": -5}]
+)
+async def test_a_record_that_cannot_be_written_is_refused_by_send_and_harms_no_other(wrong):
+    stub = StubBroker()
+    async with AsyncClient("http://b", http=stub) as client, client.producer("orders", linger_ms=50) as producer:
+        await producer.send("before", key="k")
+        with pytest.raises((TypeError, errors.InvalidRequest)):
+            await producer.send(**{"value": "x", **wrong})
+        await producer.send("after", key="k")
+    assert values(stub) == [b"before", b"after"]

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from redis_ledger import AsyncClient, Client, errors
+from redis_ledger.client._async.transport import path
+from tests.support.stub_broker import StubBroker, lost, not_sent
+
+
+class TwoBrokers(httpx.AsyncBaseTransport):
+    """b1 does what it is told, b2 is well."""
+
+    def __init__(self, first: Callable[[httpx.Request], httpx.Response]) -> None:
+        self.first = first
+        self.second = StubBroker()
+        self.asked: list[str] = []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request.url.host)
+        if request.url.host == "b1":
+            return self.first(request)
+        return await self.second.handle_async_request(request)
+
+
+def dead(request: httpx.Request) -> httpx.Response:
+    raise httpx.ConnectError("refused", request=request)
+
+
+def draining(request: httpx.Request) -> httpx.Response:
+    return httpx.Response(503, json={"code": "draining", "detail": "Going."})
+
+
+@pytest.mark.parametrize("first", [dead, draining])
+async def test_the_next_broker_is_asked_when_one_cannot_serve_and_is_kept_then(first):
+    brokers = TwoBrokers(first)
+    async with AsyncClient(["http://b1:1", "http://b2:1"], http=brokers) as client:
+        await client.topics.create("orders")
+        await client.topics.describe("orders")
+    assert brokers.asked == ["b1", "b2", "b2"]
+
+
+async def test_a_lost_answer_of_something_unsafe_is_an_unknown_outcome_and_is_not_repeated():
+    # Given a transaction from elsewhere, whose sends carry no sequence number of ours
+    stub = StubBroker()
+    async with AsyncClient("http://b", http=stub) as client:
+        txn = client.resume_transaction((await client.transactions.begin()).id)
+        # When the answer of a send is lost
+        stub.fail("POST", "/records", lost)
+        sending = await txn.send("orders", "a")
+        with pytest.raises(errors.OutcomeUnknown):
+            await sending.result()
+        # Then it was sent once, and the transaction cannot be committed any more
+        assert stub.count("POST", "/records") == 1
+        with pytest.raises(errors.TransactionAbortOnly):
+            await txn.commit()
+    assert stub.records == []
+
+
+@pytest.mark.parametrize("how", [lost, not_sent, errors.Draining(), errors.StoreUnavailable(), errors.StoreTimeout()])
+@pytest.mark.parametrize("ending", ["/transactions", "/records", ":ack", ":commit"])
+async def test_each_step_of_a_transaction_survives_a_failure_and_has_one_effect(ending, how):
+    stub = StubBroker()
+    stub.add_messages("in")
+    async with AsyncClient("http://b", http=stub) as client:
+        orders = client.consumer("orders", "billing", prefetch=0)
+        [message] = await orders.receive()
+        stub.fail("POST", ending, how)
+        async with client.transaction() as txn:
+            await txn.send("invoices", "out")
+            await txn.ack(orders, message)
+    assert [record.value for _, _, record in stub.records] == [b"out"]
+    assert stub.acked == ["0:0"]
+    assert len(stub.txns) == 1
+
+
+async def test_a_repeated_call_carries_the_same_idempotency_key():
+    stub = StubBroker()
+    stub.fail("POST", "/transactions", lost)
+    async with AsyncClient("http://b", http=stub) as client:
+        await client.transactions.begin()
+        await client.transactions.begin()
+    first, again, second = stub.keys
+    assert first == again
+    assert first != second
+
+
+async def test_no_broker_within_the_time_is_unavailable():
+    async with AsyncClient("http://b", http=TwoBrokers(dead), timeout_ms=60) as client:
+        client._transport._urls = ["http://b1:1"]
+        with pytest.raises(errors.Unavailable, match="reached no broker within 60 ms"):
+            await client.topics.list()
+
+
+async def test_a_refusal_is_not_repeated():
+    stub = StubBroker()
+    stub.fail("GET", "/topics/orders", errors.UnknownTopic("Topic 'orders' does not exist.", topic="orders"))
+    async with AsyncClient("http://b", http=stub) as client:
+        with pytest.raises(errors.UnknownTopic) as refused:
+            await client.topics.describe("orders")
+    assert refused.value.facts == {"topic": "orders"}
+    assert len(stub.calls) == 1
+
+
+async def test_deleting_again_after_a_lost_answer_finds_the_work_done():
+    stub = StubBroker()
+    stub.fail("DELETE", "/orders", lost)
+    stub.fail("DELETE", "/orders", errors.UnknownTopic())
+    async with AsyncClient("http://b", http=stub) as client:
+        await client.topics.delete("orders")
+    assert stub.count("DELETE", "/orders") == 2
+
+
+@pytest.mark.parametrize("urls", ["127.0.0.1:8080", [], ["ftp://x"]])
+def test_an_address_that_cannot_be_one_is_refused_at_once(urls):
+    with pytest.raises(errors.InvalidRequest):
+        Client(urls)
+
+
+def test_names_cannot_leave_their_place_in_a_path():
+    assert (
+        path("topics", "a/b", "subscriptions", "x:ack", call=":seek") == "/v1/topics/a%2Fb/subscriptions/x%3Aack:seek"
+    )

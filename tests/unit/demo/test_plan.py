@@ -1,0 +1,28 @@
+"""When the demo kills what."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from app.demo.plan import plan
+
+
+@pytest.mark.parametrize("rounds", [1, 3, 7])
+def test_each_of_the_three_is_killed_in_every_round_and_the_last_blow_hits_two(rounds: int) -> None:
+    kills = plan(rounds)
+    times = Counter(victim for kill in kills for victim in kill.victims)
+    assert times == {"broker": rounds + 1, "worker": rounds, "redis": rounds}
+    assert kills[-1].victims == ("broker", "redis")
+
+
+def test_kills_are_spread_over_the_work() -> None:
+    shares = [kill.at for kill in plan(3)]
+    assert shares == sorted(shares)
+    assert shares[0] >= 0.05
+    assert shares[-1] < 0.95
+
+
+def test_no_rounds_no_kills() -> None:
+    assert plan(0) == []

@@ -1,0 +1,282 @@
+"""Group commit: what arrives meanwhile leaves together, thresholds hold, nothing overtakes, nobody is forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from redis_ledger.errors import StoreUnavailable
+from redis_ledger.store.group_commit import GroupCommit, Turnstile
+
+
+class Other:
+    """The other side: keeps what was sent, and answers when told to."""
+
+    def __init__(self, **options: Any) -> None:
+        self.sent: list[list[str]] = []
+        self.settled: list[list[str]] = []
+        self.errors: list[BaseException | None] = []
+        self.flying: asyncio.Future[None] | None = None
+        self.refuses: Exception | None = None
+        self.group: GroupCommit[str] = GroupCommit(self._send, self._settle, **options)
+
+    def _send(self, items: list[str]) -> asyncio.Future[None]:
+        assert self.flying is None, "two calls in flight"
+        if self.refuses is not None:
+            raise self.refuses
+        self.sent.append(items)
+        self.flying = asyncio.get_running_loop().create_future()
+        return self.flying
+
+    def _settle(self, items: list[str], done: asyncio.Future[None]) -> None:
+        self.settled.append(items)
+        self.errors.append(done.exception())
+
+    def add(self, items: str, size: int = 1, *, lazy: bool = False) -> None:
+        for item in items:
+            self.group.add(item, size, lazy=lazy)
+
+    async def answer(self, error: Exception | None = None) -> None:
+        flying, self.flying = self.flying, None
+        assert flying is not None, "nothing in flight"
+        flying.set_result(None) if error is None else flying.set_exception(error)
+        await turn()
+
+    @property
+    def batches(self) -> list[str]:
+        return ["".join(items) for items in self.sent]
+
+
+async def turn() -> None:
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+async def test_what_is_added_in_one_tick_leaves_in_one_call():
+    other = Other()
+    other.add("abc")
+    assert (other.sent, len(other.group), other.group.is_idle) == ([], 3, False)
+    await turn()
+    assert (other.batches, len(other.group), other.group.is_idle) == (["abc"], 0, False)
+    await other.answer()
+    assert (other.settled, other.group.is_idle) == ([["a", "b", "c"]], True)
+
+
+async def test_what_arrives_while_a_call_is_in_flight_leaves_together_in_the_next():
+    other = Other()
+    other.add("a")
+    await turn()
+    for item in "bcd":
+        other.add(item)
+        await turn()
+    assert other.batches == ["a"]
+    await other.answer()
+    assert other.batches == ["a", "bcd"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "size", "batches"),
+    [
+        ({"items_max": 2}, 1, ["ab", "cd", "e"]),
+        ({"items_max": 1}, 1, ["a", "b", "c", "d", "e"]),
+        ({"bytes_max": 30}, 10, ["abc", "de"]),
+        ({"bytes_max": 29}, 10, ["ab", "cd", "e"]),
+        ({"bytes_max": 9}, 10, ["a", "b", "c", "d", "e"]),  # too large for any call: each travels alone
+        ({"items_max": 4, "bytes_max": 20}, 10, ["ab", "cd", "e"]),
+    ],
+)
+async def test_a_call_keeps_to_its_thresholds_and_to_the_order(limits, size, batches):
+    """BW-02"""
+    other = Other(**limits)
+    other.add("abcde", size)
+    await turn()
+    while not other.group.is_idle:
+        await other.answer()
+    assert other.batches == batches
+
+
+async def test_a_failure_is_told_to_the_items_of_its_call_only():
+    other = Other(items_max=2)
+    other.add("abcd")
+    await turn()
+    lost = ConnectionError("lost")
+    await other.answer(lost)
+    await other.answer()
+    assert (other.settled, other.errors) == ([["a", "b"], ["c", "d"]], [lost, None])
+
+
+async def test_a_call_that_cannot_be_started_is_told_like_one_that_failed():
+    other = Other()
+    other.refuses = ValueError("no")
+    other.add("ab")
+    await turn()
+    assert (other.settled, other.errors, other.group.is_idle) == ([["a", "b"]], [other.refuses], True)
+    other.refuses = None
+    other.add("c")
+    await turn()
+    assert other.batches == ["c"]
+
+
+async def test_what_was_not_taken_goes_out_again_before_all_others():
+    other = Other(items_max=3)
+    other.add("abc")
+    await turn()
+    other.add("d")
+    other.group.put_back(["b", "c"], [1, 1])
+    await other.answer()
+    assert other.batches == ["abc", "bcd"]
+
+
+async def test_putting_back_when_nothing_is_in_flight_sends():
+    other = Other()
+    other.group.put_back(["a", "b"], [1, 1])
+    await turn()
+    assert other.batches == ["ab"]
+
+
+async def test_a_lazy_item_waits_for_company_but_not_for_long():
+    """BW-02"""
+    other = Other(lazy_ms=5)
+    other.add("a", lazy=True)
+    await turn()
+    assert (other.batches, other.group.is_idle) == ([], False)
+    await asyncio.sleep(0.02)
+    assert other.batches == ["a"]
+
+
+async def test_a_lazy_item_rides_with_the_first_that_is_not():
+    other = Other(lazy_ms=10_000)
+    other.add("a", lazy=True)
+    await turn()
+    other.add("b")
+    await turn()
+    await other.answer()
+    # and the timer that is left over does nothing
+    other.add("c", lazy=True)
+    await turn()
+    assert other.batches == ["ab"]
+    other.add("d")
+    await turn()
+    assert other.batches == ["ab", "cd"]
+
+
+async def test_lazy_items_that_wait_for_a_call_leave_with_the_next():
+    other = Other(lazy_ms=10_000)
+    other.add("a")
+    await turn()
+    other.add("b", lazy=True)
+    await other.answer()
+    assert other.batches == ["a", "b"]
+
+
+async def test_a_settle_that_raises_does_not_stop_the_rest():
+    raised = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: raised.append(context["exception"]))
+    other = Other(items_max=1)
+    settle = other._settle
+
+    def broken(items: list[str], done: asyncio.Future[None]) -> None:
+        settle(items, done)
+        raise AssertionError("a broken promise")
+
+    other.group._settle = broken
+    other.add("ab")
+    await turn()
+    await other.answer()
+    await other.answer()
+    assert (other.settled, len(raised)) == ([["a"], ["b"]], 2)
+
+
+# -- the turnstile -----------------------------------------------------------------------------------------------------
+
+
+async def test_calls_of_few_items_go_side_by_side_and_large_ones_in_turn():
+    # Given three groups that share a turnstile of 4 items
+    turnstile = Turnstile(4)
+    others = [Other(items_max=8, turnstile=lambda: turnstile) for _ in range(3)]
+    # When two small calls and a large one are ready in one tick
+    for other, items in zip(others, ("ab", "cd", "efghi"), strict=True):
+        other.add(items)
+    await turn()
+    # Then the small ones are under way, and the large one goes when it is alone
+    assert [other.batches for other in others] == [["ab"], ["cd"], []]
+    await others[0].answer()
+    assert others[2].batches == []
+    await others[1].answer()
+    assert others[2].batches == ["efghi"]
+
+
+async def test_who_waited_leaves_before_the_callers_of_the_last_call_are_told():
+    turnstile = Turnstile(1)
+    first, second = (Other(turnstile=lambda: turnstile) for _ in range(2))
+    seen: list[list[str]] = []
+    first._settle = lambda items, done: seen.append(second.batches)  # type: ignore[method-assign]
+    first.group._settle = first._settle
+    first.add("a")
+    second.add("b")
+    await turn()
+    assert (first.batches, second.batches) == (["a"], [])
+    await first.answer()
+    assert seen == [["b"]]
+
+
+async def test_a_call_that_waits_takes_along_what_came_meanwhile():
+    turnstile = Turnstile(1)
+    first, second = (Other(turnstile=lambda: turnstile) for _ in range(2))
+    first.add("a")
+    second.add("b")
+    await turn()
+    second.add("cd")
+    await first.answer()
+    assert second.batches == ["bcd"]
+
+
+@pytest.mark.parametrize("fails", ["to start", "in flight"])
+async def test_a_failed_call_gives_its_place_back(fails):
+    turnstile = Turnstile(1)
+    first, second = (Other(turnstile=lambda: turnstile) for _ in range(2))
+    if fails == "to start":
+        first.refuses = RuntimeError("no")
+    first.add("a")
+    second.add("b")
+    await turn()
+    if fails == "in flight":
+        await first.answer(RuntimeError("lost"))
+    assert second.batches == ["b"]
+
+
+async def test_nothing_overtakes_what_is_put_back():
+    other = Other(items_max=2, puts_back=True)
+    other.add("ab")
+    await turn()
+    other.add("cd")
+    settle = other._settle
+
+    def refuse_once(items, done):
+        settle(items, done)
+        other.group._settle = settle
+        other.group.put_back(items, [1] * len(items))
+
+    other.group._settle = refuse_once
+    await other.answer()
+    await other.answer()
+    assert other.batches == ["ab", "ab", "cd"]
+
+
+async def test_when_the_other_side_is_away_those_who_wait_are_told_at_once():
+    # Given a call under way, others waiting in its group, and other groups waiting at the turnstile
+    turnstile = Turnstile(1)
+    first, second, third = (Other(items_max=2, turnstile=lambda: turnstile) for _ in range(3))
+    first.add("abcd")
+    await turn()
+    second.add("e")
+    third.add("f")
+    await turn()
+    assert (first.batches, second.batches, third.batches) == (["ab"], [], [])
+    # When the call could not be sent for as long as one waits
+    await first.answer(StoreUnavailable())
+    # Then all of its group have failed with it, and the other groups ask side by side
+    assert (first.settled, first.batches) == ([["a", "b", "c", "d"]], ["ab"])
+    assert (second.batches, third.batches) == (["e"], ["f"])
