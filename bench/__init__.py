@@ -1,0 +1,6 @@
+"""Measures: one module per question, its answer discussed in its docstring.
+
+bench/__main__.py   the command line            bench/processes.py  a broker and a Redis of one's own
+bench/lab.py        warm-up, runs, medians      bench/load.py       the load generator
+bench/figures.py    figures, goals and tables   everything else     a question
+"""

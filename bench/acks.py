@@ -1,0 +1,99 @@
+"""What does an acknowledgement cost in time, and in Redis's memory?
+
+A subscription has a million messages delivered; they are acknowledged 100 a call, 8 calls at a time, inside this
+process:
+
+    in_order   the mark moves on with every call, and nothing needs to be remembered
+    random     one half of the million, drawn at random; the other half stays out, so the mark hardly moves
+
+`redis_bytes_per_ack` is what the acknowledged half occupies: one bit each, in chunks of 8192 offsets.
+`redis_bytes_per_ack_with_leases` adds what the other half costs because it lies in pieces now: a lease that was one
+range is many.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+import time
+from collections.abc import Iterator, Sequence
+
+from bench.lab import Lab, without_gc
+from bench.processes import Cpu, redis
+from bench.topics import ACK_TIMEOUT_MS, batch
+from redis_ledger.broker.broker import Broker
+from redis_ledger.cursor import calls
+from redis_ledger.ids import MessageId
+from redis_ledger.store.store import Store
+
+RECORDS, PER_BATCH, PER_ACK, AT_ONCE = 1_000_000, 1_000, 100, 8
+SEED = 11
+
+
+async def measure(lab: Lab) -> None:
+    count = int(RECORDS * lab.pace.scale)
+    shuffled = list(range(count))
+    random.Random(SEED).shuffle(shuffled)
+    for case, offsets in (("in_order", range(count)), ("random", shuffled[: count // 2])):
+        async with redis("process") as server:
+            store = await Store.open(server.url)
+            broker = await Broker.open(store)
+            await deliver(broker, count)
+            before = await occupied(broker)
+            cpu = Cpu(None, server.redis_pid)
+            with without_gc():
+                began_s = time.perf_counter()
+                await acknowledge(broker, offsets)
+                elapsed_s = time.perf_counter() - began_s
+            costs = {"measured_s": elapsed_s, **cpu.used()}
+            after = await occupied(broker)
+            lab.note(case, "acks_per_s", len(offsets) / elapsed_s, "acks/s", "process")
+            acks = after["acks"] - before["acks"]
+            lab.note(case, "redis_bytes_per_ack", acks / len(offsets), "B", "process")
+            everything = sum(after.values()) - sum(before.values())
+            lab.note(case, "redis_bytes_per_ack_with_leases", everything / len(offsets), "B", "process")
+            lab.note_costs(case, costs, "process")
+            await broker.close()
+            await store.close()
+
+
+async def deliver(broker: Broker, count: int) -> None:
+    """A topic with so many records, all of them leased to one consumer."""
+    await broker.topics.create("t", 1)
+    await broker.subscriptions.create("t", "s")
+    data = batch(PER_BATCH, 1)
+    for _ in range(-(-count // PER_BATCH)):
+        await broker.records.produce_batches("t", 0, data)
+    partition = await broker.catalog.partition("t", 0)
+    left = True
+    while left:
+        received = await calls.receive(
+            broker.store, partition.keys, partition.topic_id, "s", "default", now_ms=broker.clock.now_ms(),
+            records_max=10_000, bytes_max=1 << 40, ack_timeout_ms=ACK_TIMEOUT_MS, session_ms=ACK_TIMEOUT_MS,
+        )  # fmt: skip
+        left = bool(received.deliveries)
+
+
+async def acknowledge(broker: Broker, offsets: Sequence[int]) -> None:
+    groups: Iterator[list[int]] = (list(offsets[at : at + PER_ACK]) for at in itertools.count(0, PER_ACK))
+
+    async def consumer() -> None:
+        for group in groups:
+            if not group:
+                return
+            await broker.subscriptions.ack("t", "s", "default", [MessageId(0, offset) for offset in group])
+
+    await asyncio.gather(*(consumer() for _ in range(AT_ONCE)))
+
+
+async def occupied(broker: Broker) -> dict[str, int]:
+    """Bytes of each key of the subscription."""
+    partition = await broker.catalog.partition("t", 0)
+    sub = partition.keys.sub("s")
+    keys = {name: getattr(sub, name) for name in ("acks", "leases", "spans", "due")}
+    usage = [
+        await broker.store.command("MEMORY", "USAGE", key, "SAMPLES", 0, key=partition.keys.state)
+        for key in keys.values()
+    ]
+    return {name: int(found or 0) for name, found in zip(keys, usage, strict=True)}

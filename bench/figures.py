@@ -1,0 +1,165 @@
+"""Figures: one line each in results/latest.jsonl, a table on the terminal, a table in RESULTS.md.
+
+    {"bench": "append_raw", "case": "64KiB", "metric": "mb_per_s", "value": 231.5, "unit": "MB/s", "goal": 200,
+     "durability": "process"}
+
+A bench replaces its own lines and leaves those of the others, so that one can be measured again alone.  goal null: the
+figure is there to explain another one, or is the same case with more durability than the goal was set for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.table import Table
+
+HERE = Path(__file__).resolve().parent
+LATEST = HERE / "results" / "latest.jsonl"
+PAGE = HERE / "RESULTS.md"
+BEGIN, END = "<!-- figures: written by python -m bench --markdown -->", "<!-- end of figures -->"
+
+MORE_IS_BETTER = "/s"  # the end of such a unit; of everything else less is better
+COSTS = ("client_cpu_s", "broker_cpu_s", "redis_cpu_s", "measured_s")  # tables put them beside the figure they explain
+
+
+class Figure(NamedTuple):
+    bench: str
+    case: str
+    metric: str
+    value: float
+    unit: str
+    goal: float | None
+    durability: str
+
+    @property
+    def is_met(self) -> bool | None:
+        """None when there is no goal."""
+        if self.goal is None:
+            return None
+        return self.value >= self.goal if self.unit.endswith(MORE_IS_BETTER) else self.value <= self.goal
+
+
+def read(path: Path = LATEST) -> list[Figure]:
+    if not path.exists():
+        return []
+    return [Figure(**json.loads(line)) for line in path.read_text().splitlines() if line]
+
+
+def replace(figures: Iterable[Figure], path: Path = LATEST) -> None:
+    """Puts these figures into the file, in place of all lines of their benches."""
+    new = list(figures)
+    measured = {figure.bench for figure in new}
+    kept = [figure for figure in read(path) if figure.bench not in measured]
+    lines = [json.dumps(figure._asdict()) for figure in sorted(kept + new, key=lambda figure: figure.bench)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # All or nothing: whoever reads the file never meets half of it.
+    fresh = path.with_suffix(".tmp")
+    fresh.write_text("".join(f"{line}\n" for line in lines))
+    os.replace(fresh, path)
+
+
+def number(value: float) -> str:
+    """With the digits that mean something, thousands apart: 41 234, 231.5, 0.87."""
+    digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 10 else 2
+    return f"{value:,.{digits}f}".replace(",", " ")
+
+
+def verdict(figure: Figure) -> str:
+    return {None: "", True: "met", False: "missed"}[figure.is_met]
+
+
+class Row(NamedTuple):
+    """A figure, and what the run that gave it cost: seconds of CPU per second, by process."""
+
+    figure: Figure
+    cpu: str
+
+
+def rows(figures: Sequence[Figure]) -> list[Row]:
+    shared = {(f.bench, f.case, f.durability, f.metric): f.value for f in figures if f.metric in COSTS}
+
+    def cpu(figure: Figure) -> str:
+        seconds, *used = (
+            shared.get((figure.bench, figure.case, figure.durability, name)) for name in (COSTS[-1], *COSTS[:-1])
+        )
+        if not seconds:
+            return ""
+        return "/".join("–" if each is None else f"{100 * each / seconds:.0f}" for each in used)
+
+    return [Row(figure, cpu(figure)) for figure in figures if figure.metric not in COSTS]
+
+
+def table(figures: Sequence[Figure]) -> Table:
+    shown = Table("bench", "case", "durability", "metric", box=None, pad_edge=False)
+    for heading in ("value", "goal"):
+        shown.add_column(heading, justify="right")
+    shown.add_column("")
+    shown.add_column("CPU %: client/broker/redis", justify="right")
+    colours = {"": "", "met": "green", "missed": "red"}
+    for figure, cpu in rows(figures):
+        word = verdict(figure)
+        goal = "" if figure.goal is None else number(figure.goal)
+        outcome = f"[{colours[word]}]{word}[/]" if word else ""
+        shown.add_row(
+            figure.bench, figure.case, figure.durability, figure.metric, number(figure.value), goal, outcome, cpu
+        )
+    return shown
+
+
+def markdown(figures: Sequence[Figure], when: str, machine: str, code: str) -> str:
+    lines = [
+        f"Measured {when} on {machine}; code: {code}.",
+        "",
+        "| bench | case | durability | metric | value | goal | | CPU %: client/broker/redis |",
+        "|---|---|---|---|--:|--:|---|--:|",
+    ]
+    for figure, cpu in rows(figures):
+        goal = "" if figure.goal is None else number(figure.goal)
+        lines.append(
+            f"| `{figure.bench}` | `{figure.case}` | {figure.durability} | `{figure.metric}` | {number(figure.value)} |"
+            f" {goal} | {verdict(figure)} | {cpu} |"
+        )
+    return "\n".join(lines)
+
+
+def write_page(path: Path = PAGE, latest: Path = LATEST) -> str:
+    """Renders the latest figures into the page, between its markers, and returns what it wrote there."""
+    when = datetime.fromtimestamp(latest.stat().st_mtime, UTC).strftime("%Y-%m-%d")
+    text = markdown(read(latest), when, machine(), code_state())
+    page = path.read_text()
+    before, _, rest = page.partition(BEGIN)
+    assert END in rest, f"{path} has lost its markers"
+    after = rest.partition(END)[2]
+    path.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
+    return text
+
+
+def machine() -> str:
+    """Cores, memory and processor."""
+    gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    name = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line]
+        name = names[0] if names else name
+    return f"{os.cpu_count()} cores ({name}), {gib:.0f} GiB, {platform.system()}, Python {platform.python_version()}"
+
+
+def code_state() -> str:
+    """The commit, and whether something was changed since."""
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], cwd=HERE, capture_output=True, text=True, check=False)
+        return done.stdout.strip()
+
+    commit = git("rev-parse", "--short", "HEAD")
+    if not commit:
+        return "not a checkout"
+    return f"{commit} with changes" if git("status", "--porcelain") else commit

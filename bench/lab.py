@@ -1,0 +1,78 @@
+"""How every figure is taken: a warm-up that does not count, then a few short runs, and the median of each metric.
+
+Two cores carry client, broker and Redis at once, so each run also tells the CPU seconds of the three: a client that
+uses a whole core would be measuring itself.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from bench.figures import Figure
+from bench.processes import Cpu
+
+
+@dataclass(frozen=True)
+class Pace:
+    """scale: what part of the records to prepare, where a number and not a time says how long it takes."""
+
+    warm_up_s: float = 1.0
+    run_s: float = 3.0
+    runs: int = 3
+    scale: float = 1.0
+
+
+QUICK = Pace(warm_up_s=0.2, run_s=0.5, runs=1, scale=0.05)  # shows that it works, measures nothing
+
+Metrics = dict[str, float]
+
+
+@dataclass
+class Lab:
+    """What one bench measures with, and where it leaves its figures."""
+
+    bench: str
+    pace: Pace
+    figures: list[Figure] = field(default_factory=list)
+
+    def note(
+        self, case: str, metric: str, value: float | None, unit: str, durability: str, goal: float | None = None
+    ) -> None:
+        """value None: this machine does not tell; the line is left out.  Goals are set for `process` alone."""
+        if value is not None:
+            judged = goal if durability == "process" else None
+            self.figures.append(Figure(self.bench, case, metric, round(value, 3), unit, judged, durability))
+
+    def note_costs(self, case: str, measured: Metrics, durability: str) -> None:
+        for metric in ("client_cpu_s", "broker_cpu_s", "redis_cpu_s", "measured_s"):
+            self.note(case, metric, measured.get(metric), "s", durability)
+
+    async def medians(self, cpu: Cpu, run: Callable[[float], Awaitable[Metrics]]) -> Metrics:
+        """Of what `run(seconds)` returns, and of the CPU that it used."""
+        await run(self.pace.warm_up_s)
+        taken = []
+        for _ in range(self.pace.runs):
+            with without_gc():
+                cpu.start()
+                began_s = time.perf_counter()
+                metrics = await run(self.pace.run_s)
+                elapsed_s = time.perf_counter() - began_s
+                # A run that prepares something takes its own time and CPU of what counts.
+                taken.append({"measured_s": elapsed_s, **cpu.used(), **metrics})
+        return {name: statistics.median(run[name] for run in taken) for name in taken[0]}
+
+
+@contextmanager
+def without_gc() -> Iterator[None]:
+    """The collector looks at what a bench has prepared again and again, which is not what is measured."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

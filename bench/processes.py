@@ -1,0 +1,164 @@
+"""What is measured, each in a process of its own: a broker as `serve` starts it, and the Redis embedded with it.
+
+Every one gets a fresh data directory in the temp folder (TMPDIR chooses the disk), so that no run reads what another
+left, and none waits for the rewrite of another's append-only file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from app.embedded import Embedded, running_pid
+
+Durability = Literal["process", "disk"]
+DURABILITIES: tuple[Durability, ...] = ("process", "disk")
+
+ROOT = Path(__file__).resolve().parent.parent
+READY_S_MAX = 30.0
+DRAIN_S_MAX = 30.0
+PROC = Path("/proc")
+
+
+class BenchFailed(Exception):
+    """It could not be measured; the text says why."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running broker."""
+
+    host: str
+    port: int
+    broker_pid: int
+    redis_pid: int
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running Redis."""
+
+    url: str
+    redis_pid: int
+
+
+@contextlib.asynccontextmanager
+async def broker(durability: Durability) -> AsyncIterator[Served]:
+    """One broker process with an embedded Redis; both are gone afterwards."""
+    with _folder() as home:
+        command = ["-m", "app.cli.main", "serve", "--data-dir", str(home / "data"), "--http", "127.0.0.1:0"]
+        command += ["--durability", durability, "--log-level", "warning", "--exit-with-stdin"]
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, *command, stdin=pipe, stdout=pipe, cwd=ROOT, env=_environ()
+        )
+        try:
+            assert process.stdout is not None
+            async with asyncio.timeout(READY_S_MAX):
+                line = (await process.stdout.readline()).decode()
+            if not line.startswith("ready "):
+                raise BenchFailed("The broker did not start; its own message stands above.")
+            http = next(word.removeprefix("http=http://") for word in line.split() if word.startswith("http="))
+            host, _, port = http.rpartition(":")
+            redis_pid = running_pid(home / "data")
+            if redis_pid is None:
+                raise BenchFailed("The embedded Redis does not run.")
+            yield Served(host, int(port), process.pid, redis_pid)
+        finally:
+            await _end(process)
+
+
+@contextlib.asynccontextmanager
+async def redis(durability: Durability) -> AsyncIterator[Server]:
+    """An embedded Redis alone, for what is measured inside this process."""
+    with _folder() as home:
+        held = await asyncio.to_thread(Embedded.attach, home / "data", durability, _environ())
+        try:
+            pid = held.pid()
+            assert pid is not None, "attach returns when the server runs"
+            yield Server(held.url, pid)
+        finally:
+            await asyncio.to_thread(held.release)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is not None:
+        return
+    process.terminate()
+    try:
+        async with asyncio.timeout(DRAIN_S_MAX):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[Path]:
+    home = Path(tempfile.mkdtemp(prefix="redis-ledger-bench-"))
+    try:
+        yield home
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _environ() -> dict[str, str]:
+    """Ours without the settings of a broker: what is measured is what everybody gets."""
+    keep = ("REDIS_LEDGER_SERVER_BIN",)
+    return {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_") or name in keep}
+
+
+# -- what a process uses -----------------------------------------------------------------------------------------------
+
+
+class Cpu:
+    """Seconds of CPU that this process, a broker and a Redis have used since `start`; what /proc does not tell is left
+    out."""
+
+    def __init__(self, broker_pid: int | None, redis_pid: int | None) -> None:
+        """broker_pid None: the broker's work is done in this process, and counts as its own."""
+        self._broker_pid, self._redis_pid = broker_pid, redis_pid
+        self._began = self._now()
+
+    def start(self) -> None:
+        self._began = self._now()
+
+    def used(self) -> dict[str, float]:
+        return {name: value - self._began[name] for name, value in self._now().items() if name in self._began}
+
+    def _now(self) -> dict[str, float]:
+        found: dict[str, float | None] = {
+            "client_cpu_s": None if self._broker_pid is None else time.process_time(),
+            "broker_cpu_s": time.process_time() if self._broker_pid is None else cpu_s(self._broker_pid),
+            "redis_cpu_s": None if self._redis_pid is None else cpu_s(self._redis_pid),
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def cpu_s(pid: int) -> float | None:
+    """User and system time of a process with all its threads; its children are not in it."""
+    try:
+        stat = (PROC / str(pid) / "stat").read_text()
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()  # the name before the bracket may hold spaces
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def memory_mb(pid: int, field: Literal["VmRSS", "VmHWM"] = "VmRSS") -> float | None:
+    """Resident memory now, or at its highest."""
+    try:
+        lines = (PROC / str(pid) / "status").read_text().splitlines()
+    except OSError:
+        return None
+    kib = next((int(line.split()[1]) for line in lines if line.startswith(f"{field}:")), None)
+    return None if kib is None else kib * 1024 / 1e6
