@@ -36,6 +36,7 @@ class Config:
     max_active_transactions_per_coordinator: int = 0  # open transactions one coordinator may have; 0 is no limit
     ended_status_retention_ms: int = 3_600_000  # how long the outcome of an ended transaction is remembered
     ended_status_max_records: int = 100_000  # and at most how many outcomes one coordinator remembers
+    transactional_id_expiration_ms: int = 604_800_000  # a transactional id not used for this long is forgotten
     end_overdue_ms: int = 1_000  # a decided transaction not finished by now is finished by whoever notices
     sweep_interval_ms: int = 500  # how often overdue work is looked for, at most
     tombstone_ms: int = 600_000  # how long a partition refuses late appends of an ended transaction by name
@@ -46,6 +47,24 @@ class Config:
     # subscriptions
     ack_timeout_ms: int = 30_000  # a delivered message not acknowledged by then is delivered again
     consumer_session_ms: int = 30_000  # an exclusive consumer that has not called for this long is gone
+    # Kafka clients
+    kafka_connections_max: int = 10_000  # open connections; further ones are closed
+    kafka_request_bytes_max: int = 104_857_600  # largest request (Kafka: socket.request.max.bytes)
+    kafka_inflight_bytes_max: int = 268_435_456  # requests being worked on; above it no more are read
+    kafka_frame_ms: int = 30_000  # half a request is given up after this
+    kafka_idle_ms: int = 600_000  # a silent connection is closed after this (Kafka: connections.max.idle.ms)
+    kafka_sasl_enabled: bool = False  # clients must authenticate with SASL (PLAIN, SCRAM) against stored users
+    tail_cache_bytes: int = 67_108_864  # newest batches kept in memory, so that reading at the tail reads no payload
+    # consumer groups
+    group_initial_rebalance_delay_ms: int = 100  # an empty group waits this long for more members (Kafka: 3 s)
+    group_session_timeout_ms_min: int = 6_000  # least session timeout a member may ask for
+    group_session_timeout_ms_max: int = 1_800_000  # and the most
+    group_members_max: int = 10_000  # members of one group
+    group_bytes_max: int = 134_217_728  # what members of all groups may hold in memory; more are refused
+    group_heartbeat_ms: int = 5_000  # heartbeat interval of the consumer protocol (KIP-848)
+    group_session_ms: int = 45_000  # session timeout of the consumer protocol (KIP-848)
+    offsets_retention_ms: int = 604_800_000  # offsets of an empty group are kept this long after its last commit
+    offset_metadata_bytes_max: int = 4_096  # metadata stored with an offset
     # the link to Redis
     redis_timeout_ms: int = 10_000  # longest one call to Redis may take
     redis_retry_ms: int = 5_000  # how long a call that is safe to repeat is repeated before it fails

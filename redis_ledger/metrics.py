@@ -76,3 +76,15 @@ http_request_seconds = histogram(
 http_requests_running = gauge(
     "redis_ledger_http_requests_running", "HTTP requests being worked on, long polls included.", unit="requests"
 )
+
+kafka_request_seconds = histogram(
+    "redis_ledger_kafka_request_seconds",
+    "From a Kafka request being taken up to its answer being handed over, long polls included.",
+    labels=("api",),
+)
+kafka_connections = gauge("redis_ledger_kafka_connections", "Open connections of Kafka clients.", unit="connections")
+kafka_refused = counter(
+    "redis_ledger_kafka_refused",
+    "Kafka connections closed by the broker: too many, a damaged request, half a request that did not go on.",
+    unit="connections",
+)

@@ -24,10 +24,11 @@ from redis_ledger.store.address import Address
 LARGE_BYTES = 8 * 1024  # a larger argument is handed to the socket as it is, not copied into a command
 NEVER = 1 << 62  # a tick that does not come
 
-Arg = bytes | str | int
+Arg = bytes | str | int | memoryview  # a memoryview is payload: nobody may write to it until the reply is there
 P = TypeVar("P", bound=asyncio.Protocol)
 pack_small = cast("Callable[[tuple[Any, ...]], bytes]", pack_command)  # its stub knows tuples of one only
-Frame = bytes | list[bytes]  # one command, or one unit of commands; a list when it holds large arguments
+Piece = bytes | memoryview
+Frame = bytes | list[Piece]  # one command, or one unit of commands; a list when it holds large arguments
 
 
 class Call:
@@ -73,32 +74,32 @@ class Call:
 
 
 def pack(args: Sequence[Arg]) -> Frame:
-    """One command.  Cost: copies every argument, except bytes above LARGE_BYTES."""
+    """One command.  Cost: copies every argument, except payload above LARGE_BYTES."""
     for arg in args:
-        if type(arg) is bytes and len(arg) > LARGE_BYTES:
+        if type(arg) is memoryview or (type(arg) is bytes and len(arg) > LARGE_BYTES):
             return _pack_large(args)
     return pack_small(tuple(args))
 
 
-def _pack_large(args: Sequence[Arg]) -> list[bytes]:
-    frame: list[bytes] = []
+def _pack_large(args: Sequence[Arg]) -> list[Piece]:
+    frame: list[Piece] = []
     small = [b"*%d\r\n" % len(args)]
     for arg in args:
-        data = arg if isinstance(arg, bytes) else str(arg).encode()
+        data = arg if isinstance(arg, bytes | memoryview) else str(arg).encode()
         if len(data) > LARGE_BYTES:
             small.append(b"$%d\r\n" % len(data))
             frame += (b"".join(small), data)
             small = [b"\r\n"]
         else:
-            small.append(b"$%d\r\n%b\r\n" % (len(data), data))
+            small.append(b"$%d\r\n%b\r\n" % (len(data), bytes(data)))
     frame.append(b"".join(small))
     return frame
 
 
 def concat(frames: Sequence[Frame]) -> Frame:
     """Frames one after the other as one frame; only neighbouring small ones are joined."""
-    out: list[bytes] = []
-    small: list[bytes] = []
+    out: list[Piece] = []
+    small: list[Piece] = []
     for frame in frames:
         for piece in (frame,) if isinstance(frame, bytes) else frame:
             if len(piece) > LARGE_BYTES:
@@ -110,7 +111,7 @@ def concat(frames: Sequence[Frame]) -> Frame:
                 small.append(piece)
     if small:
         out.append(b"".join(small))
-    return out[0] if len(out) == 1 else out
+    return out[0] if len(out) == 1 and isinstance(out[0], bytes) else out
 
 
 class Connection(asyncio.Protocol):

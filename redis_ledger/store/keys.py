@@ -12,12 +12,12 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{orders:3}:ended         zset    "coordinator-serial" tombstones, score = time of the end
     rl:{orders:3}:watermarks    hash    coordinator → low watermark (serial)
     rl:{orders:3}:subs          hash    subscription (percent-encoded) → kind
-    rl:{orders:3}:sub:<name>    hash    cursor: kind, mark, read, consumer, counters
+    rl:{orders:3}:sub:<name>    hash    cursor: kind, mark, read, consumer, counters; of a Kafka group: offset, fence
     ...:<name>|acks             hash    chunk of 8192 offsets → bitmap of what is acknowledged beyond the mark
     ...:<name>|leases           hash    first offset → last consumer count deadline
     ...:<name>|spans            zset    first offset of every lease, by offset
     ...:<name>|due              zset    first offset of every lease, by the time it may be delivered again
-    ...:<name>|pending          hash    "coordinator-serial" → kind and ranges acknowledged in that transaction
+    ...:<name>|pending          hash    "coordinator-serial" → what the transaction acknowledged, or the group's offset
     rl:{orders:3}:wake          channel (not a key): leader epoch, next offset, stable position after a change
     rl:{tc:5}:state             hash    next serial, entry number, low watermark, counters
     rl:{tc:5}:txns              hash    serial → packed transaction
@@ -29,10 +29,15 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{tc:5}:calls             hash    broker → its last call's number and reply
     rl:{tc:5}:log               stream  transaction log, batched entries (PIP-160)
     rl:{tc:5}:live              hash    log entry → bitmap of its live records
+    rl:{tc:5}:ids               hash    transactional id (percent-encoded) → its producer id, epoch and last transaction
+    rl:{group:<name>}:state     hash    a Kafka group: kind, owning broker, generation, protocol type
+    rl:{group:<name>}:topics    set     topics the group has offsets on
     rl:{catalog}:topics         hash    topic → JSON: id, partitions, state, settings
     rl:{catalog}:state          hash    version, number of coordinators, stored format
     rl:{catalog}:brokers        zset    broker id, score = time of its last heartbeat
     rl:{catalog}:addresses      hash    broker id → JSON with its addresses
+    rl:{catalog}:groups         hash    group (percent-encoded) → kind
+    rl:{catalog}:users          hash    user → JSON: SCRAM verifiers by mechanism; "" → a secret of this Redis
     rl:{idem:<digest>}          string  the request and the answer of an Idempotency-Key; digest = SHA-256 of the key
     rl:{idem:<digest>}|run      string  token of who works on it now, with a lease
 """
@@ -116,7 +121,7 @@ class PartitionKeys:
 class CoordinatorKeys:
     """The keys of one transaction coordinator.  Order of `all()` is the order scripts expect."""
 
-    __slots__ = ("calls", "deadlines", "forget", "live", "log", "nonces", "order", "outcomes", "state", "txns")
+    __slots__ = ("calls", "deadlines", "forget", "ids", "live", "log", "nonces", "order", "outcomes", "state", "txns")
 
     def __init__(self, prefix: str, coordinator: int) -> None:
         base = f"{prefix}:{{tc:{coordinator}}}"
@@ -130,19 +135,20 @@ class CoordinatorKeys:
         self.calls = f"{base}:calls".encode()
         self.log = f"{base}:log".encode()
         self.live = f"{base}:live".encode()
+        self.ids = f"{base}:ids".encode()
 
     def all(self) -> tuple[bytes, ...]:
-        """state txns order deadlines outcomes forget nonces calls log live: KEYS 1 to 10 of coordinator scripts."""
+        """state txns order deadlines outcomes forget nonces calls log live ids: KEYS 1 to 11 of coordinator scripts."""
         return (
             self.state, self.txns, self.order, self.deadlines, self.outcomes, self.forget, self.nonces, self.calls,
-            self.log, self.live,
+            self.log, self.live, self.ids,
         )  # fmt: skip
 
 
 class CatalogKeys:
     """The keys that every broker shares."""
 
-    __slots__ = ("addresses", "brokers", "state", "topics")
+    __slots__ = ("addresses", "brokers", "groups", "state", "topics", "users")
 
     def __init__(self, prefix: str) -> None:
         base = f"{prefix}:{{catalog}}"
@@ -150,6 +156,19 @@ class CatalogKeys:
         self.state = f"{base}:state".encode()
         self.brokers = f"{base}:brokers".encode()
         self.addresses = f"{base}:addresses".encode()
+        self.groups = f"{base}:groups".encode()
+        self.users = f"{base}:users".encode()
+
+
+class GroupKeys:
+    """The keys of one Kafka group; its offsets are cursors in the partitions' slots."""
+
+    __slots__ = ("state", "topics")
+
+    def __init__(self, prefix: str, group: str) -> None:
+        base = f"{prefix}:{{group:{encode_name(group)}}}"
+        self.state = f"{base}:state".encode()
+        self.topics = f"{base}:topics".encode()
 
 
 def idempotency_key(prefix: str, digest: str) -> bytes:

@@ -31,3 +31,4 @@ class Status(IntEnum):
     BAD_OFFSET = -21
     UNKNOWN_PRODUCER = -22
     STALE = -23  # the caller's picture is old; the reply carries the new one
+    FENCED = -24  # the generation is below one that was seen here

@@ -19,7 +19,7 @@ from hiredis import ReplyError
 
 from redis_ledger.store.address import Target, parse_url
 from redis_ledger.store.cluster import Cluster
-from redis_ledger.store.connection import Arg, Call, concat, pack, pack_small
+from redis_ledger.store.connection import Arg, Call, Frame, concat, pack, pack_small
 from redis_ledger.store.group_commit import Turnstile
 from redis_ledger.store.link import Link, Watch
 from redis_ledger.store.nodes import CONFIG_NAMES, NodeInfo, read_node
@@ -120,7 +120,7 @@ class Store:
         """
         future = self._create_future()
         slot = self._slot(key)
-        frames = [MULTI]
+        frames: list[Frame] = [MULTI]
         for command in commands:
             if isinstance(command, ScriptCall):
                 frames.append(_evalsha(command))
@@ -202,5 +202,5 @@ def _pass_on(shared: asyncio.Future[Any], mine: asyncio.Future[Any]) -> None:
         mine.set_result(shared.result())
 
 
-def _evalsha(call: ScriptCall) -> bytes | list[bytes]:
+def _evalsha(call: ScriptCall) -> Frame:
     return pack((b"EVALSHA", call.script.sha, len(call.keys), *call.keys, *call.args))

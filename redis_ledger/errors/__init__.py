@@ -1,0 +1,233 @@
+"""Every way a call can fail, as one tree; each leaf knows how it is told to every kind of caller.
+
+    LedgerError
+    ├── BadRequest                  the request can never work as it stands
+    │   ├── InvalidRequest  InvalidJson  InvalidTopicName  CorruptBatch  BadChecksum  RequestTooLarge
+    │   ├── InvalidRecord  UnsupportedCompression  InvalidTimeout  InvalidPosition  UnsupportedTxnAction
+    │   ├── InvalidGroup  InvalidRegex  InvalidSessionTimeout  MetadataTooLarge  InvalidConfig  InvalidPartitions
+    │   ├── InvalidReplicationFactor  InvalidReplicaAssignment  UnacceptableCredential
+    │   └── AuthenticationFailed  MethodNotAllowed
+    ├── NotFound
+    │   ├── RouteNotFound  UnknownTopic  UnknownTopicId  UnknownPartition  UnknownSubscription
+    │   ├── CoordinatorNotFound  TransactionNotFound  OffsetOutOfRange  GroupNotFound  UnknownUser
+    ├── Conflict                    the request is well formed, but not as things stand
+    │   ├── TopicExists  TopicBusy  SubscriptionExists  WrongSubscriptionKind  ConsumerBusy
+    │   ├── NotYourMessage  NotDelivered  RequestInProgress  IdempotencyKeyReused
+    │   ├── ProducerError
+    │   │   └── SequenceGap  DuplicateSequence  StaleEpoch  UnknownProducer  ProducerFenced  UnknownTransactionalId
+    │   ├── GroupError
+    │   │   ├── NotCoordinator  IllegalGeneration  InconsistentProtocol  UnknownMember  RebalanceInProgress
+    │   │   ├── MemberIdRequired  GroupFull  GroupNotEmpty  GroupSubscribed  FencedInstance  FencedMember
+    │   │   └── UnreleasedInstance  UnsupportedAssignor  StaleMember  UnstableOffsets
+    │   └── TransactionError
+    │       ├── InvalidTxnStatus  TransactionConflict  TransactionEnded  TransactionAbortOnly  NotAllowed
+    │       └── AlreadyCommitted  AlreadyAborted  TransactionTimedOut
+    └── Unavailable                 the same request may work a moment later
+        ├── StoreUnavailable  StoreTimeout  StorageFull  TooManyTransactions  Draining
+        └── OutcomeUnknown          the reply was lost and the call was not safe to repeat
+
+`code` is the stable name of a problem (RFC 9457 `type` and our `code`), `http_status` its HTTP status, `kafka_code` its
+Kafka protocol error code, `retriable` whether the same request may succeed later.  The first sentence of a leaf's
+docstring is its title; the second says what to do.  Client side errors (`redis_ledger.client`) are these very classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from redis_ledger.errors.base import (
+    BadRequest,
+    Conflict,
+    LedgerError,
+    NotFound,
+    Unavailable,
+)
+from redis_ledger.errors.groups import (
+    FencedInstance,
+    FencedMember,
+    GroupError,
+    GroupFull,
+    GroupNotEmpty,
+    GroupSubscribed,
+    IllegalGeneration,
+    InconsistentProtocol,
+    MemberIdRequired,
+    NotCoordinator,
+    RebalanceInProgress,
+    StaleMember,
+    UnknownMember,
+    UnreleasedInstance,
+    UnstableOffsets,
+    UnsupportedAssignor,
+)
+from redis_ledger.errors.requests import (
+    AuthenticationFailed,
+    BadChecksum,
+    CoordinatorNotFound,
+    CorruptBatch,
+    GroupNotFound,
+    InvalidConfig,
+    InvalidGroup,
+    InvalidJson,
+    InvalidPartitions,
+    InvalidPosition,
+    InvalidRecord,
+    InvalidRegex,
+    InvalidReplicaAssignment,
+    InvalidReplicationFactor,
+    InvalidRequest,
+    InvalidSessionTimeout,
+    InvalidTimeout,
+    InvalidTopicName,
+    MetadataTooLarge,
+    MethodNotAllowed,
+    OffsetOutOfRange,
+    RequestTooLarge,
+    RouteNotFound,
+    TransactionNotFound,
+    UnacceptableCredential,
+    UnknownPartition,
+    UnknownSubscription,
+    UnknownTopic,
+    UnknownTopicId,
+    UnknownUser,
+    UnsupportedCompression,
+    UnsupportedTxnAction,
+)
+from redis_ledger.errors.states import (
+    ConsumerBusy,
+    Draining,
+    IdempotencyKeyReused,
+    NotDelivered,
+    NotYourMessage,
+    OutcomeUnknown,
+    RequestInProgress,
+    StorageFull,
+    StoreTimeout,
+    StoreUnavailable,
+    SubscriptionExists,
+    TooManyTransactions,
+    TopicBusy,
+    TopicExists,
+    WrongSubscriptionKind,
+)
+from redis_ledger.errors.transactions import (
+    AlreadyAborted,
+    AlreadyCommitted,
+    DuplicateSequence,
+    InvalidTxnStatus,
+    NotAllowed,
+    ProducerError,
+    ProducerFenced,
+    SequenceGap,
+    StaleEpoch,
+    TransactionAbortOnly,
+    TransactionConflict,
+    TransactionEnded,
+    TransactionError,
+    TransactionTimedOut,
+    UnknownProducer,
+    UnknownTransactionalId,
+)
+
+__all__ = [
+    "AlreadyAborted",
+    "AlreadyCommitted",
+    "AuthenticationFailed",
+    "BadChecksum",
+    "BadRequest",
+    "Conflict",
+    "ConsumerBusy",
+    "CoordinatorNotFound",
+    "CorruptBatch",
+    "Draining",
+    "DuplicateSequence",
+    "FencedInstance",
+    "FencedMember",
+    "GroupError",
+    "GroupFull",
+    "GroupNotEmpty",
+    "GroupNotFound",
+    "GroupSubscribed",
+    "IdempotencyKeyReused",
+    "IllegalGeneration",
+    "InconsistentProtocol",
+    "InvalidConfig",
+    "InvalidGroup",
+    "InvalidJson",
+    "InvalidPartitions",
+    "InvalidPosition",
+    "InvalidRecord",
+    "InvalidRegex",
+    "InvalidReplicaAssignment",
+    "InvalidReplicationFactor",
+    "InvalidRequest",
+    "InvalidSessionTimeout",
+    "InvalidTimeout",
+    "InvalidTopicName",
+    "InvalidTxnStatus",
+    "LedgerError",
+    "MemberIdRequired",
+    "MetadataTooLarge",
+    "MethodNotAllowed",
+    "NotAllowed",
+    "NotCoordinator",
+    "NotDelivered",
+    "NotFound",
+    "NotYourMessage",
+    "OffsetOutOfRange",
+    "OutcomeUnknown",
+    "ProducerError",
+    "ProducerFenced",
+    "RebalanceInProgress",
+    "RequestInProgress",
+    "RequestTooLarge",
+    "RouteNotFound",
+    "SequenceGap",
+    "StaleEpoch",
+    "StaleMember",
+    "StorageFull",
+    "StoreTimeout",
+    "StoreUnavailable",
+    "SubscriptionExists",
+    "TooManyTransactions",
+    "TopicBusy",
+    "TopicExists",
+    "TransactionAbortOnly",
+    "TransactionConflict",
+    "TransactionEnded",
+    "TransactionError",
+    "TransactionNotFound",
+    "TransactionTimedOut",
+    "UnacceptableCredential",
+    "Unavailable",
+    "UnknownMember",
+    "UnknownPartition",
+    "UnknownProducer",
+    "UnknownSubscription",
+    "UnknownTopic",
+    "UnknownTopicId",
+    "UnknownTransactionalId",
+    "UnknownUser",
+    "UnreleasedInstance",
+    "UnstableOffsets",
+    "UnsupportedAssignor",
+    "UnsupportedCompression",
+    "UnsupportedTxnAction",
+    "WrongSubscriptionKind",
+    "by_code",
+    "leaves",
+]
+
+
+def leaves(root: type[LedgerError] = LedgerError) -> Iterator[type[LedgerError]]:
+    """Every class of the tree, root first."""
+    yield root
+    for child in root.__subclasses__():
+        yield from leaves(child)
+
+
+def by_code() -> dict[str, type[LedgerError]]:
+    """Stable code → class; what the SDK uses to turn a problem back into an exception.  A class without a code of
+    its own never leaves the broker, and does not stand in for its parent here."""
+    return {cls.code: cls for cls in leaves() if "code" in vars(cls)}
