@@ -42,11 +42,11 @@ class RequestHeader(Struct, gc=False):
     body_at: int
 
 
-def frame_bytes(prefix: Buffer, bytes_max: int, at: int = 0) -> int:
+def frame_bytes(prefix: Buffer, bytes_max: int, at: int = 0, bytes_min: int = HEADER_BYTES_MIN) -> int:
     """The length that stands at the beginning of a request: bytes still to be read after these four."""
     length: int = _length.unpack_from(prefix, at)[0]
-    if not HEADER_BYTES_MIN <= length <= bytes_max:
-        raise BadFrame(f"a request of {length} bytes; allowed are {HEADER_BYTES_MIN} to {bytes_max}")
+    if not bytes_min <= length <= bytes_max:
+        raise BadFrame(f"a request of {length} bytes; allowed are {bytes_min} to {bytes_max}")
     return length
 
 

@@ -179,6 +179,8 @@ HUGE = [
 
 def refuse(data: bytes, complaint: str) -> None:
     """Reads a request that nobody may send; asserts that this costs next to nothing."""
+    with pytest.raises(BadFrame):
+        read(memoryview(data))  # the first of its kind loads its module
     tracemalloc.start()
     began = time.perf_counter()
     try:
@@ -218,13 +220,12 @@ def test_a_huge_length_anywhere_is_refused_or_means_something_else(one, what):
 
 
 @pytest.mark.parametrize("one", CAPTURED, ids=ids)
-def test_a_frame_cut_short_anywhere_or_grown_by_a_byte_is_bad(one):
+def test_a_request_cut_short_anywhere_is_bad_and_bytes_behind_it_are_passed_over(one):
     plain = bytes.fromhex(one["hex"])
     for end in range(len(plain)):
         with pytest.raises(BadFrame):
             read(memoryview(plain[:end]))
-    with pytest.raises(BadFrame, match="1 bytes behind the end"):
-        read(memoryview(plain + b"\0"))
+    assert read(memoryview(plain + b"\0\1\2")) == read(memoryview(plain))
 
 
 def test_a_large_frame_full_of_tiny_elements_is_refused_at_its_count():

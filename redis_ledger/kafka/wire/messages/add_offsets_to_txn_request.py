@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_string, skip_tags, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_string, skip_tags, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _p_h = struct.Struct(">h").pack
@@ -32,7 +32,6 @@ def decode_0(buf: memoryview, pos: int) -> AddOffsetsToTxnRequest:
         producer_id, producer_epoch, n = _qhh(buf, pos); pos += 12
         if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
         group_id = buf[pos : pos + n].tobytes().decode(); pos += n
-        if pos != end: raise left_over(end - pos)
         return AddOffsetsToTxnRequest(transactional_id, producer_id, producer_epoch, group_id)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -54,7 +53,6 @@ def decode_3(buf: memoryview, pos: int) -> AddOffsetsToTxnRequest:
         group_id = buf[pos : pos + n].tobytes().decode(); pos += n
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return AddOffsetsToTxnRequest(transactional_id, producer_id, producer_epoch, group_id)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

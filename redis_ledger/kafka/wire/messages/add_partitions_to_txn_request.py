@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, left_over, long_length, long_string, pack_array, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, long_length, long_string, pack_array, skip_tags, too_many, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -64,7 +64,6 @@ def decode_0(buf: memoryview, pos: int) -> AddPartitionsToTxnRequest:
             if (room := room - n) < 0: raise too_many()
             partitions: list[int] = fixed_array("i", buf, pos, n); pos += n * 4
             v3_and_below_topics.append(AddPartitionsToTxnTopic(name, partitions))
-        if pos != end: raise left_over(end - pos)
         return AddPartitionsToTxnRequest([], v3_and_below_transactional_id, v3_and_below_producer_id, v3_and_below_producer_epoch, v3_and_below_topics)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -102,7 +101,6 @@ def decode_3(buf: memoryview, pos: int) -> AddPartitionsToTxnRequest:
             v3_and_below_topics.append(AddPartitionsToTxnTopic(name, partitions))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return AddPartitionsToTxnRequest([], v3_and_below_transactional_id, v3_and_below_producer_id, v3_and_below_producer_epoch, v3_and_below_topics)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -150,7 +148,6 @@ def decode_4(buf: memoryview, pos: int) -> AddPartitionsToTxnRequest:
             transactions.append(AddPartitionsToTxnTransaction(transactional_id, producer_id, producer_epoch, verify_only, topics))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return AddPartitionsToTxnRequest(transactions, "", 0, 0, [])
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

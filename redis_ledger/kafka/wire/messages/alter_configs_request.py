@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
 
 _bB = struct.Struct(">bB").unpack_from
 _bh = struct.Struct(">bh").unpack_from
@@ -69,7 +69,6 @@ def decode_0(buf: memoryview, pos: int) -> AlterConfigsRequest:
                 configs.append(AlterableConfig(name, value))
             resources.append(AlterConfigsResource(resource_type, resource_name, configs))
         (validate_only,) = _o(buf, pos); pos += 1
-        if pos != end: raise left_over(end - pos)
         return AlterConfigsRequest(resources, validate_only)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -118,7 +117,6 @@ def decode_2(buf: memoryview, pos: int) -> AlterConfigsRequest:
             resources.append(AlterConfigsResource(resource_type, resource_name, configs))
         validate_only, n = _oB(buf, pos); pos += 2
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return AlterConfigsRequest(resources, validate_only)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

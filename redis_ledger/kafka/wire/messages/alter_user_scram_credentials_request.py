@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
 
 _bB = struct.Struct(">bB").unpack_from
 _biB = struct.Struct(">biB").unpack_from
@@ -82,7 +82,6 @@ def decode_0(buf: memoryview, pos: int) -> AlterUserScramCredentialsRequest:
             upsertions.append(ScramCredentialUpsertion(name_2, mechanism_2, iterations, salt, salted_password))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return AlterUserScramCredentialsRequest(deletions, upsertions)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

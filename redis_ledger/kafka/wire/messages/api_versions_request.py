@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_string, skip_tags, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_string, skip_tags, uvarint
 
 
 
@@ -17,7 +17,6 @@ def decode_0(buf: memoryview, pos: int) -> ApiVersionsRequest:
     """Versions 0 to 2."""
     end, room = len(buf), ELEMENTS_MAX
     try:
-        if pos != end: raise left_over(end - pos)
         return ApiVersionsRequest("", "")
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -39,7 +38,6 @@ def decode_3(buf: memoryview, pos: int) -> ApiVersionsRequest:
         client_software_version = buf[pos : pos + n].tobytes().decode(); pos += n
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return ApiVersionsRequest(client_software_name, client_software_version)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

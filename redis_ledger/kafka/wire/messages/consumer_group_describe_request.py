@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
 
 _oB = struct.Struct(">?B").unpack_from
 _p_ox = struct.Struct(">?x").pack
@@ -36,7 +36,6 @@ def decode_0(buf: memoryview, pos: int) -> ConsumerGroupDescribeRequest:
             group_ids.append(one)
         include_authorized_operations, n = _oB(buf, pos); pos += 2
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return ConsumerGroupDescribeRequest(group_ids, include_authorized_operations)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, left_over, long_length, long_string, pack_array, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, long_length, long_string, pack_array, skip_tags, too_many, uvarint
 
 _iB = struct.Struct(">iB").unpack_from
 _p_i = struct.Struct(">i").pack
@@ -104,7 +104,6 @@ def decode_0(buf: memoryview, pos: int) -> ConsumerGroupHeartbeatRequest:
                 topic_partitions.append(TopicPartitions(topic_id, partitions))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return ConsumerGroupHeartbeatRequest(group_id, member_id, member_epoch, instance_id, rack_id, rebalance_timeout_ms, subscribed_topic_names, None, server_assignor, topic_partitions)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -187,7 +186,6 @@ def decode_1(buf: memoryview, pos: int) -> ConsumerGroupHeartbeatRequest:
                 topic_partitions.append(TopicPartitions(topic_id, partitions))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return ConsumerGroupHeartbeatRequest(group_id, member_id, member_epoch, instance_id, rack_id, rebalance_timeout_ms, subscribed_topic_names, subscribed_topic_regex, server_assignor, topic_partitions)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, left_over, long_length, long_string, pack_array, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, long_length, long_string, pack_array, skip_tags, too_many, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -66,7 +66,6 @@ def decode_0(buf: memoryview, pos: int) -> CreatePartitionsRequest:
                     assignments.append(CreatePartitionsAssignment(broker_ids))
             topics.append(CreatePartitionsTopic(name, count, assignments))
         timeout_ms, validate_only = _io(buf, pos); pos += 5
-        if pos != end: raise left_over(end - pos)
         return CreatePartitionsRequest(topics, timeout_ms, validate_only)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -111,7 +110,6 @@ def decode_2(buf: memoryview, pos: int) -> CreatePartitionsRequest:
             topics.append(CreatePartitionsTopic(name, count, assignments))
         timeout_ms, validate_only, n = _ioB(buf, pos); pos += 6
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return CreatePartitionsRequest(topics, timeout_ms, validate_only)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, left_over, long_length, long_string, pack_array, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, long_length, long_string, pack_array, skip_tags, too_many, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -91,7 +91,6 @@ def decode_2(buf: memoryview, pos: int) -> CreateTopicsRequest:
                 configs.append(CreatableTopicConfig(name_2, value))
             topics.append(CreatableTopic(name, num_partitions, replication_factor, assignments, configs))
         timeout_ms, validate_only = _io(buf, pos); pos += 5
-        if pos != end: raise left_over(end - pos)
         return CreateTopicsRequest(topics, timeout_ms, validate_only)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -156,7 +155,6 @@ def decode_5(buf: memoryview, pos: int) -> CreateTopicsRequest:
             topics.append(CreatableTopic(name, num_partitions, replication_factor, assignments, configs))
         timeout_ms, validate_only, n = _ioB(buf, pos); pos += 6
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return CreateTopicsRequest(topics, timeout_ms, validate_only)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

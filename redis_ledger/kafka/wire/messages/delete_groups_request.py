@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -31,7 +31,6 @@ def decode_0(buf: memoryview, pos: int) -> DeleteGroupsRequest:
             if not 0 <= n <= end - pos: raise bad_length("groups_names", n, end - pos)
             one = buf[pos : pos + n].tobytes().decode(); pos += n
             groups_names.append(one)
-        if pos != end: raise left_over(end - pos)
         return DeleteGroupsRequest(groups_names)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -56,7 +55,6 @@ def decode_2(buf: memoryview, pos: int) -> DeleteGroupsRequest:
             groups_names.append(one)
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return DeleteGroupsRequest(groups_names)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

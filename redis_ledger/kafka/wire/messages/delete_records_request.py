@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -60,7 +60,6 @@ def decode_0(buf: memoryview, pos: int) -> DeleteRecordsRequest:
                 partitions.append(DeleteRecordsPartition(partition_index, offset))
             topics.append(DeleteRecordsTopic(name, partitions))
         (timeout_ms,) = _i(buf, pos); pos += 4
-        if pos != end: raise left_over(end - pos)
         return DeleteRecordsRequest(topics, timeout_ms)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -97,7 +96,6 @@ def decode_2(buf: memoryview, pos: int) -> DeleteRecordsRequest:
             topics.append(DeleteRecordsTopic(name, partitions))
         timeout_ms, n = _iB(buf, pos); pos += 5
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return DeleteRecordsRequest(topics, timeout_ms)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -45,7 +45,6 @@ def decode_1(buf: memoryview, pos: int) -> DeleteTopicsRequest:
             one = buf[pos : pos + n].tobytes().decode(); pos += n
             topic_names.append(one)
         (timeout_ms,) = _i(buf, pos); pos += 4
-        if pos != end: raise left_over(end - pos)
         return DeleteTopicsRequest([], topic_names, timeout_ms)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -70,7 +69,6 @@ def decode_4(buf: memoryview, pos: int) -> DeleteTopicsRequest:
             topic_names.append(one)
         timeout_ms, n = _iB(buf, pos); pos += 5
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return DeleteTopicsRequest([], topic_names, timeout_ms)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -99,7 +97,6 @@ def decode_6(buf: memoryview, pos: int) -> DeleteTopicsRequest:
             topics.append(DeleteTopicState(name, topic_id))
         timeout_ms, n = _iB(buf, pos); pos += 5
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return DeleteTopicsRequest(topics, [], timeout_ms)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

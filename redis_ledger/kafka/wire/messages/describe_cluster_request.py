@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Buffer, Decoder, Encoder, left_over, skip_tags
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Buffer, Decoder, Encoder, skip_tags
 
 _oB = struct.Struct(">?B").unpack_from
 _obB = struct.Struct(">?bB").unpack_from
@@ -28,7 +28,6 @@ def decode_0(buf: memoryview, pos: int) -> DescribeClusterRequest:
     try:
         include_cluster_authorized_operations, n = _oB(buf, pos); pos += 2
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return DescribeClusterRequest(include_cluster_authorized_operations, 1, False)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -40,7 +39,6 @@ def decode_1(buf: memoryview, pos: int) -> DescribeClusterRequest:
     try:
         include_cluster_authorized_operations, endpoint_type, n = _obB(buf, pos); pos += 3
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return DescribeClusterRequest(include_cluster_authorized_operations, endpoint_type, False)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -52,7 +50,6 @@ def decode_2(buf: memoryview, pos: int) -> DescribeClusterRequest:
     try:
         include_cluster_authorized_operations, endpoint_type, include_fenced_brokers, n = _oboB(buf, pos); pos += 4
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return DescribeClusterRequest(include_cluster_authorized_operations, endpoint_type, include_fenced_brokers)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

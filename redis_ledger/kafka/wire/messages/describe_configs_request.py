@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
 
 _bB = struct.Struct(">bB").unpack_from
 _bh = struct.Struct(">bh").unpack_from
@@ -62,7 +62,6 @@ def decode_1(buf: memoryview, pos: int) -> DescribeConfigsRequest:
                     configuration_keys.append(one)
             resources.append(DescribeConfigsResource(resource_type, resource_name, configuration_keys))
         (include_synonyms,) = _o(buf, pos); pos += 1
-        if pos != end: raise left_over(end - pos)
         return DescribeConfigsRequest(resources, include_synonyms, False)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -93,7 +92,6 @@ def decode_3(buf: memoryview, pos: int) -> DescribeConfigsRequest:
                     configuration_keys.append(one)
             resources.append(DescribeConfigsResource(resource_type, resource_name, configuration_keys))
         include_synonyms, include_documentation = _oo(buf, pos); pos += 2
-        if pos != end: raise left_over(end - pos)
         return DescribeConfigsRequest(resources, include_synonyms, include_documentation)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -135,7 +133,6 @@ def decode_4(buf: memoryview, pos: int) -> DescribeConfigsRequest:
             resources.append(DescribeConfigsResource(resource_type, resource_name, configuration_keys))
         include_synonyms, include_documentation, n = _ooB(buf, pos); pos += 3
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return DescribeConfigsRequest(resources, include_synonyms, include_documentation)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -36,7 +36,6 @@ def decode_0(buf: memoryview, pos: int) -> DescribeGroupsRequest:
             if not 0 <= n <= end - pos: raise bad_length("groups", n, end - pos)
             one = buf[pos : pos + n].tobytes().decode(); pos += n
             groups.append(one)
-        if pos != end: raise left_over(end - pos)
         return DescribeGroupsRequest(groups, False)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -56,7 +55,6 @@ def decode_3(buf: memoryview, pos: int) -> DescribeGroupsRequest:
             one = buf[pos : pos + n].tobytes().decode(); pos += n
             groups.append(one)
         (include_authorized_operations,) = _o(buf, pos); pos += 1
-        if pos != end: raise left_over(end - pos)
         return DescribeGroupsRequest(groups, include_authorized_operations)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -81,7 +79,6 @@ def decode_5(buf: memoryview, pos: int) -> DescribeGroupsRequest:
             groups.append(one)
         include_authorized_operations, n = _oB(buf, pos); pos += 2
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return DescribeGroupsRequest(groups, include_authorized_operations)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, left_over, long_length, long_string, pack_array, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, long_length, long_string, pack_array, skip_tags, too_many, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -44,7 +44,6 @@ def decode_1(buf: memoryview, pos: int) -> DescribeLogDirsRequest:
                 if (room := room - n) < 0: raise too_many()
                 partitions: list[int] = fixed_array("i", buf, pos, n); pos += n * 4
                 topics.append(DescribableLogDirTopic(topic, partitions))
-        if pos != end: raise left_over(end - pos)
         return DescribeLogDirsRequest(topics)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -79,7 +78,6 @@ def decode_2(buf: memoryview, pos: int) -> DescribeLogDirsRequest:
                 topics.append(DescribableLogDirTopic(topic, partitions))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return DescribeLogDirsRequest(topics)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, left_over, long_length, long_string, pack_array, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, long_length, long_string, pack_array, skip_tags, too_many, uvarint
 
 
 
@@ -46,7 +46,6 @@ def decode_0(buf: memoryview, pos: int) -> DescribeProducersRequest:
             topics.append(TopicRequest(name, partition_indexes))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return DescribeProducersRequest(topics)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
 
 _iB = struct.Struct(">iB").unpack_from
 _ib = struct.Struct(">ib").unpack_from
@@ -65,7 +65,6 @@ def decode_0(buf: memoryview, pos: int) -> DescribeTopicPartitionsRequest:
             cursor = Cursor(topic_name, partition_index)
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return DescribeTopicPartitionsRequest(topics, response_partition_limit, cursor)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

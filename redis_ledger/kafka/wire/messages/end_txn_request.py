@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_string, skip_tags, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_string, skip_tags, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _p_h = struct.Struct(">h").pack
@@ -31,7 +31,6 @@ def decode_0(buf: memoryview, pos: int) -> EndTxnRequest:
         if not 0 <= n <= end - pos: raise bad_length("transactional_id", n, end - pos)
         transactional_id = buf[pos : pos + n].tobytes().decode(); pos += n
         producer_id, producer_epoch, committed = _qho(buf, pos); pos += 11
-        if pos != end: raise left_over(end - pos)
         return EndTxnRequest(transactional_id, producer_id, producer_epoch, committed)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -48,7 +47,6 @@ def decode_3(buf: memoryview, pos: int) -> EndTxnRequest:
         transactional_id = buf[pos : pos + n].tobytes().decode(); pos += n
         producer_id, producer_epoch, committed, n = _qhoB(buf, pos); pos += 12
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return EndTxnRequest(transactional_id, producer_id, producer_epoch, committed)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

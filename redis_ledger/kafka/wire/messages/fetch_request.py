@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, bad_tag, fixed_array, left_over, long_length, long_string, pack_array, skip_tags, tag_head, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, bad_tag, fixed_array, long_length, long_string, pack_array, skip_tags, tag_head, too_many, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -106,7 +106,6 @@ def decode_4(buf: memoryview, pos: int) -> FetchRequest:
                 partition, fetch_offset, partition_max_bytes = _iqi(buf, pos); pos += 16
                 partitions.append(FetchPartition(partition, -1, fetch_offset, -1, -1, partition_max_bytes, NO_UUID))
             topics.append(FetchTopic(topic, NO_UUID, partitions))
-        if pos != end: raise left_over(end - pos)
         return FetchRequest(None, replica_id, None, max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics, [], "")
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -132,7 +131,6 @@ def decode_5(buf: memoryview, pos: int) -> FetchRequest:
                 partition, fetch_offset, log_start_offset, partition_max_bytes = _iqqi(buf, pos); pos += 24
                 partitions.append(FetchPartition(partition, -1, fetch_offset, -1, log_start_offset, partition_max_bytes, NO_UUID))
             topics.append(FetchTopic(topic, NO_UUID, partitions))
-        if pos != end: raise left_over(end - pos)
         return FetchRequest(None, replica_id, None, max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics, [], "")
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -171,7 +169,6 @@ def decode_7(buf: memoryview, pos: int) -> FetchRequest:
             if (room := room - n) < 0: raise too_many()
             partitions_2: list[int] = fixed_array("i", buf, pos, n); pos += n * 4
             forgotten_topics_data.append(ForgottenTopic(topic_2, NO_UUID, partitions_2))
-        if pos != end: raise left_over(end - pos)
         return FetchRequest(None, replica_id, None, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, "")
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -210,7 +207,6 @@ def decode_9(buf: memoryview, pos: int) -> FetchRequest:
             if (room := room - n) < 0: raise too_many()
             partitions_2: list[int] = fixed_array("i", buf, pos, n); pos += n * 4
             forgotten_topics_data.append(ForgottenTopic(topic_2, NO_UUID, partitions_2))
-        if pos != end: raise left_over(end - pos)
         return FetchRequest(None, replica_id, None, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, "")
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -252,7 +248,6 @@ def decode_11(buf: memoryview, pos: int) -> FetchRequest:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("rack_id", n, end - pos)
         rack_id = buf[pos : pos + n].tobytes().decode(); pos += n
-        if pos != end: raise left_over(end - pos)
         return FetchRequest(None, replica_id, None, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -333,7 +328,6 @@ def decode_12(buf: memoryview, pos: int) -> FetchRequest:
                     cluster_id = cluster_id_2
                 else: pos = stop
                 if pos != stop: raise bad_tag(tag, size)
-        if pos != end: raise left_over(end - pos)
         return FetchRequest(cluster_id, replica_id, None, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -404,7 +398,6 @@ def decode_13(buf: memoryview, pos: int) -> FetchRequest:
                     cluster_id = cluster_id_2
                 else: pos = stop
                 if pos != stop: raise bad_tag(tag, size)
-        if pos != end: raise left_over(end - pos)
         return FetchRequest(cluster_id, replica_id, None, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -480,7 +473,6 @@ def decode_15(buf: memoryview, pos: int) -> FetchRequest:
                     replica_state = ReplicaState(replica_id, replica_epoch)
                 else: pos = stop
                 if pos != stop: raise bad_tag(tag, size)
-        if pos != end: raise left_over(end - pos)
         return FetchRequest(cluster_id, -1, replica_state, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -569,7 +561,6 @@ def decode_17(buf: memoryview, pos: int) -> FetchRequest:
                     replica_state = ReplicaState(replica_id, replica_epoch)
                 else: pos = stop_2
                 if pos != stop_2: raise bad_tag(tag_2, size_2)
-        if pos != end: raise left_over(end - pos)
         return FetchRequest(cluster_id, -1, replica_state, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, topics, forgotten_topics_data, rack_id)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

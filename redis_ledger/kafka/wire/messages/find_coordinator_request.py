@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
 
 _b = struct.Struct(">b").unpack_from
 _bB = struct.Struct(">bB").unpack_from
@@ -29,7 +29,6 @@ def decode_0(buf: memoryview, pos: int) -> FindCoordinatorRequest:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("key", n, end - pos)
         key = buf[pos : pos + n].tobytes().decode(); pos += n
-        if pos != end: raise left_over(end - pos)
         return FindCoordinatorRequest(key, 0, [])
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -43,7 +42,6 @@ def decode_1(buf: memoryview, pos: int) -> FindCoordinatorRequest:
         if not 0 <= n <= end - pos: raise bad_length("key", n, end - pos)
         key = buf[pos : pos + n].tobytes().decode(); pos += n
         (key_type,) = _b(buf, pos); pos += 1
-        if pos != end: raise left_over(end - pos)
         return FindCoordinatorRequest(key, key_type, [])
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -60,7 +58,6 @@ def decode_3(buf: memoryview, pos: int) -> FindCoordinatorRequest:
         key = buf[pos : pos + n].tobytes().decode(); pos += n
         key_type, n = _bB(buf, pos); pos += 2
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return FindCoordinatorRequest(key, key_type, [])
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -85,7 +82,6 @@ def decode_4(buf: memoryview, pos: int) -> FindCoordinatorRequest:
             coordinator_keys.append(one)
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return FindCoordinatorRequest("", key_type, coordinator_keys)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_string, skip_tags, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_string, skip_tags, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _iB = struct.Struct(">iB").unpack_from
@@ -32,7 +32,6 @@ def decode_0(buf: memoryview, pos: int) -> HeartbeatRequest:
         generation_id, n = _ih(buf, pos); pos += 6
         if not 0 <= n <= end - pos: raise bad_length("member_id", n, end - pos)
         member_id = buf[pos : pos + n].tobytes().decode(); pos += n
-        if pos != end: raise left_over(end - pos)
         return HeartbeatRequest(group_id, generation_id, member_id, None)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -53,7 +52,6 @@ def decode_3(buf: memoryview, pos: int) -> HeartbeatRequest:
         else:
             if not 0 <= n <= end - pos: raise bad_length("group_instance_id", n, end - pos)
             group_instance_id = buf[pos : pos + n].tobytes().decode(); pos += n
-        if pos != end: raise left_over(end - pos)
         return HeartbeatRequest(group_id, generation_id, member_id, group_instance_id)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -82,7 +80,6 @@ def decode_4(buf: memoryview, pos: int) -> HeartbeatRequest:
             group_instance_id = buf[pos : pos + n].tobytes().decode(); pos += n
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return HeartbeatRequest(group_id, generation_id, member_id, group_instance_id)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_string, skip_tags, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_string, skip_tags, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -35,7 +35,6 @@ def decode_0(buf: memoryview, pos: int) -> InitProducerIdRequest:
             if not 0 <= n <= end - pos: raise bad_length("transactional_id", n, end - pos)
             transactional_id = buf[pos : pos + n].tobytes().decode(); pos += n
         (transaction_timeout_ms,) = _i(buf, pos); pos += 4
-        if pos != end: raise left_over(end - pos)
         return InitProducerIdRequest(transactional_id, transaction_timeout_ms, -1, -1)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -54,7 +53,6 @@ def decode_2(buf: memoryview, pos: int) -> InitProducerIdRequest:
             transactional_id = buf[pos : pos + n].tobytes().decode(); pos += n
         transaction_timeout_ms, n = _iB(buf, pos); pos += 5
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return InitProducerIdRequest(transactional_id, transaction_timeout_ms, -1, -1)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -73,7 +71,6 @@ def decode_3(buf: memoryview, pos: int) -> InitProducerIdRequest:
             transactional_id = buf[pos : pos + n].tobytes().decode(); pos += n
         transaction_timeout_ms, producer_id, producer_epoch, n = _iqhB(buf, pos); pos += 15
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return InitProducerIdRequest(transactional_id, transaction_timeout_ms, producer_id, producer_epoch)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

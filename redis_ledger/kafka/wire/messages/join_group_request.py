@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -61,7 +61,6 @@ def decode_0(buf: memoryview, pos: int) -> JoinGroupRequest:
             if not 0 <= n <= end - pos: raise bad_length("metadata", n, end - pos)
             metadata = buf[pos : pos + n].tobytes(); pos += n
             protocols.append(JoinGroupRequestProtocol(name, metadata))
-        if pos != end: raise left_over(end - pos)
         return JoinGroupRequest(group_id, session_timeout_ms, -1, member_id, None, protocol_type, protocols, None)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -92,7 +91,6 @@ def decode_1(buf: memoryview, pos: int) -> JoinGroupRequest:
             if not 0 <= n <= end - pos: raise bad_length("metadata", n, end - pos)
             metadata = buf[pos : pos + n].tobytes(); pos += n
             protocols.append(JoinGroupRequestProtocol(name, metadata))
-        if pos != end: raise left_over(end - pos)
         return JoinGroupRequest(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, None, protocol_type, protocols, None)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -128,7 +126,6 @@ def decode_5(buf: memoryview, pos: int) -> JoinGroupRequest:
             if not 0 <= n <= end - pos: raise bad_length("metadata", n, end - pos)
             metadata = buf[pos : pos + n].tobytes(); pos += n
             protocols.append(JoinGroupRequestProtocol(name, metadata))
-        if pos != end: raise left_over(end - pos)
         return JoinGroupRequest(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, group_instance_id, protocol_type, protocols, None)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -182,7 +179,6 @@ def decode_6(buf: memoryview, pos: int) -> JoinGroupRequest:
             protocols.append(JoinGroupRequestProtocol(name, metadata))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return JoinGroupRequest(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, group_instance_id, protocol_type, protocols, None)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -243,7 +239,6 @@ def decode_8(buf: memoryview, pos: int) -> JoinGroupRequest:
             reason = buf[pos : pos + n].tobytes().decode(); pos += n
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return JoinGroupRequest(group_id, session_timeout_ms, rebalance_timeout_ms, member_id, group_instance_id, protocol_type, protocols, reason)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -38,7 +38,6 @@ def decode_0(buf: memoryview, pos: int) -> LeaveGroupRequest:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("member_id", n, end - pos)
         member_id = buf[pos : pos + n].tobytes().decode(); pos += n
-        if pos != end: raise left_over(end - pos)
         return LeaveGroupRequest(group_id, member_id, [])
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -65,7 +64,6 @@ def decode_3(buf: memoryview, pos: int) -> LeaveGroupRequest:
                 if not 0 <= n <= end - pos: raise bad_length("group_instance_id", n, end - pos)
                 group_instance_id = buf[pos : pos + n].tobytes().decode(); pos += n
             members.append(MemberIdentity(member_id, group_instance_id, None))
-        if pos != end: raise left_over(end - pos)
         return LeaveGroupRequest(group_id, "", members)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -104,7 +102,6 @@ def decode_4(buf: memoryview, pos: int) -> LeaveGroupRequest:
             members.append(MemberIdentity(member_id, group_instance_id, None))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return LeaveGroupRequest(group_id, "", members)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -150,7 +147,6 @@ def decode_5(buf: memoryview, pos: int) -> LeaveGroupRequest:
             members.append(MemberIdentity(member_id, group_instance_id, reason))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return LeaveGroupRequest(group_id, "", members)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

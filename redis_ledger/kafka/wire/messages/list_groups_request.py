@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
 
 
 
@@ -17,7 +17,6 @@ def decode_0(buf: memoryview, pos: int) -> ListGroupsRequest:
     """Versions 0 to 2."""
     end, room = len(buf), ELEMENTS_MAX
     try:
-        if pos != end: raise left_over(end - pos)
         return ListGroupsRequest([], [])
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -29,7 +28,6 @@ def decode_3(buf: memoryview, pos: int) -> ListGroupsRequest:
     try:
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return ListGroupsRequest([], [])
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -54,7 +52,6 @@ def decode_4(buf: memoryview, pos: int) -> ListGroupsRequest:
             states_filter.append(one)
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return ListGroupsRequest(states_filter, [])
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -92,7 +89,6 @@ def decode_5(buf: memoryview, pos: int) -> ListGroupsRequest:
             types_filter.append(one_2)
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return ListGroupsRequest(states_filter, types_filter)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

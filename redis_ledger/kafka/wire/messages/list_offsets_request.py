@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -68,7 +68,6 @@ def decode_1(buf: memoryview, pos: int) -> ListOffsetsRequest:
                 partition_index, timestamp = _iq(buf, pos); pos += 12
                 partitions.append(ListOffsetsPartition(partition_index, -1, timestamp))
             topics.append(ListOffsetsTopic(name, partitions))
-        if pos != end: raise left_over(end - pos)
         return ListOffsetsRequest(replica_id, 0, topics, 0)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -94,7 +93,6 @@ def decode_2(buf: memoryview, pos: int) -> ListOffsetsRequest:
                 partition_index, timestamp = _iq(buf, pos); pos += 12
                 partitions.append(ListOffsetsPartition(partition_index, -1, timestamp))
             topics.append(ListOffsetsTopic(name, partitions))
-        if pos != end: raise left_over(end - pos)
         return ListOffsetsRequest(replica_id, isolation_level, topics, 0)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -120,7 +118,6 @@ def decode_4(buf: memoryview, pos: int) -> ListOffsetsRequest:
                 partition_index, current_leader_epoch, timestamp = _iiq(buf, pos); pos += 16
                 partitions.append(ListOffsetsPartition(partition_index, current_leader_epoch, timestamp))
             topics.append(ListOffsetsTopic(name, partitions))
-        if pos != end: raise left_over(end - pos)
         return ListOffsetsRequest(replica_id, isolation_level, topics, 0)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -157,7 +154,6 @@ def decode_6(buf: memoryview, pos: int) -> ListOffsetsRequest:
             topics.append(ListOffsetsTopic(name, partitions))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return ListOffsetsRequest(replica_id, isolation_level, topics, 0)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -194,7 +190,6 @@ def decode_10(buf: memoryview, pos: int) -> ListOffsetsRequest:
             topics.append(ListOffsetsTopic(name, partitions))
         timeout_ms, n = _iB(buf, pos); pos += 5
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return ListOffsetsRequest(replica_id, isolation_level, topics, timeout_ms)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

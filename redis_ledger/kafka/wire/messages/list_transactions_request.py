@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, left_over, long_length, long_string, pack_array, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, long_length, long_string, pack_array, skip_tags, too_many, uvarint
 
 _p_q = struct.Struct(">q").pack
 _p_qx = struct.Struct(">qx").pack
@@ -45,7 +45,6 @@ def decode_0(buf: memoryview, pos: int) -> ListTransactionsRequest:
         producer_id_filters: list[int] = fixed_array("q", buf, pos, n); pos += n * 8
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return ListTransactionsRequest(state_filters, producer_id_filters, -1, None)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -76,7 +75,6 @@ def decode_1(buf: memoryview, pos: int) -> ListTransactionsRequest:
         producer_id_filters: list[int] = fixed_array("q", buf, pos, n); pos += n * 8
         duration_filter, n = _qB(buf, pos); pos += 9
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return ListTransactionsRequest(state_filters, producer_id_filters, duration_filter, None)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -114,7 +112,6 @@ def decode_2(buf: memoryview, pos: int) -> ListTransactionsRequest:
             transactional_id_pattern = buf[pos : pos + n].tobytes().decode(); pos += n
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return ListTransactionsRequest(state_filters, producer_id_filters, duration_filter, transactional_id_pattern)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -51,7 +51,6 @@ def decode_0(buf: memoryview, pos: int) -> MetadataRequest:
             if not 0 <= n <= end - pos: raise bad_length("name", n, end - pos)
             name = buf[pos : pos + n].tobytes().decode(); pos += n
             topics.append(MetadataRequestTopic(NO_UUID, name))
-        if pos != end: raise left_over(end - pos)
         return MetadataRequest(topics, True, False, False)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -72,7 +71,6 @@ def decode_1(buf: memoryview, pos: int) -> MetadataRequest:
                 if not 0 <= n <= end - pos: raise bad_length("name", n, end - pos)
                 name = buf[pos : pos + n].tobytes().decode(); pos += n
                 topics.append(MetadataRequestTopic(NO_UUID, name))
-        if pos != end: raise left_over(end - pos)
         return MetadataRequest(topics, True, False, False)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -94,7 +92,6 @@ def decode_4(buf: memoryview, pos: int) -> MetadataRequest:
                 name = buf[pos : pos + n].tobytes().decode(); pos += n
                 topics.append(MetadataRequestTopic(NO_UUID, name))
         (allow_auto_topic_creation,) = _o(buf, pos); pos += 1
-        if pos != end: raise left_over(end - pos)
         return MetadataRequest(topics, allow_auto_topic_creation, False, False)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -116,7 +113,6 @@ def decode_8(buf: memoryview, pos: int) -> MetadataRequest:
                 name = buf[pos : pos + n].tobytes().decode(); pos += n
                 topics.append(MetadataRequestTopic(NO_UUID, name))
         allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations = _ooo(buf, pos); pos += 3
-        if pos != end: raise left_over(end - pos)
         return MetadataRequest(topics, allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -145,7 +141,6 @@ def decode_9(buf: memoryview, pos: int) -> MetadataRequest:
                 topics.append(MetadataRequestTopic(NO_UUID, name))
         allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations, n = _oooB(buf, pos); pos += 4
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return MetadataRequest(topics, allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -176,7 +171,6 @@ def decode_10(buf: memoryview, pos: int) -> MetadataRequest:
                 topics.append(MetadataRequestTopic(topic_id, name))
         allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations, n = _oooB(buf, pos); pos += 4
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return MetadataRequest(topics, allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -207,7 +201,6 @@ def decode_11(buf: memoryview, pos: int) -> MetadataRequest:
                 topics.append(MetadataRequestTopic(topic_id, name))
         allow_auto_topic_creation, include_topic_authorized_operations, n = _ooB(buf, pos); pos += 3
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return MetadataRequest(topics, allow_auto_topic_creation, False, include_topic_authorized_operations)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

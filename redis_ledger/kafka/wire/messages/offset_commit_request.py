@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -81,7 +81,6 @@ def decode_2(buf: memoryview, pos: int) -> OffsetCommitRequest:
                     committed_metadata = buf[pos : pos + n].tobytes().decode(); pos += n
                 partitions.append(OffsetCommitRequestPartition(partition_index, committed_offset, -1, committed_metadata))
             topics.append(OffsetCommitRequestTopic(name, NO_UUID, partitions))
-        if pos != end: raise left_over(end - pos)
         return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, retention_time_ms, topics)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -117,7 +116,6 @@ def decode_5(buf: memoryview, pos: int) -> OffsetCommitRequest:
                     committed_metadata = buf[pos : pos + n].tobytes().decode(); pos += n
                 partitions.append(OffsetCommitRequestPartition(partition_index, committed_offset, -1, committed_metadata))
             topics.append(OffsetCommitRequestTopic(name, NO_UUID, partitions))
-        if pos != end: raise left_over(end - pos)
         return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, -1, topics)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -153,7 +151,6 @@ def decode_6(buf: memoryview, pos: int) -> OffsetCommitRequest:
                     committed_metadata = buf[pos : pos + n].tobytes().decode(); pos += n
                 partitions.append(OffsetCommitRequestPartition(partition_index, committed_offset, committed_leader_epoch, committed_metadata))
             topics.append(OffsetCommitRequestTopic(name, NO_UUID, partitions))
-        if pos != end: raise left_over(end - pos)
         return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, -1, topics)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -194,7 +191,6 @@ def decode_7(buf: memoryview, pos: int) -> OffsetCommitRequest:
                     committed_metadata = buf[pos : pos + n].tobytes().decode(); pos += n
                 partitions.append(OffsetCommitRequestPartition(partition_index, committed_offset, committed_leader_epoch, committed_metadata))
             topics.append(OffsetCommitRequestTopic(name, NO_UUID, partitions))
-        if pos != end: raise left_over(end - pos)
         return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, group_instance_id, -1, topics)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -255,7 +251,6 @@ def decode_8(buf: memoryview, pos: int) -> OffsetCommitRequest:
             topics.append(OffsetCommitRequestTopic(name, NO_UUID, partitions))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, group_instance_id, -1, topics)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -311,7 +306,6 @@ def decode_10(buf: memoryview, pos: int) -> OffsetCommitRequest:
             topics.append(OffsetCommitRequestTopic("", topic_id, partitions))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, group_instance_id, -1, topics)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, too_many
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Buffer, Decoder, Encoder, bad_length, too_many
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -55,7 +55,6 @@ def decode_0(buf: memoryview, pos: int) -> OffsetDeleteRequest:
                 (partition_index,) = _i(buf, pos); pos += 4
                 partitions.append(OffsetDeleteRequestPartition(partition_index))
             topics.append(OffsetDeleteRequestTopic(name, partitions))
-        if pos != end: raise left_over(end - pos)
         return OffsetDeleteRequest(group_id, topics)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

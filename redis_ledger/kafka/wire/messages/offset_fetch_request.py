@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, left_over, long_length, long_string, pack_array, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, long_length, long_string, pack_array, skip_tags, too_many, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -70,7 +70,6 @@ def decode_1(buf: memoryview, pos: int) -> OffsetFetchRequest:
             if (room := room - n) < 0: raise too_many()
             partition_indexes: list[int] = fixed_array("i", buf, pos, n); pos += n * 4
             topics.append(OffsetFetchRequestTopic(name, partition_indexes))
-        if pos != end: raise left_over(end - pos)
         return OffsetFetchRequest(group_id, topics, [], False)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -98,7 +97,6 @@ def decode_2(buf: memoryview, pos: int) -> OffsetFetchRequest:
                 if (room := room - n) < 0: raise too_many()
                 partition_indexes: list[int] = fixed_array("i", buf, pos, n); pos += n * 4
                 topics.append(OffsetFetchRequestTopic(name, partition_indexes))
-        if pos != end: raise left_over(end - pos)
         return OffsetFetchRequest(group_id, topics, [], False)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -138,7 +136,6 @@ def decode_6(buf: memoryview, pos: int) -> OffsetFetchRequest:
                 topics.append(OffsetFetchRequestTopic(name, partition_indexes))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return OffsetFetchRequest(group_id, topics, [], False)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -178,7 +175,6 @@ def decode_7(buf: memoryview, pos: int) -> OffsetFetchRequest:
                 topics.append(OffsetFetchRequestTopic(name, partition_indexes))
         require_stable, n = _oB(buf, pos); pos += 2
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return OffsetFetchRequest(group_id, topics, [], require_stable)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -228,7 +224,6 @@ def decode_8(buf: memoryview, pos: int) -> OffsetFetchRequest:
             groups.append(OffsetFetchRequestGroup(group_id, None, -1, topics))
         require_stable, n = _oB(buf, pos); pos += 2
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return OffsetFetchRequest("", [], groups, require_stable)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -285,7 +280,6 @@ def decode_9(buf: memoryview, pos: int) -> OffsetFetchRequest:
             groups.append(OffsetFetchRequestGroup(group_id, member_id, member_epoch, topics))
         require_stable, n = _oB(buf, pos); pos += 2
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return OffsetFetchRequest("", [], groups, require_stable)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -337,7 +331,6 @@ def decode_10(buf: memoryview, pos: int) -> OffsetFetchRequest:
             groups.append(OffsetFetchRequestGroup(group_id, member_id, member_epoch, topics))
         require_stable, n = _oB(buf, pos); pos += 2
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return OffsetFetchRequest("", [], groups, require_stable)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -60,7 +60,6 @@ def decode_2(buf: memoryview, pos: int) -> OffsetForLeaderEpochRequest:
                 partition, current_leader_epoch, leader_epoch = _iii(buf, pos); pos += 12
                 partitions.append(OffsetForLeaderPartition(partition, current_leader_epoch, leader_epoch))
             topics.append(OffsetForLeaderTopic(topic, partitions))
-        if pos != end: raise left_over(end - pos)
         return OffsetForLeaderEpochRequest(-2, topics)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -86,7 +85,6 @@ def decode_3(buf: memoryview, pos: int) -> OffsetForLeaderEpochRequest:
                 partition, current_leader_epoch, leader_epoch = _iii(buf, pos); pos += 12
                 partitions.append(OffsetForLeaderPartition(partition, current_leader_epoch, leader_epoch))
             topics.append(OffsetForLeaderTopic(topic, partitions))
-        if pos != end: raise left_over(end - pos)
         return OffsetForLeaderEpochRequest(replica_id, topics)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -123,7 +121,6 @@ def decode_4(buf: memoryview, pos: int) -> OffsetForLeaderEpochRequest:
             topics.append(OffsetForLeaderTopic(topic, partitions))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return OffsetForLeaderEpochRequest(replica_id, topics)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, put_records, records_bytes, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, put_records, records_bytes, skip_tags, too_many, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _hiB = struct.Struct(">hiB").unpack_from
@@ -72,7 +72,6 @@ def decode_3(buf: memoryview, pos: int) -> ProduceRequest:
                     records = buf[pos : pos + n]; pos += n
                 partition_data.append(PartitionProduceData(index, records))
             topic_data.append(TopicProduceData(name, NO_UUID, partition_data))
-        if pos != end: raise left_over(end - pos)
         return ProduceRequest(transactional_id, acks, timeout_ms, topic_data)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -123,7 +122,6 @@ def decode_9(buf: memoryview, pos: int) -> ProduceRequest:
             topic_data.append(TopicProduceData(name, NO_UUID, partition_data))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return ProduceRequest(transactional_id, acks, timeout_ms, topic_data)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -169,7 +167,6 @@ def decode_13(buf: memoryview, pos: int) -> ProduceRequest:
             topic_data.append(TopicProduceData("", topic_id, partition_data))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return ProduceRequest(transactional_id, acks, timeout_ms, topic_data)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

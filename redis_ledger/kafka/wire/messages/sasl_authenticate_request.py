@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, skip_tags, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, skip_tags, uvarint
 
 _i = struct.Struct(">i").unpack_from
 _p_i = struct.Struct(">i").pack
@@ -23,7 +23,6 @@ def decode_0(buf: memoryview, pos: int) -> SaslAuthenticateRequest:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n <= end - pos: raise bad_length("auth_bytes", n, end - pos)
         auth_bytes = buf[pos : pos + n].tobytes(); pos += n
-        if pos != end: raise left_over(end - pos)
         return SaslAuthenticateRequest(auth_bytes)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -40,7 +39,6 @@ def decode_2(buf: memoryview, pos: int) -> SaslAuthenticateRequest:
         auth_bytes = buf[pos : pos + n].tobytes(); pos += n
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return SaslAuthenticateRequest(auth_bytes)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Buffer, Decoder, Encoder, bad_length
 
 _h = struct.Struct(">h").unpack_from
 _p_h = struct.Struct(">h").pack
@@ -23,7 +23,6 @@ def decode_0(buf: memoryview, pos: int) -> SaslHandshakeRequest:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("mechanism", n, end - pos)
         mechanism = buf[pos : pos + n].tobytes().decode(); pos += n
-        if pos != end: raise left_over(end - pos)
         return SaslHandshakeRequest(mechanism)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

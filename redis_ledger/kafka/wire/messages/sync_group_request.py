@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -55,7 +55,6 @@ def decode_0(buf: memoryview, pos: int) -> SyncGroupRequest:
             if not 0 <= n <= end - pos: raise bad_length("assignment", n, end - pos)
             assignment = buf[pos : pos + n].tobytes(); pos += n
             assignments.append(SyncGroupRequestAssignment(member_id_2, assignment))
-        if pos != end: raise left_over(end - pos)
         return SyncGroupRequest(group_id, generation_id, member_id, None, None, None, assignments)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -88,7 +87,6 @@ def decode_3(buf: memoryview, pos: int) -> SyncGroupRequest:
             if not 0 <= n <= end - pos: raise bad_length("assignment", n, end - pos)
             assignment = buf[pos : pos + n].tobytes(); pos += n
             assignments.append(SyncGroupRequestAssignment(member_id_2, assignment))
-        if pos != end: raise left_over(end - pos)
         return SyncGroupRequest(group_id, generation_id, member_id, group_instance_id, None, None, assignments)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -137,7 +135,6 @@ def decode_4(buf: memoryview, pos: int) -> SyncGroupRequest:
             assignments.append(SyncGroupRequestAssignment(member_id_2, assignment))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return SyncGroupRequest(group_id, generation_id, member_id, group_instance_id, None, None, assignments)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -200,7 +197,6 @@ def decode_5(buf: memoryview, pos: int) -> SyncGroupRequest:
             assignments.append(SyncGroupRequestAssignment(member_id_2, assignment))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return SyncGroupRequest(group_id, generation_id, member_id, group_instance_id, protocol_type, protocol_name, assignments)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -83,7 +83,6 @@ def decode_0(buf: memoryview, pos: int) -> TxnOffsetCommitRequest:
                     committed_metadata = buf[pos : pos + n].tobytes().decode(); pos += n
                 partitions.append(TxnOffsetCommitRequestPartition(partition_index, committed_offset, -1, committed_metadata))
             topics.append(TxnOffsetCommitRequestTopic(name, NO_UUID, partitions))
-        if pos != end: raise left_over(end - pos)
         return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, -1, "", None, topics)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -119,7 +118,6 @@ def decode_2(buf: memoryview, pos: int) -> TxnOffsetCommitRequest:
                     committed_metadata = buf[pos : pos + n].tobytes().decode(); pos += n
                 partitions.append(TxnOffsetCommitRequestPartition(partition_index, committed_offset, committed_leader_epoch, committed_metadata))
             topics.append(TxnOffsetCommitRequestTopic(name, NO_UUID, partitions))
-        if pos != end: raise left_over(end - pos)
         return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, -1, "", None, topics)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -185,7 +183,6 @@ def decode_3(buf: memoryview, pos: int) -> TxnOffsetCommitRequest:
             topics.append(TxnOffsetCommitRequestTopic(name, NO_UUID, partitions))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, generation_id_or_member_epoch, member_id, group_instance_id, topics)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -246,7 +243,6 @@ def decode_6(buf: memoryview, pos: int) -> TxnOffsetCommitRequest:
             topics.append(TxnOffsetCommitRequestTopic("", topic_id, partitions))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, generation_id_or_member_epoch, member_id, group_instance_id, topics)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, left_over, long_length, long_string, pack_array, skip_tags, too_many, uvarint
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, long_length, long_string, pack_array, skip_tags, too_many, uvarint
 
 _iB = struct.Struct(">iB").unpack_from
 _ibB = struct.Struct(">ibB").unpack_from
@@ -75,7 +75,6 @@ def decode_1(buf: memoryview, pos: int) -> WriteTxnMarkersRequest:
             markers.append(WritableTxnMarker(producer_id, producer_epoch, transaction_result, topics, coordinator_epoch, 0))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return WriteTxnMarkersRequest(markers)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
@@ -118,7 +117,6 @@ def decode_2(buf: memoryview, pos: int) -> WriteTxnMarkersRequest:
             markers.append(WritableTxnMarker(producer_id, producer_epoch, transaction_result, topics, coordinator_epoch, transaction_version))
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
         return WriteTxnMarkersRequest(markers)
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
