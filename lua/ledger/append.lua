@@ -25,7 +25,7 @@ SOURCE      PIP-31 "transaction buffer"; KIP-98 "idempotent producer"; docs/deci
 local WRAP = 2147483648 -- sequences count to 2^31 - 1 and begin again
 local state, ledgers, data, ledger = KEYS[1], KEYS[2], KEYS[9], ARGV[2]
 local text = redis.call("HGET", ledgers, ledger)
-local held = redis.call("HMGET", state, "topic_id", "ledger", "next", "stable", "epoch")
+local held = redis.call("HMGET", state, "topic_id", "ledger", "next", "stable", "epoch", "newest")
 if not held[1] or not text then
   if held[1] and held[1] == ARGV[1] then return { LEDGER_MOVED, held[2] } end
   return { UNKNOWN_TOPIC }
@@ -117,7 +117,7 @@ local function refusal_by_fence(pid, coordinator, serial, verified)
 end
 
 -- Decide on every batch, in order; `accepted` then holds what to write.
-local answers, accepted, removed, opened, bytes = {}, {}, {}, {}, 0
+local answers, accepted, removed, opened, bytes, newest = {}, {}, {}, {}, 0, tonumber(held[6])
 for i = 1, count do
   local at, entry = 9 * i - 5, row.issued + i
   local records, pid, epoch, sequence = tonumber(ARGV[at]), ARGV[at + 3], tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
@@ -143,7 +143,8 @@ for i = 1, count do
       opened[#opened + 1] = { pid, ARGV[at + 4] .. " " .. opens[pid] .. " " .. base, base }
     end
     next_offset = next_offset + records
-    accepted[#accepted + 1] = { at, whole(entry), base, whole(next_offset - 1) }
+    newest = math.max(newest, tonumber(ARGV[at + 2]))
+    accepted[#accepted + 1] = { at, whole(entry), base, whole(next_offset - 1), whole(newest) }
     bytes = bytes + tonumber(ARGV[at + 1])
   end
 end
@@ -152,7 +153,7 @@ for _, a in ipairs(accepted) do
   local at = a[1]
   redis.call("XADD", KEYS[3], a[4] .. "-1", "l", ledger, "e", a[2], "b", a[3], "n", ARGV[at], "s", ARGV[at + 1],
     "p", ARGV[at + 3], "v", ARGV[at + 4], "q", ARGV[at + 5], "f", ARGV[at + 7] == "" and "0" or "1", "t", ARGV[3],
-    "m", ARGV[at + 2])
+    "m", a[5])
 end
 for _, id in ipairs(removed) do redis.call("XDEL", data, id) end
 row.issued, row.deleted, row.bytes = row.issued + count, row.deleted + #removed, row.bytes + bytes
@@ -174,7 +175,7 @@ end
 if #accepted > 0 then
   local following, stable = whole(next_offset), held[4]
   if nothing_open then stable = opened[1] and opened[1][3] or following end
-  redis.call("HSET", state, "next", following, "stable", stable)
+  redis.call("HSET", state, "next", following, "stable", stable, "newest", whole(newest))
   redis.call("HINCRBY", state, "bytes", whole(bytes))
   redis.call("SPUBLISH", KEYS[10], held[5] .. " " .. following .. " " .. stable)
 end

@@ -21,5 +21,5 @@ for _, key in ipairs({ KEYS[6], KEYS[7], KEYS[8] }) do redis.call("ZADD", key, -
 make_stream(KEYS[3])
 make_stream(KEYS[11])
 redis.call("HSET", KEYS[1], "topic_id", ARGV[1], "epoch", 0, "next", 0, "start", 0, "stable", 0, "ledger", 1,
-  "bytes", 0, "committed", 0, "aborted", 0, "created", ARGV[2])
+  "bytes", 0, "newest", -1, "committed", 0, "aborted", 0, "created", ARGV[2])
 return { OK }

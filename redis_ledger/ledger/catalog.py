@@ -12,23 +12,46 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import contextlib
 import uuid
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
-from redis_ledger.errors import InvalidRequest, TopicBusy, TopicExists, UnknownPartition, UnknownTopic
+from redis_ledger.errors import (
+    InvalidRequest,
+    LedgerError,
+    TopicBusy,
+    TopicExists,
+    UnknownPartition,
+    UnknownTopic,
+    UnknownTopicId,
+)
 from redis_ledger.ids import check_topic_name
+from redis_ledger.ledger.log import LogEntry
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.tail import Tails
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.replies import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 
 CATALOG = Script.load("ledger/catalog")
-SETTINGS = {"retention_ms": -1, "retention_bytes": -1}  # topic settings and the least value each may have
+# Kafka's tools expect it once there are groups.  Nobody writes to it: offsets are kept with their partitions.
+OFFSETS_TOPIC = "__consumer_offsets"
+INT32_MAX, INT64_MAX = (1 << 31) - 1, (1 << 63) - 1
+# What a topic may have a value of its own for, instead of the broker's setting of that name: the least and the most.
+SETTINGS = {
+    "retention_ms": (-1, INT64_MAX),
+    "retention_bytes": (-1, INT64_MAX),
+    "batch_bytes_max": (0, INT32_MAX),
+    "ledger_bytes_max": (1 << 20, INT32_MAX),
+    "ledger_age_ms_max": (1_000, INT64_MAX),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +69,16 @@ class TopicEntry:
     def encoded(self) -> bytes:
         return msgspec.json.encode(self)
 
+    def setting(self, name: str, config: Config) -> int:
+        """The topic's own value, or the broker's."""
+        own = self.settings.get(name)
+        return int(getattr(config, name)) if own is None else own
+
+    def over(self, config: Config) -> Config:
+        """The broker's settings as they are for this topic."""
+        own: dict[str, Any] = {name: value for name, value in self.settings.items() if name in SETTINGS}
+        return replace(config, **own) if own else config
+
 
 class Catalog:
     """Topics by name, with their partitions opened on demand."""
@@ -55,7 +88,11 @@ class Catalog:
         self._keys = CatalogKeys(store.prefix)
         self._topics: dict[str, TopicEntry] = {}
         self._partitions: dict[tuple[str, int], Partition] = {}
+        self._tails = Tails(config.tail_cache_bytes)
         self._version = -1
+        self._names: dict[str, str] = {}  # topic id → name; `get` has the last word
+        self._names_version = -1  # of the catalog when it was all looked through last
+        self._looking: asyncio.Task[None] | None = None
         self._decode = msgspec.json.Decoder(TopicEntry).decode
 
     # -- look up -----------------------------------------------------------------------------------------------------
@@ -79,6 +116,17 @@ class Catalog:
         """The partition if this broker has it open: a look at what it remembers."""
         return self._partitions.get((topic, number))
 
+    def marker_written(self, topic: str, topic_id: str, number: int, entry: LogEntry) -> None:
+        """By this broker: the partition's tail goes on behind it."""
+        partition = self._partitions.get((topic, number))
+        if partition is not None and partition.topic_id == topic_id:
+            partition.tail.add(entry, b"")
+
+    @property
+    def version(self) -> int:
+        """Of the topics as they were looked through last: another number says that some have changed since."""
+        return self._names_version
+
     def known(self, topic: str) -> TopicEntry | None:
         return self._topics.get(topic)
 
@@ -97,13 +145,81 @@ class Catalog:
         self._keep(entry)
         return entry
 
+    async def by_id(self, topic_id: bytes) -> TopicEntry:
+        """The topic of this id, 16 bytes as Kafka sends it.  Raises UnknownTopicId.
+
+        Cost: none for one that is known.  An unknown id costs a small read, shared with those that ask meanwhile; the
+        whole catalog is read for it only when it has changed since that was done last.
+        """
+        wanted = topic_id.hex()
+        if wanted not in self._names:
+            await self._look_for(wanted)
+        name = self._names.get(wanted)
+        if name is not None:
+            try:
+                entry = await self.get(name)
+                if entry.id != wanted:
+                    entry = await self.get(name, fresh=True)
+                if entry.id == wanted:
+                    return entry
+            except UnknownTopic:
+                pass  # deleted meanwhile
+        raise UnknownTopicId(f"There is no topic of id {wanted} (any more).")
+
+    async def _look_for(self, topic_id: str) -> None:
+        for _ in range(2):  # a look that was under way already may have begun before the topic was made
+            look, joined = self._looking, True
+            if look is None or look.done():
+                look, joined = asyncio.get_running_loop().create_task(self._look_through()), False
+                self._looking = look
+            await asyncio.shield(look)
+            if topic_id in self._names or not joined:
+                return
+
+    async def _look_through(self) -> None:
+        version = await self._read_version()
+        if version != self._names_version:
+            self._name(await self._read_all(), version)
+
+    def _name(self, entries: Iterable[TopicEntry], version: int) -> None:
+        self._names = {entry.id: entry.name for entry in entries if entry.state != "deleting"}
+        self._names_version = version
+
+    async def _read_version(self) -> int:
+        """To be asked before `_read_all`: then what is read is at least as new."""
+        return int(await self._store.command("HGET", self._keys.state, "version", key=self._keys.state) or 0)
+
+    async def _read_all(self) -> builtins.list[TopicEntry]:
+        rows = await self._store.command("HVALS", self._keys.topics, key=self._keys.topics)
+        return [self._decode(row) for row in rows if row]
+
+    async def ensure_internal(self) -> None:
+        """Makes OFFSETS_TOPIC if it is not there.  Failing is no harm: it holds nothing."""
+        if OFFSETS_TOPIC in self._topics:
+            return
+        with contextlib.suppress(LedgerError):
+            try:
+                await self.get(OFFSETS_TOPIC)
+            except UnknownTopic:
+                await self.create(OFFSETS_TOPIC, 1, {})
+
+    async def ensure(self, topic: str) -> TopicEntry:
+        """The topic's entry; made with the default settings if it is not there and auto_create_topics allows it."""
+        try:
+            return await self.get(topic)
+        except UnknownTopic:
+            if not self._config.auto_create_topics:
+                raise
+        try:
+            return await self.create(topic, self._config.num_partitions, {})
+        except (TopicExists, TopicBusy):  # somebody was quicker
+            return await self.get(topic)
+
     async def list(self) -> builtins.list[TopicEntry]:
-        reply = await self._store.command("HVALS", self._keys.topics, key=self._keys.topics)
-        entries = [self._decode(text) for text in reply if text]
         # A topic that is growing has what it had.
         ready = [
             e if e.state == "ready" else replace(e, state="ready", partitions=e.partitions_made)
-            for e in entries
+            for e in await self._read_all()
             if e.state == "ready" or (e.state == "creating" and e.partitions_made > 0)
         ]
         return sorted(ready, key=lambda e: e.name)
@@ -112,23 +228,22 @@ class Catalog:
         """What this broker believes of the topic was wrong: ask again next time."""
         self._topics.pop(topic, None)
         for key in [key for key in self._partitions if key[0] == topic]:
-            del self._partitions[key]
+            self._partitions.pop(key).tail.clear()
 
     async def refresh(self) -> None:
         """Drops what others have changed since the last call, and finishes what they left half done.  One round trip
         when nothing has changed."""
-        reply = await self._store.command("HGET", self._keys.state, "version", key=self._keys.state)
-        version = int(reply or 0)
+        version = await self._read_version()
         if version == self._version:
             return
-        rows = await self._store.command("HVALS", self._keys.topics, key=self._keys.topics)
-        entries = {entry.name: entry for entry in map(self._decode, filter(None, rows))}
+        entries = {entry.name: entry for entry in await self._read_all()}
+        self._name(entries.values(), version)
         for name, known in list(self._topics.items()):
             current = entries.get(name)
             if current is None or current.id != known.id or current.state == "deleting":
                 self.forget(name)
             elif current.state == "ready":  # one that grows is kept below, when it has what it will have
-                self._topics[name] = current  # its partitions stay open: appends under way keep their order
+                self._keep(current)
         for entry in entries.values():
             if entry.state == "creating":
                 await self._finish(entry)
@@ -158,12 +273,23 @@ class Catalog:
                 raise TopicBusy(f"Topic {name!r} is being changed by somebody else.", topic=name)
         return await self._finish(entry)
 
-    async def change(self, name: str, partitions: int | None, settings: dict[str, int] | None) -> TopicEntry:
-        """More partitions, other settings.  Raises InvalidRequest for fewer partitions, UnknownTopic, TopicBusy."""
+    async def change(
+        self,
+        name: str,
+        partitions: int | None,
+        settings: Mapping[str, int | None] | None,
+        *,
+        validate_only: bool = False,
+    ) -> TopicEntry:
+        """More partitions, other settings; None takes the topic's own value away.
+
+        validate_only: only say what would become of it.
+        Raises InvalidRequest (as create; fewer partitions), UnknownTopic, TopicBusy.
+        """
         for _ in range(8):
             entry = await self.get(name, fresh=True)
             wanted = partitions if partitions is not None else entry.partitions
-            merged = {**entry.settings, **(settings or {})}
+            merged = {key: value for key, value in {**entry.settings, **(settings or {})}.items() if value is not None}
             self._check(wanted, merged)
             if wanted < entry.partitions:
                 raise InvalidRequest(
@@ -171,36 +297,49 @@ class Catalog:
                 )
             state = "creating" if wanted > entry.partitions else "ready"
             changed = replace(entry, partitions=wanted, settings=merged, state=state)
+            if validate_only or changed == entry:
+                return changed
             if await self._swap(name, entry.encoded(), changed.encoded()) is None:
                 return await self._finish(changed) if state == "creating" else self._keep(changed)
         raise TopicBusy(f"Topic {name!r} is being changed by somebody else.", topic=name)
 
-    async def delete(self, name: str) -> None:
-        """Raises UnknownTopic, TopicBusy."""
+    async def delete(self, name: str, topic_id: str | None = None) -> None:
+        """topic_id: only if it is this one.  Raises UnknownTopic, TopicBusy."""
         for _ in range(8):
             entry = await self.get(name, fresh=True)
+            if topic_id not in (None, entry.id):
+                raise UnknownTopicId(f"There is no topic of id {topic_id} (any more).")
             doomed = replace(entry, state="deleting")
             if await self._swap(name, entry.encoded(), doomed.encoded()) is None:
                 await self._remove(doomed)
                 return
         raise TopicBusy(f"Topic {name!r} is being changed by somebody else.", topic=name)
 
-    # -- steps -------------------------------------------------------------------------------------------------------
-
-    def _check(self, partitions: int, settings: dict[str, int]) -> None:
+    def _check(self, partitions: int, settings: Mapping[str, int]) -> None:
+        """Raises InvalidRequest."""
         if not 1 <= partitions <= self._config.partitions_max:
             raise InvalidRequest(f"A topic has 1 to {self._config.partitions_max} partitions, not {partitions}.")
         for key, value in settings.items():
             if key not in SETTINGS:
                 raise InvalidRequest(f"There is no topic setting {key!r}; there are {', '.join(sorted(SETTINGS))}.")
-            if value < SETTINGS[key]:
-                raise InvalidRequest(f"{key} is {value}; it must be at least {SETTINGS[key]} (-1: no limit).")
+            least, most = SETTINGS[key]
+            if not least <= value <= most:
+                raise InvalidRequest(f"{key} is {value}; it must be {least} to {most}.")
+
+    # -- steps -------------------------------------------------------------------------------------------------------
 
     def _keep(self, entry: TopicEntry) -> TopicEntry:
         known = self._topics.get(entry.name)
         if known is not None and known.id != entry.id:
             self.forget(entry.name)
+        elif known is not None and known.settings != entry.settings:
+            config = entry.over(self._config)
+            for number in range(known.partitions):  # they stay open: appends under way keep their order
+                partition = self._partitions.get((entry.name, number))
+                if partition is not None:
+                    partition.config = config
         self._topics[entry.name] = entry
+        self._names[entry.id] = entry.name
         return entry
 
     def _open(self, entry: TopicEntry, number: int) -> Partition:
@@ -246,4 +385,5 @@ class Catalog:
         await self._swap(entry.name, entry.encoded(), b"")
 
     def _scratch(self, entry: TopicEntry, number: int) -> Partition:
-        return Partition(self._store, entry.name, number, entry.id, self._config, self._clock)
+        config = entry.over(self._config)
+        return Partition(self._store, entry.name, number, entry.id, config, self._clock, self._tails.open())

@@ -1,9 +1,10 @@
 """Log entries: what is visible, in offset order; each points to the payload it makes visible.
 
     id "<last offset>-1"   l ledger  e entry  b base offset  n records  s bytes  p producer  v epoch  q sequence
-                           f flags   t append time (ms)      m newest record timestamp (ms)
+                           f flags   t append time (ms)      m newest record timestamp up to and with this entry (ms)
 
-XRANGE from "<offset>" begins at the entry that holds the offset.  Pure: parsing and the two questions a reader asks,
+XRANGE from "<offset>" begins at the entry that holds the offset.  `m` never falls, so the first entry with a record as
+late as a given time is found by halving the log.  Pure: parsing and the two questions a reader asks,
 which entries fit, and which belong to aborted transactions.
 Source: PIP-31 (a marker's reference), Kafka's transaction index (aborted).
 """
@@ -27,7 +28,7 @@ class LogEntry(NamedTuple):
     sequence: int
     flags: int
     appended_ms: int
-    max_timestamp_ms: int
+    newest_ms: int
 
     @property
     def last_offset(self) -> int:

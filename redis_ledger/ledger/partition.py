@@ -4,8 +4,7 @@ Append.  The payload goes into the active payload ledger by a plain XADD, and in
 (epoch, sequence, fence: it then gets an offset and a log entry) or deletes it again.  Nobody predicts an offset, so any
 number of brokers append to one partition without a race.  Appends that arrive together travel together.
 
-Read.  One round trip for state, log range and aborted transactions, one for the payload, in runs of adjacent entries.
-The stable offset is read first: all below it is decided and will not change.
+Reading is PartitionReader's; what was accepted here goes into its tail.
 
 Source: PIP-31 (transaction buffer, marker approach), KIP-98; docs/decisions/0002.
 """
@@ -13,7 +12,6 @@ Source: PIP-31 (transaction buffer, marker approach), KIP-98; docs/decisions/000
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -22,7 +20,6 @@ from redis_ledger.config import Config
 from redis_ledger.errors import (
     DuplicateSequence,
     LedgerError,
-    OffsetOutOfRange,
     OutcomeUnknown,
     SequenceGap,
     StaleEpoch,
@@ -31,9 +28,10 @@ from redis_ledger.errors import (
     UnknownTopic,
 )
 from redis_ledger.ids import TxnId
-from redis_ledger.ledger import log as logs
+from redis_ledger.ledger.log import TRANSACTIONAL, LogEntry
+from redis_ledger.ledger.reader import PartitionReader
+from redis_ledger.ledger.tail import Tail, Tails
 from redis_ledger.store.group_commit import GroupCommit
-from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.replies import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import ScriptCall, ScriptMissing, Store
@@ -45,10 +43,8 @@ TRIM = Script.load("ledger/trim")
 DROP = Script.load("ledger/drop")
 DELETE = Script.load("ledger/delete")
 
-STATE_FIELDS = ("topic_id", "epoch", "start", "stable", "next", "ledger", "bytes")
-OFFSET_MAX = (1 << 63) - 1
-ENTRIES_MAX = 1024  # log entries one read looks at
-ABORTED_MAX = 256  # aborted transactions fetched with a read; more are fetched only when a range needs them
+TIMESTAMP_MAX = (1 << 53) - 1  # what Lua's numbers can compare
+PINNED_BYTES = 16 * 1024  # smaller payload is copied for the tail: a view would keep its whole request in memory
 
 
 class NotVerified(Exception):
@@ -63,34 +59,14 @@ class OtherOpen(Exception):
         self.txn = txn
 
 
-class PartitionHead(NamedTuple):
-    """Where a partition stands, from one HMGET."""
-
-    leader_epoch: int
-    start_offset: int
-    stable_offset: int
-    end_offset: int
-    active_ledger: int
-    bytes: int
-
-
 class Accepted(NamedTuple):
     base_offset: int
     leader_epoch: int
     duplicate: bool
 
 
-class Read(NamedTuple):
-    """entries in offset order; payloads in the same order, empty for markers."""
-
-    head: PartitionHead
-    entries: list[logs.LogEntry]
-    payloads: list[bytes]
-    aborted: list[logs.Aborted]
-
-
 class _Append(NamedTuple):
-    payload: bytes
+    payload: bytes | memoryview
     records: int
     max_timestamp_ms: int
     producer_id: int
@@ -107,15 +83,22 @@ class _Append(NamedTuple):
         return self.producer_id >= 0 and self.sequence >= 0
 
 
-class Partition:
-    """One partition of one incarnation of a topic (its topic id)."""
+class Partition(PartitionReader):
+    """One partition of one incarnation of a topic (its topic id).  config: as it is for this topic."""
 
-    def __init__(self, store: Store, topic: str, number: int, topic_id: str, config: Config, clock: Clock) -> None:
-        self.topic, self.number, self.topic_id = topic, number, topic_id
-        self.keys = PartitionKeys(store.prefix, topic, number)
-        self._store, self._config, self._clock = store, config, clock
+    def __init__(
+        self,
+        store: Store,
+        topic: str,
+        number: int,
+        topic_id: str,
+        config: Config,
+        clock: Clock,
+        tail: Tail | None = None,
+    ) -> None:
+        super().__init__(store, topic, number, topic_id, tail or Tails(config.tail_cache_bytes).open())
+        self.config, self._clock = config, clock
         self._ledger = 1
-        self._entry_bytes = 1024  # of the batches read last: how many log entries a read of so many bytes needs
         self._rolling: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         self._group = GroupCommit(
@@ -133,7 +116,7 @@ class Partition:
 
     def append(
         self,
-        payload: bytes,
+        payload: bytes | memoryview,
         records: int,
         max_timestamp_ms: int,
         *,
@@ -150,7 +133,10 @@ class Partition:
         asking again failed).
         """
         future: asyncio.Future[Accepted] = self._loop.create_future()
-        deadline = self._loop.time() + self._config.redis_retry_ms / 1000
+        deadline = self._loop.time() + self.config.redis_retry_ms / 1000
+        if type(payload) is memoryview and len(payload) < PINNED_BYTES:
+            payload = bytes(payload)
+        max_timestamp_ms = min(max_timestamp_ms, TIMESTAMP_MAX)
         item = _Append(
             payload, records, max_timestamp_ms, producer_id, epoch, sequence, txn, verified, future, deadline
         )
@@ -239,96 +225,18 @@ class Partition:
             self._group.put_back(items, [len(item.payload) for item in items])
 
     def _accept(self, item: _Append, accepted: Accepted) -> None:
+        if not accepted.duplicate:
+            entry = LogEntry(
+                0, 0, accepted.base_offset, item.records, len(item.payload), item.producer_id, item.epoch,
+                item.sequence, 0 if item.txn is None else TRANSACTIONAL, self._clock.now_ms(), item.max_timestamp_ms,
+            )  # fmt: skip
+            self.tail.add(entry, item.payload)
         if not item.future.done():
             item.future.set_result(accepted)
 
     def _fail(self, item: _Append, error: BaseException) -> None:
         if not item.future.done():
             item.future.set_exception(error)
-
-    # -- read --------------------------------------------------------------------------------------------------------
-
-    async def head(self) -> PartitionHead:
-        reply = await self._store.command("HMGET", self.keys.state, *STATE_FIELDS, key=self.keys.state)
-        return self._head(reply)
-
-    def _head(self, reply: Sequence[Any]) -> PartitionHead:
-        if reply[0] is None or reply[0].decode() != self.topic_id:
-            raise UnknownTopic(f"Topic {self.topic!r} does not exist (any more).", topic=self.topic)
-        return PartitionHead._make(map(int, reply[1:]))
-
-    async def read(self, offset: int, *, committed: bool, bytes_max: int) -> Read:
-        """Batches from the one that holds `offset` on, up to the stable offset (committed) or the end, as many as fit.
-
-        Aborted batches and markers are included: leaving them out is the caller's business (`aborted` tells which).
-        Raises OffsetOutOfRange below the log start or above the end, UnknownTopic.  Cost: two round trips.
-        """
-        k, command = self.keys, self._store.command
-        state = command("HMGET", k.state, *STATE_FIELDS, key=k.state)
-        count = max(8, min(ENTRIES_MAX, bytes_max // self._entry_bytes + 2))  # what will not fit is not worth parsing
-        start = min(max(offset, 0), OFFSET_MAX)  # what can stand in a stream's id
-        log = command("XRANGE", k.log, start, "+", "COUNT", count, key=k.state)
-        aborted_reply = command(
-            "ZRANGEBYSCORE", k.aborted, offset, "+inf", "WITHSCORES", "LIMIT", 0, ABORTED_MAX, key=k.state
-        )
-        answers = await asyncio.gather(state, log, aborted_reply)
-        head = self._head(answers[0])
-        if not head.start_offset <= offset <= head.end_offset:
-            raise OffsetOutOfRange(
-                f"Offset {offset} is not in {self.topic}:{self.number}, "
-                f"which holds {head.start_offset} to {head.end_offset}.",
-                start_offset=head.start_offset,
-                end_offset=head.end_offset,
-            )
-        end = head.stable_offset if committed else head.end_offset
-        entries = logs.that_fit(logs.parse_log(answers[1]), end, bytes_max)
-        if entries:
-            self._entry_bytes = max(1, sum(entry.size for entry in entries) // len(entries))
-        aborted = logs.parse_aborted(answers[2])
-        if entries and not logs.covers(aborted, entries[-1].last_offset + 1, ABORTED_MAX):
-            rest = await command("ZRANGEBYSCORE", k.aborted, offset, "+inf", "WITHSCORES", key=k.state)
-            aborted = logs.parse_aborted(rest)
-        payloads = await self.payloads(entries) if entries else []
-        return Read(head, entries, payloads, aborted)
-
-    async def payloads(self, entries: Sequence[logs.LogEntry]) -> list[bytes]:
-        """The payload of each entry, as stored.  A missing one is out of range below the log start, else corruption."""
-        runs = logs.runs(entries)
-        replies = await asyncio.gather(
-            *(
-                self._store.command("XRANGE", self.keys.data(ledger), f"0-{first}", f"0-{last}", key=self.keys.state)
-                for ledger, first, last in runs
-            )
-        )
-        found = {
-            (ledger, int(item[0][2:])): item[1][1]
-            for (ledger, _, _), reply in zip(runs, replies, strict=True)
-            for item in reply
-        }
-        missing = [e for e in entries if not e.is_marker and (e.ledger, e.entry) not in found]
-        if missing:
-            head = await self.head()
-            if missing[-1].last_offset < head.start_offset:
-                raise OffsetOutOfRange(f"Offset {missing[0].base_offset} was trimmed meanwhile.")
-            raise LedgerError(
-                f"{self.topic}:{self.number}: the payload of offset {missing[-1].base_offset} is missing: damage."
-            )
-        return [b"" if e.is_marker else found[e.ledger, e.entry] for e in entries]
-
-    async def offset_at(self, timestamp_ms: int) -> int:
-        """The first offset appended at or after the time, or the end.  Appends are nearly in time order, so this halves
-        the log: O(log n) round trips."""
-        head = await self.head()
-        low, high = head.start_offset, head.end_offset
-        while low < high:
-            middle = (low + high) // 2
-            reply = await self._store.command("XRANGE", self.keys.log, middle, "+", "COUNT", 1, key=self.keys.state)
-            entries = logs.parse_log(reply)
-            if entries and entries[0].appended_ms < timestamp_ms:
-                low = entries[0].last_offset + 1
-            else:
-                high = min(middle, entries[0].base_offset) if entries else middle
-        return low
 
     # -- upkeep ------------------------------------------------------------------------------------------------------
 
@@ -340,8 +248,8 @@ class Partition:
         return bool(reply[0] == Status.OK)
 
     def _roll_when_due(self, ledger_bytes: int, created_ms: int) -> None:
-        full = ledger_bytes >= self._config.ledger_bytes_max
-        old = self._clock.now_ms() - created_ms >= self._config.ledger_age_ms_max
+        full = ledger_bytes >= self.config.ledger_bytes_max
+        old = self._clock.now_ms() - created_ms >= self.config.ledger_age_ms_max
         if (full or old) and (self._rolling is None or self._rolling.done()):
             self._rolling = self._loop.create_task(self._roll_quietly())
 

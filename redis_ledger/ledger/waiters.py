@@ -31,13 +31,20 @@ class Listener:
         self._committed = committed
         self._woken = asyncio.Event()
         self._closed = False
+        self._heard: set[bytes] = set()
 
-    def hear(self, end: int, stable: int, last_end: int, last_stable: int) -> None:
+    def hear(self, channel: bytes, end: int, stable: int, last_end: int, last_stable: int) -> None:
         if (stable > last_stable) if self._committed else (end > last_end):
-            self._woken.set()
+            self.wake(channel)
 
-    def wake(self) -> None:
+    def wake(self, channel: bytes) -> None:
+        self._heard.add(channel)
         self._woken.set()
+
+    def heard(self) -> set[bytes]:
+        """The channels (`wake` of a partition's keys) that have spoken since this was asked last."""
+        heard, self._heard = self._heard, set()
+        return heard
 
     def close(self) -> None:
         self._closed = True
@@ -85,11 +92,11 @@ class _Channel:
             return
         self.end, self.stable = end, max(stable, last_stable)
         for listener in list(self.listeners):
-            listener.hear(end, stable, last_end, last_stable)
+            listener.hear(self.keys.wake, end, stable, last_end, last_stable)
 
     def on_lost(self) -> None:
         for listener in list(self.listeners):
-            listener.wake()
+            listener.wake(self.keys.wake)
 
 
 class Waiters:
