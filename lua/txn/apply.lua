@@ -5,7 +5,7 @@ A transaction is packed as "state deadline started timeout owner nonce|positions
 C committing, A aborting, T aborting because it ran past its timeout; positions "entry:index,..." are its log records
 (index from 1), participants are separated by spaces.  The decision table is redis_ledger/txn/states.py.
 
-KEYS        1 state  2 txns  3 order  4 deadlines  5 outcomes  6 forget  7 nonces  8 calls  9 log  10 live
+KEYS        1 state  2 txns  3 order  4 deadlines  5 outcomes  6 forget  7 nonces  8 calls  9 log  10 live  11 ids
 ARGV        1 now_ms  2 broker  3 call number of that broker  4 outcomes are kept for ms  5 and at most so many (negative: no limit)
             6 most open transactions (0 no limit)  7 a decided transaction is overdue after ms  8 batched entries (1 or 0)
             9.. operations, three each: code, serial or timeout_ms, rest
@@ -15,9 +15,11 @@ ARGV        1 now_ms  2 broker  3 call number of that broker  4 outcomes are kep
               e serial   "C" or "A"                     decide
               x serial   ""                             expire if its deadline has passed; pick up what is overdue
               d serial   ""                             all participants are done
+              i, k, v, f, g of a transactional id: include/identity says what they take
 RETURNS     {OK, lowest live serial or "", next serial, lines}: one line an operation, first its status:
-            0 <serial> [again] | 0 <state> <participant>... | 0 ended <outcome> | 0 - | -10 not found
-            | -11 <state> | -11 ended <outcome> | -13 too many
+            0 <serial> [again] | 0 <state> [@number:epoch:transactional id] <participant>... | 0 ended <outcome> | 0 -
+            | 0 <number> <epoch> [<serial> <state> @... <participant>...] | -10 not found | -11 <state> | -11 ended <outcome>
+            | -13 too many | -5 <epoch now> fenced | -22 another producer id
 COMPLEXITY  O(operations + log records that are deleted)
 WRITES      all of it after everything was read and checked; a repeated call with a begin is answered from `calls`
 SOURCE      PIP-31 "transaction coordinator"; PIP-160; docs/decisions/0003
@@ -50,7 +52,8 @@ if told then
 end
 
 local first_op, last_op = 9, #ARGV - 2
-local serials, nonces, asked, numbered = {}, {}, {}, 0
+local serials, nonces, asked, numbered, names = {}, {}, {}, 0, {}
+local of_identity = { i = true, k = true, v = true, f = true, g = true }
 for i = first_op, last_op, 3 do
   local code = ARGV[i]
   if code == "b" then
@@ -59,6 +62,12 @@ for i = first_op, last_op, 3 do
     if nonce ~= "-" then nonces[#nonces + 1] = nonce end
   elseif code == "p" then
     numbered = numbered + 1
+  elseif of_identity[code] then
+    numbered = numbered + 1
+    if not asked["id " .. ARGV[i + 1]] then
+      asked["id " .. ARGV[i + 1]] = true
+      names[#names + 1] = ARGV[i + 1]
+    end
   elseif not asked[ARGV[i + 1]] then
     asked[ARGV[i + 1]] = true
     serials[#serials + 1] = ARGV[i + 1]
@@ -81,6 +90,14 @@ if #nonces > 0 then
         serials[#serials + 1] = serial
       end
     end
+  end
+end
+local rows_of_names = #names > 0 and values(KEYS[11], names) or {}
+for n = 1, #names do
+  local serial = rows_of_names[n] and match(rows_of_names[n], "^%d+ %d+ %d+ (%d+)")
+  if serial and not asked[serial] then
+    asked[serial] = true
+    serials[#serials + 1] = serial
   end
 end
 if #serials > 0 then
@@ -147,31 +164,47 @@ local function add(serial, txn, added)
   return "0"
 end
 
+local function allocate()
+  local number = format("%d", following)
+  following = following + 1
+  return number
+end
+
+-- A new open transaction: its serial, or nil and the line that refuses it.
+local function start(timeout_ms, owner, nonce)
+  local limit = tonumber(ARGV[6])
+  if limit > 0 and active >= limit then return nil, tostring(TOO_MANY) end
+  local serial, ms = allocate(), tonumber(timeout_ms)
+  local txn = {
+    state = "O", deadline = format("%d", now + ms), is_timed = true, positions = "", participants = "",
+    fixed = ARGV[1] .. " " .. timeout_ms .. " " .. owner .. " " .. nonce,
+  }
+  active, created = active + 1, created + 1
+  txns[serial] = txn
+  fresh[#fresh + 1] = serial
+  log(NEW, serial, txn, log_begin(ms, now, owner))
+  return serial
+end
+
 local function begin(timeout_ms, rest)
   local owner, nonce, participants = match(rest, "^(%S+) (%S+) ?(.*)$")
   local known = nonce ~= "-" and by_nonce[nonce]
   local held_by = known and txns[known]
   if held_by and (held_by.state == "O" or held_by.state == "C") or known and outcomes[known] == "C" then return "0 " .. known .. " again" end
-  local limit = tonumber(ARGV[6])
-  if limit > 0 and active >= limit then return tostring(TOO_MANY) end
-  local serial, ms = format("%d", following), tonumber(timeout_ms)
-  local txn = {
-    state = "O", deadline = format("%d", now + ms), is_timed = true, positions = "", participants = "",
-    fixed = ARGV[1] .. " " .. timeout_ms .. " " .. owner .. " " .. nonce,
-  }
-  following, active, created = following + 1, active + 1, created + 1
-  txns[serial] = txn
-  fresh[#fresh + 1] = serial
+  local serial, refusal = start(timeout_ms, owner, nonce)
+  if not serial then return refusal end
   if nonce ~= "-" then
     by_nonce[nonce] = serial
     named[#named + 1], named[#named + 2] = nonce, serial
   end
-  log(NEW, serial, txn, log_begin(ms, now, owner))
-  if participants ~= "" then add(serial, txn, participants) end
+  if participants ~= "" then add(serial, txns[serial], participants) end
   return "0 " .. serial
 end
 
-local function answer(txn) return "0 " .. txn.state .. " " .. txn.participants end
+local function answer(txn)
+  local identity = match(txn.fixed, " (@%S+)$")
+  return "0 " .. txn.state .. " " .. (identity and identity .. " " or "") .. txn.participants
+end
 
 local function decide(serial, txn, wanted)
   if txn.state == "O" then
@@ -211,6 +244,8 @@ local function when_ended(code, outcome, wanted)
   return TXN_STATUS .. " ended " .. outcome
 end
 
+--- @include "include/identity"
+for n = 1, #names do read_identity(names[n], rows_of_names[n]) end
 local acts = { a = add, e = decide, x = expire, d = done }
 for i = first_op, last_op, 3 do
   local code, serial = ARGV[i], ARGV[i + 1]
@@ -218,8 +253,9 @@ for i = first_op, last_op, 3 do
   if code == "b" then
     line = begin(serial, ARGV[i + 2])
   elseif code == "p" then
-    line = "0 " .. format("%d", following)
-    following = following + 1
+    line = "0 " .. allocate()
+  elseif of_identity[code] then
+    line = identity_acts[code](serial, ARGV[i + 2])
   elseif txns[serial] then
     line = acts[code](serial, txns[serial], ARGV[i + 2])
   elseif outcomes[serial] then
@@ -303,6 +339,12 @@ for _, serial in ipairs(fresh) do
 end
 spread("ZADD", KEYS[3], ordered)
 spread("HSET", KEYS[7], named)
+local renewed = {}
+for name, id in pairs(identities_changed) do
+  renewed[#renewed + 1], renewed[#renewed + 2] = name, identity_text(id)
+end
+spread("HDEL", KEYS[11], identities_gone)
+spread("HSET", KEYS[11], renewed)
 rows, times = {}, {}
 for serial, t in pairs(finished) do
   local n = #rows

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
---[[ txn/end: carry decisions to one partition: markers, aborted set, stable position, pending acks, tombstones.
+--[[ txn/end: carry decisions to one partition: markers, aborted set, stable position, pending acks and offsets, tombstones.
 
 One call ends any number of transactions here.  An end whose serial is not the open one writes nothing but its
-tombstone (and settles its acks), so a repeated or late end changes nothing that can be seen.  The low watermark that
+tombstone (and settles its acks and offsets), so a repeated or late end changes nothing that can be seen.  The low watermark that
 rides on every end is raised, never lowered; open transactions at or below it are leftovers and are aborted.
 
 KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 aborted  8 ended  9 watermarks  10 subs  11 wake
@@ -21,7 +21,7 @@ SOURCE      PIP-31 "end transaction"; transaction buffer RFC "low watermark"; do
 --- @include "include/settle"
 local state, log, open_key, firsts, aborted, ended, watermarks = KEYS[1], KEYS[3], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local now, count = tonumber(ARGV[2]), tonumber(ARGV[4])
-local held = redis.call("HMGET", state, "topic_id", "next", "epoch", "stable")
+local held = redis.call("HMGET", state, "topic_id", "next", "epoch", "stable", "newest")
 if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local next_offset, before = tonumber(held[2]), held[2]
 local stable = tonumber(held[4])
@@ -36,7 +36,7 @@ end
 local function write_marker(pid, epoch, first, commit)
   local offset = whole(next_offset)
   redis.call("XADD", log, offset .. "-1", "l", "0", "e", "0", "b", offset, "n", "1", "s", "0", "p", pid, "v", epoch,
-    "q", "-1", "f", commit and "7" or "3", "t", ARGV[2], "m", ARGV[2])
+    "q", "-1", "f", commit and "7" or "3", "t", ARGV[2], "m", held[5])
   redis.call("HDEL", open_key, pid)
   redis.call("ZREM", firsts, pid)
   next_offset = next_offset + 1
@@ -49,7 +49,7 @@ end
 -- A cursor that several operations settle on is read once and written once; one that is not there has nothing pending.
 local function cursor_at(k)
   if opened[k] == nil then
-    opened[k] = cursors.open(KEYS[k], KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], KEYS[k + 4], KEYS[k + 5]) or false
+    opened[k] = cursors.read(KEYS[k], KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], KEYS[k + 4], KEYS[k + 5]) or false
   end
   return opened[k]
 end
@@ -83,8 +83,8 @@ end
 local function is_over(c, s) return touched[c] and serial_at_most(s, marks[c]) end
 for _, c in pairs(opened) do
   if c then
-    if next(touched) and c.held > 0 then returned = returned + settle_leftovers(c, is_over, now) end
-    cursors.save(c)
+    if next(touched) then returned = returned + settle_leftovers(c, is_over, now) end
+    settle_save(c)
   end
 end
 

@@ -63,14 +63,39 @@ class Participant(NamedTuple):
         return cls(topic, topic_id, int(partition), unquote(rest[0]) if rest else None)
 
 
+class Producer(NamedTuple):
+    """Whose transaction it is, when a Kafka client began it under a transactional id."""
+
+    id: int
+    epoch: int
+    transactional_id: str
+
+    @classmethod
+    def read(cls, txn: TxnId, word: str) -> Producer | None:
+        """word: "@number:epoch:transactional id", or something else."""
+        if not word.startswith("@"):
+            return None
+        number, epoch, name = word[1:].split(":")
+        return cls(TxnId(txn.coordinator, int(number)).producer_id, int(epoch), unquote(name))
+
+
 class Decision(NamedTuple):
     """What has been decided and whom it concerns.  watermark: every transaction of this coordinator up to it has
-    ended (-1: none).  participants is empty when the transaction has ended."""
+    ended (-1: none).  participants is empty when the transaction has ended.  producer: of a Kafka client's
+    transaction."""
 
     txn: TxnId
     state: State
     participants: list[Participant]
     watermark: int
+    producer: Producer | None = None
+
+    @classmethod
+    def read(cls, txn: TxnId, state: State, words: Sequence[str], watermark: int) -> Decision:
+        """words: [@producer] participant ..."""
+        producer = Producer.read(txn, words[0]) if words else None
+        texts = words[1:] if producer is not None else words
+        return cls(txn, state, [Participant.parse(text) for text in texts if text], watermark, producer)
 
 
 class Record(NamedTuple):
@@ -84,6 +109,7 @@ class Record(NamedTuple):
     owner: str
     participants: list[Participant]
     timed_out: bool
+    producer: Producer | None = None
 
 
 class Reply(NamedTuple):
@@ -313,8 +339,7 @@ class Coordinators:
             raise refusal(txn, words)
         if words[1] == "ended":
             return Decision(txn, _ENDED[words[2]], [], watermark)
-        participants = [Participant.parse(text) for text in words[2:] if text]
-        return Decision(txn, State(words[1]), participants, watermark)
+        return Decision.read(txn, State(words[1]), words[2:], watermark)
 
 
 def refusal(txn: TxnId, words: Sequence[str]) -> LedgerError:
@@ -337,18 +362,19 @@ def refusal(txn: TxnId, words: Sequence[str]) -> LedgerError:
 
 def _record(txn: TxnId, row: str) -> Record:
     head, _positions, participants = row.split("|")
-    state, deadline, started, timeout, owner, _nonce = head.split(" ")
+    state, deadline, started, timeout, owner, nonce = head.split(" ")
     started_ms, timeout_ms = int(started), int(timeout)
     return Record(
         txn, State(state), started_ms, timeout_ms, int(deadline) if state == "O" else started_ms + timeout_ms,
         "" if owner == "-" else unquote(owner), [Participant.parse(p) for p in participants.split()], state == "T",
+        Producer.read(txn, nonce),
     )  # fmt: skip
 
 
 def _ended(txn: TxnId, row: str) -> Record:
-    outcome, _ended_ms, started, timeout, owner, _nonce = row.split(" ")
+    outcome, _ended_ms, started, timeout, owner, nonce = row.split(" ")
     deadline_ms = int(started) + int(timeout)
     return Record(
         txn, _ENDED[outcome], int(started), int(timeout), deadline_ms, "" if owner == "-" else unquote(owner), [],
-        outcome == "T",
+        outcome == "T", Producer.read(txn, nonce),
     )  # fmt: skip

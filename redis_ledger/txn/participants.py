@@ -9,12 +9,14 @@ belongs to another incarnation of its topic, counts as done.  Source: PIP-31 "en
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import StoreUnavailable
+from redis_ledger.ledger.log import COMMIT, MARKER, TRANSACTIONAL, LogEntry
 from redis_ledger.store.group_commit import GroupCommit
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.replies import Status
@@ -35,8 +37,17 @@ class _End(NamedTuple):
 class _PartitionEnds:
     """The ends on their way to one partition."""
 
-    def __init__(self, store: Store, topic: str, topic_id: str, number: int, config: Config, clock: Clock) -> None:
-        self._store, self._clock = store, clock
+    def __init__(
+        self,
+        store: Store,
+        topic: str,
+        topic_id: str,
+        number: int,
+        config: Config,
+        clock: Clock,
+        on_marker: Callable[[LogEntry], None],
+    ) -> None:
+        self._store, self._clock, self._on_marker = store, clock, on_marker
         self._topic_id = topic_id
         self._keys = PartitionKeys(store.prefix, topic, number)
         self._tombstone_ms = config.tombstone_ms
@@ -51,12 +62,12 @@ class _PartitionEnds:
             decision = end.decision
             indexes = [names.setdefault(name, len(names)) for name in end.subscriptions]
             args += (
-                decision.txn.producer_id,
+                decision.txn.producer_id if decision.producer is None else decision.producer.id,
                 decision.txn.coordinator,
                 decision.txn.serial,
                 1 if decision.state is State.COMMITTING else 0,
                 decision.watermark if decision.watermark >= 0 else "",
-                1,
+                int(decision.producer is None),  # a native producer id is never used again
                 len(indexes),
                 *indexes,
             )
@@ -69,19 +80,34 @@ class _PartitionEnds:
         error = done.exception() if not done.cancelled() else StoreUnavailable()
         gone = error is None and done.result()[0] == Status.UNKNOWN_TOPIC
         for i, end in enumerate(ends):
+            offset = -1 if error is not None or gone else int(done.result()[i + 1])
+            if offset >= 0:
+                self._written(end.decision, offset)
             if end.future.done():
                 continue
             if error is not None:
                 end.future.set_exception(error)
             else:
-                end.future.set_result(-1 if gone else int(done.result()[i + 1]))
+                end.future.set_result(offset)
+
+    def _written(self, decision: Decision, offset: int) -> None:
+        producer = decision.producer
+        flags = TRANSACTIONAL | MARKER | (COMMIT if decision.state is State.COMMITTING else 0)
+        pid, epoch = (decision.txn.producer_id, 0) if producer is None else producer[:2]
+        self._on_marker(LogEntry(0, 0, offset, 1, 0, pid, epoch, -1, flags, self._clock.now_ms(), -1))
 
 
 class Participants:
-    """Carries decisions for one broker."""
+    """Carries decisions for one broker.  on_marker: told of every marker written: topic, topic id, partition, entry."""
 
-    def __init__(self, store: Store, config: Config, clock: Clock) -> None:
-        self._store, self._config, self._clock = store, config, clock
+    def __init__(
+        self,
+        store: Store,
+        config: Config,
+        clock: Clock,
+        on_marker: Callable[[str, str, int, LogEntry], None] = lambda *_: None,
+    ) -> None:
+        self._store, self._config, self._clock, self._on_marker = store, config, clock, on_marker
         self._partitions: dict[tuple[str, str, int], _PartitionEnds] = {}
         self._loop = asyncio.get_running_loop()
 
@@ -107,7 +133,9 @@ class Participants:
         if ends is None:
             if len(self._partitions) > 10_000:
                 self._partitions = {key: ends for key, ends in self._partitions.items() if not ends.group.is_idle}
-            ends = self._partitions[place] = _PartitionEnds(self._store, *place, self._config, self._clock)
+            ends = self._partitions[place] = _PartitionEnds(
+                self._store, *place, self._config, self._clock, partial(self._on_marker, *place)
+            )
         future: asyncio.Future[int] = self._loop.create_future()
         ends.group.add(_End(decision, names, future))
         return future

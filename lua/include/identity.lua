@@ -1,0 +1,158 @@
+-- Transactional ids (txn/apply): who holds one, and which transaction is open under it.  KIP-98, KIP-360, KIP-890.
+--   number epoch        the producer id of this coordinator, and its epoch
+--   serial decided      its last transaction ("-" none), and how its producer ended that: C, A, or "-" not yet
+--   before_...          number, epoch and decision before the last bump: what a repeated request still names
+-- Uses of txn/apply: txns, outcomes, move, add, answer, start, allocate.
+local EPOCH_MAX = 32766 -- the last one is kept for fencing; then the id gets a new producer id
+local identities, identities_changed, identities_gone = {}, {}, {}
+
+local function read_identity(name, text)
+  if not text then return end
+  local id = { name = name }
+  id.number, id.epoch, id.timeout, id.serial, id.decided, id.before_number, id.before_epoch, id.before_decided, id.used =
+    match(text, "^(%d+) (%d+) (%d+) (%S+) (%S) (%S+) (%S+) (%S) (%d+)")
+  id.epoch, id.before_epoch = tonumber(id.epoch), tonumber(id.before_epoch)
+  identities[name] = id
+end
+
+local function identity_text(id)
+  return format("%s %d %s %s %s %s %d %s %s", id.number, id.epoch, id.timeout, id.serial, id.decided, id.before_number,
+    id.before_epoch, id.before_decided, ARGV[1])
+end
+
+local function bump(id, decided)
+  id.before_number, id.before_epoch, id.before_decided = id.number, id.epoch, decided
+  if id.epoch >= EPOCH_MAX then
+    id.number, id.epoch = allocate(), 0
+  else
+    id.epoch = id.epoch + 1
+  end
+  identities_changed[id.name] = id
+end
+
+-- A transaction that somebody else ended (its timeout, an administrator) fences the producer that did not.
+local function lapse(id)
+  if not id or id.serial == "-" or id.decided ~= "-" then return end
+  local txn = txns[id.serial]
+  if txn and txn.state == "O" then return end
+  id.decided = (txn and txn.state or outcomes[id.serial]) == "C" and "C" or "A"
+  bump(id, "-")
+end
+
+-- The identity for these words, or the line that refuses them.
+local function identified(name, number, epoch)
+  local id = identities[name]
+  lapse(id)
+  if not id or (id.number ~= number and id.before_number ~= number) then return nil, tostring(UNKNOWN_PRODUCER) end
+  if id.number ~= number or id.epoch ~= tonumber(epoch) then return nil, STALE_EPOCH .. " " .. format("%d", id.epoch) end
+  return id
+end
+
+-- What is still to be carried of its last transaction, behind the identity.
+local function identity_answer(id)
+  local txn = txns[id.serial]
+  local line = "0 " .. id.number .. " " .. format("%d", id.epoch)
+  if not txn or txn.state == "O" then return line end
+  return line .. " " .. id.serial .. " " .. string.sub(answer(txn), 3)
+end
+
+local function open_transaction(id)
+  local txn = id.serial ~= "-" and txns[id.serial]
+  if txn and txn.state == "O" then return txn end
+end
+
+local identity_acts = {}
+
+-- i: "timeout number epoch" ("-" for none): a producer begins; whoever was before it is fenced, its transaction aborted.
+function identity_acts.i(name, rest)
+  local timeout_ms, number, epoch = match(rest, "^(%d+) (%S+) (%S+)$")
+  local id = identities[name]
+  lapse(id)
+  if not id then
+    if number ~= "-" then return tostring(UNKNOWN_PRODUCER) end
+    id = { name = name, number = allocate(), epoch = 0, timeout = timeout_ms, serial = "-", decided = "-",
+      before_number = "-", before_epoch = -1, before_decided = "-" }
+    identities[name], identities_changed[name] = id, id
+    return identity_answer(id)
+  end
+  identities_changed[name] = id
+  if number ~= "-" then
+    if id.before_number == number and id.before_epoch == tonumber(epoch) then return identity_answer(id) end -- a repetition
+    if id.number ~= number then return tostring(UNKNOWN_PRODUCER) end
+    if id.epoch ~= tonumber(epoch) then return STALE_EPOCH .. " " .. format("%d", id.epoch) end
+  end
+  local txn = open_transaction(id)
+  if txn then
+    decide(id.serial, txn, "A")
+    id.decided = "A"
+  end
+  id.timeout = timeout_ms
+  bump(id, "-")
+  return identity_answer(id)
+end
+
+-- k: "number epoch participant...": register with the open transaction; there is one afterwards.
+function identity_acts.k(name, rest)
+  local number, epoch, participants = match(rest, "^(%d+) (%d+) ?(.*)$")
+  local id, refusal = identified(name, number, epoch)
+  if not id then return refusal end
+  local txn = open_transaction(id)
+  if not txn then
+    local nonce = "@" .. number .. ":" .. epoch .. ":" .. name
+    local serial, full = start(id.timeout, "-", nonce)
+    if not serial then return full end
+    id.serial, id.decided, txn = serial, "-", txns[serial]
+    identities_changed[name] = id
+  end
+  if participants ~= "" then add(id.serial, txn, participants) end
+  return "0 " .. id.serial
+end
+
+-- v: "number epoch participant...": are they registered with the open transaction?
+function identity_acts.v(name, rest)
+  local number, epoch, participants = match(rest, "^(%d+) (%d+) ?(.*)$")
+  local id, refusal = identified(name, number, epoch)
+  if not id then return refusal end
+  local txn = open_transaction(id)
+  if not txn then return TXN_STATUS .. " none" end
+  local known = " " .. txn.participants .. " "
+  for participant in gmatch(participants, "%S+") do
+    if not find(known, " " .. participant .. " ", 1, true) then return TXN_STATUS .. " unregistered" end
+  end
+  return "0 " .. id.serial
+end
+
+-- f: "number epoch C|A bump(1|0)": the producer ends its transaction; with bump it goes on under the next epoch.
+function identity_acts.f(name, rest)
+  local number, epoch, wanted, bumps = match(rest, "^(%d+) (%d+) (%u) (%d)$")
+  local id, refusal = identified(name, number, epoch)
+  if not id then
+    id = identities[name]
+    local is_before = id and id.before_number == number and id.before_epoch == tonumber(epoch)
+    if is_before and bumps == "1" and id.before_decided == wanted then return identity_answer(id) end -- a repetition
+    return refusal
+  end
+  local txn = open_transaction(id)
+  if txn then
+    decide(id.serial, txn, wanted)
+  elseif bumps == "1" and (id.serial == "-" or id.decided ~= "-") then
+    -- Nothing was written under this epoch: an abort is as good as done, a commit is a mistake of the client.
+    if wanted == "C" then return TXN_STATUS .. " none" end
+  elseif id.decided ~= wanted then
+    return TXN_STATUS .. " " .. (id.serial == "-" and "none" or id.decided)
+  end
+  id.decided = wanted
+  identities_changed[name] = id
+  if bumps == "1" then bump(id, wanted) end
+  return identity_answer(id)
+end
+
+-- g: "number epoch used_ms": forget an id that has not been used since, and has nothing under way.
+function identity_acts.g(name, rest)
+  local number, epoch, used = match(rest, "^(%d+) (%d+) (%d+)$")
+  local id = identities[name]
+  local is_same = id and id.number == number and id.epoch == tonumber(epoch) and id.used == used
+  if not is_same or identities_changed[name] or txns[id.serial] then return "0 -" end
+  identities[name], identities_gone[#identities_gone + 1] = nil, name
+  return "0 gone"
+end
