@@ -4,7 +4,7 @@
 KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
 ARGV        1 topic_id  2 consumer  3 now_ms  4.. first, last of each range, ascending and disjoint
 RETURNS     {OK, acknowledged, mark} | {NOT_LEASED, offset, consumer that has it} | {NOT_DELIVERED, offset}
-            | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
+            | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
             acknowledged counts what was acknowledged before as well; what a transaction holds is left to it, uncounted
 COMPLEXITY  O(r log l + m) for r ranges, l leases and m leases touched, plus the bitmaps (1 KiB each) that change
 WRITES      only when it returns OK
@@ -13,8 +13,8 @@ SOURCE      PIP-54 "batch index acknowledgement"; docs/decisions/0004
 --- @include "include/status"
 --- @include "include/cursor"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
-local c = cursors.open(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
-if not c then return { UNKNOWN_SUB } end
+local c, refused = cursors.open(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
+if not c then return refused end
 
 local ranges, total = cursors.given(4)
 local early = cursors.undelivered(c, ranges)

@@ -12,8 +12,8 @@ SOURCE      PIP-31 "acknowledgement"; docs/decisions/0004
 --- @include "include/status"
 --- @include "include/cursor"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
-local c = cursors.open(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
-if not c then return { UNKNOWN_SUB } end
+local c, refused = cursors.open(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
+if not c then return refused end
 local now, offset = tonumber(ARGV[3]), tonumber(ARGV[4])
 if c.kind ~= "exclusive" then return { WRONG_KIND, c.kind } end
 if c.consumer ~= ARGV[2] and c.consumer_until > now then return { CONSUMER_BUSY, c.consumer, c.consumer_until - now } end

@@ -19,8 +19,8 @@ SOURCE      PIP-31 "acknowledgement"; requirements AK-05 to AK-16; docs/decision
 --- @include "include/serial"
 --- @include "include/cursor"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
-local c = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
-if not c then return { UNKNOWN_SUB } end
+local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
+if not c then return refused end
 local consumer, now, coordinator, serial, call = ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6]
 local txn, cumulative = coordinator .. "-" .. serial, call ~= ""
 local watermark = redis.call("HGET", KEYS[3], coordinator)

@@ -9,7 +9,7 @@ KEYS        1 state  2 ended  3 watermarks  4 cursor  5 acks  6 leases  7 spans 
 ARGV        1 topic_id  2 now_ms  3 number of acks
             4.. for each: consumer  coordinator  serial  offsets held
             then all ranges, ascending and disjoint, three each: first  last  which ack (from 1)
-RETURNS     {OK, mark} | {STALE} take them one by one | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
+RETURNS     {OK, mark} | {STALE} take them one by one | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
 COMPLEXITY  O(r log l + m) for r ranges, l leases, m of them touched
 WRITES      only when it returns OK
 SOURCE      cursor/hold; docs/decisions/0007
@@ -18,8 +18,8 @@ SOURCE      cursor/hold; docs/decisions/0007
 --- @include "include/serial"
 --- @include "include/cursor"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
-local c = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
-if not c then return { UNKNOWN_SUB } end
+local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
+if not c then return refused end
 local count, now, acks, txns, marks, wanted = tonumber(ARGV[3]), tonumber(ARGV[2]), {}, {}, {}, 0
 for i = 1, count do
   local at = 4 * i

@@ -5,7 +5,7 @@ Only leases of this consumer are touched; what is acknowledged, held by a transa
 
 KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
 ARGV        1 topic_id  2 consumer  3 now_ms  4 delay_ms  5.. first, last of each range, ascending and disjoint; none: all
-RETURNS     {OK, handed back} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
+RETURNS     {OK, handed back} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
 COMPLEXITY  O(r log l + m) for r ranges, l leases and m leases touched; O(l) for all
 WRITES      leases; a repeated call finds nothing left to do
 SOURCE      PIP-31 "acknowledgement"; requirements AK-28; docs/decisions/0004
@@ -13,8 +13,8 @@ SOURCE      PIP-31 "acknowledgement"; requirements AK-28; docs/decisions/0004
 --- @include "include/status"
 --- @include "include/cursor"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
-local c = cursors.open(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
-if not c then return { UNKNOWN_SUB } end
+local c, refused = cursors.open(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
+if not c then return refused end
 local consumer, now, due = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[3]) + tonumber(ARGV[4])
 
 local touched, returned = {}, 0

@@ -14,7 +14,7 @@ ARGV        1 topic_id  2 consumer  3 now_ms  4 max_records  5 max_bytes (the re
 RETURNS     {OK, mark, read, stable, more, next_due, deliveries...} more 1: there is more right now; next_due: when the next
             lease runs out, in ms, or -1; a delivery is 11 values: first, last, count (0: the first time), ledger, entry, base,
             records, bytes, producer, flags, append time, the last eight those of the log entry
-            | {CONSUMER_BUSY, consumer, ms it has left} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
+            | {CONSUMER_BUSY, consumer, ms it has left} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
 COMPLEXITY  O(d log l + e) for d due leases (at most 512) of l, and e log entries passed (at most 1000 beyond those delivered)
 WRITES      nothing when there is nothing to deliver or to pass and no session to prolong
 SOURCE      transaction buffer RFC "dispatch"; requirements TB-05, TB-06, TB-28, TB-30; docs/decisions/0004
@@ -25,8 +25,8 @@ SOURCE      transaction buffer RFC "dispatch"; requirements TB-05, TB-06, TB-28,
 local DUE_MAX, PASS_MAX = 512, 1000
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
-local c = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
-if not c then return { UNKNOWN_SUB } end
+local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
+if not c then return refused end
 local log, aborted, stable = KEYS[2], KEYS[3], tonumber(state[3])
 local consumer, now, left, room = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local deadline, exclusive = now + tonumber(ARGV[6]), c.kind == "exclusive"

@@ -5,7 +5,7 @@ Leases, acks and pending acks are dropped: an end of a transaction that held ack
 
 KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
 ARGV        1 topic_id  2 where (earliest, latest or an offset; one below the log start means the log start)
-RETURNS     {OK, offset} | {BAD_OFFSET, start, next} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
+RETURNS     {OK, offset} | {BAD_OFFSET, start, next} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
 COMPLEXITY  O(1); memory is freed in the background
 WRITES      only when it returns OK; the session of an exclusive consumer goes on
 SOURCE      requirements AK-30; docs/decisions/0004
@@ -14,7 +14,9 @@ SOURCE      requirements AK-30; docs/decisions/0004
 --- @include "include/where"
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "next")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
-if redis.call("EXISTS", KEYS[2]) == 0 then return { UNKNOWN_SUB } end
+local kind = redis.call("HGET", KEYS[2], "kind")
+if not kind then return { UNKNOWN_SUB } end
+if kind == "kafka" then return { WRONG_KIND, kind } end
 local at = offset_of(ARGV[2], state)
 if not at then return { BAD_OFFSET, state[2], state[3] } end
 redis.call("HSET", KEYS[2], "mark", at, "read", at, "leased", 0, "held", 0)

@@ -7,6 +7,8 @@ RETURNS     {OK, kind, mark, read, stable, acked, leased, held, backlog, exact, 
             consumer_until, created, next_due} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
             acked: acknowledged beyond the mark.  backlog: leased, held, and records that can still be dispatched; exact 0
             when the log was longer than looked at: the rest is then counted by offsets, markers and aborted ones included
+            Of a Kafka group: mark and read are its offset (-1: none), stable is the log's end, held the commits that are
+            pending, backlog the offsets from there to the end; all of the log when it has no offset
 COMPLEXITY  O(log entries looked at)
 WRITES      only the step over what retention has taken
 SOURCE      requirements TB-30; docs/decisions/0004
@@ -14,10 +16,18 @@ SOURCE      requirements TB-30; docs/decisions/0004
 --- @include "include/status"
 --- @include "include/cursor"
 --- @include "include/deliverable"
-local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable")
+local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "next")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
-local c = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
+local c = cursors.read(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
 if not c then return { UNKNOWN_SUB } end
+if c.kind == "kafka" then
+  local held = redis.call("HMGET", c.cursor, "offset", "created")
+  local from, last = math.max(tonumber(held[1]), tonumber(state[2])), tonumber(state[4])
+  return {
+    OK, c.kind, held[1], held[1], last, 0, 0, redis.call("HLEN", c.pending) - 1, math.max(last - from, 0), 0, 0, 0, "", 0,
+    held[2], -1,
+  }
+end
 cursors.trim(c, tonumber(state[2]))
 
 local stable, unread = tonumber(state[3]), 0

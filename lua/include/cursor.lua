@@ -18,7 +18,8 @@ function cursors.spread(command, key, list)
   for i = 1, #list, 4000 do redis.call(command, key, unpack(list, i, math.min(i + 3999, #list))) end
 end
 
-function cursors.open(cursor, acks, leases, spans, due, pending)
+-- The cursor, whatever its kind; nil when it is not there.  One of kind kafka has nothing but its keys: include/register.
+function cursors.read(cursor, acks, leases, spans, due, pending)
   local v = redis.call("HMGET", cursor, "kind", "mark", "read", "leased", "held", "delivered", "redelivered",
     "consumer", "consumer_until", "session")
   if not v[1] then return nil end
@@ -28,6 +29,14 @@ function cursors.open(cursor, acks, leases, spans, due, pending)
     delivered = tonumber(v[6]), redelivered = tonumber(v[7]), consumer = v[8], consumer_until = tonumber(v[9]),
     session = tonumber(v[10]), mark_was = tonumber(v[2]), writes = {}, chunks = {},
   }
+end
+
+-- A cursor that messages are delivered by; or nil and what the script is to answer.
+function cursors.open(...)
+  local c = cursors.read(...)
+  if not c then return nil, { UNKNOWN_SUB } end
+  if c.kind == "kafka" then return nil, { WRONG_KIND, c.kind } end
+  return c
 end
 
 -- Ranges {first, last, first, last, ...}, ascending and disjoint ------------------------------------------------------

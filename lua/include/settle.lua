@@ -1,5 +1,7 @@
 --- @include "include/cursor"
--- Ends the pending acks of transactions on one subscription, on a cursor the caller has opened and will save.
+--- @include "include/register"
+-- Ends what transactions have pending on one subscription, be it acknowledgements or the offset of a Kafka group, on a
+-- cursor the caller has read (cursors.read) and will save (settle_save).
 
 -- Turns pending ranges into deleted offsets, or into leases of nobody that are due at once.  The count of a lease is that
 -- of its last delivery: the receive that delivers it again raises it, so an aborted ack counts as one delivery.
@@ -20,10 +22,16 @@ local function settle_ranges(c, ranges, commit, now)
   if open then cursors.put(c, open[1], open[2], "", open[3], now) end
 end
 
--- Ends one transaction ("coordinator-serial").  Answers how many offsets it held here; 0 when it was not known.
+-- Ends one transaction ("coordinator-serial").  Answers how many offsets it held here, which an abort gives back to be
+-- delivered; 0 when it was not known, and for a Kafka group, to which nothing is delivered.
 local function settle(c, txn, commit, now)
   local text = redis.call("HGET", c.pending, txn)
   if not text then return 0 end
+  if c.kind == "kafka" then
+    if commit then registers.accept(c.cursor, text) end
+    redis.call("HDEL", c.pending, txn)
+    return 0
+  end
   local held = c.held
   settle_ranges(c, cursors.ranges(text), commit, now)
   redis.call("HDEL", c.pending, txn)
@@ -33,10 +41,15 @@ end
 -- Aborts what ended transactions have left pending: is_over(coordinator, serial) tells.  Cost: O(open transactions that
 -- hold acks here), so call it when a watermark has risen.  Answers how many offsets come back.
 local function settle_leftovers(c, is_over, now)
+  if c.held == 0 then return 0 end
   local returned = 0
   for _, txn in ipairs(redis.call("HKEYS", c.pending)) do
     local coordinator, serial = string.match(txn, "^(%d+)%-(%d+)$")
     if coordinator and is_over(coordinator, serial) then returned = returned + settle(c, txn, false, now) end
   end
   return returned
+end
+
+local function settle_save(c)
+  if c.kind ~= "kafka" then cursors.save(c) end -- a register is written as it is settled
 end

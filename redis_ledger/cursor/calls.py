@@ -32,7 +32,7 @@ from redis_ledger.store.keys import PartitionKeys, encode_name
 from redis_ledger.store.replies import Status
 from redis_ledger.store.store import Script, Store
 
-Kind = Literal["exclusive", "shared"]
+Kind = Literal["exclusive", "shared", "kafka"]  # kafka: a consumer group's offset (cursor/offsets.py)
 Where = int | Literal["earliest", "latest"]
 
 BACKLOG_ENTRIES = 1_000  # log entries that stats looks at
@@ -83,6 +83,9 @@ class Standing(NamedTuple):
     read     everything below was dispatched           stable   how far dispatch may go
     backlog  leased, held in transactions, or still to be dispatched.  Exact while at most BACKLOG_ENTRIES log entries
              lie between read and stable; beyond those it counts offsets, so markers and aborted records are in it.
+
+    Of a Kafka group: mark and read are its offset (-1: none), stable is the log's end, held the number of transactions
+    that have another offset pending, and backlog the number of offsets to the end.
     """
 
     kind: Kind
@@ -103,7 +106,13 @@ class Standing(NamedTuple):
 
 
 async def create(
-    store: Store, keys: PartitionKeys, topic_id: str, name: str, kind: Kind, start: Where, now_ms: int
+    store: Store,
+    keys: PartitionKeys,
+    topic_id: str,
+    name: str,
+    kind: Literal["exclusive", "shared"],
+    start: Where,
+    now_ms: int,
 ) -> bool:
     """True when this call made it.  Raises SubscriptionExists when it is there with another kind."""
     args = (topic_id, encode_name(name), kind, start, now_ms)
@@ -281,10 +290,10 @@ async def stats(
 ) -> Standing:
     places = (keys.state, keys.log, keys.aborted, *keys.sub(name).all())
     reply = _checked(await store.call(_STATS, places, (topic_id, entries_max)), name)
-    kind: Kind = "exclusive" if reply[1] == b"exclusive" else "shared"
+    kind: Kind = reply[1].decode()
     mark, read, stable, acked, leased, held, backlog, exact, delivered, redelivered = reply[2:12]
     return Standing(
-        kind, mark, read, stable, acked, leased, held, backlog, exact == 1, delivered, redelivered,
+        kind, int(mark), int(read), stable, acked, leased, held, backlog, exact == 1, delivered, redelivered,
         unquote(_text(reply[12])), reply[13], int(reply[14]), reply[15],
     )  # fmt: skip
 
@@ -340,6 +349,8 @@ def _refusal(reply: list[Any], name: str) -> LedgerError:
         )
     if status == Status.TXN_ENDED:
         return TransactionEnded()
+    if status == Status.WRONG_KIND and reply[1] == b"kafka":
+        return WrongSubscriptionKind(f"{name!r} is a Kafka consumer group; only its members take and commit messages.")
     if status == Status.WRONG_KIND:
         return WrongSubscriptionKind(
             f"Subscription {name!r} is {_text(reply[1])}; cumulative acknowledgement needs an exclusive one."

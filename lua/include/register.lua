@@ -1,0 +1,38 @@
+-- A Kafka group's offset on one partition: a cursor of kind kafka, which is a register: the last write counts.
+--     cursor   kind created offset leader_epoch metadata time write | fence writes seen
+--     pending  "coordinator-serial" → "write offset leader_epoch time metadata" of a commit whose transaction is open
+-- Writes are numbered in the order they come in.  What a transaction wrote counts from its commit on, unless something
+-- written after it counts already (as in Kafka, whose order is that of its log).  Offsets have 63 bits and stay strings.
+--     fence    the highest generation that has committed or fetched here; below it nobody commits any more
+--     seen     when somebody last committed, or fetched with a generation: an idle register expires by it
+local registers = {}
+
+-- Without an offset.  The other keys of a cursor get their sentinels too, so that a script may name them.
+function registers.make(subs, name, now, cursor, acks, leases, spans, due, pending)
+  redis.call("HSET", cursor, "kind", "kafka", "created", now, "offset", "-1", "leader_epoch", "-1", "metadata", "",
+    "time", "-1", "write", "0", "fence", "-1", "writes", "0", "seen", now)
+  for _, key in ipairs({ acks, leases, pending }) do redis.call("HSET", key, "", "") end
+  for _, key in ipairs({ spans, due }) do redis.call("ZADD", key, "-1", "") end
+  redis.call("HSET", subs, name, "kafka")
+end
+
+function registers.text(write, offset, leader_epoch, time, metadata)
+  return write .. " " .. offset .. " " .. leader_epoch .. " " .. time .. " " .. metadata
+end
+
+-- The transaction that wrote this has committed.
+function registers.accept(cursor, text)
+  local write, offset, leader_epoch, time, metadata = string.match(text, "^(%d+) (%-?%d+) (%-?%d+) (%-?%d+) (.*)$")
+  if tonumber(write) < tonumber(redis.call("HGET", cursor, "write")) then return end
+  redis.call("HSET", cursor, "offset", offset, "leader_epoch", leader_epoch, "metadata", metadata, "time", time,
+    "write", write)
+end
+
+-- The transactions that have a commit pending, at most so many.
+function registers.waiting(pending, most)
+  local found = {}
+  for _, txn in ipairs(redis.call("HKEYS", pending)) do
+    if txn ~= "" and #found < most then found[#found + 1] = txn end
+  end
+  return found
+end
