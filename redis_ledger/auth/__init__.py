@@ -1,0 +1,1 @@
+"""Who somebody is: proofs of a password that is not kept."""

@@ -1,0 +1,1 @@
+"""Who reads what: consumer groups, as the broker that owns them keeps them in memory."""

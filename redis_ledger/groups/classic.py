@@ -1,0 +1,400 @@
+"""One classic consumer group: who is a member, and which generation has which assignment.
+
+               first join                 all have joined, or their time is over; a generation was stored
+       Empty ──────────────▶ PreparingRebalance ───────────────────────────▶ CompletingRebalance
+         ▲                    │    ▲       ▲                                    │         │ the leader's SyncGroup
+         └── nobody is left ──┘    │       └──── a member came, went, changed ──┘         ▼
+                                   └───────────────────────────────────────────────── Stable
+
+A pure state machine: no clock, no futures, no Redis.  What happens comes in with the time; what to tell to whom comes
+out.  Between "all have joined" and the next generation stands a number that must be in Redis before anybody hears of
+it: `wants_generation` asks for one, `begin` brings it.  Meanwhile the group goes on: whoever joins is part of it.
+
+    due     when `tick` is needed, at the latest; never too late, sometimes too early (heartbeats only move it back)
+    times   ms on any clock that does not run backwards
+Source: Kafka's group coordinator (JoinGroup, SyncGroup), KIP-134 (delay of the first rebalance), KIP-345, KIP-394.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any
+
+from redis_ledger.errors import (
+    GroupFull,
+    IllegalGeneration,
+    InconsistentProtocol,
+    InvalidRequest,
+    LedgerError,
+    MemberIdRequired,
+    NotCoordinator,
+    RebalanceInProgress,
+    UnknownMember,
+)
+from redis_ledger.groups.member import (
+    Described,
+    Join,
+    Joined,
+    Limits,
+    Member,
+    State,
+    Sync,
+    Synced,
+    Tell,
+)
+from redis_ledger.groups.roster import Roster
+
+NEW_MEMBER_MS = 300_000  # longest that a member may wait for its first generation
+
+
+class ClassicGroup:
+    """generation: the last one that was handed out, or that was stored when this broker took the group over."""
+
+    kind = "classic"
+
+    def __init__(self, name: str, generation: int, protocol_type: str, limits: Limits) -> None:
+        self.name, self.generation, self.protocol_type = name, generation, protocol_type
+        self.state, self.protocol = State.EMPTY, ""
+        self.wants_generation = False
+        self.due = inf
+        self._limits = limits
+        self._roster = Roster()
+        self._is_first = False  # the rebalance under way is that of an empty group,
+        self._has_grown = False  # to which somebody came since it was put off last,
+        self._extension_ms = 0  # and which can be put off by so much more
+        self._join_due = self._sync_due = inf
+        self._told: list[Tell] = []
+
+    @property
+    def is_idle(self) -> bool:
+        return self.state is State.EMPTY and not self._roster.pending
+
+    @property
+    def is_empty(self) -> bool:
+        return self.state is State.EMPTY
+
+    @property
+    def size(self) -> int:
+        return self._roster.size
+
+    # -- what members ask --------------------------------------------------------------------------------------------
+
+    def join(self, join: Join, ticket: Any, now: float) -> list[Tell]:
+        """Answers with Joined, or MemberIdRequired, GroupFull, InconsistentProtocol, UnknownMember, FencedInstance; an
+        error's fact `member_id` is what the client is to be called from now on."""
+        try:
+            self._join(join, ticket, now)
+        except LedgerError as refusal:
+            refusal.facts.setdefault("member_id", join.member_id)
+            self._told.append(Tell(ticket, refusal))
+        return self._take()
+
+    def sync(self, sync: Sync, ticket: Any, now: float) -> list[Tell]:
+        """Answers with Synced, or RebalanceInProgress, IllegalGeneration, InconsistentProtocol, UnknownMember,
+        FencedInstance."""
+        try:
+            self._sync(sync, ticket, now)
+        except LedgerError as refusal:
+            self._told.append(Tell(ticket, refusal))
+        return self._take()
+
+    def heartbeat(self, member_id: str, instance_id: str | None, generation: int, now: float) -> None:
+        """Raises RebalanceInProgress (join again), IllegalGeneration, UnknownMember, FencedInstance."""
+        self._renew(self._find(member_id, instance_id, generation), now)
+        if self.state is State.PREPARING:
+            raise RebalanceInProgress(f"Group {self.name!r} is rebalancing; join it again.")
+
+    def leave(
+        self, leaving: Sequence[tuple[str, str | None]], now: float
+    ) -> tuple[list[LedgerError | None], list[Tell]]:
+        """leaving: member id and instance id; an administrator names the instance alone.  One answer for each."""
+        answers: list[LedgerError | None] = []
+        before = len(self._roster.members)
+        for member_id, instance_id in leaving:
+            try:
+                if member_id not in self._roster.pending:
+                    static = None if member_id else self._roster.static(instance_id)
+                    member_id = self._find(static.id if static else member_id, instance_id).id
+                self._told += self._roster.remove(member_id)
+                answers.append(None)
+            except LedgerError as refusal:
+                answers.append(refusal)
+        if len(self._roster.members) < before or self.state is State.PREPARING:
+            self._rebalance(now)
+        return answers, self._take()
+
+    def check_commit(
+        self, member_id: str, instance_id: str | None, generation: int, now: float, *, transactional: bool = False
+    ) -> int:
+        """The fence an offset commit carries: its generation, or -1 where it names none.  Counts as a heartbeat.
+
+        transactional: the state does not matter, and older clients name no member.
+        Raises UnknownMember, FencedInstance, IllegalGeneration, and RebalanceInProgress while the assignment is being
+        made: who was told the generation and not its assignment cannot know what it may commit.
+        """
+        if generation < 0 and self.state is State.EMPTY:
+            return -1
+        if generation < 0 and not member_id and instance_id is None and self.state is not State.DEAD:
+            if transactional:
+                return -1
+            raise UnknownMember(f"Group {self.name!r} has members; only they can commit offsets.")
+        member = self._find(member_id, instance_id, generation)
+        if self.state is State.COMPLETING and not transactional:
+            raise RebalanceInProgress(f"Generation {generation} of group {self.name!r} has no assignment yet.")
+        self._renew(member, now)
+        return generation
+
+    def check_fetch(self, member_id: str | None, member_epoch: int) -> int:
+        return self.generation  # whoever reads: a classic group's members do not say who they are
+
+    def describe(self) -> Described:
+        """What members sent and were given is shown of a stable group only, as Kafka does."""
+        shown = self.protocol if self.state is State.STABLE else ""
+        return Described(self.state.value, self.protocol_type, shown, self._roster.described(shown))
+
+    # -- what happens to it ------------------------------------------------------------------------------------------
+
+    def begin(self, generation: int, now: float) -> list[Tell]:
+        """The generation it asked for is stored: whoever has joined hears of it."""
+        assert self.wants_generation, f"{self.name!r} asked for no generation and was given {generation}"
+        self.wants_generation = False
+        roster = self._roster
+        if roster.members and not roster.joins:
+            # Who had joined has gone since.  Nobody hears of this generation; the next one asked for is the same.
+            self._join_due = self._wake(now + roster.rebalance_ms)
+            return self._take()
+        assert generation > self.generation, f"{self.name!r}: generation {generation} after {self.generation}"
+        self.generation = generation
+        if not roster.members:
+            self.state, self.protocol = State.EMPTY, ""
+            return self._take()
+        roster.choose_leader()
+        self.state, self.protocol = State.COMPLETING, roster.elect()
+        for member in roster.members.values():
+            member.is_new = False
+            self._renew(member, now)
+            if member.id in roster.joins:
+                self._told.append(Tell(roster.joins.pop(member.id), self._joined(member.id)))
+        roster.unsynced = set(roster.members)
+        self._sync_due = self._wake(now + roster.rebalance_ms)
+        return self._take()
+
+    def tick(self, now: float) -> list[Tell]:
+        """Whoever's time is over is out."""
+        roster = self._roster
+        for member_id in [member_id for member_id, until in roster.pending.items() if until <= now]:
+            roster.remove(member_id)
+        for member in [member for member in roster.members.values() if member.expires <= now]:
+            if roster.waits(member) and not member.is_new:
+                self._renew(member, now)  # it waits for us, not we for it
+            if member.expires > now:  # as of just now, or since another one's removal began a rebalance
+                continue
+            self._told += roster.remove(member.id)
+            if self.state is not State.PREPARING:
+                self._rebalance(now)
+        if self.state is State.PREPARING:
+            self._rebalance(now)
+        if self._sync_due <= now:
+            late, self._sync_due = list(roster.unsynced), inf
+            for member_id in late:
+                self._told += roster.remove(member_id)
+            if late:
+                self._rebalance(now)
+        self.due = min(self._join_due, self._sync_due, roster.first_expiry)
+        return self._take()
+
+    def put_off(self, ms: float) -> None:
+        """The broker was held up for so long; that is no silence of members whose requests wait to be read."""
+        self._roster.put_off(ms)
+        self._join_due, self._sync_due, self.due = self._join_due + ms, self._sync_due + ms, self.due + ms
+
+    def die(self, error: LedgerError) -> list[Tell]:
+        """This broker has nothing to say here any more: everybody who waits is told so."""
+        self._told += self._roster.answer_everybody(error)
+        self._roster = Roster()
+        self.state, self.wants_generation = State.DEAD, False
+        self.due = self._join_due = self._sync_due = inf
+        return self._take()
+
+    # -- joining -----------------------------------------------------------------------------------------------------
+
+    def _join(self, join: Join, ticket: Any, now: float) -> None:
+        self._refuse_if_dead()
+        roster = self._roster
+        if not roster.has_room_for(join.member_id, self._limits.members_max, self.state is State.PREPARING):
+            self._told += roster.remove(join.member_id)
+            if self.state is State.PREPARING:
+                self._rebalance(now)
+            raise GroupFull(f"Group {self.name!r} has {self._limits.members_max} members already.", member_id="")
+        is_other_type = bool(roster.members) and join.protocol_type != self.protocol_type
+        if not join.protocol_type or not join.protocols or is_other_type or not roster.supports(join):
+            raise InconsistentProtocol(
+                f"Group {self.name!r} is of another type, or shares no protocol with the member."
+            )
+        static = None if join.member_id else roster.static(join.instance_id)
+        if join.member_id in roster.pending:
+            if join.instance_id is not None:
+                raise InvalidRequest("A member that was given its id cannot become a static one.")
+            self._add(join.member_id, join, ticket, now)
+        elif join.member_id:
+            self._rejoin(roster.find(join.member_id, join.instance_id), join, ticket, now)
+        elif static is not None:
+            self._return(static, join, ticket, now)
+        elif join.instance_id is None and join.is_called:
+            roster.expect(join.new_id, self._wake(now + join.session_ms))
+            raise MemberIdRequired(member_id=join.new_id)
+        else:
+            self._add(join.new_id, join, ticket, now)
+
+    def _add(self, member_id: str, join: Join, ticket: Any, now: float) -> None:
+        if not self._roster.members:
+            self.protocol_type = join.protocol_type
+        member = Member(
+            member_id, join.instance_id, join.client_id, join.client_host, join.session_ms, join.rebalance_ms,
+            dict(join.protocols), self._wake(now + NEW_MEMBER_MS),
+        )  # fmt: skip
+        self._roster.add(member)
+        self._roster.joins[member_id] = ticket
+        self._has_grown = True
+        self._rebalance(now)
+
+    def _rejoin(self, member: Member, join: Join, ticket: Any, now: float) -> None:
+        """A member that has not changed hears where the group is; any other begins a rebalance, or takes part in one.
+        A leader that joins again wants to assign anew, for a reason that is not in its metadata."""
+        is_settled = self.state is State.COMPLETING or (self.state is State.STABLE and member.id != self._roster.leader)
+        self._renew(member, now)
+        if is_settled and member.matches(join.protocols):
+            self._told.append(Tell(ticket, self._joined(member.id)))
+            return
+        self._roster.change(member, join)
+        self._await(self._roster.joins, member.id, ticket)
+        self._rebalance(now)
+
+    def _return(self, old: Member, join: Join, ticket: Any, now: float) -> None:
+        """A static member without its id.  In a stable group it finds its assignment, and the others notice nothing."""
+        led_by = self._roster.leader
+        member, told = self._roster.succeed(old, join, now)
+        self._told += told
+        self._renew(member, now)
+        if self.state is not State.STABLE or self._roster.elect() != self.protocol:
+            self._roster.joins[member.id] = ticket
+            self._rebalance(now)
+            return
+        answer = self._joined(member.id)
+        if not join.can_skip:
+            # An older client must not assign: it is told that another leads, and asks for what it had.
+            answer = answer._replace(leader=led_by, members=())
+        elif member.id == self._roster.leader:
+            answer = answer._replace(skip_assignment=True)
+        self._told.append(Tell(ticket, answer))
+
+    def _joined(self, member_id: str) -> Joined:
+        leader = self._roster.leader
+        members = self._roster.listed(self.protocol) if member_id == leader else ()
+        return Joined(member_id, self.generation, self.protocol_type, self.protocol, leader, members)
+
+    # -- rebalancing -------------------------------------------------------------------------------------------------
+
+    def _rebalance(self, now: float) -> None:
+        """Something has changed: begins a rebalance, or looks whether the one under way can go on."""
+        if self.state is not State.PREPARING:
+            self._prepare(now)
+        elif self.wants_generation:
+            return
+        elif self._join_due <= now and self._is_first and self._has_grown and self._extension_ms > 0:
+            self._put_off_first(now)
+        elif self._join_due <= now or (self._roster.have_all_joined and not self._is_first):
+            self._seal(now)
+
+    def _prepare(self, now: float) -> None:
+        if self.state is State.COMPLETING:
+            again = RebalanceInProgress(f"Group {self.name!r} rebalances once more; join it again.")
+            for member in self._roster.members.values():
+                self._roster.assign(member, b"")
+                if member.id in self._roster.syncs:
+                    self._renew(member, now)
+                    self._told.append(Tell(self._roster.syncs.pop(member.id), again))
+        self._roster.unsynced.clear()
+        self._sync_due = inf
+        self._is_first, self._has_grown = self.state is State.EMPTY, True
+        self.state = State.PREPARING
+        if self._is_first:
+            self._extension_ms = self._roster.rebalance_ms
+            self._put_off_first(now)
+        elif self._roster.have_all_joined:
+            self._seal(now)
+        else:
+            self._join_due = self._wake(now + self._roster.rebalance_ms)
+
+    def _put_off_first(self, now: float) -> None:
+        """Members of an empty group tend to come together: each that comes gives the others a little more time, up to
+        the first one's rebalance timeout."""
+        delay = min(self._limits.initial_delay_ms, self._extension_ms)
+        self._extension_ms -= delay
+        self._has_grown = False
+        self._join_due = self._wake(now + delay)
+
+    def _seal(self, now: float) -> None:
+        """Who has not joined by now is out, but static members, who may come back until their session ends."""
+        roster = self._roster
+        for member in list(roster.members.values()):
+            if member.id not in roster.joins and member.instance_id is None:
+                self._told += roster.remove(member.id)
+        if roster.members and not roster.joins:
+            self._join_due = self._wake(now + roster.rebalance_ms)
+        else:
+            self._join_due = inf
+            self.wants_generation = True
+
+    # -- syncing -----------------------------------------------------------------------------------------------------
+
+    def _sync(self, sync: Sync, ticket: Any, now: float) -> None:
+        member = self._find(sync.member_id, sync.instance_id, sync.generation)
+        if sync.protocol_type not in (None, self.protocol_type) or sync.protocol not in (None, self.protocol):
+            raise InconsistentProtocol(f"Group {self.name!r} speaks {self.protocol_type} {self.protocol}.")
+        if self.state is State.PREPARING:
+            raise RebalanceInProgress(f"Group {self.name!r} is rebalancing; join it again.")
+        roster = self._roster
+        roster.unsynced.discard(member.id)
+        self._await(roster.syncs, member.id, ticket)
+        if self.state is State.COMPLETING and member.id == roster.leader:
+            self.state = State.STABLE
+            for one in roster.members.values():
+                roster.assign(one, sync.assignments.get(one.id, b""))
+        if self.state is State.STABLE:
+            for member_id, waiting in roster.syncs.items():
+                one = roster.members[member_id]
+                self._renew(one, now)
+                self._told.append(Tell(waiting, Synced(self.protocol_type, self.protocol, one.assignment)))
+            roster.syncs.clear()
+
+    # -- books -------------------------------------------------------------------------------------------------------
+
+    def _find(self, member_id: str, instance_id: str | None, generation: int | None = None) -> Member:
+        self._refuse_if_dead()
+        member = self._roster.find(member_id, instance_id)
+        if generation is not None and generation != self.generation:
+            raise IllegalGeneration(f"Group {self.name!r} is at generation {self.generation}, not {generation}.")
+        return member
+
+    def _refuse_if_dead(self) -> None:
+        if self.state is State.DEAD:
+            raise NotCoordinator(f"This broker does not coordinate group {self.name!r} any more.")
+
+    def _await(self, waits: dict[str, Any], member_id: str, ticket: Any) -> None:
+        if member_id in waits:  # asked twice: the first connection is gone, or will be
+            again = RebalanceInProgress("The member has asked again on another connection.", member_id=member_id)
+            self._told.append(Tell(waits[member_id], again))
+        waits[member_id] = ticket
+
+    def _renew(self, member: Member, now: float) -> None:
+        member.expires = self._wake(now + member.session_ms)
+
+    def _wake(self, at: float) -> float:
+        self.due = min(self.due, at)
+        return at
+
+    def _take(self) -> list[Tell]:
+        told, self._told = self._told, []
+        return told

@@ -1,0 +1,90 @@
+"""Which topics the members of a group are interested in, and how many partitions these have.
+
+    names, expression  ──topics that exist──▶  topic ids   (equal for members with equal wishes: one object)
+                                               topic id → partitions
+
+When either changes, by a member or by the catalog, the group needs a new target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from redis_ledger.groups.assignors import TopicId
+from redis_ledger.groups.patterns import Pattern, Resolver
+
+STRING_BYTES = 64  # what a string costs besides its characters
+
+
+class TopicFacts(NamedTuple):
+    id: TopicId
+    partitions: int
+
+
+class Topics:
+    """The topics that exist, as of one look at the catalog.  A changed catalog is another object."""
+
+    __slots__ = ("by_name", "names")
+
+    def __init__(self, by_name: Mapping[str, TopicFacts]) -> None:
+        self.by_name = by_name
+        self.names: dict[TopicId, str] = {facts.id: name for name, facts in by_name.items()}
+
+
+class Wish(NamedTuple):
+    """What a member subscribes to: topics by name and, if `regex` is not empty, by expression."""
+
+    names: frozenset[str]
+    regex: str = ""
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.names)) + STRING_BYTES * len(self.names) + len(self.regex)
+
+
+NO_WISH = Wish(frozenset())
+
+
+class Interests(NamedTuple):
+    """Equal when nothing has changed that an assignment depends on."""
+
+    topics: dict[Wish, frozenset[TopicId]]
+    partitions: dict[TopicId, int]
+
+
+NO_INTERESTS = Interests({}, {})
+
+
+class Expressions:
+    """The regular expressions of a group's members, compiled once each."""
+
+    def __init__(self) -> None:
+        self._resolvers: dict[str, Resolver] = {}
+
+    def __contains__(self, regex: str) -> bool:
+        return regex in self._resolvers
+
+    def keep(self, pattern: Pattern) -> None:
+        self._resolvers[pattern.text] = Resolver(pattern)
+
+    def interests(self, wishes: Iterable[Wish], topics: Topics) -> Interests:
+        """What the wishes come to; expressions that nobody has any more are forgotten."""
+        of_wish: dict[Wish, frozenset[TopicId]] = {}
+        same: dict[frozenset[TopicId], frozenset[TopicId]] = {}
+        partitions: dict[TopicId, int] = {}
+        matched: dict[str, Collection[str]] = {}
+        for wish in wishes:
+            if wish in of_wish:
+                continue
+            names: Collection[str] = wish.names
+            if wish.regex:
+                if wish.regex not in matched:
+                    matched[wish.regex] = self._resolvers[wish.regex].topics(topics.by_name)
+                names = wish.names.union(matched[wish.regex])
+            facts = [topics.by_name[name] for name in names if name in topics.by_name]
+            ids = frozenset(fact.id for fact in facts)
+            of_wish[wish] = same.setdefault(ids, ids)
+            partitions.update(facts)
+        self._resolvers = {regex: self._resolvers[regex] for regex in matched}
+        return Interests(of_wish, partitions)

@@ -1,0 +1,73 @@
+"""Bringing one member from what it has to what it is to have: give up first, then receive (KIP-848).
+
+                 ┌──────────────── nothing more to wait for ────────────────┐
+                 ▼                                                          │
+    STABLE ──new target──▶ UNREVOKED ──gave them up──▶ UNRELEASED ──others gave theirs up
+                           still owns what it lost     waits for partitions that others still own
+                           stays in its epoch          is in the target's epoch
+
+A partition belongs to a member from when it is assigned until the member says that it owns it no more.  Only then is it
+free for another: nothing is ever read by two.  Source: KIP-848 "Reconciliation of the group".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import NamedTuple
+
+from redis_ledger.groups.assignors import Slice
+
+NOTHING: frozenset[Slice] = frozenset()
+
+
+class Phase(Enum):
+    STABLE = "stable"
+    UNREVOKED = "unrevoked"
+    UNRELEASED = "unreleased"
+
+
+class Standing(NamedTuple):
+    """Where a member stands.  assigned: what it may read; revoking: what it must give up, and may still be reading."""
+
+    epoch: int
+    phase: Phase = Phase.STABLE
+    assigned: frozenset[Slice] = NOTHING
+    revoking: frozenset[Slice] = NOTHING
+
+    @property
+    def belongings(self) -> frozenset[Slice]:
+        """What nobody else may have."""
+        return self.assigned | self.revoking if self.revoking else self.assigned
+
+
+def step(
+    at: Standing,
+    owned: frozenset[Slice] | None,
+    target: frozenset[Slice],
+    target_epoch: int,
+    is_free: Callable[[Slice], bool],
+) -> Standing:
+    """As far as the member can go now.
+
+    owned    what the member says it owns; None when it does not say: then nothing has been given up
+    is_free  whether nobody else has the partition
+    """
+    epoch = at.epoch
+    match at.phase:
+        case Phase.STABLE:
+            if epoch == target_epoch:
+                return at
+        case Phase.UNREVOKED:
+            if owned is None or owned & at.revoking:
+                return at
+            epoch = min(epoch + 1, target_epoch)
+        case Phase.UNRELEASED:
+            pass
+    kept = at.assigned & target
+    losing = at.assigned - kept
+    if losing and (owned is None or owned & losing):
+        return Standing(epoch, Phase.UNREVOKED, kept, losing)
+    missing = target - kept
+    free = frozenset(filter(is_free, missing))
+    return Standing(target_epoch, Phase.STABLE if free == missing else Phase.UNRELEASED, kept | free)
