@@ -17,11 +17,16 @@ import socket
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
+from redis_ledger.broker.appends import Appends
+from redis_ledger.broker.configs import Configs
+from redis_ledger.broker.consumers import Consumers
 from redis_ledger.broker.execute import Execute
 from redis_ledger.broker.fetch import Fetching
+from redis_ledger.broker.groups import Groups
 from redis_ledger.broker.idempotency import Idempotency
+from redis_ledger.broker.members import Members
+from redis_ledger.broker.offsets import Offsets
+from redis_ledger.broker.producers import Producers
 from redis_ledger.broker.records import Records
 from redis_ledger.broker.registry import Registry
 from redis_ledger.broker.subscriptions import Subscriptions
@@ -29,6 +34,7 @@ from redis_ledger.broker.topics import Topics
 from redis_ledger.broker.transactions import Transactions
 from redis_ledger.broker.types import ExecuteAcks, Executed, ExecuteRecords
 from redis_ledger.broker.upkeep import Upkeep
+from redis_ledger.broker.users import Users
 from redis_ledger.clock import Clock, SystemClock
 from redis_ledger.config import Config
 from redis_ledger.errors import StoreUnavailable
@@ -36,18 +42,8 @@ from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Coordinators
+from redis_ledger.txn.identities import Identities
 from redis_ledger.txn.participants import Participants
-
-
-class Producers:
-    """Identities for idempotent producing (KIP-98)."""
-
-    def __init__(self, coordinators: Coordinators) -> None:
-        self._coordinators = coordinators
-
-    async def allocate(self) -> tuple[int, int]:
-        """A fresh producer id and its epoch, 0."""
-        return await self._coordinators.allocate(), 0
 
 
 class TransactionsWithExecute(Transactions):
@@ -69,30 +65,38 @@ class TransactionsWithExecute(Transactions):
 class Broker:
     """Use Broker.open."""
 
-    def __init__(self, store: Store, config: Config, clock: Clock, name: str, addresses: dict[str, str]) -> None:
+    def __init__(self, store: Store, config: Config, clock: Clock, name: str, http_address: str) -> None:
         self.store, self.config, self.clock = store, config, clock
         self.name = f"{name or socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self.facts: dict[str, Any] = {}  # what /readyz tells besides, such as the durability
         self.catalog = Catalog(store, config, clock)
         self.waiters = Waiters(store)
         self.coordinators = Coordinators(store, self.name, config, clock)
-        participants = Participants(store, config, clock)
+        participants = Participants(store, config, clock, self.catalog.marker_written)
         registry = Registry(self.coordinators, config)
         self.topics = Topics(self.catalog, store, config)
-        self.producers = Producers(self.coordinators)
+        self.configs = Configs(self.catalog, config)
+        self.users = Users(store)
         self.transactions = TransactionsWithExecute(
             self.coordinators, participants, registry, self.catalog, config, clock
         )
-        fetching = Fetching(self.catalog, self.waiters)
+        self.identities = Identities(store, self.coordinators)
+        self.producers = Producers(self.coordinators, self.identities, self.transactions, self.catalog, config)
+        self.appends = Appends(self.producers, self.transactions, config)
+        self.fetching = fetching = Fetching(self.catalog, self.waiters)
         self.records = Records(self.catalog, fetching, registry, self.transactions.abort, config, clock)
         self.subscriptions = Subscriptions(
             store, self.catalog, self.waiters, registry, self.transactions.abort, config, clock
         )
         self.transactions.step = Execute(self.coordinators, self.transactions, self.records, self.subscriptions)
         self.idempotency = Idempotency(store, lease_ms=config.idempotency_lease_ms, keep_ms=config.idempotency_key_ms)
+        self.members = Members(store, self.name, http_address)
+        self.offsets = Offsets(store, self.catalog, self.coordinators, self.transactions.finish, config, clock)
+        self.groups = Groups(store, self.members, self.offsets, config)
+        self.consumers = Consumers(self.groups, self.catalog)
         self.upkeep = Upkeep(
-            store, self.catalog, self.coordinators, self.transactions, config, clock, self.name,
-            msgspec.json.encode(addresses),
+            store, self.catalog, self.coordinators, self.transactions, self.members, self.offsets, self.producers,
+            config, clock,
         )  # fmt: skip
 
     @classmethod
@@ -106,13 +110,17 @@ class Broker:
         http_address: str = "",
     ) -> Broker:
         """A broker that serves.  The store stays the caller's to close."""
-        broker = cls(store, config or Config(), clock or SystemClock(), name, {"http": http_address})
+        broker = cls(store, config or Config(), clock or SystemClock(), name, http_address)
         await broker.coordinators.refresh()
+        await broker.identities.open()
         await broker.upkeep.start()
+        if broker.config.kafka_sasl_enabled:
+            await broker.users.warn_if_there_are_none()
         return broker
 
     async def close(self) -> None:
         """Finishes what is under way and leaves; requests must not come in any more."""
+        await self.groups.close()
         await self.upkeep.close()
         await self.transactions.close()
         await self.waiters.close()

@@ -9,17 +9,30 @@ labelled.
 from __future__ import annotations
 
 import asyncio
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 from redis_ledger.broker.types import Fetched, FetchedBatch, Isolation
-from redis_ledger.errors import UnknownTopic
+from redis_ledger.errors import LedgerError, UnknownTopic
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger import log as logs
 from redis_ledger.ledger.catalog import Catalog
-from redis_ledger.ledger.partition import Partition, Read
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.reader import Read
 from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.records.batch import place
-from redis_ledger.records.control import marker
+from redis_ledger.records.control import MARKER_BYTES, marker
+
+
+class Wanted(NamedTuple):
+    """Where one partition is to be read, and how much of it at most."""
+
+    partition: Partition
+    offset: int
+    bytes_max: int
+
+
+Polled = Read | LedgerError
 
 
 class Fetching:
@@ -53,6 +66,40 @@ class Fetching:
         except UnknownTopic:
             self._catalog.forget(topic)
             raise
+
+    async def poll(
+        self, wanted: Sequence[Wanted], *, committed: bool, bytes_min: int, bytes_max: int, wait_ms: int
+    ) -> list[Polled]:
+        """What each of the partitions has, in the order asked for; answered when there are bytes_min bytes altogether,
+        when one of them fails, or after wait_ms.  Together bytes_max, but always the first batch there is.
+
+        Cost: one state read for each partition; while waiting, only those that have changed are read again.
+        """
+        deadline = self._loop.time() + wait_ms / 1000
+        share = max(bytes_max // max(len(wanted), 1), 1)
+        polled = list(await asyncio.gather(*(self._poll_one(w, committed, share) for w in wanted)))
+        if wait_ms <= 0 or _is_enough(polled, bytes_min) or not wanted:
+            return polled
+        async with self._waiters.listen([w.partition.keys for w in wanted], committed=committed) as listener:
+            stale = list(range(len(wanted)))
+            places = {w.partition.keys.wake: i for i, w in enumerate(wanted)}
+            while True:
+                reads = await asyncio.gather(*(self._poll_one(wanted[i], committed, share) for i in stale))
+                for i, read in zip(stale, reads, strict=True):
+                    polled[i] = read
+                if _is_enough(polled, bytes_min) or not await listener.wait(deadline - self._loop.time()):
+                    return polled
+                stale = [places[channel] for channel in listener.heard()]
+
+    async def _poll_one(self, wanted: Wanted, committed: bool, share: int) -> Polled:
+        try:
+            bytes_max = min(wanted.bytes_max, share)
+            return await wanted.partition.read(wanted.offset, committed=committed, bytes_max=bytes_max)
+        except UnknownTopic as error:
+            self._catalog.forget(wanted.partition.topic)
+            return error
+        except LedgerError as error:
+            return error
 
     async def _start(self, partition: Partition, offset: int | Literal["earliest", "latest"], committed: bool) -> int:
         if isinstance(offset, int):
@@ -88,3 +135,12 @@ class Fetching:
         following = read.entries[-1].last_offset + 1 if read.entries else offset
         aborted = [(a.producer_id, a.first_offset) for a in read.aborted if a.first_offset < following]
         return Fetched(batches, following, head.start_offset, head.stable_offset, head.end_offset, aborted)
+
+
+def _is_enough(polled: Sequence[Polled], bytes_min: int) -> bool:
+    total = 0
+    for read in polled:
+        if not isinstance(read, Read):
+            return True
+        total += sum(entry.size or MARKER_BYTES for entry in read.entries)
+    return total >= max(bytes_min, 1)

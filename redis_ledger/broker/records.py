@@ -21,6 +21,7 @@ from redis_ledger.config import Config
 from redis_ledger.errors import (
     CorruptBatch,
     InvalidRequest,
+    InvalidTopicName,
     LedgerError,
     OutcomeUnknown,
     RequestTooLarge,
@@ -29,7 +30,7 @@ from redis_ledger.errors import (
     UnknownTopic,
 )
 from redis_ledger.ids import TxnId
-from redis_ledger.ledger.catalog import Catalog, TopicEntry
+from redis_ledger.ledger.catalog import OFFSETS_TOPIC, Catalog, TopicEntry
 from redis_ledger.ledger.partition import Accepted, Partition
 from redis_ledger.records.batch import BatchHeader, check, claim, split
 from redis_ledger.records.build import encode
@@ -100,6 +101,30 @@ class Records:
             topic, partition, offset, isolation=isolation, max_bytes=max_bytes, wait_ms=wait_ms
         )
 
+    async def find_time(
+        self, partition: Partition, timestamp_ms: int | None, committed: bool
+    ) -> tuple[int, int] | None:
+        """Offset and timestamp of the first record as late as the time, or (None) of the first of the newest ones; None
+        when there is none.  Cost: O(log n) round trips and one decoded batch."""
+        if timestamp_ms is None:
+            last = await partition.newest_entry()
+            if last is None or last.newest_ms < 0:
+                return None
+            timestamp_ms = last.newest_ms
+        entry = await partition.entry_at(timestamp_ms)
+        offset = None if entry is None else entry.base_offset
+        while offset is not None:
+            read = await partition.read(offset, committed=committed, bytes_max=1)
+            if not read.entries:
+                return None
+            for found, payload in zip(read.entries, read.payloads, strict=True):
+                for record in () if found.is_marker else decode(payload):
+                    if record.timestamp_ms >= timestamp_ms:
+                        return found.base_offset + record.offset, record.timestamp_ms
+            # What made this entry the first may have been trimmed since: the next ones are looked at one by one.
+            offset = read.entries[-1].last_offset + 1
+        return None
+
     async def produce(
         self,
         topic: str,
@@ -136,7 +161,7 @@ class Records:
         batches = []
         for number, some in self._place(entry, records, partition, spread).items():
             where = await self._catalog.partition(topic, number)
-            batches += [_Batch(where, group, -1) for group in self._cut(some)]
+            batches += [_Batch(where, group, -1) for group in self._cut(some, where.config.batch_bytes_max)]
         prepared = Prepared(topic, batches)
         return prepared if producer is None else prepared.numbered({}, producer.sequence)
 
@@ -180,8 +205,9 @@ class Records:
         pieces = split(data)
         if not pieces:
             raise CorruptBatch("The body holds no record batch.")
+        batch_bytes_max = await self._batch_bytes_max(topic)
         for header, view in pieces:
-            check(header, view, batch_bytes_max=self._config.batch_bytes_max)
+            check(header, view, batch_bytes_max=batch_bytes_max)
             if header.count > self._config.batch_records_max:
                 raise RequestTooLarge(
                     f"A batch of {header.count} records was sent; at most {self._config.batch_records_max} are allowed."
@@ -236,15 +262,9 @@ class Records:
         return await act()
 
     async def _topic(self, topic: str) -> TopicEntry:
-        try:
-            return await self._catalog.get(topic)
-        except UnknownTopic:
-            if not self._config.auto_create_topics:
-                raise
-        try:
-            return await self._catalog.create(topic, self._config.num_partitions, {})
-        except LedgerError:
-            return await self._catalog.get(topic)
+        if topic == OFFSETS_TOPIC:
+            raise InvalidTopicName(f"{topic!r} is internal: nobody writes to it.")
+        return await self._catalog.ensure(topic)
 
     def _place(
         self, entry: TopicEntry, records: Sequence[NewRecord], partition: int | None, spread: int | None
@@ -271,9 +291,14 @@ class Records:
             placed.setdefault(where, []).append(record)
         return placed
 
-    def _cut(self, records: list[NewRecord]) -> list[list[NewRecord]]:
-        """Groups that each fit into one batch."""
-        limit = self._config.batch_bytes_max
+    async def _batch_bytes_max(self, topic: str) -> int:
+        try:
+            return (await self._catalog.get(topic)).setting("batch_bytes_max", self._config)
+        except UnknownTopic:
+            return self._config.batch_bytes_max  # it may be made by this call, but not for a batch that is refused
+
+    def _cut(self, records: list[NewRecord], limit: int) -> list[list[NewRecord]]:
+        """Groups that each fit into one batch of so many bytes."""
         groups: list[list[NewRecord]] = [[]]
         total = 0
         for record in records:

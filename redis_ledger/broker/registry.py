@@ -34,7 +34,7 @@ class Registry:
             known = self._known[txn] = {}
             if len(self._known) > TRANSACTIONS_MAX:
                 self._known.popitem(last=False)
-        missing = [p for p in participants if known.get(p, -1.0e9) < now - self._valid_s]
+        missing = [p for p in dict.fromkeys(participants) if known.get(p, -1.0e9) < now - self._valid_s]
         if not missing:
             return
         waits = [self._under_way[txn, p] for p in missing if (txn, p) in self._under_way]

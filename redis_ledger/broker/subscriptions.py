@@ -19,6 +19,7 @@ from redis_ledger.broker.types import CursorStats, Message, SubscriptionKind, Su
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.cursor import calls
+from redis_ledger.cursor import offsets as registers
 from redis_ledger.cursor.holds import Holds
 from redis_ledger.cursor.ranges import Range, to_ranges
 from redis_ledger.errors import (
@@ -67,7 +68,7 @@ class Subscriptions:
         self,
         topic: str,
         name: str,
-        kind: SubscriptionKind = "shared",
+        kind: Literal["exclusive", "shared"] = "shared",
         start: Literal["earliest", "latest"] = "earliest",
     ) -> tuple[SubscriptionStats, bool]:
         """The subscription, and whether this call made it.  Raises SubscriptionExists (another kind), UnknownTopic."""
@@ -79,7 +80,9 @@ class Subscriptions:
             return await calls.create(self._store, partition.keys, partition.topic_id, name, kind, start, now)
 
         first = partitions[0].keys
-        if not await self._store.command("HEXISTS", first.subs, encode_name(name), key=first.state):
+        if await self._store.command("HEXISTS", first.subs, encode_name(name), key=first.state):
+            await make(partitions[0])  # with another kind it is refused, before anything is made
+        else:
             # A delete that was cut short, or a receive beside it, may have left cursors of an earlier subscription.
             await asyncio.gather(*(calls.delete(self._store, p.keys, p.topic_id, name) for p in partitions[1:]))
         # The register goes last: whoever finds the subscription there finds every cursor.
@@ -353,8 +356,11 @@ class Subscriptions:
                     raise
             first = await self._catalog.partition(partition.topic, 0)
             kind = (await calls.stats(self._store, first.keys, first.topic_id, name, entries_max=1)).kind
-            now = self._clock.now_ms()
-            await calls.create(self._store, partition.keys, partition.topic_id, name, kind, "earliest", now)
+            now, p = self._clock.now_ms(), partition
+            if kind == "kafka":
+                await registers.fetch(self._store, p.keys, p.topic_id, name, make=True, now_ms=now)
+            else:
+                await calls.create(self._store, p.keys, p.topic_id, name, kind, "earliest", now)
             return await act(partition)
         except UnknownTopic:
             self._catalog.forget(partition.topic)
@@ -364,7 +370,7 @@ class Subscriptions:
         first = (await self._partitions(topic))[0]
         rows = await self._store.command("HGETALL", first.keys.subs, key=first.keys.state)
         named = [(unquote(n.decode()), k) for n, k in zip(rows[::2], rows[1::2], strict=True) if n]
-        return sorted((n, "exclusive" if k == b"exclusive" else "shared") for n, k in named)
+        return sorted((name, kind.decode()) for name, kind in named)
 
 
 def _entry(d: calls.Delivery) -> LogEntry:

@@ -1,4 +1,4 @@
-"""Topics: create, list, describe, grow, delete."""
+"""Topics: create, list, describe, grow, delete; and what an administrator does to a partition."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import asyncio
 import builtins
 from collections.abc import Mapping
 
-from redis_ledger.broker.types import PartitionState, Topic
+from redis_ledger.broker.types import PartitionProducer, PartitionState, Topic
 from redis_ledger.config import Config
-from redis_ledger.ledger.catalog import Catalog, TopicEntry
+from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
+from redis_ledger.ledger.catalog import SETTINGS, Catalog, TopicEntry
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.reader import PartitionHead
 from redis_ledger.store.store import Store
+
+ENTRIES_MAX = 1000  # log entries trimmed, or producers read, by one call to Redis
 
 
 class Topics:
@@ -37,8 +41,65 @@ class Topics:
         """More partitions, other settings.  Raises UnknownTopic, InvalidRequest (fewer partitions), TopicBusy."""
         return self._shown(await self._catalog.change(name, partitions, None if settings is None else dict(settings)))
 
-    async def delete(self, name: str) -> None:
-        await self._catalog.delete(name)
+    async def delete(self, name: str, topic_id: str | None = None) -> None:
+        await self._catalog.delete(name, topic_id)
+
+    async def delete_records(self, name: str, number: int, below: int | None) -> int:
+        """Trims what lies below the offset (None: all that is there); the log start afterwards.
+
+        What an open transaction may still decide about stays, so the start may remain below the offset.
+        Raises UnknownTopic, UnknownPartition, OffsetOutOfRange above the end.
+        """
+        partition, head = await self._now(name, number)
+        wanted = head.end_offset if below is None else below
+        if not 0 <= wanted <= head.end_offset:
+            raise OffsetOutOfRange(f"Offset {wanted} is not in {name}:{number}, which ends at {head.end_offset}.")
+        while True:
+            start, trimmed = await partition.trim(
+                retention_ms=-1, retention_bytes=-1, below_offset=wanted, entries_max=ENTRIES_MAX
+            )
+            if trimmed < ENTRIES_MAX:
+                return start
+
+    async def head(self, name: str, number: int) -> PartitionHead:
+        """Where a partition stands.  Raises UnknownTopic, UnknownPartition."""
+        return (await self._now(name, number))[1]
+
+    async def producers(self, name: str, number: int) -> builtins.list[PartitionProducer]:
+        """Who has written to the partition lately, or has a transaction open there, by id."""
+        partition, _ = await self._now(name, number)
+        k, command = partition.keys, self._store.command
+        found: dict[int, PartitionProducer] = {}
+        cursor: bytes = b"0"
+        while True:
+            cursor, rows = await command("HSCAN", k.producers, cursor, "COUNT", ENTRIES_MAX, key=k.state)
+            for pid, row in zip(rows[::2], rows[1::2], strict=True):
+                if pid:
+                    epoch, last_ms, *batches = row.split(b" ")
+                    sequence = int(batches[-1].split(b":")[1]) if batches else -1
+                    found[int(pid)] = PartitionProducer(int(pid), int(epoch), sequence, int(last_ms), None)
+            if cursor == b"0":
+                break
+        rows = await command("HGETALL", k.open, key=k.state)
+        for pid, row in zip(rows[::2], rows[1::2], strict=True):
+            if pid:
+                epoch, _, _, first = map(int, row.split(b" "))
+                known = found.get(int(pid), PartitionProducer(int(pid), epoch, -1, -1, None))
+                found[int(pid)] = known._replace(first_offset=first)
+        return sorted(found.values())
+
+    async def _now(self, name: str, number: int) -> tuple[Partition, PartitionHead]:
+        """What this broker remembers may be of a topic that was deleted and made again meanwhile."""
+        remembered = self._catalog.opened(name, number) is not None
+        partition = await self._catalog.partition(name, number)
+        try:
+            return partition, await partition.head()
+        except UnknownTopic:
+            self._catalog.forget(name)
+            if not remembered:
+                raise
+        partition = await self._catalog.partition(name, number)
+        return partition, await partition.head()
 
     async def _state(self, partition: Partition) -> PartitionState:
         k = partition.keys
@@ -53,5 +114,5 @@ class Topics:
         )  # fmt: skip
 
     def _shown(self, entry: TopicEntry) -> Topic:
-        defaults = {"retention_ms": self._config.retention_ms, "retention_bytes": self._config.retention_bytes}
-        return Topic(entry.name, entry.id, entry.partitions, {**defaults, **entry.settings}, entry.created_ms)
+        settings = {name: entry.setting(name, self._config) for name in SETTINGS}
+        return Topic(entry.name, entry.id, entry.partitions, settings, entry.created_ms)

@@ -123,6 +123,10 @@ class Transactions:
             pause = min(2 * pause, RETRY_S_MAX)
         self._coordinators.done(decision.txn)
 
+    async def carry(self, decision: Decision) -> None:
+        """Ends on the participants what no coordinator knows of."""
+        await self._participants.end(decision)
+
     async def _finish_quietly(self, decision: Decision) -> None:
         try:
             await self.finish(decision)

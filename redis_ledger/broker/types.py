@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from redis_ledger.ids import MessageId, TxnId
 
 Isolation = Literal["read_committed", "read_uncommitted"]
-SubscriptionKind = Literal["exclusive", "shared"]
+SubscriptionKind = Literal["exclusive", "shared", "kafka"]  # kafka: a consumer group's offsets
 Headers = Sequence[tuple[str, bytes | None]]
 
 
@@ -77,6 +77,17 @@ class PartitionState:
     open_transactions: int
 
 
+class PartitionProducer(NamedTuple):
+    """A producer as a partition knows it.  sequence: of its last record, -1 if it counts none; first_offset: where its
+    open transaction begins."""
+
+    producer_id: int
+    epoch: int
+    sequence: int
+    last_ms: int
+    first_offset: int | None
+
+
 @dataclass(slots=True)
 class Topic:
     name: str
@@ -99,6 +110,8 @@ class Message(NamedTuple):
 
 @dataclass(slots=True)
 class CursorStats:
+    """Of a Kafka group, mark_delete and read are its offset, -1 when it has none; end is the log's end."""
+
     partition: int
     mark_delete: int  # everything below is acknowledged
     read: int  # everything below has been delivered or passed over

@@ -15,10 +15,13 @@ from typing import Any
 
 import structlog
 
+from redis_ledger.broker.members import Members
+from redis_ledger.broker.offsets import Offsets
+from redis_ledger.broker.producers import Producers
 from redis_ledger.broker.transactions import Transactions
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
-from redis_ledger.errors import LedgerError
+from redis_ledger.errors import LedgerError, UnknownTopic
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog, TopicEntry
 from redis_ledger.ledger.partition import Partition
@@ -30,6 +33,7 @@ from redis_ledger.txn.coordinator import Coordinator, Coordinators
 FORGET_PRODUCERS = Script.load("ledger/forget_producers")
 HEARTBEAT_S = 1.0
 RETENTION_S = 30.0
+IDLE_S = 600.0
 PRODUCER_SILENT_MS = 86_400_000
 BROKER_GONE_MS = 600_000
 ENDING_MAX = 256  # overdue transactions ended at once
@@ -46,14 +50,15 @@ class Upkeep:
         catalog: Catalog,
         coordinators: Coordinators,
         transactions: Transactions,
+        members: Members,
+        offsets: Offsets,
+        producers: Producers,
         config: Config,
         clock: Clock,
-        name: str,
-        addresses: bytes,
     ) -> None:
         self._store, self._catalog, self._coordinators = store, catalog, coordinators
         self._transactions, self._config, self._clock = transactions, config, clock
-        self._name, self._addresses = name, addresses
+        self._members, self._offsets, self._producers = members, offsets, producers
         self._keys = CatalogKeys(store.prefix)
         self._tasks: list[asyncio.Task[None]] = []
         self._ending: dict[TxnId, asyncio.Task[None]] = {}
@@ -66,6 +71,8 @@ class Upkeep:
             loop.create_task(self._repeat("sweep", self.sweep, lambda: 0.0)),
             loop.create_task(self._repeat("heartbeat", self.heartbeat, lambda: HEARTBEAT_S)),
             loop.create_task(self._repeat("retention", self.retain, lambda: RETENTION_S * random.uniform(0.7, 1.3))),
+            loop.create_task(self._repeat("offsets", self.expire_offsets, lambda: IDLE_S)),
+            loop.create_task(self._repeat("identities", self.expire_identities, lambda: IDLE_S)),
         ]
 
     async def close(self) -> None:
@@ -75,7 +82,7 @@ class Upkeep:
             task.cancel()  # whoever sweeps next takes it up again
         await asyncio.gather(*self._tasks, *self._ending.values(), return_exceptions=True)
         try:
-            await self._forget_broker(self._name)
+            await self._forget_broker(self._members.name)
         except LedgerError:
             return  # the heartbeat runs out by itself
 
@@ -121,11 +128,7 @@ class Upkeep:
     # -- brokers and catalog -----------------------------------------------------------------------------------------
 
     async def heartbeat(self) -> None:
-        k, now = self._keys, self._clock.now_ms()
-        await asyncio.gather(
-            self._store.command("ZADD", k.brokers, now, self._name, key=k.brokers),
-            self._store.command("HSET", k.addresses, self._name, self._addresses, key=k.brokers),
-        )
+        k, now = self._keys, await self._members.beat()
         await asyncio.gather(self._catalog.refresh(), self._coordinators.refresh())
         gone = await self._store.command("ZRANGEBYSCORE", k.brokers, 0, now - BROKER_GONE_MS, key=k.brokers)
         for name in gone:
@@ -144,15 +147,25 @@ class Upkeep:
         """Trims every partition by its topic's settings, and forgets producers that have been silent for a day."""
         for entry in await self._catalog.list():
             for number in range(entry.partitions):
-                partition = await self._catalog.partition(entry.name, number)
-                await self._trim(entry, partition)
-                await self._forget_producers(partition)
+                try:
+                    partition = await self._catalog.partition(entry.name, number)
+                    await self._trim(entry, partition)
+                    await self._forget_producers(partition)
+                except UnknownTopic:
+                    break  # deleted meanwhile: the others are looked at all the same
+
+    async def expire_offsets(self) -> None:
+        """Forgets the offsets of Kafka groups that have had no members for long, and committed nothing."""
+        await self._offsets.expire(self._members.is_live)
+
+    async def expire_identities(self) -> None:
+        """Forgets transactional ids that nobody has used for long."""
+        await self._producers.forget_idle(self._clock.now_ms())
 
     async def _trim(self, entry: TopicEntry, partition: Partition) -> None:
-        retention_ms = entry.settings.get("retention_ms", self._config.retention_ms)
-        retention_bytes = entry.settings.get("retention_bytes", self._config.retention_bytes)
+        config = entry.over(self._config)
         while True:
-            _, trimmed = await partition.trim(retention_ms=retention_ms, retention_bytes=retention_bytes)
+            _, trimmed = await partition.trim(retention_ms=config.retention_ms, retention_bytes=config.retention_bytes)
             if trimmed < 1000:
                 return
 

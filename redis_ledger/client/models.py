@@ -19,6 +19,7 @@ from redis_ledger.ids import MessageId
 
 Isolation = Literal["read_committed", "read_uncommitted"]
 Kind = Literal["shared", "exclusive"]
+AnyKind = Literal["shared", "exclusive", "kafka"]  # kafka: a Kafka consumer group, and where its offsets stand
 Headers = Mapping[str, "str | bytes | None"] | Iterable[tuple[str, "str | bytes | None"]]
 
 
@@ -103,7 +104,7 @@ class TopicDescription(msgspec.Struct, frozen=True):
 
 class Subscription(msgspec.Struct, frozen=True):
     name: str
-    kind: Kind
+    kind: AnyKind
 
 
 class CursorStats(msgspec.Struct, frozen=True):
@@ -121,7 +122,7 @@ class CursorStats(msgspec.Struct, frozen=True):
 class SubscriptionStats(msgspec.Struct, frozen=True):
     topic: str
     name: str
-    kind: Kind
+    kind: AnyKind
     backlog: int = 0
     leased: int = 0
     pending: int = 0

@@ -1,0 +1,148 @@
+"""Kafka's Produce: a record batch into its partition, byte for byte.
+
+    check ─▶ transaction of its (producer id, epoch)? ─▶ append ─▶ future of where it went
+                                                           └ refused: finish what is in the way, or ask again; append
+                                                           once more
+
+`append` returns as soon as the batch has its place in the partition's queue, so that a client's requests keep their
+order without waiting for each other.  Source: KIP-98; KIP-890 (the transaction a batch belongs to is verified).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+from redis_ledger.broker.producers import Producers
+from redis_ledger.broker.transactions import Transactions
+from redis_ledger.config import Config
+from redis_ledger.errors import AlreadyCommitted, CorruptBatch, InvalidTxnStatus, RequestTooLarge, TransactionEnded
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger.partition import Accepted, NotVerified, OtherOpen, Partition
+from redis_ledger.records.batch import BatchHeader, check, read_header
+from redis_ledger.txn.coordinator import Participant
+
+REFUSED = (NotVerified, OtherOpen, TransactionEnded)
+ATTEMPTS_MAX = 4
+
+
+class Source(NamedTuple):
+    """Who sends the batches of a request.  may_begin: its protocol has no AddPartitionsToTxn, a batch adds its
+    partition by itself (transaction.version 2)."""
+
+    transactional_id: str | None
+    may_begin: bool
+
+
+class Appends:
+    def __init__(self, producers: Producers, transactions: Transactions, config: Config) -> None:
+        self._producers, self._transactions, self._config = producers, transactions, config
+        self._loop = asyncio.get_running_loop()
+        self._repeats: set[asyncio.Task[Accepted]] = set()
+
+    async def append(
+        self, where: Partition, data: memoryview | bytes, source: Source, batch_bytes_max: int
+    ) -> asyncio.Future[Accepted]:
+        """data: one whole batch.  Raises CorruptBatch, BadChecksum, UnsupportedCompression, RequestTooLarge, and what
+        Producers.add raises; the future fails as Partition.append's does."""
+        header = read_header(data)
+        check(header, data, batch_bytes_max=batch_bytes_max)
+        if header.count > self._config.batch_records_max:
+            raise RequestTooLarge(
+                f"A batch of {header.count} records; at most {self._config.batch_records_max} are taken."
+            )
+        if not header.is_transactional:
+            return where.append(
+                data, header.count, header.max_timestamp,
+                producer_id=header.producer_id, epoch=header.producer_epoch, sequence=header.base_sequence,
+            )  # fmt: skip
+        if source.transactional_id is None or header.producer_id < 0 or header.base_sequence < 0:
+            raise CorruptBatch("A batch that says it is transactional has no transactional id, producer or sequence.")
+        txn = await self._transaction(where, header, source)
+        first = self._place(where, data, header, txn)
+        outcome: asyncio.Future[Accepted] = self._loop.create_future()
+        first.add_done_callback(lambda done: self._settle(done, outcome, where, data, header, source, txn))
+        return outcome
+
+    async def _transaction(self, where: Partition, header: BatchHeader, source: Source) -> TxnId:
+        assert source.transactional_id is not None
+        participant = Participant(where.topic, where.topic_id, where.number)
+        known = self._producers.known(header.producer_id, header.producer_epoch, participant)
+        if known is not None:
+            return known
+        ask = self._producers.add if source.may_begin else self._producers.verify
+        return await ask(source.transactional_id, header.producer_id, header.producer_epoch, [participant])
+
+    def _place(
+        self, where: Partition, data: memoryview | bytes, header: BatchHeader, txn: TxnId
+    ) -> asyncio.Future[Accepted]:
+        return where.append(
+            data, header.count, header.max_timestamp, producer_id=header.producer_id, epoch=header.producer_epoch,
+            sequence=header.base_sequence, txn=txn, verified=True,
+        )  # fmt: skip
+
+    def _settle(
+        self,
+        done: asyncio.Future[Accepted],
+        outcome: asyncio.Future[Accepted],
+        where: Partition,
+        data: memoryview | bytes,
+        header: BatchHeader,
+        source: Source,
+        txn: TxnId,
+    ) -> None:
+        if outcome.done():
+            return
+        error = done.exception()
+        if error is None:
+            outcome.set_result(done.result())
+        elif not isinstance(error, REFUSED):
+            outcome.set_exception(error)
+        else:
+            repeat = self._loop.create_task(self._again(where, data, header, source, txn, error))
+            self._repeats.add(repeat)
+            repeat.add_done_callback(lambda task: self._repeated(task, outcome))
+
+    def _repeated(self, task: asyncio.Task[Accepted], outcome: asyncio.Future[Accepted]) -> None:
+        self._repeats.discard(task)
+        if outcome.done():
+            return
+        error = None if task.cancelled() else task.exception()
+        if task.cancelled():
+            outcome.cancel()
+        elif error is not None:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(task.result())
+
+    async def _again(
+        self,
+        where: Partition,
+        data: memoryview | bytes,
+        header: BatchHeader,
+        source: Source,
+        txn: TxnId,
+        error: BaseException,
+    ) -> Accepted:
+        """A refusal means that what this broker remembers is old, or that an end has not reached the partition yet."""
+        for _ in range(ATTEMPTS_MAX):
+            if isinstance(error, OtherOpen):
+                await self._finish(error.txn)
+            else:
+                self._producers.forget(header.producer_id)
+                now = await self._transaction(where, header, source)
+                if now == txn and isinstance(error, TransactionEnded):
+                    break
+                txn = now
+            try:
+                return await self._place(where, data, header, txn)
+            except REFUSED as refused:
+                error = refused
+        raise InvalidTxnStatus(f"The transaction of producer {header.producer_id} has ended; begin a new one.")
+
+    async def _finish(self, txn: TxnId) -> None:
+        """The earlier transaction of a producer: decided, or nobody's any more.  Its end is carried here."""
+        try:
+            await self._transactions.abort(txn)
+        except AlreadyCommitted:
+            await self._transactions.commit(txn)

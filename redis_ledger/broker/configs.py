@@ -1,0 +1,304 @@
+"""Kafka's configuration names onto our settings: what topics, brokers and groups tell, and what a topic can be told.
+
+    retention.ms      ─▶ retention_ms        the topic's own value, else the broker's, else the default
+    cleanup.policy    ─▶ "delete"            nothing of ours is behind it: it can be set to what it is, to nothing else
+
+A name without anything behind it is shown where admin tools look for it, and is read-only.  A change is decided here
+and stored by the catalog, so REST shows and accepts the same.
+Source: KIP-133, KIP-226 (synonyms), KIP-339 (incremental changes).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+from redis_ledger.config import Config
+from redis_ledger.errors import InvalidConfig, InvalidRequest
+from redis_ledger.ledger.catalog import SETTINGS, Catalog
+
+LONG_MAX = str((1 << 63) - 1)
+_NUMBER = re.compile(r"[+-]?[0-9]{1,19}\Z")
+
+
+class Type(IntEnum):
+    """Of a value, in answers to DescribeConfigs."""
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+
+
+class Source(IntEnum):
+    TOPIC = 1
+    STATIC_BROKER = 4  # given at start
+    DEFAULT = 5
+
+
+class Operation(IntEnum):
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+OPERATIONS = frozenset(int(operation) for operation in Operation)
+
+
+class Setting(NamedTuple):
+    """One row: Kafka's name.  broker: its name as a broker's setting.  ours: what the topic can have a value of its own
+    for (ledger.catalog.SETTINGS), "" when it is read-only."""
+
+    name: str
+    type: Type
+    value: Callable[[Config], str]
+    documentation: str
+    broker: str = ""
+    ours: str = ""
+
+    @property
+    def read_only(self) -> bool:
+        return not self.ours
+
+
+class Synonym(NamedTuple):
+    name: str
+    value: str
+    source: Source
+
+
+class Described(NamedTuple):
+    """synonyms: where the value comes from, what has the last word first."""
+
+    name: str
+    value: str
+    type: Type
+    source: Source
+    read_only: bool
+    synonyms: Sequence[Synonym]
+    documentation: str
+
+
+class Change(NamedTuple):
+    name: str
+    operation: int
+    value: str | None
+
+
+def _of(field: str, divided_by: int = 1) -> Callable[[Config], str]:
+    def value(config: Config) -> str:
+        found = getattr(config, field)
+        return str(found).lower() if isinstance(found, bool) else str(found // divided_by)
+
+    return value
+
+
+def _own(name: str, kind: Type, ours: str, broker: str, documentation: str) -> Setting:
+    return Setting(name, kind, _of(ours), documentation, broker, ours)
+
+
+def _fixed(name: str, kind: Type, value: str, documentation: str, broker: str = "") -> Setting:
+    return Setting(name, kind, lambda _: value, documentation, broker)
+
+
+def _shown(name: str, kind: Type, field: str, documentation: str, divided_by: int = 1) -> Setting:
+    return Setting(name, kind, _of(field, divided_by), documentation)
+
+
+def _table(*rows: Setting) -> dict[str, Setting]:
+    return {row.name: row for row in sorted(rows)}
+
+
+TOPIC = _table(
+    _own("retention.ms", Type.LONG, "retention_ms", "log.retention.ms", "Older records are trimmed; -1 keeps them."),
+    _own("retention.bytes", Type.LONG, "retention_bytes", "log.retention.bytes", "Kept per partition; -1: no limit."),
+    _own("max.message.bytes", Type.INT, "batch_bytes_max", "message.max.bytes", "Largest record batch."),
+    _own("segment.bytes", Type.INT, "ledger_bytes_max", "log.segment.bytes", "A ledger of this size is sealed."),
+    _own("segment.ms", Type.LONG, "ledger_age_ms_max", "log.roll.ms", "A ledger of this age is sealed."),
+    _fixed("cleanup.policy", Type.LIST, "delete", "Nothing is compacted.", "log.cleanup.policy"),
+    _fixed("compression.type", Type.STRING, "producer", "Batches stay as they were sent.", "compression.type"),
+    _fixed("min.insync.replicas", Type.INT, "1", "Copies are made by Redis, not by brokers.", "min.insync.replicas"),
+    _fixed(
+        "message.timestamp.type", Type.STRING, "CreateTime", "A record has its producer's time.",
+        "log.message.timestamp.type",
+    ),
+    _fixed("message.timestamp.after.max.ms", Type.LONG, LONG_MAX, "Any time is taken."),
+    _fixed("message.timestamp.before.max.ms", Type.LONG, LONG_MAX, "Any time is taken."),
+    _fixed("delete.retention.ms", Type.LONG, "86400000", "Without effect: nothing is compacted."),
+    _fixed("min.cleanable.dirty.ratio", Type.DOUBLE, "0.5", "Without effect: nothing is compacted."),
+    _fixed("min.compaction.lag.ms", Type.LONG, "0", "Without effect: nothing is compacted."),
+    _fixed("max.compaction.lag.ms", Type.LONG, LONG_MAX, "Without effect: nothing is compacted."),
+    _fixed("file.delete.delay.ms", Type.LONG, "0", "A ledger goes as soon as nothing refers to it."),
+    _fixed("flush.messages", Type.LONG, LONG_MAX, "When writes reach the disk is up to Redis (appendfsync)."),
+    _fixed("flush.ms", Type.LONG, LONG_MAX, "When writes reach the disk is up to Redis (appendfsync)."),
+    _fixed("segment.jitter.ms", Type.LONG, "0", "Ledgers are sealed when they are due."),
+    _fixed("segment.index.bytes", Type.INT, "10485760", "Without effect: there are no index files."),
+    _fixed("index.interval.bytes", Type.INT, "4096", "Without effect: there are no index files."),
+    _fixed("preallocate", Type.BOOLEAN, "false", "Without effect: there are no segment files."),
+    _fixed("unclean.leader.election.enable", Type.BOOLEAN, "false", "There is no leader election: state is in Redis."),
+    _fixed("remote.storage.enable", Type.BOOLEAN, "false", "All that is retained is in Redis."),
+    _fixed("local.retention.ms", Type.LONG, "-2", "As retention.ms."),
+    _fixed("local.retention.bytes", Type.LONG, "-2", "As retention.bytes."),
+)  # fmt: skip
+
+BROKER = _table(
+    *(Setting(row.broker, row.type, row.value, row.documentation) for row in TOPIC.values() if row.broker),
+    _shown("auto.create.topics.enable", Type.BOOLEAN, "auto_create_topics", "Produce and Metadata may create topics."),
+    _shown("num.partitions", Type.INT, "num_partitions", "Of a topic created without a number."),
+    _shown("socket.request.max.bytes", Type.INT, "kafka_request_bytes_max", "Largest request."),
+    _shown("max.connections", Type.INT, "kafka_connections_max", "Open connections of one broker."),
+    _shown("connections.max.idle.ms", Type.LONG, "kafka_idle_ms", "A silent connection is closed after this."),
+    _shown("transaction.max.timeout.ms", Type.INT, "max_transaction_timeout_ms", "Longest a transaction may ask for."),
+    _shown("group.initial.rebalance.delay.ms", Type.INT, "group_initial_rebalance_delay_ms", "An empty group waits."),
+    _shown("group.min.session.timeout.ms", Type.INT, "group_session_timeout_ms_min", "Least a member may ask for."),
+    _shown("group.max.session.timeout.ms", Type.INT, "group_session_timeout_ms_max", "Most a member may ask for."),
+    _shown("group.max.size", Type.INT, "group_members_max", "Members of one group."),
+    _shown("group.consumer.heartbeat.interval.ms", Type.INT, "group_heartbeat_ms", "Of the consumer protocol."),
+    _shown("group.consumer.session.timeout.ms", Type.INT, "group_session_ms", "Of the consumer protocol."),
+    _shown("offset.metadata.max.bytes", Type.INT, "offset_metadata_bytes_max", "Metadata stored with an offset."),
+    _shown(
+        "offsets.retention.minutes", Type.INT, "offsets_retention_ms", "Of the offsets of an empty group.", 60_000
+    ),
+    _fixed("default.replication.factor", Type.INT, "1", "Copies are made by Redis, not by brokers."),
+    _fixed("delete.topic.enable", Type.BOOLEAN, "true", "Topics can be deleted."),
+    _fixed("unclean.leader.election.enable", Type.BOOLEAN, "false", "There is no leader election: state is in Redis."),
+    _fixed("log.dirs", Type.STRING, "redis", "All state is in Redis."),
+)  # fmt: skip
+
+GROUP = _table(
+    Setting(
+        "consumer.heartbeat.interval.ms", Type.INT, _of("group_heartbeat_ms"), "Heartbeats of the consumer protocol.",
+        "group.consumer.heartbeat.interval.ms",
+    ),
+    Setting(
+        "consumer.session.timeout.ms", Type.INT, _of("group_session_ms"), "A member silent for so long is gone.",
+        "group.consumer.session.timeout.ms",
+    ),
+)  # fmt: skip
+
+DEFAULTS = Config()
+
+
+def described(table: Mapping[str, Setting], config: Config, own: Mapping[str, int]) -> list[Described]:
+    """Every row with its value.  own: the topic's settings."""
+    return [_described(row, config, own) for row in table.values()]
+
+
+def _described(row: Setting, config: Config, own: Mapping[str, int]) -> Described:
+    here, default, inherited = row.value(config), row.value(DEFAULTS), row.broker or row.name
+    synonyms = [Synonym(inherited, default, Source.DEFAULT)]
+    if here != default:
+        synonyms.insert(0, Synonym(inherited, here, Source.STATIC_BROKER))
+    if row.ours in own:
+        synonyms.insert(0, Synonym(row.name, str(own[row.ours]), Source.TOPIC))
+    first = synonyms[0]
+    return Described(row.name, first.value, row.type, first.source, row.read_only, synonyms, row.documentation)
+
+
+def row_of(name: str) -> Setting:
+    row = TOPIC.get(name)
+    if row is None:
+        raise InvalidConfig(f"There is no topic configuration {name[:80]!r}.")
+    return row
+
+
+def settings_of(given: Iterable[tuple[str, str | None]]) -> dict[str, int]:
+    """A topic's own settings from Kafka's names and values.  Raises InvalidConfig."""
+    own: dict[str, int] = {}
+    for name, value in given:
+        row = row_of(name)
+        if value is None:
+            raise InvalidConfig(f"{name} has no value.")
+        own.update(_parsed(row, value))
+    return own
+
+
+def _parsed(row: Setting, text: str) -> dict[str, int]:
+    """{our name: value}; nothing for a read-only row that is given the value it has."""
+    if row.read_only:
+        fixed = row.value(DEFAULTS)
+        if text.strip() == fixed:
+            return {}
+        if row.name == "cleanup.policy" and "compact" in text:
+            raise InvalidConfig("cleanup.policy cannot be compact: topics are not compacted here, only trimmed.")
+        raise InvalidConfig(f"{row.name} is {fixed} and cannot be {text[:80]!r}. {row.documentation}")
+    least, most = SETTINGS[row.ours]
+    if _NUMBER.match(text.strip()) is None or not least <= int(text) <= most:
+        raise InvalidConfig(f"{row.name} is a number from {least} to {most}, not {text[:80]!r}.")
+    return {row.ours: int(text)}
+
+
+def changed(changes: Sequence[Change]) -> dict[str, int | None]:
+    """Incremental changes as settings to set, or (None) to take away.  Raises InvalidConfig, InvalidRequest."""
+    _check_names([change.name for change in changes])
+    result: dict[str, int | None] = {}
+    for name, operation, value in changes:
+        if operation not in OPERATIONS:
+            raise InvalidRequest(f"{operation} is no operation on {name[:80]!r}.")
+        row = row_of(name)
+        if operation == Operation.DELETE:
+            if row.ours:
+                result[row.ours] = None
+            continue
+        if value is None:
+            raise InvalidRequest(f"{name} has no value.")
+        if operation != Operation.SET:
+            value = _joined(row, operation, value)
+        result.update(_parsed(row, value))
+    return result
+
+
+def _joined(row: Setting, operation: int, value: str) -> str:
+    if row.type != Type.LIST:
+        raise InvalidConfig(f"{row.name} is not a list, so nothing can be added to it or taken from it.")
+    items = row.value(DEFAULTS).split(",")
+    for item in filter(None, map(str.strip, value.split(","))):
+        if operation == Operation.APPEND and item not in items:
+            items.append(item)
+        elif operation == Operation.SUBTRACT and item in items:
+            items.remove(item)
+    return ",".join(items)
+
+
+def replaced(given: Sequence[tuple[str, str | None]]) -> dict[str, int | None]:
+    """All of a topic's settings: those not given are taken away.  Raises InvalidConfig, InvalidRequest."""
+    _check_names([name for name, _ in given])
+    for name, value in given:
+        if value is None:
+            raise InvalidRequest(f"{name} has no value.")
+    return {**dict.fromkeys(SETTINGS), **settings_of(given)}
+
+
+def _check_names(names: Sequence[str]) -> None:
+    if len(set(names)) < len(names):
+        raise InvalidRequest("A configuration is named twice.")
+
+
+class Configs:
+    """Configurations of resources as they are, and of topics as they shall be."""
+
+    def __init__(self, catalog: Catalog, config: Config) -> None:
+        self._catalog, self._config = catalog, config
+
+    async def of_topic(self, name: str) -> list[Described]:
+        """Raises UnknownTopic, InvalidTopicName."""
+        return self.of_settings((await self._catalog.get(name, fresh=True)).settings)
+
+    def of_settings(self, own: Mapping[str, int]) -> list[Described]:
+        """Of a topic that has these settings of its own."""
+        return described(TOPIC, self._config, own)
+
+    def of_broker(self) -> list[Described]:
+        return described(BROKER, self._config, {})
+
+    def of_group(self) -> list[Described]:
+        return described(GROUP, self._config, {})
+
+    async def change(self, topic: str, settings: Mapping[str, int | None], *, validate_only: bool) -> None:
+        """settings: as `changed` or `replaced` made them.  Raises UnknownTopic, InvalidTopicName, TopicBusy."""
+        await self._catalog.change(topic, None, settings, validate_only=validate_only)
