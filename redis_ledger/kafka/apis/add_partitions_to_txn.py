@@ -1,0 +1,66 @@
+"""AddPartitionsToTxn 0-5: registers partitions with the producer's transaction, which begins with the first of them.
+
+0-3   one transaction a request, from clients     2   PRODUCER_FENCED     4, 5   many transactions, as brokers ask
+each other: served too; verify_only only looks.  Producers of transaction.version 2 do not call this: their Produce
+adds by itself. An unknown topic or partition refuses its request whole: the others are answered
+OPERATION_NOT_ATTEMPTED, as in Kafka.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.call import NONE, Call, code_of, fenced_code
+from redis_ledger.kafka.wire.messages.add_partitions_to_txn_request import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTransaction,
+)
+from redis_ledger.kafka.wire.messages.add_partitions_to_txn_response import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopicResult,
+)
+from redis_ledger.txn.coordinator import Participant
+
+VERSIONS = (0, 5)
+PRODUCER_FENCED_FROM, MANY_FROM = 2, 4
+OPERATION_NOT_ATTEMPTED = 55
+
+
+async def handle(request: AddPartitionsToTxnRequest, call: Call) -> AddPartitionsToTxnResponse:
+    if call.version < MANY_FROM:
+        name, topics = request.v3_and_below_transactional_id, request.v3_and_below_topics
+        held = (request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
+        done = await _one(AddPartitionsToTxnTransaction(name, *held, False, topics), call)
+        return AddPartitionsToTxnResponse(0, NONE, [], done.topic_results)
+    results = await asyncio.gather(*(_one(txn, call) for txn in request.transactions))
+    return AddPartitionsToTxnResponse(0, NONE, list(results))
+
+
+async def _one(txn: AddPartitionsToTxnTransaction, call: Call) -> AddPartitionsToTxnResult:
+    participants: list[Participant] = []
+    unknown: dict[tuple[str, int], int] = {}
+    for topic in txn.topics:
+        for number in topic.partitions:
+            try:
+                partition = await call.broker.catalog.partition(topic.name, number)
+                participants.append(Participant(topic.name, partition.topic_id, number))
+            except LedgerError as error:
+                unknown[topic.name, number] = code_of(error)
+    code = OPERATION_NOT_ATTEMPTED if unknown else NONE
+    if not unknown:
+        act = call.broker.producers.verify if txn.verify_only else call.broker.producers.add
+        try:
+            await act(txn.transactional_id, txn.producer_id, txn.producer_epoch, participants)
+        except LedgerError as error:
+            code = fenced_code(error, call.version >= PRODUCER_FENCED_FROM)
+    topics = [
+        AddPartitionsToTxnTopicResult(
+            topic.name,
+            [AddPartitionsToTxnPartitionResult(n, unknown.get((topic.name, n), code)) for n in topic.partitions],
+        )
+        for topic in txn.topics
+    ]
+    return AddPartitionsToTxnResult(txn.transactional_id, topics)

@@ -1,0 +1,49 @@
+"""AlterConfigs 0-2: all configurations of a topic; those that are not named fall back to the broker's.
+
+1, 2: nothing new.  IncrementalAlterConfigs changes single ones.  Brokers and groups are configured at start.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from redis_ledger.broker.configs import replaced
+from redis_ledger.errors import InvalidRequest, LedgerError
+from redis_ledger.kafka.apis.describe_configs import TOPIC
+from redis_ledger.kafka.call import NONE, Call, code_of, message_of
+from redis_ledger.kafka.few import few_at_once
+from redis_ledger.kafka.wire.messages.alter_configs_request import AlterConfigsRequest, AlterConfigsResource
+from redis_ledger.kafka.wire.messages.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
+
+VERSIONS = (0, 2)
+
+
+async def handle(request: AlterConfigsRequest, call: Call) -> AlterConfigsResponse:
+    times = Counter((asked.resource_type, asked.resource_name) for asked in request.resources)
+    last = {(asked.resource_type, asked.resource_name): asked for asked in request.resources}
+
+    async def replace(asked: AlterConfigsResource) -> AlterConfigsResourceResponse:
+        kind, name = asked.resource_type, asked.resource_name
+        code, message = await change(
+            kind, name, times[kind, name], lambda: replaced([(each.name, each.value) for each in asked.configs]),
+            request.validate_only, call,
+        )  # fmt: skip
+        return AlterConfigsResourceResponse(code, message, kind, name)
+
+    return AlterConfigsResponse(responses=await few_at_once(replace, last.values()))
+
+
+async def change(
+    kind: int, name: str, times: int, decide: Callable[[], Mapping[str, int | None]], validate_only: bool, call: Call
+) -> tuple[int, str | None]:
+    """Changes one resource, named so many times in the request, as `decide` says; error code and message."""
+    try:
+        if times > 1:
+            raise InvalidRequest("The resource is named twice.")
+        if kind != TOPIC:
+            raise InvalidRequest("Only topics can be configured here; brokers and groups are by `serve --set`.")
+        await call.broker.configs.change(name, decide(), validate_only=validate_only)
+    except LedgerError as error:
+        return code_of(error), message_of(error)
+    return NONE, None

@@ -1,0 +1,76 @@
+"""ConsumerGroupDescribe 0-1: groups of the consumer protocol (KIP-848), what their members read, and are to read.
+
+A classic group is not there for this request; DescribeGroups tells of it.  A topic that has been deleted is left out.
+1   each member's type: all are of the consumer protocol, a group has members of one protocol only
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+
+from redis_ledger.errors import LedgerError
+from redis_ledger.groups.assignors import Slice
+from redis_ledger.groups.consumer_member import DescribedConsumer
+from redis_ledger.groups.interests import Topics
+from redis_ledger.kafka.call import Call, message_of
+from redis_ledger.kafka.few import few_at_once
+from redis_ledger.kafka.groups import group_code
+from redis_ledger.kafka.wire.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
+from redis_ledger.kafka.wire.messages.consumer_group_describe_response import (
+    Assignment,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+    Member,
+    TopicPartitions,
+)
+
+VERSIONS = (0, 1)
+CONSUMER_MEMBER = 1
+
+
+async def handle(request: ConsumerGroupDescribeRequest, call: Call) -> ConsumerGroupDescribeResponse:
+    consumers = call.broker.consumers
+
+    async def one(group: str) -> DescribedGroup:
+        try:
+            topics = await consumers.topics()
+            found = await consumers.describe(group)
+        except LedgerError as error:
+            return DescribedGroup(group_code(error), message_of(error), group)
+        return DescribedGroup(
+            group_id=group,
+            group_state=found.state,
+            group_epoch=found.epoch,
+            assignment_epoch=found.epoch,
+            assignor_name=found.assignor,
+            members=[_shown(member, topics) for member in found.members],
+        )
+
+    return ConsumerGroupDescribeResponse(groups=await few_at_once(one, request.group_ids))
+
+
+def _shown(member: DescribedConsumer, topics: Topics) -> Member:
+    return Member(
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        member_epoch=member.epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=list(member.names),
+        subscribed_topic_regex=member.regex or None,
+        assignment=_assignment(member.assigned, topics),
+        target_assignment=_assignment(member.target, topics),
+        member_type=CONSUMER_MEMBER,
+    )
+
+
+def _assignment(slices: Iterable[Slice], topics: Topics) -> Assignment:
+    by_topic = groupby(sorted(one for one in slices if one[0] in topics.names), lambda one: one[0])
+    return Assignment(
+        [
+            TopicPartitions(topic_id, topics.names[topic_id], [number for _, number in some])
+            for topic_id, some in by_topic
+        ]
+    )

@@ -1,0 +1,54 @@
+"""CreatePartitions 0-3: more partitions for topics.
+
+1   errors are told before a throttle (there is none)     3   may be throttled (never)
+Assignments to brokers are counted only.  Keys may go to other partitions afterwards, as with Kafka.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from redis_ledger.errors import InvalidPartitions, InvalidReplicaAssignment, InvalidRequest, LedgerError
+from redis_ledger.kafka.call import NONE, Call, code_of, message_of
+from redis_ledger.kafka.few import few_at_once
+from redis_ledger.kafka.wire.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
+from redis_ledger.kafka.wire.messages.create_partitions_response import (
+    CreatePartitionsResponse,
+    CreatePartitionsTopicResult,
+)
+
+VERSIONS = (0, 3)
+
+
+def check(asked: CreatePartitionsTopic, partitions: int, partitions_max: int) -> None:
+    """partitions: that the topic has now.  Raises InvalidPartitions, InvalidReplicaAssignment."""
+    if asked.count <= partitions:
+        raise InvalidPartitions(f"Topic {asked.name!r} has {partitions} partitions; there can only be more.")
+    if asked.count > partitions_max:
+        raise InvalidPartitions(f"A topic has at most {partitions_max} partitions here, not {asked.count}.")
+    if asked.assignments is not None:
+        if len(asked.assignments) != asked.count - partitions:
+            raise InvalidReplicaAssignment(
+                f"{asked.count - partitions} partitions are added, but {len(asked.assignments)} are assigned."
+            )
+        if not all(each.broker_ids for each in asked.assignments):
+            raise InvalidReplicaAssignment("Every partition needs a broker.")
+
+
+async def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitionsResponse:
+    times = Counter(asked.name for asked in request.topics)
+    asked_once = {asked.name: asked for asked in request.topics}
+
+    async def grow(asked: CreatePartitionsTopic) -> CreatePartitionsTopicResult:
+        catalog = call.broker.catalog
+        try:
+            if times[asked.name] > 1:
+                raise InvalidRequest("The topic is named twice.")
+            partitions = (await catalog.get(asked.name, fresh=True)).partitions
+            check(asked, partitions, call.broker.config.partitions_max)
+            await catalog.change(asked.name, asked.count, None, validate_only=request.validate_only)
+        except LedgerError as error:
+            return CreatePartitionsTopicResult(asked.name, code_of(error), message_of(error))
+        return CreatePartitionsTopicResult(asked.name, NONE)
+
+    return CreatePartitionsResponse(results=await few_at_once(grow, asked_once.values()))

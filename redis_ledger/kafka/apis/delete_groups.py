@@ -1,0 +1,29 @@
+"""DeleteGroups 0-3: groups without members go, with all their offsets.
+
+1   throttle time     2   flexible     3   a message with each error
+"""
+
+from __future__ import annotations
+
+from redis_ledger.broker.groups import Groups
+from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.call import Call, message_of
+from redis_ledger.kafka.few import few_at_once
+from redis_ledger.kafka.groups import group_code
+from redis_ledger.kafka.wire.messages.delete_groups_request import DeleteGroupsRequest
+from redis_ledger.kafka.wire.messages.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
+
+VERSIONS = (0, 3)
+
+
+async def handle(request: DeleteGroupsRequest, call: Call) -> DeleteGroupsResponse:
+    groups: Groups = call.broker.groups
+
+    async def one(group: str) -> DeletableGroupResult:
+        try:
+            await groups.delete(group)
+        except LedgerError as error:
+            return DeletableGroupResult(group, group_code(error), message_of(error))
+        return DeletableGroupResult(group)
+
+    return DeleteGroupsResponse(results=await few_at_once(one, dict.fromkeys(request.groups_names)))

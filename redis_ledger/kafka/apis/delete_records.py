@@ -1,0 +1,36 @@
+"""DeleteRecords 0-2: moves the log start of partitions, and trims what lies below it.
+
+-1 is the end of the log.  Records of a transaction that is still open are never trimmed, so the low watermark told may
+be below what was asked for.  It may lie inside a batch: readers are given the batch and skip.  1, 2: nothing new.
+"""
+
+from __future__ import annotations
+
+from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.call import NONE, Call, code_of
+from redis_ledger.kafka.few import few_at_once
+from redis_ledger.kafka.wire.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest
+from redis_ledger.kafka.wire.messages.delete_records_response import (
+    DeleteRecordsPartitionResult,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+
+VERSIONS = (0, 2)
+TO_THE_END = -1
+
+
+async def handle(request: DeleteRecordsRequest, call: Call) -> DeleteRecordsResponse:
+    topics = []
+    for topic in request.topics:
+
+        async def trim(asked: DeleteRecordsPartition, name: str = topic.name) -> DeleteRecordsPartitionResult:
+            below = None if asked.offset == TO_THE_END else asked.offset
+            try:
+                start = await call.broker.topics.delete_records(name, asked.partition_index, below)
+            except LedgerError as error:
+                return DeleteRecordsPartitionResult(asked.partition_index, -1, code_of(error))
+            return DeleteRecordsPartitionResult(asked.partition_index, start, NONE)
+
+        topics.append(DeleteRecordsTopicResult(topic.name, await few_at_once(trim, topic.partitions)))
+    return DeleteRecordsResponse(topics=topics)

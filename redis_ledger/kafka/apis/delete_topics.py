@@ -1,0 +1,64 @@
+"""DeleteTopics 1-6: topics with all their records, offsets and subscriptions.
+
+1-5   by name; 5: errors have messages     6   by name or by id, each entry by one of them
+What is named twice, also once by name and once by id, is not deleted.  A topic is gone for every broker when this is
+answered, so the timeout has no use.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from redis_ledger.errors import InvalidRequest, LedgerError
+from redis_ledger.kafka.call import NONE, Call, code_of, message_of
+from redis_ledger.kafka.few import few_at_once
+from redis_ledger.kafka.wire.messages.delete_topics_request import DeleteTopicsRequest
+from redis_ledger.kafka.wire.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
+from redis_ledger.kafka.wire.primitives import NO_UUID
+from redis_ledger.ledger.catalog import TopicEntry
+
+VERSIONS = (1, 6)
+
+
+class Asked(NamedTuple):
+    name: str | None
+    topic_id: bytes
+
+
+async def handle(request: DeleteTopicsRequest, call: Call) -> DeleteTopicsResponse:
+    times = Counter(Asked(each.name, each.topic_id) for each in request.topics)
+    times.update(Asked(name, NO_UUID) for name in request.topic_names)
+    found = dict(zip(times, await few_at_once(lambda asked: _find(asked, call), times), strict=True))
+    ids = Counter(entry.id for entry in found.values() if isinstance(entry, TopicEntry))
+
+    async def delete(asked: Asked) -> DeletableTopicResult:
+        entry, shown = found[asked], asked
+        try:
+            if times[asked] > 1:
+                raise InvalidRequest("The topic is named twice.")
+            if isinstance(entry, LedgerError):
+                raise entry
+            shown = Asked(entry.name, bytes.fromhex(entry.id))
+            if ids[entry.id] > 1:
+                raise InvalidRequest("The topic is named twice, by its name and by its id.")
+            await call.broker.topics.delete(entry.name, entry.id)
+        except LedgerError as error:
+            return DeletableTopicResult(*shown, code_of(error), message_of(error))
+        return DeletableTopicResult(*shown, NONE)
+
+    return DeleteTopicsResponse(responses=await few_at_once(delete, times))
+
+
+async def _find(asked: Asked, call: Call) -> TopicEntry | LedgerError:
+    catalog = call.broker.catalog
+    try:
+        if asked.name is None:
+            if asked.topic_id == NO_UUID:
+                raise InvalidRequest("Neither the topic's name nor its id is given.")
+            return await catalog.by_id(asked.topic_id)
+        if asked.topic_id != NO_UUID:
+            raise InvalidRequest("Give the topic's name or its id, not both.")
+        return await catalog.get(asked.name, fresh=True)
+    except LedgerError as error:
+        return error

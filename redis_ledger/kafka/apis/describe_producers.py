@@ -1,0 +1,45 @@
+"""DescribeProducers 0: who writes to partitions, and since which offset their transactions are open (KIP-664).
+
+Every kind of producer is told, transactions of REST clients too.  Coordinators have no epoch here: always 0.
+"""
+
+from __future__ import annotations
+
+from redis_ledger.broker.types import PartitionProducer
+from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.call import NONE, Call, code_of, message_of
+from redis_ledger.kafka.few import few_at_once
+from redis_ledger.kafka.wire.messages.describe_producers_request import DescribeProducersRequest
+from redis_ledger.kafka.wire.messages.describe_producers_response import (
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+
+VERSIONS = (0, 0)
+IS_READ = True
+
+
+async def handle(request: DescribeProducersRequest, call: Call) -> DescribeProducersResponse:
+    topics = []
+    # Each partition once, however often it is named: a small request must not ask for a huge answer.
+    asked: dict[str, dict[int, None]] = {}
+    for topic in request.topics:
+        asked.setdefault(topic.name, {}).update(dict.fromkeys(topic.partition_indexes))
+    for name, numbers in asked.items():
+
+        async def describe(number: int, name: str = name) -> PartitionResponse:
+            try:
+                found = await call.broker.topics.producers(name, number)
+            except LedgerError as error:
+                return PartitionResponse(number, code_of(error), message_of(error))
+            return PartitionResponse(number, NONE, None, [_shown(each) for each in found])
+
+        topics.append(TopicResponse(name, await few_at_once(describe, numbers)))
+    return DescribeProducersResponse(topics=topics)
+
+
+def _shown(found: PartitionProducer) -> ProducerState:
+    first = -1 if found.first_offset is None else found.first_offset
+    return ProducerState(found.producer_id, found.epoch, found.sequence, found.last_ms, 0, first)

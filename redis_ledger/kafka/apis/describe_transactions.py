@@ -1,0 +1,40 @@
+"""DescribeTransactions 0: where the transaction of a transactional id stands, and which partitions it has touched.
+
+A transaction of REST or the SDK is found by its own id, like 3-17.  Offsets of a group that were committed in it are
+shown as the partitions they belong to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.call import NONE, Call, code_of
+from redis_ledger.kafka.wire.messages.describe_transactions_request import DescribeTransactionsRequest
+from redis_ledger.kafka.wire.messages.describe_transactions_response import (
+    DescribeTransactionsResponse,
+    TopicData,
+    TransactionState,
+)
+
+VERSIONS = (0, 0)
+IS_READ = True
+
+
+async def handle(request: DescribeTransactionsRequest, call: Call) -> DescribeTransactionsResponse:
+    found = await asyncio.gather(*(_one(name, call) for name in request.transactional_ids))
+    return DescribeTransactionsResponse(0, list(found))
+
+
+async def _one(transactional_id: str, call: Call) -> TransactionState:
+    try:
+        standing = await call.broker.producers.standing(transactional_id)
+    except LedgerError as error:
+        return TransactionState(code_of(error), transactional_id)
+    topics: dict[str, set[int]] = {}
+    for topic, number in standing.partitions:
+        topics.setdefault(topic, set()).add(number)
+    return TransactionState(
+        NONE, transactional_id, standing.state, standing.timeout_ms, standing.started_ms or -1,
+        standing.producer_id, standing.epoch, [TopicData(topic, sorted(numbers)) for topic, numbers in topics.items()],
+    )  # fmt: skip

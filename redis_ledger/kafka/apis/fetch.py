@@ -1,0 +1,157 @@
+"""Fetch 4-17: record batches out of partitions, byte for byte, with a long poll.
+
+4    isolation, last stable offset, aborted transactions     5    log start offset      7   fetch sessions (KIP-227)
+9    the client's leader epoch is compared                   11   rack (there is nothing nearer)
+12   epochs of fetched records (there is one epoch)          13   topics by id          15-17  fields of followers
+A batch is its first 16 bytes, made new with its offset, and the rest as it lies in memory.  A marker is made when it
+is read. A committed reader behind an open transaction sleeps until the stable offset moves.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+from redis_ledger.broker.fetch import Polled, Wanted
+from redis_ledger.errors import LedgerError, OffsetOutOfRange, UnknownTopic
+from redis_ledger.kafka.apis.list_offsets import epoch_refusal
+from redis_ledger.kafka.call import NONE, UNKNOWN_TOPIC_ID, Call, code_of
+from redis_ledger.kafka.fetch_session import FetchSession, Key, opened
+from redis_ledger.kafka.wire.messages.fetch_request import FetchPartition, FetchRequest
+from redis_ledger.kafka.wire.messages.fetch_response import (
+    AbortedTransaction,
+    FetchableTopicResponse,
+    FetchResponse,
+    PartitionData,
+)
+from redis_ledger.kafka.wire.primitives import Buffer
+from redis_ledger.ledger import log as logs
+from redis_ledger.ledger.reader import Read
+from redis_ledger.records.control import marker
+
+VERSIONS = (4, 17)
+SESSIONS_FROM, IDS_FROM = 7, 13
+READ_COMMITTED = 1
+WAIT_MS_MAX = 60_000
+IS_READ = True
+PLACED_BYTES = 16  # base offset, length, leader epoch: the part of a batch that is made new
+
+_place = struct.Struct(">q4si").pack
+
+
+class _Asked(NamedTuple):
+    key: Key
+    partition: FetchPartition
+
+
+async def handle(request: FetchRequest, call: Call) -> FetchResponse:
+    session: FetchSession | None = None
+    if call.version >= SESSIONS_FROM:
+        found = opened(request, call.peer.fetch_session)
+        if isinstance(found, int):
+            return FetchResponse(error_code=found)
+        session = call.peer.fetch_session = found
+    if session is None:
+        asked = [_Asked((t.topic, t.topic_id, p.partition), p) for t in request.topics for p in t.partitions]
+    else:
+        asked = [_Asked(key, known.asked) for key, known in session.partitions.items()]
+    committed = request.isolation_level == READ_COMMITTED
+    answers, wanted = await _open(asked, call)
+    polled = await call.broker.fetching.poll(
+        [each for _, each in wanted],
+        committed=committed,
+        bytes_min=request.min_bytes,
+        bytes_max=request.max_bytes,
+        wait_ms=0 if answers else min(request.max_wait_ms, WAIT_MS_MAX),
+    )
+    room = request.max_bytes
+    for (one, each), read in zip(wanted, polled, strict=True):
+        data = _shown(one, each, read, committed, room)
+        room -= sum(map(len, data.records)) if isinstance(data.records, list) else 0
+        answers[one.key] = data
+    return _answer(session, request.session_epoch > 0, asked, answers)
+
+
+async def _open(asked: list[_Asked], call: Call) -> tuple[dict[Key, PartitionData], list[tuple[_Asked, Wanted]]]:
+    """Answers for what cannot be read, and what can."""
+    catalog = call.broker.catalog
+    answers: dict[Key, PartitionData] = {}
+    wanted = []
+    for one in asked:
+        name, topic_id, number = one.key
+        try:
+            if call.version >= IDS_FROM:
+                name = (await catalog.by_id(topic_id)).name
+            partition = catalog.opened(name, number) or await catalog.partition(name, number)
+        except LedgerError as error:
+            by_id = call.version >= IDS_FROM and isinstance(error, UnknownTopic)
+            answers[one.key] = _failed(number, UNKNOWN_TOPIC_ID if by_id else code_of(error))
+            continue
+        wanted.append((one, Wanted(partition, one.partition.fetch_offset, max(one.partition.partition_max_bytes, 1))))
+    return answers, wanted
+
+
+def _failed(number: int, code: int) -> PartitionData:
+    return PartitionData(number, code, -1, aborted_transactions=None, records=b"")
+
+
+def _shown(one: _Asked, wanted: Wanted, read: Polled, committed: bool, room: int) -> PartitionData:
+    number = one.partition.partition
+    if not isinstance(read, Read):
+        data = _failed(number, code_of(read))
+        if isinstance(read, OffsetOutOfRange):
+            data.log_start_offset = read.facts.get("start_offset", -1)
+            data.high_watermark = read.facts.get("end_offset", -1)
+        return data
+    head = read.head
+    if refused := epoch_refusal(one.partition.current_leader_epoch, head.leader_epoch):
+        return _failed(number, refused)
+    chunks: list[Buffer] = []
+    last = wanted.offset
+    for entry, payload in zip(read.entries, read.payloads, strict=True):
+        if entry.is_marker:
+            commit = bool(entry.flags & logs.COMMIT)
+            at = (entry.base_offset, head.leader_epoch, entry.producer_id, entry.epoch)
+            chunks.append(marker(*at, commit, 0, entry.appended_ms))
+        elif room <= 0:
+            break  # earlier partitions have filled the answer
+        else:
+            body = memoryview(payload)
+            chunks.append(_place(entry.base_offset, bytes(body[8:12]), head.leader_epoch))
+            chunks.append(body[PLACED_BYTES:])
+        last = entry.last_offset
+    aborted = None
+    if committed:
+        aborted = [AbortedTransaction(a.producer_id, a.first_offset) for a in read.aborted if a.first_offset <= last]
+    return PartitionData(
+        number,
+        NONE,
+        head.end_offset,
+        head.stable_offset,
+        head.start_offset,
+        aborted_transactions=aborted,
+        records=chunks,
+    )
+
+
+def _answer(
+    session: FetchSession | None, incremental: bool, asked: list[_Asked], answers: dict[Key, PartitionData]
+) -> FetchResponse:
+    response = FetchResponse(session_id=0 if session is None else session.id, responses=[])
+    by_topic: dict[tuple[str, bytes], FetchableTopicResponse] = {}
+    served = []
+    for one in asked:
+        data = answers[one.key]
+        if session is not None and not session.is_news(one.key, data) and incremental:
+            continue
+        if data.records:
+            served.append(one.key)
+        name, topic_id, _ = one.key
+        topic = by_topic.get((name, topic_id))
+        if topic is None:
+            topic = by_topic[name, topic_id] = FetchableTopicResponse(name, topic_id, [])
+            response.responses.append(topic)
+        topic.partitions.append(data)
+    if session is not None and served:
+        session.rotate(served)
+    return response

@@ -1,0 +1,30 @@
+"""InitProducerId 0-5: the identity a producer writes under.
+
+Without a transactional id: a fresh producer id.  With one: the same producer id with the next epoch, which fences the
+producer before; what that left open is aborted, and its end carried, before this is answered, so nobody meets
+CONCURRENT_TRANSACTIONS.
+3   the producer says what it has and gets the next epoch of it (KIP-360)      4   PRODUCER_FENCED instead of
+INVALID_PRODUCER_EPOCH
+5   transaction.version 2 (KIP-890); two-phase commit of version 6 is not served
+"""
+
+from __future__ import annotations
+
+from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.call import NONE, Call, fenced_code
+from redis_ledger.kafka.wire.messages.init_producer_id_request import InitProducerIdRequest
+from redis_ledger.kafka.wire.messages.init_producer_id_response import InitProducerIdResponse
+
+VERSIONS = (0, 5)
+PRODUCER_FENCED_FROM = 4
+
+
+async def handle(request: InitProducerIdRequest, call: Call) -> InitProducerIdResponse:
+    held = (request.producer_id, request.producer_epoch)
+    try:
+        producer_id, epoch = await call.broker.producers.init(
+            request.transactional_id, request.transaction_timeout_ms, *held
+        )
+    except LedgerError as error:
+        return InitProducerIdResponse(0, fenced_code(error, call.version >= PRODUCER_FENCED_FROM), -1, -1)
+    return InitProducerIdResponse(0, NONE, producer_id, epoch)

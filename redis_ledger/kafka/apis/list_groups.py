@@ -1,0 +1,23 @@
+"""ListGroups 0-5: the groups that this broker coordinates; a client asks every broker for the whole.
+
+1   throttle time     3   flexible     4   states, and a filter (KIP-518)     5   types, and a filter (KIP-848)
+A group that nobody owns is told of by the broker that its name falls to.  Filters take any spelling.
+"""
+
+from __future__ import annotations
+
+from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.call import Call
+from redis_ledger.kafka.groups import group_code
+from redis_ledger.kafka.wire.messages.list_groups_request import ListGroupsRequest
+from redis_ledger.kafka.wire.messages.list_groups_response import ListedGroup, ListGroupsResponse
+
+VERSIONS = (0, 5)
+
+
+async def handle(request: ListGroupsRequest, call: Call) -> ListGroupsResponse:
+    try:
+        found = await call.broker.groups.list(request.states_filter, request.types_filter)
+    except LedgerError as error:
+        return ListGroupsResponse(error_code=group_code(error))
+    return ListGroupsResponse(groups=[ListedGroup(g.name, g.protocol_type, g.state, g.kind) for g in found])

@@ -1,0 +1,70 @@
+"""ListOffsets 1-10: the offset for a time, or for one of the places with a name.
+
+-1  end: for committed readers the last stable offset (isolation from 2 on)     -2, -4  log start: nothing is tiered
+away (8)
+-3  the record with the newest timestamp (7)                                    -5  last tiered offset: none (9)
+A time finds the first record, in offset order, that is as late: the log is halved by the newest timestamp so far,
+then one batch is decoded.  4: leader epochs; 10: a deadline for tiered reads, which are none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.call import NONE, Call, code_of
+from redis_ledger.kafka.wire.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
+from redis_ledger.kafka.wire.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+
+VERSIONS = (1, 10)
+LATEST, EARLIEST, NEWEST, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
+READ_COMMITTED = 1
+FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, UNSUPPORTED_VERSION = 74, 75, 35
+NEWEST_FROM, LOCAL_FROM, TIERED_FROM = 7, 8, 9
+IS_READ = True
+
+
+async def handle(request: ListOffsetsRequest, call: Call) -> ListOffsetsResponse:
+    committed = request.isolation_level == READ_COMMITTED
+    topics = []
+    for topic in request.topics:
+        found = await asyncio.gather(*(_one(topic.name, asked, committed, call) for asked in topic.partitions))
+        topics.append(ListOffsetsTopicResponse(topic.name, list(found)))
+    return ListOffsetsResponse(topics=topics)
+
+
+def epoch_refusal(asked: int, epoch: int) -> int:
+    """The error code for a client that believes in another leader epoch; -1 means that it believes in none."""
+    if asked in (-1, epoch):
+        return NONE
+    return FENCED_LEADER_EPOCH if asked < epoch else UNKNOWN_LEADER_EPOCH
+
+
+async def _one(topic: str, asked: ListOffsetsPartition, committed: bool, call: Call) -> ListOffsetsPartitionResponse:
+    number, wanted = asked.partition_index, asked.timestamp
+    least = {NEWEST: NEWEST_FROM, EARLIEST_LOCAL: LOCAL_FROM, LATEST_TIERED: TIERED_FROM}.get(wanted, 0)
+    if wanted < LATEST_TIERED or call.version < least:
+        return ListOffsetsPartitionResponse(number, UNSUPPORTED_VERSION)
+    try:
+        partition = await call.broker.catalog.partition(topic, number)
+        head = await partition.head()
+        if refused := epoch_refusal(asked.current_leader_epoch, head.leader_epoch):
+            return ListOffsetsPartitionResponse(number, refused)
+        timestamp, offset = -1, -1
+        if wanted == LATEST:
+            offset = head.stable_offset if committed else head.end_offset
+        elif wanted in (EARLIEST, EARLIEST_LOCAL):
+            offset = head.start_offset
+        elif wanted != LATEST_TIERED:
+            found = await call.broker.records.find_time(partition, None if wanted == NEWEST else wanted, committed)
+            if found is not None:
+                offset, timestamp = found
+    except LedgerError as error:
+        if error.kafka_code == 3:
+            call.broker.catalog.forget(topic)
+        return ListOffsetsPartitionResponse(number, code_of(error))
+    return ListOffsetsPartitionResponse(number, NONE, timestamp, offset, head.leader_epoch)

@@ -1,0 +1,49 @@
+"""ListTransactions 0-2: transactional ids and where their transactions stand; transactions of REST and the SDK under
+their own id.
+
+Each broker tells those that FindCoordinator sends to it, so that asking all brokers names each once.
+1   only those that have been open for longer      2   only ids that match a pattern
+"""
+
+from __future__ import annotations
+
+import re
+
+from redis_ledger.kafka.call import NONE, Call
+from redis_ledger.kafka.wire.messages.list_transactions_request import ListTransactionsRequest
+from redis_ledger.kafka.wire.messages.list_transactions_response import ListTransactionsResponse, TransactionState
+
+VERSIONS = (0, 2)
+STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead")
+PATTERN_LENGTH_MAX = 249
+INVALID_REGULAR_EXPRESSION = 128
+IS_READ = True
+
+
+async def handle(request: ListTransactionsRequest, call: Call) -> ListTransactionsResponse:
+    pattern = None
+    if request.transactional_id_pattern:
+        try:
+            if len(request.transactional_id_pattern) > PATTERN_LENGTH_MAX:
+                raise re.error("too long")
+            pattern = re.compile(request.transactional_id_pattern)
+        except re.error:
+            return ListTransactionsResponse(0, INVALID_REGULAR_EXPRESSION)
+    unknown = [state for state in request.state_filters if state not in STATES]
+    members, now = call.broker.members, call.broker.clock.now_ms()
+    found = []
+    for standing in await call.broker.producers.standings():
+        name = standing.transactional_id
+        here = members.falls_to(name)
+        if here is not None and here.id != members.node_id:
+            continue
+        if request.state_filters and standing.state not in request.state_filters:
+            continue
+        if request.producer_id_filters and standing.producer_id not in request.producer_id_filters:
+            continue
+        if request.duration_filter >= 0 and not 0 < standing.started_ms <= now - request.duration_filter:
+            continue
+        if pattern is not None and not pattern.fullmatch(name):
+            continue
+        found.append(TransactionState(name, standing.producer_id, standing.state))
+    return ListTransactionsResponse(0, NONE, unknown, found)

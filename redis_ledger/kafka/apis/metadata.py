@@ -1,0 +1,68 @@
+"""Metadata 0-13: brokers, and for each topic its partitions with the broker a client is sent to.
+
+0     an empty list of topics asks for all; from 1 on null does      4   the client says whether a topic may be created
+5     offline replicas     7   leader epochs      8-10   authorized operations (never computed: no rule forbids
+anything)
+10    topic ids in answers, 12 in requests       13   a top-level error
+Any broker serves any partition; the leaders named here spread clients over the live ones.  A partition's replicas are
+its leader alone: copies are Redis's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from redis_ledger.errors import LedgerError, UnknownTopic
+from redis_ledger.kafka.call import NONE, UNKNOWN_TOPIC_ID, Call, code_of
+from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from redis_ledger.kafka.wire.messages.metadata_response import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from redis_ledger.kafka.wire.primitives import NO_UUID
+from redis_ledger.ledger.catalog import OFFSETS_TOPIC, TopicEntry
+
+VERSIONS = (0, 13)
+
+
+async def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
+    members = call.broker.members
+    if request.topics is None or (call.version == 0 and not request.topics):
+        topics = [_shown(entry, call) for entry in await call.broker.catalog.list()]
+    else:
+        topics = list(await asyncio.gather(*(_topic(asked, request, call) for asked in request.topics)))
+    nodes = members.nodes
+    return MetadataResponse(
+        brokers=[MetadataResponseBroker(node.id, node.kafka_host, node.kafka_port) for node in nodes],
+        cluster_id=members.cluster_id,
+        controller_id=nodes[0].id if nodes else -1,
+        topics=topics,
+    )
+
+
+async def _topic(asked: MetadataRequestTopic, request: MetadataRequest, call: Call) -> MetadataResponseTopic:
+    catalog, broker = call.broker.catalog, call.broker
+    try:
+        if asked.topic_id != NO_UUID:
+            return _shown(await catalog.by_id(asked.topic_id), call)
+        name = asked.name or ""
+        try:
+            return _shown(await catalog.get(name), call)
+        except UnknownTopic:
+            if not (request.allow_auto_topic_creation and broker.config.auto_create_topics):
+                raise
+        return _shown(await catalog.ensure(name), call)
+    except LedgerError as error:
+        code = UNKNOWN_TOPIC_ID if asked.topic_id != NO_UUID else code_of(error)
+        return MetadataResponseTopic(code, asked.name, asked.topic_id)
+
+
+def _shown(entry: TopicEntry, call: Call) -> MetadataResponseTopic:
+    leader = call.broker.members.leader
+    partitions = []
+    for number in range(entry.partitions):
+        node = leader(entry.name, number)
+        partitions.append(MetadataResponsePartition(NONE, number, node, 0, [node], [node], []))
+    return MetadataResponseTopic(NONE, entry.name, bytes.fromhex(entry.id), entry.name == OFFSETS_TOPIC, partitions)

@@ -1,0 +1,113 @@
+"""Produce 3-13: record batches into partitions, kept as memoryviews and never decoded.
+
+3     record batches of version 2 only     5   log start offset (not told: -1)     7   zstd     8   errors by record
+(none told)
+10    a leader to go to instead (never: any broker takes any partition)       12   a transactional batch adds its
+partition to the transaction by itself (KIP-890)     13   topics by id
+One batch a partition.  acks 1 and -1 are the same: the answer comes when the level of durability is reached.  With
+acks 0 nothing is answered, and a batch that is refused closes the connection, as Kafka does it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from redis_ledger.broker.appends import Source
+from redis_ledger.errors import InvalidRecord, InvalidRequest, InvalidTopicName, LedgerError, UnknownTopic
+from redis_ledger.kafka.call import NONE, UNKNOWN_TOPIC_ID, Call, code_of, message_of
+from redis_ledger.kafka.wire.messages.produce_request import PartitionProduceData, ProduceRequest
+from redis_ledger.kafka.wire.messages.produce_response import (
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from redis_ledger.ledger.catalog import OFFSETS_TOPIC
+from redis_ledger.ledger.partition import Accepted, Partition
+
+VERSIONS = (3, 13)
+ADDS_PARTITIONS_FROM, IDS_FROM = 12, 13
+INVALID_REQUIRED_ACKS = 21
+
+
+class Pending:
+    """An answer that is complete when the last of its batches has its outcome."""
+
+    __slots__ = ("_answer", "_left", "_silent", "future")
+
+    def __init__(self, answer: ProduceResponse, silent: bool) -> None:
+        self._answer, self._silent, self._left = answer, silent, 1
+        self.future: asyncio.Future[ProduceResponse | None] = asyncio.get_running_loop().create_future()
+
+    def watch(self, slot: PartitionProduceResponse, appended: asyncio.Future[Accepted]) -> None:
+        self._left += 1
+        appended.add_done_callback(lambda done: self._settle(slot, done))
+
+    def _settle(self, slot: PartitionProduceResponse, done: asyncio.Future[Accepted]) -> None:
+        error = done.exception()
+        if error is None:
+            slot.base_offset = done.result().base_offset
+        else:
+            refuse(slot, error)
+        self.one_less()
+
+    def one_less(self) -> None:
+        self._left -= 1
+        if self._left or self.future.done():
+            return
+        if not self._silent:
+            self.future.set_result(self._answer)
+        elif any(slot.error_code for topic in self._answer.responses for slot in topic.partition_responses):
+            self.future.set_exception(InvalidRequest("A batch sent with acks 0 was refused."))
+        else:
+            self.future.set_result(None)
+
+
+async def submit(request: ProduceRequest, call: Call) -> asyncio.Future[ProduceResponse | None]:
+    answer = ProduceResponse(responses=[])
+    pending = Pending(answer, request.acks == 0)
+    source = Source(request.transactional_id, call.version >= ADDS_PARTITIONS_FROM)
+    for topic in request.topic_data:
+        slots: list[PartitionProduceResponse] = []
+        answer.responses.append(TopicProduceResponse(topic.name, topic.topic_id, slots))
+        name, missing = topic.name, 0
+        if call.version >= IDS_FROM:
+            try:
+                name = (await call.broker.catalog.by_id(topic.topic_id)).name
+            except LedgerError as error:
+                missing = UNKNOWN_TOPIC_ID if isinstance(error, UnknownTopic) else code_of(error)
+        for data in topic.partition_data:
+            slot = PartitionProduceResponse(data.index, NONE, -1)
+            slots.append(slot)
+            if missing or request.acks not in (-1, 0, 1):
+                slot.error_code = missing or INVALID_REQUIRED_ACKS
+                continue
+            try:
+                pending.watch(slot, await _append(name, data, source, call))
+            except LedgerError as error:
+                refuse(slot, error)
+    pending.one_less()
+    return pending.future
+
+
+async def handle(request: ProduceRequest, call: Call) -> Any:
+    return await (await submit(request, call))
+
+
+async def _append(topic: str, data: PartitionProduceData, source: Source, call: Call) -> asyncio.Future[Accepted]:
+    catalog = call.broker.catalog
+    if topic == OFFSETS_TOPIC:
+        raise InvalidTopicName(f"{topic!r} is internal: nobody writes to it; offsets are committed with OffsetCommit.")
+    if not data.records:
+        raise InvalidRecord("A partition was sent without a record batch.")
+    partition: Partition | None = catalog.opened(topic, data.index)
+    if partition is None:
+        partition = await catalog.partition(topic, data.index)
+    records = data.records
+    assert isinstance(records, memoryview)
+    return await call.broker.appends.append(partition, records, source, partition.config.batch_bytes_max)
+
+
+def refuse(slot: PartitionProduceResponse, error: BaseException) -> None:
+    slot.error_code, slot.error_message = code_of(error), message_of(error)
+    slot.base_offset = -1

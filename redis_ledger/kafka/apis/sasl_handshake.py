@@ -1,0 +1,27 @@
+"""SaslHandshake 0-1: the mechanism a client will log in with.
+
+0   tokens follow as bare frames     1   in SaslAuthenticate requests
+PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512, all against the same users.  PLAIN sends the password readable: only where the
+network is trusted or encrypted.  Without kafka_sasl_enabled, when logged in or twice: ILLEGAL_SASL_STATE.
+"""
+
+from __future__ import annotations
+
+from redis_ledger.kafka.call import NONE, Call
+from redis_ledger.kafka.sasl import MECHANISMS, Login
+from redis_ledger.kafka.wire.messages.sasl_handshake_request import SaslHandshakeRequest
+from redis_ledger.kafka.wire.messages.sasl_handshake_response import SaslHandshakeResponse
+
+VERSIONS = (0, 1)
+UNSUPPORTED_SASL_MECHANISM, ILLEGAL_SASL_STATE = 33, 34
+
+
+async def handle(request: SaslHandshakeRequest, call: Call) -> SaslHandshakeResponse:
+    peer = call.peer
+    if not call.broker.config.kafka_sasl_enabled or peer.is_authenticated or peer.sasl is not None:
+        return SaslHandshakeResponse(ILLEGAL_SASL_STATE)
+    if request.mechanism not in MECHANISMS:
+        peer.is_refused = True
+        return SaslHandshakeResponse(UNSUPPORTED_SASL_MECHANISM, list(MECHANISMS))
+    peer.sasl = Login(request.mechanism, call.broker.users, bare=call.version == 0)
+    return SaslHandshakeResponse(NONE, list(MECHANISMS))

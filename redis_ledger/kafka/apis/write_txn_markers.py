@@ -1,0 +1,45 @@
+"""WriteTxnMarkers 1-2: how an administrator aborts a transaction that hangs (Admin.abortTransaction, KIP-664).
+
+The transaction that the producer has open on the partition is aborted as a whole, through its coordinator; one that no
+coordinator knows is ended on that partition alone.  A commit is refused: only the coordinator's decision commits.
+Nothing open: nothing to do, and no error.  2: transaction version.
+"""
+
+from __future__ import annotations
+
+from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.call import NONE, Call, code_of
+from redis_ledger.kafka.wire.messages.write_txn_markers_request import WritableTxnMarker, WriteTxnMarkersRequest
+from redis_ledger.kafka.wire.messages.write_txn_markers_response import (
+    WritableTxnMarkerPartitionResult,
+    WritableTxnMarkerResult,
+    WritableTxnMarkerTopicResult,
+    WriteTxnMarkersResponse,
+)
+
+VERSIONS = (1, 2)
+INVALID_TXN_STATE = 48
+
+
+async def handle(request: WriteTxnMarkersRequest, call: Call) -> WriteTxnMarkersResponse:
+    results = []
+    for marker in request.markers:
+        topics = []
+        for topic in marker.topics:
+            slots = [
+                WritableTxnMarkerPartitionResult(number, await _end(marker, topic.name, number, call))
+                for number in topic.partition_indexes
+            ]
+            topics.append(WritableTxnMarkerTopicResult(topic.name, slots))
+        results.append(WritableTxnMarkerResult(marker.producer_id, topics))
+    return WriteTxnMarkersResponse(results)
+
+
+async def _end(marker: WritableTxnMarker, topic: str, number: int, call: Call) -> int:
+    if marker.transaction_result:
+        return INVALID_TXN_STATE
+    try:
+        await call.broker.producers.abort_hanging(topic, number, marker.producer_id, marker.producer_epoch)
+    except LedgerError as error:
+        return code_of(error)
+    return NONE

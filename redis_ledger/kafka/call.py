@@ -1,0 +1,68 @@
+"""What a handler is given besides the request: who asks, in which version, and the broker that can answer.
+
+A handler is a module of `kafka/apis/` named as its message is (`join_group` for JoinGroup):
+
+    VERSIONS = (0, 9)                                         what is advertised; at most what the codec speaks
+    async def handle(request: JoinGroupRequest, call: Call) -> JoinGroupResponse
+
+It raises LedgerError where a whole answer is one error only if `failed` says how to shape that; errors of one topic or
+group inside an answer it puts there itself, by `code_of`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from redis_ledger.broker.broker import Broker
+from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.fetch_session import FetchSession
+from redis_ledger.log import get
+
+NONE = 0
+UNKNOWN_SERVER_ERROR = -1
+UNSUPPORTED_VERSION = 35
+INVALID_REQUEST = 42
+UNKNOWN_TOPIC_ID = 100
+INVALID_PRODUCER_EPOCH, PRODUCER_FENCED = 47, 90
+
+_log = get()
+
+
+@dataclass(slots=True)
+class Peer:
+    """A connection, as handlers see it.  sasl: what an unfinished exchange has to remember."""
+
+    host: str
+    principal: str = "ANONYMOUS"
+    is_authenticated: bool = False
+    sasl: object | None = None
+    is_refused: bool = False  # closed as soon as the answer is written
+    fetch_session: FetchSession | None = None
+    closing: asyncio.Event = field(default_factory=asyncio.Event)  # set when the client is gone: stop waiting for it
+
+
+class Call(NamedTuple):
+    broker: Broker
+    version: int
+    client_id: str
+    peer: Peer
+
+
+def code_of(error: BaseException) -> int:
+    """Kafka's error code for what went wrong; what nobody foresaw is logged and told as UNKNOWN_SERVER_ERROR."""
+    if isinstance(error, LedgerError):
+        return error.kafka_code
+    _log.error("a Kafka request failed", exc_info=error)
+    return UNKNOWN_SERVER_ERROR
+
+
+def fenced_code(error: LedgerError, knows_fenced: bool) -> int:
+    """The code for versions that may not know PRODUCER_FENCED yet (KIP-588)."""
+    code = code_of(error)
+    return INVALID_PRODUCER_EPOCH if code == PRODUCER_FENCED and not knows_fenced else code
+
+
+def message_of(error: BaseException) -> str:
+    return error.detail if isinstance(error, LedgerError) else "The broker made a mistake; its log has the details."

@@ -1,0 +1,306 @@
+"""One client's connection: frames out of bytes, requests to handlers, answers in the order of the requests.
+
+    bytes ─▶ frames ─▶ one request at a time ─▶ handler ─▶ answer
+                       Produce after Produce: the next is submitted before the last is answered
+
+A frame's memory grows with what has arrived, never with what its length claims.  A frame that is damaged, or asks for
+what is not served, closes the connection with one log line; half a frame has to be whole within frame_ms.  Reading
+stops while a client has too much under way, or does not read its answers, or all clients together have too much.
+Source: Kafka's protocol guide ("network": requests of one connection are answered in order).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any, cast
+
+from redis_ledger import metrics
+from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.call import UNSUPPORTED_VERSION, Call, Peer
+from redis_ledger.kafka.routes import Route, routes
+from redis_ledger.kafka.sasl import Login, step
+from redis_ledger.kafka.wire.api import UnknownRequest, UnknownVersion
+from redis_ledger.kafka.wire.frame import (
+    API_VERSIONS_KEY,
+    LENGTH_BYTES,
+    frame_bytes,
+    read_header,
+    read_request,
+    response,
+)
+from redis_ledger.kafka.wire.primitives import BadFrame
+from redis_ledger.log import get
+
+if TYPE_CHECKING:
+    from redis_ledger.kafka.listener import KafkaListener
+
+HEAD_BYTES = 16 * 1024  # frames up to this are cut out of the read buffer, larger ones get memory of their own
+GROWN_BYTES = 128 * 1024  # the first piece of it
+QUEUE_FRAMES_MAX = 64
+QUEUE_BYTES_MAX = 8 << 20
+UNAUTHENTICATED = (17, 18, 36)  # SaslHandshake, ApiVersions, SaslAuthenticate
+LOGIN_BYTES_MAX = 512 * 1024  # largest frame before that (Kafka: sasl.server.max.receive.size)
+
+_log = get()
+
+
+class Connection(asyncio.BufferedProtocol):
+    def __init__(self, listener: KafkaListener) -> None:
+        self._listener = listener
+        self._head = bytearray(HEAD_BYTES)
+        self._have = 0
+        self._large: bytearray | None = None  # the frame under way, when it does not fit into the head
+        self._large_at, self._large_size = 0, 0
+        self._partial_since = 0.0
+        self._frames: deque[memoryview] = deque()
+        self._queued_bytes = 0
+        self._news = asyncio.Event()
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._answers: deque[tuple[Route, int, int, float, asyncio.Future[Any]]] = deque()  # of pipelined requests
+        self._answered = asyncio.Event()
+        self._answered.set()
+        self._paused = False
+        self._transport: asyncio.Transport | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._running: Route | None = None
+        self.peer = Peer("")
+        self.last_used = time.monotonic()
+
+    # -- bytes -------------------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        name = transport.get_extra_info("peername")
+        self.peer.host = str(name[0]) if name else "unix"
+        if not self._listener.admit(self):
+            self._transport.close()
+            return
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.peer.closing.set()
+        self._listener.gone(self)
+        self._listener.release(self._queued_bytes)
+        self._queued_bytes = 0
+        self._frames.clear()
+        self._writable.set()
+        if self._task is None:
+            return
+        # What changes something is carried through; who only waits for records need not.
+        if self._running is None or self._running.is_read:
+            self._task.cancel()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        if self._large is not None:
+            return memoryview(self._large)[self._large_at :]
+        return memoryview(self._head)[self._have :]
+
+    def buffer_updated(self, count: int) -> None:
+        if not self._partial_since:
+            self._partial_since = time.monotonic()
+        try:
+            if self._large is not None:
+                self._large_at += count
+                self._grow(self._large)
+            else:
+                self._have += count
+                self._cut()
+        except BadFrame as error:
+            self._refuse(str(error))
+
+    def _cut(self) -> None:
+        """Takes whole frames out of the head; the beginning of one that does not fit goes into memory of its own."""
+        pos, head = 0, self._head
+        while self._have - pos >= LENGTH_BYTES:
+            if self._listener.requires_sasl and not self.peer.is_authenticated:
+                size = frame_bytes(head, LOGIN_BYTES_MAX, pos, bytes_min=0)
+            else:
+                size = frame_bytes(head, self._listener.frame_bytes_max, pos)
+            begin = pos + LENGTH_BYTES
+            if self._have - begin >= size:
+                pos = begin + size
+                self._push(memoryview(bytes(memoryview(head)[begin:pos])))
+                continue
+            if size > HEAD_BYTES - LENGTH_BYTES:
+                had = self._have - begin
+                large = bytearray(min(size, max(GROWN_BYTES, 2 * had)))
+                large[:had] = memoryview(head)[begin : self._have]
+                self._large, self._large_at, self._large_size = large, had, size
+                self._have = 0
+                return
+            break
+        left = self._have - pos
+        if pos:
+            head[:left] = head[pos : self._have]
+            self._have = left
+        if not left:
+            self._partial_since = 0.0
+
+    def _grow(self, large: bytearray) -> None:
+        if self._large_at == self._large_size:
+            self._large = None
+            self._partial_since = 0.0
+            self._push(memoryview(large))
+        elif self._large_at == len(large):
+            grown = bytearray(min(self._large_size, 2 * len(large)))
+            grown[: len(large)] = large
+            self._large = grown
+
+    def _push(self, frame: memoryview) -> None:
+        self._frames.append(frame)
+        self._queued_bytes += len(frame)
+        self._news.set()
+        if self._listener.take(self, len(frame)) or self._is_full():
+            self._pause()
+
+    def _is_full(self) -> bool:
+        return len(self._frames) > QUEUE_FRAMES_MAX or self._queued_bytes > QUEUE_BYTES_MAX
+
+    def _pause(self) -> None:
+        if not self._paused and self._transport is not None and not self._transport.is_closing():
+            self._paused = True
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        """There is room again: asked for by the listener, and by this connection after each request."""
+        if self._paused and not self._is_full() and self._transport is not None and not self._transport.is_closing():
+            self._paused = False
+            self._transport.resume_reading()
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    def eof_received(self) -> bool:
+        return False
+
+    @property
+    def is_waiting(self) -> bool:
+        """Nothing under way but a wait for records."""
+        return (self._running is None or self._running.is_read) and not self._frames and not self._answers
+
+    def stalled_s(self, now: float) -> float:
+        """How long half a frame has been waiting for the rest; 0 while reading is paused, or when there is none."""
+        return 0.0 if self._paused or not self._partial_since else now - self._partial_since
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _refuse(self, reason: str) -> None:
+        _log.warning("a Kafka connection was closed", reason=reason, peer=self.peer.host)
+        metrics.kafka_refused.inc()
+        self._frames.clear()
+        self.close()
+
+    # -- requests ----------------------------------------------------------------------------------------------------
+
+    async def _run(self) -> None:
+        table = routes()
+        try:
+            while True:
+                if not self._frames:
+                    self._news.clear()
+                    await self._news.wait()
+                if not self._writable.is_set():
+                    await self._writable.wait()
+                if not self._frames:
+                    continue  # what was there has been refused meanwhile, with what came behind it
+                frame = self._frames.popleft()
+                try:
+                    await self._one(frame, table)
+                finally:
+                    self._running = None
+                    size = min(len(frame), self._queued_bytes)
+                    self._queued_bytes -= size
+                    self._listener.release(size)
+                    self.resume()
+                if self.peer.closing.is_set() and not self._frames:
+                    return
+        except (BadFrame, UnknownRequest) as error:
+            self._refuse(str(error))
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a handler's own mistake must not take other clients along
+            _log.error("a Kafka request failed; closing its connection", exc_info=error, peer=self.peer.host)
+            self.close()
+
+    async def _one(self, frame: memoryview, table: dict[int, Route]) -> None:
+        began = self.last_used = time.monotonic()
+        login = self.peer.sasl
+        if isinstance(login, Login) and login.bare:
+            await self._log_in(login, frame)
+            return
+        try:
+            header = read_header(frame)
+        except UnknownVersion as error:
+            if error.api_key != API_VERSIONS_KEY:
+                raise
+            await self._answered.wait()
+            self._write(API_VERSIONS_KEY, 0, error.correlation_id, self._listener.api_versions(UNSUPPORTED_VERSION))
+            return
+        key, version = header.api_key, header.version
+        route = table.get(key)
+        if route is None or not route.version_min <= version <= route.version_max:
+            raise BadFrame(f"API {key} version {version} is not served here")
+        if self._listener.requires_sasl and not self.peer.is_authenticated and key not in UNAUTHENTICATED:
+            raise BadFrame(f"{route.name} before the client has authenticated")
+        request = read_request(frame, header)
+        call = Call(self._listener.broker, version, header.client_id or "", self.peer)
+        self._running = route
+        if route.submit is not None:
+            future = await route.submit(request, call)
+            self._answered.clear()
+            self._answers.append((route, version, header.correlation_id, began, future))
+            future.add_done_callback(self._flush)
+            return
+        if self._answers:
+            await self._answered.wait()
+        answer = await route.handle(request, call)
+        if answer is not None:
+            self._write(key, version, header.correlation_id, answer)
+        if self.peer.is_refused:
+            self._frames.clear()
+            self.close()
+        route.seconds.observe(time.monotonic() - began)
+
+    async def _log_in(self, login: Login, token: memoryview) -> None:
+        """After SaslHandshake 0 there is nothing around a token, and no way to tell that it was refused."""
+        try:
+            answer = await step(login, bytes(token), self.peer)
+        except LedgerError as error:
+            raise BadFrame(error.detail) from error
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(len(answer).to_bytes(LENGTH_BYTES, "big") + answer)
+
+    def _flush(self, _: asyncio.Future[Any]) -> None:
+        """Answers of pipelined requests leave in the order of the requests, as soon as those before them have."""
+        while self._answers and self._answers[0][4].done():
+            route, version, correlation_id, began, future = self._answers.popleft()
+            error = None if future.cancelled() else future.exception()
+            if future.cancelled() or error is not None:
+                _log.error("a Kafka request failed; closing its connection", exc_info=error, peer=self.peer.host)
+                self.close()
+            elif future.result() is not None:
+                self._write(route.key, version, correlation_id, future.result())
+            route.seconds.observe(time.monotonic() - began)
+        if not self._answers:
+            self._answered.set()
+
+    def _write(self, key: int, version: int, correlation_id: int, answer: Any) -> None:
+        if self._transport is None or self._transport.is_closing():
+            return
+        chunks = response(key, version, correlation_id, answer)
+        if len(chunks) == 1:
+            self._transport.write(chunks[0])
+        else:
+            self._transport.writelines(chunks)

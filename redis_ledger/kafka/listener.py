@@ -1,0 +1,122 @@
+"""The Kafka port: accepts connections, bounds what they may use together, and drains them.
+
+connections_max      further ones are closed at once
+inflight_bytes_max   requests of all connections that are read and not answered; above it nobody is read from
+frame_ms             half a frame must be whole by then         idle_ms    a silent connection is closed
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import time
+
+from redis_ledger import metrics
+from redis_ledger.broker.broker import Broker
+from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.apis import api_versions
+from redis_ledger.kafka.connection import Connection
+from redis_ledger.kafka.wire.messages.api_versions_response import ApiVersionsResponse
+from redis_ledger.log import get
+
+LOOK_EVERY_S = 1.0
+BACKLOG = 4_096
+
+_log = get()
+
+
+class KafkaListener:
+    """advertised: "host:port" that clients are told; "" takes the address that is bound."""
+
+    def __init__(self, broker: Broker, listening: socket.socket, advertised: str = "") -> None:
+        config = broker.config
+        self.broker = broker
+        self.frame_bytes_max = config.kafka_request_bytes_max
+        self.requires_sasl = config.kafka_sasl_enabled
+        self._socket, self._advertised = listening, advertised
+        self._connections: set[Connection] = set()
+        self._starved: set[Connection] = set()
+        self._in_flight = 0
+        self._server: asyncio.Server | None = None
+        self._watch: asyncio.Task[None] | None = None
+        self._draining = False
+        self._told = 0.0
+
+    async def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        host, port = self._socket.getsockname()[:2]
+        self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        await self.broker.members.announce(self._advertised or self.address)
+        self._server = await loop.create_server(lambda: Connection(self), sock=self._socket, backlog=BACKLOG)
+        self._watch = loop.create_task(self._look_after())
+
+    async def stop(self, drain_s: float) -> None:
+        """No new connections; waits for records end at once; requests under way are answered."""
+        self._draining = True
+        if self._server is not None:
+            self._server.close()
+        with contextlib.suppress(LedgerError):  # Redis may be away: others then find out by our silence
+            await self.broker.members.announce("")
+        await self.broker.groups.close()  # members that wait for a rebalance are told to go elsewhere
+        until = time.monotonic() + drain_s
+        while self._connections and time.monotonic() < until:
+            for connection in list(self._connections):
+                if connection.is_waiting:
+                    connection.close()
+            await asyncio.sleep(0.02)
+        for connection in list(self._connections):
+            connection.abort()
+        if self._watch is not None:
+            self._watch.cancel()
+            await asyncio.gather(self._watch, return_exceptions=True)
+
+    def api_versions(self, error_code: int) -> ApiVersionsResponse:
+        return api_versions.answer(error_code, 0)
+
+    # -- what connections share --------------------------------------------------------------------------------------
+
+    def admit(self, connection: Connection) -> bool:
+        if self._draining or len(self._connections) >= self.broker.config.kafka_connections_max:
+            if time.monotonic() - self._told > 1:  # once a second at most: this is where a flood ends up
+                self._told = time.monotonic()
+                _log.warning("no more Kafka connections are taken", open=len(self._connections))
+            metrics.kafka_refused.inc()
+            return False
+        self._connections.add(connection)
+        metrics.kafka_connections.inc()
+        return True
+
+    def gone(self, connection: Connection) -> None:
+        self._starved.discard(connection)
+        if connection in self._connections:
+            self._connections.remove(connection)
+            metrics.kafka_connections.dec()
+
+    def take(self, connection: Connection, count: int) -> bool:
+        """Counts a frame that has arrived.  True: this connection must not be read from until `release` says so."""
+        self._in_flight += count
+        if self._in_flight <= self.broker.config.kafka_inflight_bytes_max:
+            return False
+        self._starved.add(connection)
+        return True
+
+    def release(self, count: int) -> None:
+        self._in_flight -= count
+        if self._starved and self._in_flight <= self.broker.config.kafka_inflight_bytes_max:
+            starved, self._starved = self._starved, set()
+            for connection in starved:
+                connection.resume()
+
+    async def _look_after(self) -> None:
+        frame_s, idle_s = self.broker.config.kafka_frame_ms / 1000, self.broker.config.kafka_idle_ms / 1000
+        while True:
+            await asyncio.sleep(LOOK_EVERY_S)
+            now = time.monotonic()
+            for connection in list(self._connections):
+                if connection.stalled_s(now) > frame_s:
+                    _log.warning("a Kafka client sent half a request and waits", peer=connection.peer.host)
+                    metrics.kafka_refused.inc()
+                    connection.abort()
+                elif now - connection.last_used > idle_s and connection.is_waiting:
+                    connection.close()

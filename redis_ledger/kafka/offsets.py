@@ -1,0 +1,79 @@
+"""What the requests about a group's offsets have in common: topics by name or id, and what they are told when it fails.
+
+    request ─ read ─▶ entries to be committed, each with its place in the answer ─▶ committed ─ settle ─▶ answer
+
+A partition that is refused does not hold up the others.  A coordinator that cannot be asked now is told as one that is
+loading: that is what every client waits for and tries again, without looking for another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from redis_ledger.broker.offsets import OffsetEntry
+from redis_ledger.errors import LedgerError, MetadataTooLarge, Unavailable
+from redis_ledger.kafka.call import NONE, Call, code_of
+
+COORDINATOR_LOADING = 14
+
+
+class Commits(NamedTuple):
+    """entries: what is to be committed; slots: the places of these in the answer; topics: the whole answer."""
+
+    entries: list[OffsetEntry]
+    slots: list[Any]
+    topics: list[Any]
+
+    def settle(self, outcomes: Iterable[LedgerError | None], code: Callable[[LedgerError], int]) -> None:
+        for slot, error in zip(self.slots, outcomes, strict=True):
+            slot.error_code = NONE if error is None else code(error)
+
+    def refuse(self, error: LedgerError, code: Callable[[LedgerError], int]) -> None:
+        self.settle([error] * len(self.slots), code)
+
+
+async def read_commits(
+    topics: Sequence[Any], call: Call, by_id: bool, topic_class: Callable[..., Any], slot_class: Callable[..., Any]
+) -> Commits:
+    """Of OffsetCommit or TxnOffsetCommit, whose topics have the same members; the classes are those of the answer."""
+    commits = Commits([], [], [])
+    names = await topic_names(topics, call, by_id)
+    room = call.broker.config.offset_metadata_bytes_max
+    for topic, name in zip(topics, names, strict=True):
+        answer = topic_class(topic.name, topic.topic_id, [])
+        commits.topics.append(answer)
+        for asked in topic.partitions:
+            slot = slot_class(asked.partition_index, NONE)
+            answer.partitions.append(slot)
+            metadata = asked.committed_metadata or ""
+            if isinstance(name, LedgerError):
+                slot.error_code = code_of(name)
+            elif len(metadata.encode()) > room:
+                slot.error_code = MetadataTooLarge.kafka_code
+            else:
+                commits.slots.append(slot)
+                commits.entries.append(
+                    OffsetEntry(
+                        name, asked.partition_index, asked.committed_offset, asked.committed_leader_epoch, metadata
+                    )
+                )
+    return commits
+
+
+async def topic_names(topics: Sequence[Any], call: Call, by_id: bool) -> list[str | LedgerError]:
+    """The name of each topic of a request, or why it has none."""
+    if not by_id:
+        return [topic.name for topic in topics]
+    found: dict[bytes, str | LedgerError] = {}
+    for topic in topics:
+        if topic.topic_id not in found:
+            try:
+                found[topic.topic_id] = (await call.broker.catalog.by_id(topic.topic_id)).name
+            except LedgerError as error:
+                found[topic.topic_id] = error
+    return [found[topic.topic_id] for topic in topics]
+
+
+def coordinator_code(error: LedgerError) -> int:
+    return COORDINATOR_LOADING if isinstance(error, Unavailable) else code_of(error)

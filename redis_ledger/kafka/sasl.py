@@ -1,0 +1,72 @@
+"""Logging in: what a connection has to remember between SaslHandshake and the end of authentication.
+
+    SaslHandshake 1 ─▶ Login ─▶ SaslAuthenticate ... ─▶ peer.principal = "User:ada"
+    SaslHandshake 0 ─▶ Login ─▶ bare tokens instead of requests (clients older than Kafka 1.0, kafka-python 2.0)
+
+A login that failed is over, and so is its connection: the client has to open another, as with Kafka.
+Source: KIP-43, KIP-152; RFC 4616 (PLAIN), RFC 5802 (SCRAM).
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from redis_ledger import metrics
+from redis_ledger.auth.scram import HASHES, Exchange
+from redis_ledger.broker.users import Users
+from redis_ledger.errors import AuthenticationFailed, LedgerError
+from redis_ledger.kafka.call import Peer
+from redis_ledger.log import get
+
+PLAIN = "PLAIN"
+MECHANISMS = (PLAIN, *HASHES)
+
+_log = get()
+
+
+class Login:
+    """user: who it is, once that is proven."""
+
+    def __init__(self, mechanism: str, users: Users, *, bare: bool) -> None:
+        """mechanism: one of MECHANISMS.  bare: tokens come without a request around them."""
+        self.mechanism, self.bare = mechanism, bare
+        self.user = ""
+        self._users = users
+        self._asked = ""  # who a SCRAM client says it is
+        self._exchange = None if mechanism == PLAIN else Exchange(mechanism, secrets.token_urlsafe(24))
+
+    async def answer(self, token: bytes) -> bytes:
+        """The server's next token.  Raises AuthenticationFailed."""
+        if self._exchange is None:
+            self.user = await self._plain(token)
+            return b""
+        if not self._asked:
+            self._asked = self._exchange.user_of(token)
+            return self._exchange.challenge(await self._users.verifier(self._asked, self.mechanism))
+        signature = self._exchange.finish(token)
+        self.user = self._asked
+        return signature
+
+    async def _plain(self, token: bytes) -> str:
+        try:
+            as_whom, user, password = token.decode().split("\0")
+        except ValueError:  # not UTF-8, or not three parts
+            raise AuthenticationFailed("A PLAIN token is not three texts with a NUL between them.") from None
+        if as_whom not in ("", user):
+            raise AuthenticationFailed("A client can only log in as itself.")
+        await self._users.check_password(user, password)
+        return user
+
+
+async def step(login: Login, token: bytes, peer: Peer) -> bytes:
+    """One token of the peer's login.  Whatever is raised, the login is over and the peer refused."""
+    try:
+        answer = await login.answer(token)
+    except LedgerError as error:
+        _log.warning("a Kafka client could not log in", mechanism=login.mechanism, peer=peer.host, reason=error.detail)
+        metrics.kafka_refused.inc()
+        peer.is_refused = True
+        raise
+    if login.user:
+        peer.principal, peer.is_authenticated, peer.sasl = f"User:{login.user}", True, None
+    return answer
