@@ -10,7 +10,7 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-demo demo serve quick check test fmt format lint types layers tidy unit lua property integration \
-	crash proto wire sync docs lock bench build clean
+	crash compat compat-quick fuzz proto wire sync docs lock bench bench-kafka build clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -60,6 +60,18 @@ lock: setup ## resolves requirements/*.lock again from pyproject.toml (needs uv)
 
 bench: setup ## measures and writes bench/results/latest.jsonl (under 10 minutes)
 	@$(RUN) -m bench
+
+bench-kafka: setup ## measures against a real Apache Kafka in one run (under 40 minutes; needs a JDK and Maven)
+	@$(RUN) -m bench.kafka_peer
+
+compat: setup ## runs the suites of real Kafka clients (needs Go, a JDK and Maven for some)
+	@$(RUN) scripts/compat.py
+
+compat-quick: setup ## the part of them that needs Python alone (under 3 minutes)
+	@$(RUN) scripts/compat.py --quick
+
+fuzz: setup ## sends mutated frames to the Kafka port for ten minutes
+	@$(RUN) scripts/fuzz.py
 
 build: setup ## builds the wheel and the sdist into dist/
 	@$(RUN) -m build --no-isolation

@@ -51,6 +51,9 @@ class Problem(Reply):
 class Settings(Request):
     retention_ms: Limit | UnsetType = UNSET
     retention_bytes: Limit | UnsetType = UNSET
+    batch_bytes_max: Annotated[int, Meta(ge=0, lt=1 << 31, description="Largest record batch.")] | UnsetType = UNSET
+    ledger_bytes_max: Annotated[int, Meta(ge=1 << 20, lt=1 << 31)] | UnsetType = UNSET
+    ledger_age_ms_max: Annotated[int, Meta(ge=1_000, le=NUMBER_MAX)] | UnsetType = UNSET
 
 
 class CreateTopic(Request):
@@ -183,7 +186,7 @@ class CreateSubscription(Request):
 
 class SubscriptionRef(Reply):
     name: str
-    kind: Literal["shared", "exclusive"]
+    kind: Literal["shared", "exclusive", "kafka"]
 
 
 class Subscriptions(Reply):
@@ -192,20 +195,20 @@ class Subscriptions(Reply):
 
 class CursorStats(Reply):
     partition: int
-    mark_delete: Annotated[int, Meta(description="Everything below is acknowledged.")]
+    mark_delete: Annotated[int, Meta(description="Everything below is acknowledged; a Kafka group's offset, or -1.")]
     read: Annotated[int, Meta(description="Everything below has been delivered or passed over.")]
     end: Annotated[int, Meta(description="What could be delivered ends here.")]
     acked_ahead: int
     leased: int
-    pending: Annotated[int, Meta(description="Acknowledged in transactions that are still open.")]
-    backlog: int
+    pending: Annotated[int, Meta(description="Acknowledged in open transactions; of a Kafka group, their number.")]
+    backlog: Annotated[int, Meta(description="What is not acknowledged; of a Kafka group, its lag in offsets.")]
     redelivered: int
 
 
 class Subscription(Reply):
     topic: str
     name: str
-    kind: Literal["shared", "exclusive"]
+    kind: Literal["shared", "exclusive", "kafka"]
     backlog: int
     leased: int
     pending: int

@@ -6,12 +6,14 @@ changes nothing, but for one key that is written to Redis and deleted again: no 
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import os
 import platform
 import resource
 import shutil
-from collections.abc import AsyncIterator, Iterator, Mapping
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -51,6 +53,7 @@ class Setup:
 
     data_dir: Path
     http: str
+    kafka: str
     redis_url: str | None
     durability: Durability
     environ: Mapping[str, str]
@@ -69,8 +72,11 @@ async def examine(setup: Setup) -> AsyncIterator[Finding]:
             yield _binary(setup.environ)
     async for finding in _redis(setup, running):
         yield finding
-    async for finding in _http(setup.http):
+    async for finding in _port("http", setup.http, _is_broker):
         yield finding
+    if setup.kafka != "off":
+        async for finding in _port("kafka", setup.kafka, _is_kafka):
+            yield finding
 
 
 def _machine() -> Iterator[Finding]:
@@ -178,23 +184,23 @@ async def _redis(setup: Setup, running: int | None) -> AsyncIterator[Finding]:
         yield Finding("durability", "fine", str(report.durability))
 
 
-async def _http(text: str) -> AsyncIterator[Finding]:
+async def _port(name: str, text: str, is_ours: Callable[[HostPort], Awaitable[bool]]) -> AsyncIterator[Finding]:
     try:
-        address = HostPort.parse(text, "--http")
+        address = HostPort.parse(text, f"--{name}")
     except Refusal as refusal:
-        yield Finding("http", "problem", str(refusal), "Correct --http.")
+        yield Finding(name, "problem", str(refusal), f"Correct --{name}.")
         return
-    if await _is_broker(address):
-        yield Finding("http", "fine", f"a broker serves at {address.url}")
+    if await is_ours(address):
+        yield Finding(name, "fine", f"a broker serves at {address.url if name == 'http' else address}")
         return
     try:
-        bound, _ = listen(address, "--http")
+        bound, _ = listen(address, f"--{name}")
     except Refusal as refusal:
         seen, _, cure = str(refusal).partition(": ")
-        yield Finding("http", "problem", seen, cure[:1].upper() + cure[1:])
+        yield Finding(name, "problem", seen, cure[:1].upper() + cure[1:])
         return
     bound.close()
-    yield Finding("http", "fine", f"{address} is free")
+    yield Finding(name, "fine", f"{address} is free")
 
 
 async def _is_broker(address: HostPort) -> bool:
@@ -203,4 +209,18 @@ async def _is_broker(address: HostPort) -> bool:
             answer = await http.get(f"{address.url}/v1")
         return answer.status_code == 200 and answer.json().get("name") == "redis-ledger"
     except (httpx.HTTPError, ValueError):
+        return False
+
+
+async def _is_kafka(address: HostPort) -> bool:
+    """Whether what listens there answers ApiVersions as a Kafka broker does."""
+    asked = struct.pack(">ihhih", 10, 18, 0, 1, -1)
+    try:
+        async with asyncio.timeout(2):
+            reader, writer = await asyncio.open_connection(address.host, address.port)
+            writer.write(asked)
+            size, number, error = struct.unpack(">iih", await reader.readexactly(10))
+            writer.close()
+        return size > 6 and (number, error) == (1, 0)
+    except (OSError, TimeoutError, asyncio.IncompleteReadError):
         return False

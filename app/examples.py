@@ -9,9 +9,12 @@ from typing import Any, Final
 
 Examples = dict[str, Any]
 
+_SETTINGS: Final = {
+    "retention_ms": 604_800_000, "retention_bytes": -1, "batch_bytes_max": 8_388_608,
+    "ledger_bytes_max": 67_108_864, "ledger_age_ms_max": 3_600_000,
+}  # fmt: skip
 _TOPIC: Final = {
-    "name": "orders", "id": "5f0c8a7e1b2d", "partitions": 3,
-    "settings": {"retention_ms": 604_800_000, "retention_bytes": -1}, "created_ms": 1_763_720_931_000,
+    "name": "orders", "id": "5f0c8a7e1b2d", "partitions": 3, "settings": _SETTINGS, "created_ms": 1_763_720_931_000,
 }  # fmt: skip
 _PARTITION: Final = {
     "partition": 0, "start_offset": 0, "stable_offset": 18, "end_offset": 20, "leader_epoch": 0, "active_ledger": 1,
@@ -38,7 +41,7 @@ LIST_TOPICS: Examples = {"200": {"topics": [_TOPIC]}}
 DESCRIBE_TOPIC: Examples = {"200": {**_TOPIC, "partition_states": [_PARTITION]}}
 CHANGE_TOPIC: Examples = {
     "request": {"partitions": 6, "settings": {"retention_ms": 86_400_000}},
-    "200": {**_TOPIC, "partitions": 6, "settings": {"retention_ms": 86_400_000, "retention_bytes": -1}},
+    "200": {**_TOPIC, "partitions": 6, "settings": {**_SETTINGS, "retention_ms": 86_400_000}},
 }
 PRODUCE: Examples = {
     "request": {

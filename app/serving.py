@@ -29,6 +29,7 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.clock import SystemClock
 from redis_ledger.config import Config
 from redis_ledger.errors import StoreUnavailable
+from redis_ledger.kafka.listener import KafkaListener
 from redis_ledger.store.checks import UnsuitableRedis, check
 from redis_ledger.store.store import Store
 
@@ -39,10 +40,13 @@ _log = log.get()
 
 @dataclass(frozen=True)
 class Options:
-    """redis_url None: an embedded server in data_dir."""
+    """redis_url None: an embedded server in data_dir.  kafka None: no Kafka listener; advertised: where its clients
+    reach it, if that is not the address it is bound to."""
 
     data_dir: Path
     http: HostPort
+    kafka: HostPort | None
+    advertised: HostPort | None
     redis_url: str | None
     durability: Durability
     config: Config
@@ -76,6 +80,10 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
         # The port first: it is the cheapest to find taken.
         bound, http = listen(options.http, "--http")
         stack.callback(bound.close)
+        kafka = None
+        if options.kafka is not None:
+            kafka = listen(options.kafka, "--kafka")
+            stack.callback(kafka[0].close)
         url = await attach(stack, options, environ)
         store = await _open_store(url, options.config)
         stack.push_async_callback(store.close)
@@ -91,8 +99,15 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
         server = HttpServer(create_app(broker), *http, drain_s=DRAIN_S_MAX, listening=bound)
         await server.start()
         stack.push_async_callback(server.stop)
+        kafka_shown = "off"
+        if kafka is not None:
+            kafka_bound, address = kafka
+            listener = KafkaListener(broker, kafka_bound, str(options.advertised or address))
+            await listener.start()
+            stack.push_async_callback(listener.stop, DRAIN_S_MAX)
+            kafka_shown = str(address)
         _keep_startup_out_of_gc()
-        say_ready(f"ready http={http.url} kafka=off redis={without_secrets(url)}")
+        say_ready(f"ready http={http.url} kafka={kafka_shown} redis={without_secrets(url)}")
         await server.wait()
         raise Refusal("The HTTP server ended by itself: its own message stands above.")
 

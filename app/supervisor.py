@@ -30,8 +30,10 @@ _log = log.get()
 class Child:
     """One broker process, started again until `stop`."""
 
-    def __init__(self, http: HostPort, arguments: Sequence[str], environ: dict[str, str]) -> None:
-        self.http = http
+    def __init__(
+        self, http: HostPort, kafka: HostPort | None, arguments: Sequence[str], environ: dict[str, str]
+    ) -> None:
+        self.http, self.kafka = http, kafka
         self._arguments = arguments
         self._environ = environ
         self._process: asyncio.subprocess.Process | None = None
@@ -44,6 +46,8 @@ class Child:
             "serve",
             "--http",
             str(self.http),
+            "--kafka",
+            "off" if self.kafka is None else str(self.kafka),
             "--exit-with-stdin",
             *self._arguments,
         ]
@@ -65,6 +69,8 @@ class Child:
             await self._end()
             raise Refusal(f"The broker for {self.http} did not start: its own message stands above.")
         self.http = self.http._replace(port=int(field(line, "http").rstrip("/").rpartition(":")[2]))
+        if self.kafka is not None:
+            self.kafka = self.kafka._replace(port=int(field(line, "kafka").rpartition(":")[2]))
         return line
 
     async def keep(self) -> None:
@@ -109,25 +115,37 @@ def field(ready_line: str, name: str) -> str:
 
 
 async def supervise(
-    first: HostPort, brokers: int, arguments: Sequence[str], redis_url: str | None, say_ready: Callable[[str], None]
+    first: HostPort,
+    first_kafka: HostPort | None,
+    brokers: int,
+    arguments: Sequence[str],
+    redis_url: str | None,
+    say_ready: Callable[[str], None],
 ) -> None:
     """Runs until cancelled; then every child has ended.
 
-    first      where the first broker listens; the others take the ports after it, or free ones if its port is 0
+    first      where the first broker listens; the others take the ports after it, or free ones if its port is 0; so
+               does first_kafka
     arguments  of `serve`, the same for all;  redis_url goes through the environment: it may hold a password
     Raises Refusal if one does not start.
     """
     environ = python.environ()
     if redis_url is not None:
         environ["REDIS_LEDGER_REDIS_URL"] = redis_url
-    addresses = [first._replace(port=first.port + index if first.port else 0) for index in range(brokers)]
-    children = [Child(address, arguments, environ) for address in addresses]
+
+    def at(address: HostPort, index: int) -> HostPort:
+        return address._replace(port=address.port + index if address.port else 0)
+
+    children = [
+        Child(at(first, index), None if first_kafka is None else at(first_kafka, index), arguments, environ)
+        for index in range(brokers)
+    ]
     try:
         # One after the other: the first brings up what the others share.
         lines = [await child.start() for child in children]
         say_ready(
             f"ready http={','.join(field(line, 'http') for line in lines)} "
-            f"kafka={field(lines[0], 'kafka')} redis={field(lines[0], 'redis')}"
+            f"kafka={','.join(field(line, 'kafka') for line in lines)} redis={field(lines[0], 'redis')}"
         )
         async with asyncio.TaskGroup() as group:
             for child in children:

@@ -46,7 +46,7 @@ def error_row(cls: type[errors.LedgerError]) -> tuple[str, ...]:
 def errors_page() -> str:
     parts = [
         "# Errors\n",
-        MADE.format(source="redis_ledger/errors.py"),
+        MADE.format(source="redis_ledger/errors/"),
         "Every problem has a stable `code`, the same over REST (RFC 9457, `code` and the end of `type`), in the SDK\n"
         "(a class of `redis_ledger.errors`) and on the command line. *Retriable* means that the same request may\n"
         "succeed later, unchanged.\n",

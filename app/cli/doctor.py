@@ -19,6 +19,7 @@ def doctor(
         Path, typer.Option(envvar="REDIS_LEDGER_DATA_DIR", help="The data directory that serve would use.")
     ] = Path("redis-ledger-data"),
     http: Annotated[str, typer.Option(metavar="HOST:PORT")] = "127.0.0.1:8080",
+    kafka: Annotated[str, typer.Option(metavar="HOST:PORT", help="off: no Kafka listener.")] = "127.0.0.1:9092",
     redis: Annotated[str | None, typer.Option(metavar="URL", envvar="REDIS_LEDGER_REDIS_URL")] = None,
     durability: Annotated[Literal["process", "disk", "lossy"], typer.Option()] = "disk",
     json_: Annotated[bool, typer.Option("--json", help="Findings as JSON.")] = False,
@@ -36,7 +37,8 @@ def doctor(
     log.configure("error")
 
     async def collect() -> list[Finding]:
-        return [finding async for finding in examine(Setup(data_dir, http, redis or None, durability, os.environ))]
+        setup = Setup(data_dir, http, kafka, redis or None, durability, os.environ)
+        return [finding async for finding in examine(setup)]
 
     findings = asyncio.run(collect())
     if json_:

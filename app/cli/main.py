@@ -19,6 +19,7 @@ COMMANDS = {
     "produce": ("app.cli.produce", "produce", "Write lines to a topic, each as a record."),
     "consume": ("app.cli.consume", "consume", "Print the records of a topic."),
     "txns": ("app.cli.txns", "txns", "List, show, commit and abort transactions."),
+    "users": ("app.cli.users", "users", "Add, list and remove users of Kafka clients."),
     "demo": (
         "app.cli.demo",
         "demo",

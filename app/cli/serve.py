@@ -23,7 +23,16 @@ def serve(
         "127.0.0.1:8080"
     ),
     kafka: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="Reserved: this version has no Kafka listener.")
+        str,
+        typer.Option(metavar="HOST:PORT", help="Where to serve Kafka clients; off: nowhere."),
+    ] = "127.0.0.1:9092",
+    advertised: Annotated[
+        str | None,
+        typer.Option(
+            "--kafka-advertised",
+            metavar="HOST:PORT",
+            help="The address Kafka clients are told, if they do not reach this broker by that of --kafka.",
+        ),
     ] = None,
     redis: Annotated[
         str | None,
@@ -56,11 +65,7 @@ def serve(
     """
     log.configure(log_level)
     try:
-        if kafka is not None:
-            typer.echo(
-                "This version has no Kafka listener, so --kafka is ignored; use REST (--http) or the SDK.", err=True
-            )
-        _run(data_dir, http, redis, brokers, durability, set_ or [], exit_with_stdin, log_level)
+        _run(data_dir, http, kafka, advertised, redis, brokers, durability, set_ or [], exit_with_stdin, log_level)
     except Refusal as refusal:
         typer.echo(f"redis-ledger: {refusal}", err=True)
         sys.exit(refusal.exit_code)
@@ -72,6 +77,8 @@ def serve(
 def _run(
     data_dir: Path,
     http: str,
+    kafka: str,
+    advertised: str | None,
     redis: str | None,
     brokers: int,
     durability: Literal["process", "disk", "lossy"],
@@ -86,11 +93,17 @@ def _run(
     from app.listen import HostPort
 
     address = HostPort.parse(http, "--http")
+    kafka_address = None if kafka == "off" else HostPort.parse(kafka, "--kafka")
+    if advertised is not None and (kafka_address is None or brokers > 1):
+        raise Refusal("--kafka-advertised names one broker's Kafka listener: leave --kafka on and --brokers at 1.")
+    told = None if advertised is None else HostPort.parse(advertised, "--kafka-advertised")
     try:
         config = environment.config_from(os.environ, overrides(settings))
     except environment.BadSetting as error:
         raise Refusal(str(error)) from error
-    options = serving.Options(data_dir, address, redis or None, durability, config, exit_with_stdin)
+    options = serving.Options(
+        data_dir, address, kafka_address, told, redis or None, durability, config, exit_with_stdin
+    )
 
     async def several() -> None:
         async with contextlib.AsyncExitStack() as stack:
@@ -98,7 +111,7 @@ def _run(
             await serving.attach(stack, options, os.environ)
             arguments = ["--data-dir", str(data_dir), "--durability", durability, "--log-level", log_level]
             arguments += [word for each in settings for word in ("--set", each)]
-            await supervisor.supervise(address, brokers, arguments, options.redis_url, serving.say_ready)
+            await supervisor.supervise(address, kafka_address, brokers, arguments, options.redis_url, serving.say_ready)
 
     async def one() -> None:
         await serving.serve(options)

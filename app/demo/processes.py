@@ -72,6 +72,7 @@ class Process:
 
 def broker(data_dir: Path, port: int, logs: Path) -> Process:
     arguments = ["serve", "--data-dir", str(data_dir), "--http", f"127.0.0.1:{port}", "--durability", "disk"]
+    arguments += ["--kafka", "off"]
     return Process("broker", "app.cli.main", [*arguments, "--exit-with-stdin"], logs)
 
 

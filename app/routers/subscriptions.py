@@ -32,7 +32,7 @@ routes = Routes("subscriptions")
 _ONE = "/v1/topics/{topic}/subscriptions/{name}"
 _ACK_ERRORS = (
     UnknownTopic, UnknownSubscription, UnknownPartition, InvalidPosition, NotYourMessage, NotDelivered,
-    TransactionConflict, *TRANSACTION_ERRORS,
+    WrongSubscriptionKind, TransactionConflict, *TRANSACTION_ERRORS,
 )  # fmt: skip
 
 
@@ -64,7 +64,7 @@ async def list_subscriptions(call: Call, topic: str) -> bodies.Subscriptions:
 
 @routes.get(_ONE, errors=(UnknownTopic, UnknownSubscription), examples=examples.SUBSCRIPTION)
 async def describe_subscription(call: Call, topic: str, name: str) -> bodies.Subscription:
-    """Show where a subscription stands in every partition."""
+    """Show where a subscription stands in every partition. A Kafka consumer group is one of the kind `kafka`."""
     return shown(await call.broker.subscriptions.stats(topic, _known(name)))
 
 
@@ -79,7 +79,7 @@ async def delete_subscription(call: Call, topic: str, name: str) -> None:
     keyed=True,
     hot=True,
     optional=True,
-    errors=(UnknownTopic, UnknownSubscription, UnknownPartition, ConsumerBusy),
+    errors=(UnknownTopic, UnknownSubscription, UnknownPartition, WrongSubscriptionKind, ConsumerBusy),
     examples=examples.RECEIVE,
 )
 async def receive(call: Call, topic: str, name: str, body: bodies.Receive) -> bodies.Received:
@@ -110,9 +110,7 @@ async def ack(call: Call, topic: str, name: str, body: bodies.Ack) -> bodies.Ack
     return bodies.Acknowledged(acknowledged=done)
 
 
-@routes.post(
-    _ONE + ":ackCumulative", keyed=True, errors=(*_ACK_ERRORS, WrongSubscriptionKind), examples=examples.ACK_CUMULATIVE
-)
+@routes.post(_ONE + ":ackCumulative", keyed=True, errors=_ACK_ERRORS, examples=examples.ACK_CUMULATIVE)
 async def ack_cumulative(call: Call, topic: str, name: str, body: bodies.AckCumulative) -> bodies.Acknowledged:
     """Acknowledge every message of a partition up to and including one; exclusive subscriptions only."""
     done = await call.broker.subscriptions.ack_cumulative(
@@ -124,9 +122,12 @@ async def ack_cumulative(call: Call, topic: str, name: str, body: bodies.AckCumu
 @routes.post(
     _ONE + ":nack",
     keyed=True,
-    errors=(UnknownTopic, UnknownSubscription, UnknownPartition, InvalidPosition, NotYourMessage, NotDelivered),
+    errors=(
+        UnknownTopic, UnknownSubscription, UnknownPartition, InvalidPosition, NotYourMessage, NotDelivered,
+        WrongSubscriptionKind,
+    ),
     examples=examples.NACK,
-)
+)  # fmt: skip
 async def nack(call: Call, topic: str, name: str, body: bodies.Nack) -> bodies.Redelivering:
     """Give messages back, to be delivered again after `delay_ms`."""
     if (body.ids is None) is not body.all:
@@ -137,7 +138,10 @@ async def nack(call: Call, topic: str, name: str, body: bodies.Nack) -> bodies.R
 
 
 @routes.post(
-    _ONE + ":seek", keyed=True, errors=(UnknownTopic, UnknownSubscription, UnknownPartition), examples=examples.SEEK
+    _ONE + ":seek",
+    keyed=True,
+    errors=(UnknownTopic, UnknownSubscription, UnknownPartition, WrongSubscriptionKind),
+    examples=examples.SEEK,
 )
 async def seek(call: Call, topic: str, name: str, body: bodies.Seek) -> bodies.Subscription:
     """Move a subscription: to the earliest or latest record, to offsets by partition, or to a time.

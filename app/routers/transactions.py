@@ -30,6 +30,7 @@ from redis_ledger.errors import (
     UnknownPartition,
     UnknownSubscription,
     UnknownTopic,
+    WrongSubscriptionKind,
 )
 from redis_ledger.ids import TxnId
 
@@ -128,8 +129,8 @@ async def abort(call: Call, id: str, body: bodies.Empty) -> bodies.Ended:
     answers={200: bodies.Executed},
     errors=(
         InvalidTimeout, InvalidTopicName, UnknownTopic, UnknownPartition, UnknownSubscription, InvalidPosition,
-        NotYourMessage, NotDelivered, TransactionConflict, TransactionAbortOnly, TransactionTimedOut,
-        TooManyTransactions,
+        NotYourMessage, NotDelivered, WrongSubscriptionKind, TransactionConflict, TransactionAbortOnly,
+        TransactionTimedOut, TooManyTransactions,
     ),
     examples=examples.EXECUTE,
 )  # fmt: skip
