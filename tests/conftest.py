@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from redis_ledger import log
 from tests.support.servers import ClusterServers, Server, redis_cluster, redis_server
 
 
@@ -30,6 +31,12 @@ def cluster() -> Iterator[ClusterServers]:
 @pytest.fixture(scope="session")
 def cluster_url(cluster: ClusterServers) -> str:
     return cluster.url
+
+
+@pytest.fixture(autouse=True)
+def warnings_are_logged() -> None:
+    """Commands that ran in this process before may have asked for less."""
+    log.configure("warning")
 
 
 @pytest.fixture

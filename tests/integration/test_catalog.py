@@ -20,6 +20,7 @@ from redis_ledger.errors import (
     TopicExists,
     UnknownPartition,
     UnknownTopic,
+    UnknownTopicId,
 )
 from redis_ledger.ledger.catalog import Catalog, TopicEntry
 from redis_ledger.ledger.partition import Partition
@@ -308,3 +309,71 @@ async def test_an_entry_of_a_store_that_is_away_is_not_taken_for_absent(store, c
 def test_an_entry_reads_back_as_it_was_written():
     entry = TopicEntry("orders", "id-1", 3, "creating", 17, {"retention_ms": 5}, 2)
     assert msgspec.json.Decoder(TopicEntry).decode(entry.encoded()) == entry
+
+
+# -- by id -------------------------------------------------------------------------------------------------------------
+
+
+def raw(entry: TopicEntry) -> bytes:
+    return bytes.fromhex(entry.id)
+
+
+async def reads_of(store: Store, name: str) -> int:
+    """How often a command was carried out so far, on all servers."""
+    total = 0
+    for text in await store.everywhere("INFO", "commandstats"):
+        for line in text.decode().splitlines():
+            if line.startswith(f"cmdstat_{name}:calls="):
+                total += int(line.partition("=")[2].partition(",")[0])
+    return total
+
+
+async def test_a_topic_is_found_by_its_id_at_every_broker_as_soon_as_it_exists(catalog, store):
+    other = of(store)
+    with pytest.raises(UnknownTopicId):
+        await other.by_id(bytes(16))  # the other broker has looked through the catalog once
+    made = await catalog.create("orders", 2, {})
+    assert await catalog.by_id(raw(made)) == made
+    assert await other.by_id(raw(made)) == made
+
+
+async def test_the_id_of_a_topic_that_was_made_again_names_nothing_any_more(catalog, store):
+    other = of(store)
+    old = await catalog.create("orders", 1, {})
+    assert await other.by_id(raw(old)) == old
+    await catalog.delete("orders")
+    new = await catalog.create("orders", 1, {})
+    await other.refresh()
+    for broker in (catalog, other):
+        with pytest.raises(UnknownTopicId):
+            await broker.by_id(raw(old))
+        assert await broker.by_id(raw(new)) == new
+
+
+async def test_a_topic_that_was_forgotten_is_found_by_its_id_again(catalog):
+    made = await catalog.create("orders", 1, {})
+    catalog.forget("orders")
+    assert await catalog.by_id(raw(made)) == made
+
+
+async def test_a_topic_that_is_half_made_is_finished_by_who_asks_for_its_id(catalog, store):
+    entry = TopicEntry("orders", "ab" * 16, 2, "creating", 0, {})
+    await put(store, entry)
+    found = await catalog.by_id(raw(entry))
+    assert (found.state, found.partitions_made) == ("ready", 2)
+
+
+async def test_a_flood_of_unknown_ids_reads_the_catalog_once(catalog, store):
+    # Given a broker that has not looked at the catalog yet
+    await of(store).create("orders", 1, {})
+    whole, small = await reads_of(store, "hvals"), await reads_of(store, "hget")
+    # When hundreds ask for ids that nobody ever gave
+    ids = [n.to_bytes(16, "big") for n in range(1, 301)]
+    answers = await asyncio.gather(*(catalog.by_id(i) for i in ids), return_exceptions=True)
+    for i in ids[:50]:
+        with pytest.raises(UnknownTopicId):
+            await catalog.by_id(i)
+    # Then the catalog was read once, its version at most once for each that came alone
+    assert all(isinstance(answer, UnknownTopicId) for answer in answers)
+    assert await reads_of(store, "hvals") - whole == 1
+    assert await reads_of(store, "hget") - small <= 60

@@ -101,7 +101,7 @@ async def test_a_transaction_begun_is_known_to_another_broker_at_once(store, coo
     mine = await opened(store, clock=clock, broker="b3")
     txn = await begin(mine, P0, SUB, timeout_ms=7_000, owner="al ice")
     record = await coordinators.get(txn)
-    assert record == (txn, State.OPEN, 5_000, 7_000, 12_000, "al ice", [P0, SUB], False)
+    assert record == (txn, State.OPEN, 5_000, 7_000, 12_000, "al ice", [P0, SUB], False, None)
 
 
 async def test_a_nonce_finds_its_transaction_from_any_broker_until_it_is_aborted(store, coordinators):
@@ -139,10 +139,10 @@ async def test_a_decision_names_everybody_it_concerns_and_is_repeated_alike(coor
     await coordinators.add(txn, [P1, SUB])
     await coordinators.add(txn, [P0, SUB])
     first = await coordinators.decide(txn, commit=True)
-    assert first == (txn, State.COMMITTING, [P0, P1, SUB], -1)
+    assert first == (txn, State.COMMITTING, [P0, P1, SUB], -1, None)
     assert await coordinators.decide(txn, commit=True) == first
     await coordinators.done(txn)
-    assert await coordinators.decide(txn, commit=True) == (txn, State.COMMITTED, [], txn.serial)
+    assert await coordinators.decide(txn, commit=True) == (txn, State.COMMITTED, [], txn.serial, None)
 
 
 @pytest.mark.parametrize("done", [False, True])

@@ -23,7 +23,11 @@ def suitable(tmp_path: Path) -> Iterator[RedisServer]:
 
 def doctor(*arguments: str | Path, **environ: str) -> tuple[int, dict[str, list[dict[str, Any]]]]:
     """Exit code, and findings by subject."""
-    ran = CliRunner().invoke(app, ["doctor", "--json", *map(str, arguments)], env={"PATH": "/usr/bin:/bin", **environ})
+    ran = CliRunner().invoke(
+        app,
+        ["doctor", "--json", "--kafka", "127.0.0.1:0", *map(str, arguments)],
+        env={"PATH": "/usr/bin:/bin", **environ},
+    )
     findings: dict[str, list[dict[str, Any]]] = {}
     for each in json.loads(ran.stdout):
         findings.setdefault(each["subject"], []).append(each)
@@ -103,7 +107,9 @@ def test_a_misspelt_setting_is_pointed_out(tmp_path: Path) -> None:
 
 
 def test_for_people_it_is_a_table(tmp_path: Path) -> None:
-    ran = CliRunner().invoke(app, ["doctor", "--data-dir", str(tmp_path / "data"), "--http", "127.0.0.1:0"])
+    ran = CliRunner().invoke(
+        app, ["doctor", "--data-dir", str(tmp_path / "data"), "--http", "127.0.0.1:0", "--kafka", "off"]
+    )
     assert ran.exit_code == 0
     assert "what to do" in ran.stdout
     assert "server binary" in ran.stdout

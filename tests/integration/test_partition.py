@@ -20,7 +20,8 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.log import is_aborted
-from redis_ledger.ledger.partition import ABORTED_MAX, NotVerified, OtherOpen, Partition
+from redis_ledger.ledger.partition import NotVerified, OtherOpen, Partition
+from redis_ledger.ledger.reader import ABORTED_MAX
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Decision, Participant
 from redis_ledger.txn.participants import Participants
@@ -69,7 +70,7 @@ async def end(partition: Partition, store: Store, txn: TxnId, *, commit: bool) -
 async def read(
     partition: Partition, offset: int = 0, *, committed: bool = True, bytes_max: int = 1 << 20
 ) -> list[bytes]:
-    return (await partition.read(offset, committed=committed, bytes_max=bytes_max)).payloads
+    return [bytes(data) for data in (await partition.read(offset, committed=committed, bytes_max=bytes_max)).payloads]
 
 
 # -- append and read ---------------------------------------------------------------------------------------------------
@@ -142,6 +143,7 @@ async def test_payload_that_is_missing_above_the_log_start_is_damage_and_said_so
     for _ in range(3):
         await append(partition)
     await store.command("XDEL", partition.keys.data(1), "0-2", key=partition.keys.state)
+    partition.tail.clear()
     with pytest.raises(LedgerError, match="payload of offset 1 is missing"):
         await read(partition)
 

@@ -13,7 +13,7 @@ from tests.support.pages import blocks, calls, differences, program
 from tests.support.serving import ROOT, Serve
 
 README = ROOT / "README.md"
-WITH_PYTHON = [README, ROOT / "docs" / "howto" / "use-python.md"]
+WITH_PYTHON = [README, ROOT / "docs" / "howto" / "use-python.md", ROOT / "docs" / "howto" / "use-kafka.md"]
 WITH_CURL = [README, ROOT / "docs" / "howto" / "use-http.md"]
 
 
@@ -30,8 +30,8 @@ def serve(tmp_path: Path) -> Iterator[Callable[[], Serve]]:
         each.terminate()
 
 
-def check_python(page: Path, url: str) -> None:
-    code, expected = program(page, url)
+def check_python(page: Path, serve: Serve) -> None:
+    code, expected = program(page, serve.urls[0], serve.field("kafka"))
     assert expected, "a program that prints nothing shows nothing"
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
@@ -50,14 +50,14 @@ def check_calls(page: Path, url: str) -> None:
 
 
 def test_the_readme_runs_as_printed(serve):
-    url = serve().urls[0]
-    check_calls(README, url)
-    check_python(README, url)
+    served = serve()
+    check_calls(README, served.urls[0])
+    check_python(README, served)
 
 
 @pytest.mark.parametrize("page", WITH_PYTHON[1:], ids=lambda page: page.stem)
 def test_the_python_of_a_page_prints_what_the_page_says(page, serve):
-    check_python(page, serve().urls[0])
+    check_python(page, serve())
 
 
 @pytest.mark.parametrize("page", WITH_CURL[1:], ids=lambda page: page.stem)

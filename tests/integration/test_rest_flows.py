@@ -64,6 +64,20 @@ async def test_a_topic_is_created_listed_described_grown_and_deleted(api):
     await expect_problem(api.get("/v1/topics/orders"), 404, "unknown_topic")
 
 
+async def test_a_topic_has_settings_of_its_own_and_the_others_from_the_broker(api):
+    own = {"batch_bytes_max": 400, "ledger_bytes_max": 1 << 20}
+    created = await ok(api.post("/v1/topics", json={"name": "orders", "settings": own}), 201)
+    assert created["settings"] == {
+        "retention_ms": 604_800_000, "retention_bytes": -1, "ledger_age_ms_max": 3_600_000, **own,
+    }  # fmt: skip
+    body = {"records": [{"text": "x" * 500}]}
+    await expect_problem(api.post("/v1/topics/orders/records", json=body), 413, "request_too_large")
+    await ok(api.patch("/v1/topics/orders", json={"settings": {"batch_bytes_max": 4_000}}))
+    await ok(api.post("/v1/topics/orders/records", json=body))
+    wrong = {"settings": {"ledger_bytes_max": 1_000}}
+    await expect_problem(api.patch("/v1/topics/orders", json=wrong), 400, "invalid_request")
+
+
 async def test_records_come_back_as_they_were_sent(api):
     sent: list[dict[str, Any]] = [
         {"key": "k", "value": {"a": [1, 2.5, None]}, "headers": {"h": "x"}, "timestamp_ms": 1_763_720_931_000},

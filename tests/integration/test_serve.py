@@ -17,6 +17,8 @@ import pytest
 
 from app import python
 from app.embedded import running_pid
+from redis_ledger.kafka.wire.frame import read_response, request
+from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest
 from tests.support.serving import ROOT, RedisServer, Serve, eventually, kill_server
 
 T = TypeVar("T", Serve, RedisServer)
@@ -56,7 +58,10 @@ def test_it_says_ready_once_serves_and_exits_0_on_sigterm_with_its_server_stoppe
     processes: Keep[Serve], tmp_path: Path
 ) -> None:
     serve = processes(Serve("--data-dir", tmp_path / "data"))
-    assert serve.ready == f"ready http={serve.urls[0]} kafka=off redis=unix://{tmp_path}/data/redis.sock"
+    assert (
+        serve.ready
+        == f"ready http={serve.urls[0]} kafka={serve.field('kafka')} redis=unix://{tmp_path}/data/redis.sock"
+    )
     produce(serve, "kept")
     serve.process.send_signal(signal.SIGTERM)
     output, errors = serve.process.communicate(timeout=20)
@@ -66,13 +71,35 @@ def test_it_says_ready_once_serves_and_exits_0_on_sigterm_with_its_server_stoppe
     assert texts(processes(Serve("--data-dir", tmp_path / "data"))) == ["kept"]
 
 
-def test_an_explicit_kafka_address_is_answered_with_a_plain_sentence(processes: Keep[Serve], tmp_path: Path) -> None:
-    serve = processes(Serve("--data-dir", tmp_path / "data", "--kafka", "127.0.0.1:9092"))
-    assert serve.field("kafka") == "off"
-    serve.process.send_signal(signal.SIGTERM)
-    assert serve.end() == (
-        0, "This version has no Kafka listener, so --kafka is ignored; use REST (--http) or the SDK.\n",
-    )  # fmt: skip
+def kafka_address_told(address: str) -> tuple[str, int]:
+    """Where a broker asked by Metadata says that it is."""
+    host, _, port = address.rpartition(":")
+    asked = b"".join(request(3, 12, 1, None, MetadataRequest([])))
+    with socket.create_connection((host, int(port)), timeout=20) as link:
+        link.sendall(asked)
+        size = int.from_bytes(link.recv(4, socket.MSG_WAITALL), "big")
+        _, answer = read_response(3, 12, memoryview(link.recv(size, socket.MSG_WAITALL)))
+    (node,) = answer.brokers
+    return node.host, node.port
+
+
+def test_kafka_clients_are_told_the_address_that_is_bound_or_the_one_that_is_advertised(
+    processes: Keep[Serve], tmp_path: Path
+) -> None:
+    bound = processes(Serve("--data-dir", tmp_path / "bound")).field("kafka")
+    assert kafka_address_told(bound) == ("127.0.0.1", int(bound.rpartition(":")[2]))
+    elsewhere = ("--kafka", "127.0.0.1:0", "--kafka-advertised", "broker.example:9092")
+    advertised = processes(Serve("--data-dir", tmp_path / "advertised", *elsewhere)).field("kafka")
+    assert kafka_address_told(advertised) == ("broker.example", 9092)
+
+
+def test_a_broker_without_a_kafka_port_says_so_and_is_not_named_to_kafka_clients(
+    processes: Keep[Serve], tmp_path: Path
+) -> None:
+    first = processes(Serve("--data-dir", tmp_path / "data", "--kafka", "off"))
+    assert first.field("kafka") == "off"
+    second = processes(Serve("--data-dir", tmp_path / "data")).field("kafka")
+    assert kafka_address_told(second) == ("127.0.0.1", int(second.rpartition(":")[2]))
 
 
 def refusal(serve: Serve) -> str:

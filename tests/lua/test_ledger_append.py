@@ -51,7 +51,7 @@ def test_a_log_entry_tells_all_about_its_batch(ledger):
     ledger.append(payload=b"12345", records=2, pid=9, epoch=3, sequence=4)
     (entry,) = ledger.log()
     assert (entry.size, entry.records, entry.producer_id, entry.epoch, entry.sequence) == (5, 2, 9, 3, 4)
-    assert (entry.appended_ms, entry.max_timestamp_ms, entry.flags) == (ledger.now, ledger.now, 0)
+    assert (entry.appended_ms, entry.newest_ms, entry.flags) == (ledger.now, ledger.now, 0)
 
 
 def test_offsets_beyond_14_digits_are_written_in_full(ledger):

@@ -22,7 +22,7 @@ from redis_ledger.clock import ManualClock
 from redis_ledger.config import Config
 from redis_ledger.errors import OffsetOutOfRange, TransactionEnded
 from redis_ledger.ids import TxnId
-from redis_ledger.ledger import partition as partitions
+from redis_ledger.ledger import reader as partitions
 from redis_ledger.ledger.log import is_aborted
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.replies import Status

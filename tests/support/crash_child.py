@@ -21,12 +21,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from redis_ledger.broker.appends import Source
 from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.offsets import OffsetEntry
 from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, NewRecord
 from redis_ledger.config import Config
 from redis_ledger.ids import MessageId
+from redis_ledger.records.build import encode
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import ScriptCall, Store
+from redis_ledger.txn.coordinator import Participant
 
 READS = {
     b"PING", b"HGET", b"HMGET", b"HGETALL", b"HVALS", b"HLEN", b"HKEYS", b"XRANGE", b"ZRANGEBYSCORE",
@@ -34,6 +38,7 @@ READS = {
 }  # fmt: skip
 READ_SCRIPTS = {"cursor/stats"}
 DIED = 17
+GROUP, INPUT = "etl", ("one", "two")
 SETTLED_S = 0.02  # nothing under way for this long: what could leave beside the withheld write has left
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -44,7 +49,7 @@ class Case:
 
     url: str
     prefix: str
-    step: Literal["execute", "calls"]
+    step: Literal["execute", "calls", "kafka 1", "kafka 2"]
     source: str
     sinks: Sequence[str]
     n: int
@@ -143,7 +148,29 @@ async def calls_step(broker: Broker, case: Case, consumer: str, ids: Sequence[Me
     return await broker.transactions.commit(txn)
 
 
-STEPS = {"execute": execute_step, "calls": calls_step}
+async def kafka_step(broker: Broker, case: Case, consumer: str, ids: Sequence[MessageId], values: Sequence[str]) -> Any:
+    """As a Kafka client does it: an identity, batches with sequences, the group's offset, and the end.
+
+    "kafka 1" registers partitions first; of "kafka 2" (transaction.version 2) every batch registers its own."""
+    has_version_2 = case.step == "kafka 2"
+    name = f"etl-{case.source}"
+    pid, epoch = await broker.producers.init(name, 30_000)
+    source = await broker.catalog.partition(case.source, 0)
+    offset = Participant(case.source, source.topic_id, 0, GROUP)
+    for sink in case.sinks:
+        where = await broker.catalog.partition(sink, 0)
+        if not has_version_2:
+            await broker.producers.add(name, pid, epoch, [Participant(sink, where.topic_id, 0)])
+        rows = [(v.key, v.value, (), 1_700_000_000_000) for v in outputs(values)]
+        data = encode(rows, producer_id=pid, epoch=epoch, sequence=0, transactional=True)
+        await (await broker.appends.append(where, data, Source(name, has_version_2), 1 << 20))
+    txn = await broker.producers.add(name, pid, epoch, [offset])
+    entry = OffsetEntry(case.source, 0, len(values))
+    assert await broker.offsets.commit(GROUP, [entry], fence=-1, transaction=txn) == [None]
+    await broker.producers.end(name, pid, epoch, True, has_version_2)
+
+
+STEPS = {"execute": execute_step, "calls": calls_step, "kafka 1": kafka_step, "kafka 2": kafka_step}
 
 
 async def work(case: Case, report_to: int) -> None:
@@ -152,9 +179,16 @@ async def work(case: Case, report_to: int) -> None:
     broker = await Broker.open(store, Config(prefix=case.prefix, coordinators=1))
     await broker.upkeep.close()
     store.arm(case.n, case.when, report_to)
+    if case.step.startswith("kafka"):
+        await kafka_step(broker, case, "", [], INPUT)
+        await finished(store, broker)
     messages = await broker.subscriptions.receive(case.source, "work", "first", ack_timeout_ms=case.lease_ms)
     values = [(m.value or b"").decode() for m in messages]
     await STEPS[case.step](broker, case, "first", [m.id for m in messages], values)
+    await finished(store, broker)
+
+
+async def finished(store: DyingStore, broker: Broker) -> None:
     store.answered = True
     while not all(coordinator.is_idle for coordinator in broker.coordinators):
         await asyncio.sleep(0.001)

@@ -63,7 +63,7 @@ class Placed(NamedTuple):
 
 def _settling(body: str) -> Script:
     """A script around include/settle, which otherwise runs inside txn/end only."""
-    parts = [(folder() / "include" / f"{name}.lua").read_text() for name in ("cursor", "settle")]
+    parts = [(folder() / "include" / f"{name}.lua").read_text() for name in ("status", "cursor", "register", "settle")]
     source = "\n".join(["#!lua flags=allow-oom", *parts, body]).encode()
     return Script("tests/settle", source)
 

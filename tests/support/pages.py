@@ -19,16 +19,19 @@ from typing import Any
 from urllib.parse import urlsplit
 
 HERE = "http://127.0.0.1:8080"  # what pages call the broker
+KAFKA_HERE = "127.0.0.1:9092"
 
 
 def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
 
 
-def program(page: Path, url: str) -> tuple[str, list[str]]:
+def program(page: Path, url: str, kafka: str = KAFKA_HERE) -> tuple[str, list[str]]:
     """The page's Python for a broker at url, and the lines it says it prints."""
     code = "\n".join(blocks(page, "python"))
-    return code.replace(HERE, url), re.findall(r"^ *print\(.*\)  # (.+)$", code, re.MULTILINE)
+    return code.replace(HERE, url).replace(KAFKA_HERE, kafka), re.findall(
+        r"^ *print\(.*\)  # (.+)$", code, re.MULTILINE
+    )
 
 
 @dataclass

@@ -37,6 +37,7 @@ class Serve:
                 "serve",
                 "--http",
                 http,
+                *(() if "--kafka" in arguments else ("--kafka", "127.0.0.1:0")),
                 "--log-level",
                 "error",
                 *map(str, arguments),

@@ -94,5 +94,12 @@ def test_problems_that_an_http_caller_can_meet_are_all_in_the_document():
     # Groups of the tree that are never raised themselves, and what only framework and Kafka callers meet.
     groups = {cls.code for cls in errors.leaves() if cls.__subclasses__()} - {"internal_error"}
     elsewhere = {"route_not_found", "method_not_allowed", "not_allowed", "unsupported_txn_action"}
+    elsewhere |= {cls.code for cls in errors.leaves(errors.GroupError)}
+    elsewhere |= {
+        "invalid_record", "invalid_group", "invalid_regex", "invalid_session_timeout", "metadata_too_large",
+        "invalid_config", "invalid_partitions", "invalid_replication_factor", "invalid_replica_assignment",
+        "unacceptable_credential", "authentication_failed", "unknown_user", "unknown_topic_id", "group_not_found",
+        "producer_fenced", "unknown_transactional_id",
+    }  # fmt: skip
     missing = {code for code in errors.by_code() if f'"{code}"' not in text} - groups - elsewhere
     assert missing == set()

@@ -1,0 +1,89 @@
+"""A broker may die at any write of a Kafka client's transaction: the client asks another one, and it is exactly once.
+
+The step gets an identity, writes two topics, commits a group's offset and ends, in the protocol of both transaction
+versions. It is cut at its first write, its second, and so on. Then a producer of the same id begins again, as a
+client does that was restarted: it looks at the group's offset, and does the step again if it is not there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Any, cast
+
+import pytest
+
+from redis_ledger.broker.broker import Broker
+from tests.support.broker import eventually, live_transactions, one, outstanding, visible
+from tests.support.crash_child import GROUP, INPUT, Case, CrashChild, Report, crash_child, kafka_step
+
+OUTPUT = [value.upper() for value in INPUT]
+ALWAYS = {"XADD+ledger/append": 2, "cursor/offset_commit": 1, "txn/end": 3}
+COORDINATOR_CALLS = {"kafka 1": 6, "kafka 2": 6}  # identity; two partitions; the group; the end; done
+
+
+async def prepared(broker: Broker, url: str, step: str, when: str, n: int) -> Case:
+    names = [f"{role}-{n}" for role in ("in", "left", "right")]
+    for name in names:
+        await broker.topics.create(name)
+    return Case(url, broker.config.prefix, cast("Any", step), names[0], names[1:], n, cast("Any", when), 0, 0)
+
+
+async def cut_at_every_write(
+    child: CrashChild, broker: Broker, url: str, step: str, when: str
+) -> list[tuple[Case, Report]]:
+    cases = []
+    for n in range(1, 50):
+        case = await prepared(broker, url, step, when, n)
+        report = await child.run(case)
+        cases.append((case, report))
+        if not report.died:
+            return cases
+    raise AssertionError("the step never came to its end")
+
+
+async def is_done(broker: Broker, case: Case) -> bool:
+    """Whether the group's offset and both outputs are there; all or nothing."""
+    (stored,) = await broker.offsets.fetch(GROUP, [(case.source, 0)])
+    seen = [await visible(broker, sink) for sink in case.sinks]
+    done = stored.offset == len(INPUT)
+    assert stored.offset in (-1, len(INPUT)), case.n
+    assert seen == ([{0: OUTPUT}, {0: OUTPUT}] if done else [{}, {}]), (case.n, seen)
+    return done
+
+
+async def begun_again(broker: Broker, case: Case) -> None:
+    await broker.producers.init(f"etl-{case.source}", 30_000)
+    if not await is_done(broker, case):
+        await kafka_step(broker, case, "", [], INPUT)
+    assert await is_done(broker, case), case.n
+    topics = (case.source, *case.sinks)
+    assert [await outstanding(broker, topic) for topic in topics] == [0, 0, 0], case.n
+
+
+async def assert_cut_and_mended(url: str, prefix: str, step: str, when: str) -> None:
+    async with one(url, prefix, coordinators=1) as broker, crash_child() as child:
+        # Given the step, cut once at every write it makes
+        cases = await cut_at_every_write(child, broker, url, step, when)
+        # Then each of them has been passed
+        writes = cases[-1][1].writes
+        counted = Counter(writes)
+        assert {name: counted[name] for name in ALWAYS} == ALWAYS
+        assert counted["txn/apply"] == COORDINATOR_CALLS[step]
+        assert [case.n for case, report in cases if report.died] == list(range(1, len(writes) + 1))
+        # When the client begins again
+        await asyncio.gather(*(begun_again(broker, case) for case, _ in cases))
+        # Then nothing is left behind
+        assert await eventually(lambda: live_transactions(broker), 0) == 0
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("step", ["kafka 1", "kafka 2"])
+async def test_a_kafka_transaction_cut_at_any_write_is_done_exactly_once_by_the_next_producer(
+    redis_url, prefix, step, when
+):
+    await assert_cut_and_mended(redis_url, prefix, step, when)
+
+
+async def test_a_kafka_transaction_cut_at_any_write_is_mended_on_a_cluster(cluster_url, prefix):
+    await assert_cut_and_mended(cluster_url, prefix, "kafka 2", "after")

@@ -1,0 +1,189 @@
+"""The Kafka port under bad and slow clients: each is closed with a reason, and the others are served meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+
+import pytest
+
+from redis_ledger.kafka.routes import routes
+from redis_ledger.kafka.wire.frame import read_response, request
+from redis_ledger.kafka.wire.messages.api_versions_request import ApiVersionsRequest
+from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest
+from tests.support.batches import batch, fetch, fetched, produce, produced, values
+from tests.support.broker import one
+from tests.support.kafka import KafkaClient, listening
+
+UNSUPPORTED_VERSION = 35
+
+
+@pytest.fixture
+async def broker(redis_url, prefix):
+    limits = one(
+        redis_url, prefix, kafka_frame_ms=700, kafka_connections_max=5, kafka_request_bytes_max=1 << 20
+    )  # fmt: skip
+    async with limits as broker:
+        await broker.topics.create("t")
+        yield broker
+
+
+async def raw(address) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    return await asyncio.open_connection(*address)
+
+
+async def is_closed(reader: asyncio.StreamReader, within_s: float = 5) -> bool:
+    """Whether the broker closes the connection without a word."""
+    try:
+        return await asyncio.wait_for(reader.read(1), within_s) == b""
+    except ConnectionResetError:
+        return True
+
+
+async def is_served(address) -> bool:
+    async with KafkaClient(address) as client:
+        answer = await client.ask(ApiVersionsRequest("a", "1"), 3)
+        return bool(answer.error_code == 0)
+
+
+async def test_api_versions_tells_what_is_routed_and_nothing_else(broker):
+    async with listening(broker) as address, KafkaClient(address) as client:
+        for version in range(5):
+            keys = (await client.ask(ApiVersionsRequest("test", "1.0"), version)).api_keys
+            told = {key.api_key: (key.min_version, key.max_version) for key in keys}
+            assert told == {route.key: (route.version_min, route.version_max) for route in routes().values()}
+
+
+async def test_a_version_of_api_versions_we_do_not_know_is_answered_in_version_0(broker):
+    async with listening(broker) as address:
+        reader, writer = await raw(address)
+        body = struct.pack(">hhih", 18, 99, 5, -1) + b"\0"
+        writer.write(struct.pack(">i", len(body)) + body)
+        size = int.from_bytes(await reader.readexactly(4), "big")
+        number, answer = read_response(18, 0, memoryview(await reader.readexactly(size)))
+        assert (number, answer.error_code) == (5, UNSUPPORTED_VERSION)
+        assert len(answer.api_keys) == len(routes())
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        struct.pack(">i", -1),
+        struct.pack(">i", 0),
+        struct.pack(">i", 1 << 30),
+        struct.pack(">ihhih", 10, 999, 0, 1, -1),
+        struct.pack(">ihhih", 10, 0, 99, 1, -1),
+        struct.pack(">ihhih", 10, 1, 4, 1, 5),
+        struct.pack(">ihhih", 10, 3, 0, 1, -1),
+        struct.pack(">ihhihi", 14, 3, 1, 1, -1, 0x7FFFFFFF),
+        b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+    ],
+    ids=["negative", "empty", "huge", "no such API", "no such version", "client id", "no body", "huge array", "HTTP"],
+)
+async def test_a_frame_that_makes_no_sense_closes_its_connection_and_no_other(broker, sent, capsys):
+    async with listening(broker) as address, KafkaClient(address) as honest:
+        reader, writer = await raw(address)
+        writer.write(sent)
+        assert await is_closed(reader)
+        writer.close()
+        assert (await honest.ask(ApiVersionsRequest("a", "1"), 3)).error_code == 0
+    lines = [line for line in capsys.readouterr().err.splitlines() if "a Kafka connection was closed" in line]
+    assert len(lines) == 1
+
+
+async def test_half_a_frame_is_given_up_and_a_slow_whole_one_is_not(broker):
+    async with listening(broker) as address:
+        reader, writer = await raw(address)
+        writer.write(struct.pack(">i", 100) + b"half")
+        whole = b"".join(request(18, 0, 1, "slow", ApiVersionsRequest()))
+        slow_reader, slow_writer = await raw(address)
+        for byte in whole:
+            slow_writer.write(bytes([byte]))
+            await asyncio.sleep(0.3 / len(whole))
+        assert len(await slow_reader.readexactly(4)) == 4
+        assert await is_closed(reader)
+        writer.close()
+        slow_writer.close()
+
+
+async def test_no_more_connections_are_taken_than_allowed_and_a_place_that_is_free_is_taken(broker):
+    async with listening(broker) as address:
+        held = [await raw(address) for _ in range(5)]
+        for reader, writer in held:  # they are all in
+            writer.write(b"".join(request(18, 0, 1, "a", ApiVersionsRequest())))
+            await reader.readexactly(4)
+        reader, writer = await raw(address)
+        assert await is_closed(reader)
+        writer.close()
+        held[0][1].close()
+        await held[0][1].wait_closed()
+        assert await is_served(address)
+        for _, other in held[1:]:
+            other.close()
+
+
+async def test_a_request_in_many_pieces_and_many_requests_in_one_piece_are_read_alike(broker):
+    async with listening(broker) as address:
+        reader, writer = await raw(address)
+        large = produce("t", batch(*("x" * 1000 for _ in range(400))))
+        frames = [b"".join(request(0, 9, n, "a", large if n % 2 else produce("t", batch("s")))) for n in range(6)]
+        sent = b"".join(frames)
+        for at in range(0, len(sent), 70_001):
+            writer.write(sent[at : at + 70_001])
+            await writer.drain()
+            await asyncio.sleep(0)
+        for n in range(6):
+            size = int.from_bytes(await reader.readexactly(4), "big")
+            number, answer = read_response(0, 9, memoryview(await reader.readexactly(size)))
+            assert (number, produced(answer).error_code) == (n, 0)
+        writer.close()
+
+
+async def test_a_client_that_does_not_read_its_answers_is_not_read_from_for_ever(broker):
+    async with listening(broker) as address, KafkaClient(address) as honest:
+        await honest.ask(produce("t", batch("x" * 900_000)), 9)
+        _, writer = await raw(address)
+        one_fetch = b"".join(request(1, 12, 1, "a", fetch("t")))
+        sent = 0
+
+        async def flood() -> None:
+            nonlocal sent
+            while sent < 200_000_000:
+                writer.write(one_fetch * 1000)
+                sent += len(one_fetch) * 1000
+                await writer.drain()
+
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(flood(), 3)
+        # It was stopped after a few megabytes, long before it was done
+        assert sent < 100_000_000
+        assert values(fetched(await honest.ask(fetch("t"), 12))) == ["x" * 900_000]
+        writer.transport.abort()
+
+
+async def test_a_client_that_goes_away_while_it_waits_leaves_nothing_behind(broker):
+    async with listening(broker) as address:
+        before = len(asyncio.all_tasks())
+        for _ in range(5):
+            _, writer = await raw(address)
+            writer.write(b"".join(request(1, 12, 1, "a", fetch("t", wait_ms=30_000))))
+            await writer.drain()
+            await asyncio.sleep(0.05)
+            writer.transport.abort()
+        await asyncio.sleep(0.3)
+        assert len(asyncio.all_tasks()) <= before + 1
+        assert await is_served(address)
+
+
+async def test_a_listener_that_is_told_to_stop_ends_long_polls_and_answers_what_is_under_way(broker):
+    async with listening(broker, drain_s=5) as address:
+        reader, writer = await raw(address)
+        writer.write(b"".join(request(1, 12, 1, "a", fetch("t", wait_ms=30_000))))
+        async with KafkaClient(address) as client:
+            assert (await client.ask(MetadataRequest(None), 12)).topics[0].name == "t"
+        await asyncio.sleep(0.1)
+        began = asyncio.get_running_loop().time()
+    assert asyncio.get_running_loop().time() - began < 3
+    assert await is_closed(reader)
+    writer.close()

@@ -1,0 +1,281 @@
+"""Produce, Fetch, ListOffsets and Metadata over a real socket: order, long polls, sessions, limits, and bad input."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from redis_ledger.broker.types import NewRecord
+from redis_ledger.errors import InvalidTopicName
+from redis_ledger.kafka.wire.messages.find_coordinator_request import FindCoordinatorRequest
+from redis_ledger.kafka.wire.messages.list_offsets_request import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from tests.support.batches import NOW_MS, batch, fetch, fetched, produce, produced, values
+from tests.support.broker import one, two, values_of
+from tests.support.kafka import BrokerClient, KafkaClient, listening
+
+UNKNOWN_TOPIC, CORRUPT, OUT_OF_RANGE, GAP, TOO_LARGE, INVALID_RECORD = 3, 2, 1, 45, 10, 87
+NOT_FOUND, INVALID_EPOCH = 70, 71
+
+
+@pytest.fixture
+async def client(redis_url, prefix):
+    async with one(redis_url, prefix) as broker, listening(broker) as address, BrokerClient(broker, address) as client:
+        await broker.topics.create("t", partitions=3)
+        yield client
+
+
+async def offsets(client, wanted: int, *, committed: bool = False, version: int = 7):
+    topics = [ListOffsetsTopic("t", [ListOffsetsPartition(0, -1, wanted)])]
+    answer = await client.ask(ListOffsetsRequest(-1, int(committed), topics), version)
+    (found,) = answer.topics[0].partitions
+    return found.error_code, found.offset, found.timestamp
+
+
+# -- produce and fetch -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", range(3, 13))
+async def test_what_is_produced_in_any_version_is_fetched_byte_for_byte(client, version):
+    sent = batch("a", "b")
+    assert produced(await client.ask(produce("t", sent), version)).base_offset == 0
+    got = fetched(await client.ask(fetch("t"), min(version + 1, 12))).records
+    assert isinstance(got, memoryview)
+    # Everything behind base offset and leader epoch is as the producer sent it
+    assert bytes(got)[16:] == sent[16:]
+
+
+async def test_topics_are_named_by_id_from_version_13_on(client):
+    entry = await client.broker.catalog.get("t")
+    asked = produce("", batch("a"))
+    asked.topic_data[0].topic_id = bytes.fromhex(entry.id)
+    assert produced(await client.ask(asked, 13)).error_code == 0
+    wanted = fetch("")
+    wanted.topics[0].topic_id = bytes.fromhex(entry.id)
+    assert values(fetched(await client.ask(wanted, 13))) == ["a"]
+    wanted.topics[0].topic_id = bytes(15) + b"\x07"
+    assert fetched(await client.ask(wanted, 13)).error_code == 100
+
+
+async def test_requests_sent_without_waiting_are_written_and_answered_in_order(client):
+    sent = [client.ask(produce("t", batch(f"{n}", producer=(7, 0, n))), 9) for n in range(50)]
+    assert [produced(answer).base_offset for answer in await asyncio.gather(*sent)] == list(range(50))
+
+
+async def test_a_rest_reader_sees_what_a_kafka_producer_wrote(client):
+    await client.ask(produce("t", batch("a", "b")), 9)
+    assert await values_of(client.broker, "t") == ["a", "b"]
+
+
+async def test_an_idempotent_batch_that_is_sent_again_gets_its_first_offset(client):
+    again = produce("t", batch("a", producer=(7, 0, 0)))
+    assert [produced(await client.ask(again, 9)).base_offset for _ in range(2)] == [0, 0]
+    assert produced(await client.ask(produce("t", batch("c", producer=(7, 0, 5))), 9)).error_code == GAP
+    assert await values_of(client.broker, "t") == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", INVALID_RECORD),
+        (None, INVALID_RECORD),
+        (b"\0" * 40, CORRUPT),
+        (batch("a")[:-1], CORRUPT),
+        (batch("a") + b"\0", CORRUPT),
+        (batch("a")[:-1] + b"!", CORRUPT),
+        (batch("a") * 2, CORRUPT),
+        (batch("x" * 9_000_000), TOO_LARGE),
+    ],
+)
+async def test_a_damaged_batch_is_refused_and_nothing_is_written(client, data, code):
+    assert produced(await client.ask(produce("t", data), 9)).error_code == code
+    assert await offsets(client, -1) == (0, 0, -1)
+    assert produced(await client.ask(produce("t", batch("good")), 9)).base_offset == 0
+
+
+async def test_an_unknown_topic_or_partition_is_told_and_not_made(client):
+    assert produced(await client.ask(produce("nowhere", batch("a")), 9)).error_code == UNKNOWN_TOPIC
+    assert produced(await client.ask(produce("t", batch("a"), partition=9), 9)).error_code == UNKNOWN_TOPIC
+    assert fetched(await client.ask(fetch("nowhere"), 12)).error_code == UNKNOWN_TOPIC
+    assert [topic.name for topic in await client.broker.topics.list()] == ["t"]
+
+
+async def test_nothing_is_answered_to_acks_0(client):
+    await asyncio.wait_for(_send(client, produce("t", batch("a"), acks=0)), 5)
+    # The next answer on the connection is the next request's
+    assert values(fetched(await client.ask(fetch("t", wait_ms=3000), 12))) == ["a"]
+
+
+async def _send(client, message) -> None:
+    from redis_ledger.kafka.wire.frame import request
+
+    for piece in request(0, 9, 0, "test", message):
+        client._writer.write(piece)
+    await client._writer.drain()
+
+
+async def test_an_offset_outside_the_log_says_where_the_log_is(client):
+    await client.ask(produce("t", batch("a", "b")), 9)
+    data = fetched(await client.ask(fetch("t", 99), 12))
+    assert (data.error_code, data.log_start_offset, data.high_watermark) == (OUT_OF_RANGE, 0, 2)
+
+
+# -- waiting -----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_reader_that_waits_is_woken_by_a_record(client):
+    async with KafkaClient(client.address) as reader:
+        began = time.monotonic()
+        waiting = asyncio.create_task(reader.ask(fetch("t", partitions=(0, 1, 2), wait_ms=15_000), 12))
+        await asyncio.sleep(0.2)  # it has to be asleep by then
+        await client.ask(produce("t", batch("news"), partition=1), 9)
+        answer = await waiting
+        assert time.monotonic() - began < 5
+        assert [values(data) for data in answer.responses[0].partitions] == [[], ["news"], []]
+
+
+async def test_a_reader_waits_for_as_many_bytes_as_it_asked_for(client):
+    async with KafkaClient(client.address) as reader:
+        size = len(batch("a"))
+        waiting = asyncio.create_task(reader.ask(fetch("t", wait_ms=15_000, bytes_min=2 * size), 12))
+        await client.ask(produce("t", batch("a")), 9)
+        await asyncio.sleep(0.3)
+        assert not waiting.done()
+        await client.ask(produce("t", batch("b")), 9)
+        assert values(fetched(await waiting)) == ["a", "b"]
+
+
+async def test_a_reader_that_waits_in_vain_is_answered_when_its_time_is_over(client):
+    began = time.monotonic()
+    assert values(fetched(await client.ask(fetch("t", wait_ms=300), 12))) == []
+    assert 0.25 < time.monotonic() - began < 5
+
+
+async def test_a_record_written_by_another_broker_wakes_a_reader_here(redis_url, prefix):
+    async with two(redis_url, prefix) as (first, second):
+        await first.topics.create("t")
+        async with (
+            listening(first) as here,
+            listening(second) as there,
+            KafkaClient(here) as a,
+            KafkaClient(there) as b,
+        ):
+            waiting = asyncio.create_task(a.ask(fetch("t", wait_ms=15_000), 12))
+            await asyncio.sleep(0.2)
+            await b.ask(produce("t", batch("far")), 9)
+            assert values(fetched(await waiting)) == ["far"]
+            # And what one broker has in memory does not hide what the other writes behind it
+            await a.ask(produce("t", batch("near")), 9)
+            await b.ask(produce("t", batch("last")), 9)
+            assert values(fetched(await a.ask(fetch("t"), 12))) == ["far", "near", "last"]
+
+
+async def test_together_the_partitions_of_an_answer_keep_to_the_limit(client):
+    for number in range(3):
+        await client.ask(produce("t", batch("x" * 50_000), partition=number), 9)
+        await client.ask(produce("t", batch("x" * 50_000), partition=number), 9)
+    answer = await client.ask(fetch("t", partitions=(0, 1, 2), bytes_max=60_000), 12)
+    assert 50_000 < sum(len(data.records) for data in answer.responses[0].partitions) < 110_000
+
+
+# -- sessions ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_session_names_its_partitions_once_and_is_told_only_news(client):
+    first = await client.ask(fetch("t", partitions=(0, 1, 2), session=(0, 0)), 12)
+    assert first.session_id > 0
+    assert len(first.responses[0].partitions) == 3
+    nothing = fetch("t", partitions=(), session=(first.session_id, 1))
+    nothing.topics = []
+    assert (await client.ask(nothing, 12)).responses == []
+    await client.ask(produce("t", batch("a"), partition=2), 9)
+    nothing.session_epoch = 2
+    (data,) = (await client.ask(nothing, 12)).responses[0].partitions
+    assert (data.partition_index, values(data)) == (2, ["a"])
+
+
+async def test_a_session_of_another_connection_or_epoch_is_refused(client):
+    first = await client.ask(fetch("t", session=(0, 0)), 12)
+    assert (await client.ask(fetch("t", session=(first.session_id, 5)), 12)).error_code == INVALID_EPOCH
+    async with KafkaClient(client.address) as other:
+        assert (await other.ask(fetch("t", session=(first.session_id, 1)), 12)).error_code == NOT_FOUND
+
+
+async def test_a_forgotten_partition_is_not_read_any_more(client):
+    from redis_ledger.kafka.wire.messages.fetch_request import ForgottenTopic
+
+    first = await client.ask(fetch("t", partitions=(0, 1), session=(0, 0)), 12)
+    await client.ask(produce("t", batch("a"), partition=1), 9)
+    less = fetch("t", session=(first.session_id, 1))
+    less.topics, less.forgotten_topics_data = [], [ForgottenTopic("t", partitions=[1])]
+    assert (await client.ask(less, 12)).responses == []
+
+
+# -- offsets and metadata ----------------------------------------------------------------------------------------------
+
+
+async def test_offsets_are_found_by_name_and_by_time(client):
+    await client.ask(produce("t", batch("a", "b", "c")), 9)
+    await client.ask(produce("t", batch("late", at_ms=NOW_MS + 1_000)), 9)
+    await client.ask(produce("t", batch("early", at_ms=NOW_MS - 9_000)), 9)
+    assert await offsets(client, -2) == (0, 0, -1)
+    assert await offsets(client, -1) == (0, 5, -1)
+    assert await offsets(client, -3) == (0, 3, NOW_MS + 1_000)
+    assert await offsets(client, NOW_MS + 1) == (0, 1, NOW_MS + 1)
+    assert await offsets(client, NOW_MS + 500) == (0, 3, NOW_MS + 1_000)
+    assert await offsets(client, NOW_MS + 1_001) == (0, -1, -1)
+    assert await offsets(client, 0) == (0, 0, NOW_MS)
+
+
+async def test_the_time_of_a_trimmed_record_finds_no_record_that_is_older(client):
+    await client.ask(produce("t", batch("newest", at_ms=NOW_MS + 5_000)), 9)
+    await client.ask(produce("t", batch("old")), 9)
+    partition = await client.broker.catalog.partition("t", 0)
+    await partition.trim(retention_ms=-1, retention_bytes=-1, below_offset=1)
+    assert await offsets(client, NOW_MS + 1) == (0, -1, -1)
+
+
+async def test_metadata_names_the_broker_and_makes_a_topic_when_asked_to(client):
+    answer = await client.ask(MetadataRequest([MetadataRequestTopic(name="made")], True), 12)
+    (topic,) = answer.topics
+    (node,) = answer.brokers
+    assert (topic.error_code, topic.name, len(topic.partitions)) == (0, "made", 1)
+    assert (node.host, node.port) == client.address
+    assert topic.partitions[0].leader_id == node.node_id == answer.controller_id
+    refused = await client.ask(MetadataRequest([MetadataRequestTopic(name="not made")], True), 12)
+    assert refused.topics[0].error_code == 17
+    absent = await client.ask(MetadataRequest([MetadataRequestTopic(name="absent")], False), 12)
+    assert absent.topics[0].error_code == UNKNOWN_TOPIC
+    everything = await client.ask(MetadataRequest(None), 12)
+    assert sorted(topic.name for topic in everything.topics) == ["made", "t"]
+
+
+async def test_two_brokers_share_the_partitions_and_agree_on_who_has_which(redis_url, prefix):
+    async with two(redis_url, prefix) as (first, second):
+        await first.topics.create("wide", partitions=10)
+        async with (
+            listening(first) as here,
+            listening(second) as there,
+            KafkaClient(here) as a,
+            KafkaClient(there) as b,
+        ):
+            await first.members.beat()
+            answers = [await each.ask(MetadataRequest([MetadataRequestTopic(name="wide")]), 12) for each in (a, b)]
+            leaders = [[p.leader_id for p in answer.topics[0].partitions] for answer in answers]
+            assert leaders[0] == leaders[1]
+            assert {leaders[0].count(node.node_id) for node in answers[0].brokers} == {5}
+
+
+async def test_the_internal_topic_of_offsets_appears_with_the_first_group_and_takes_no_records(client):
+    await client.ask(FindCoordinatorRequest(coordinator_keys=["g"]), 4)
+    answer = await client.ask(MetadataRequest([MetadataRequestTopic(name="__consumer_offsets")], False), 12)
+    assert [(topic.error_code, topic.is_internal) for topic in answer.topics] == [(0, True)]
+    assert produced(await client.ask(produce("__consumer_offsets", batch("a")), 9)).error_code == 17
+    with pytest.raises(InvalidTopicName):
+        await client.broker.records.produce("__consumer_offsets", [NewRecord(None, b"a")])

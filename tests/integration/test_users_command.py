@@ -1,0 +1,75 @@
+"""`redis-ledger users`, as an operator calls it: against a Redis of one's own, and against a data directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from app.embedded import running_pid
+from tests.support.broker import one
+from tests.support.serving import ROOT, Serve
+
+
+def users(*words: object, given: str = "") -> SimpleNamespace:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_")}
+    command = [sys.executable, "-m", "app.cli.main", "users", *map(str, words)]
+    ended = subprocess.run(command, input=given, capture_output=True, text=True, cwd=ROOT, env=clean, check=False)
+    return SimpleNamespace(code=ended.returncode, out=ended.stdout, err=ended.stderr)
+
+
+async def test_users_are_added_listed_and_removed(redis_url, prefix):
+    there = ("--redis", redis_url, "--set", f"prefix={prefix}")
+    added = users("add", "ada", *there, given="one\n")
+    assert (added.code, added.out) == (0, "Added ada.\n")
+    assert users("add", "ada", *there, given="two").out == "Changed the password of ada.\n"
+    listed = users("list", "--json", *there)
+    assert json.loads(listed.out) == {"user": "ada", "mechanisms": ["SCRAM-SHA-256", "SCRAM-SHA-512"]}
+    async with one(redis_url, prefix) as broker:
+        await broker.users.check_password("ada", "two")
+    assert users("remove", "ada", *there).out == "Removed ada.\n"
+    assert users("list", "--json", *there).out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "code", "told"),
+    [
+        (("add", "ada"), "", 1, "password is empty"),
+        (("add", "a\tb"), "x", 1, "printable"),
+        (("remove", "eve"), "", 1, "no user 'eve'"),
+        (("add", "ada", "--set", "prefixx=1"), "x", 2, "prefix"),
+        (("add", "ada", "secret"), "", 2, "secret"),
+        (("list", "--redis", "redis://127.0.0.1:1"), "", 1, "127.0.0.1:1"),
+        (("list", "--redis", "nothing"), "", 2, "--redis"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_a_sentence(redis_url, prefix, words, given, code, told):
+    there = () if "--redis" in words else ("--redis", redis_url)
+    ended = users(*words, *there, given=given)
+    assert (ended.code, ended.out) == (code, "")
+    assert told in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_a_user_can_be_added_before_the_first_broker_runs_and_while_one_does(tmp_path):
+    # Given a data directory that nobody has used
+    data = tmp_path / "data"
+    assert users("add", "ada", "--data-dir", data, given="x").code == 0
+    assert running_pid(data) is None, "the server that was started for it is stopped again"
+    # When a broker with another durability runs there, and another user is added
+    broker = Serve("--data-dir", data, "--durability", "process")
+    try:
+        assert broker.ready
+        assert users("add", "bob", "--data-dir", data, given="x").code == 0
+        # Then the broker's server goes on, and both users are there
+        assert running_pid(data) is not None
+        shown = users("list", "--data-dir", data).out
+        assert "ada" in shown
+        assert "bob" in shown
+        assert broker.terminate() == 0
+    finally:
+        broker.clean_up()

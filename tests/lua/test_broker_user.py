@@ -1,0 +1,39 @@
+"""lua/broker/user: every answer, and what each leaves alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from redis_ledger.store.keys import CatalogKeys
+from redis_ledger.store.replies import Status
+from tests.support.ledgers import Node
+
+
+@pytest.fixture
+def change(connect, prefix):
+    """The node, and the script on one user: change(seen, wanted)."""
+    node = Node(connect(f"{prefix}:{{catalog}}:"), f"{prefix}:{{catalog}}")
+    key = CatalogKeys(prefix).users
+    return node, lambda seen, wanted, user="ada": node.run("broker/user", (key,), user, seen, wanted)
+
+
+def test_what_is_kept_of_a_user_changes_only_from_what_the_caller_saw(change):
+    node, call = change
+    assert call("", "one") == [Status.OK]
+    assert call("one", "two") == [Status.OK]
+    before = node.dump()
+    assert call("", "three") == [Status.STALE, "two"]
+    assert call("one", "three") == [Status.STALE, "two"]
+    assert call("", "") == [Status.STALE, "two"]
+    assert node.dump() == before
+
+
+def test_a_repeated_change_answers_as_the_first_did(change):
+    node, call = change
+    call("", "one", "bob")
+    for seen, wanted in (("", "one"), ("one", "two"), ("two", "")):
+        assert call(seen, wanted) == [Status.OK]
+        before = node.dump()
+        assert call(seen, wanted) == [Status.OK]
+        assert node.dump() == before
+    assert node.dump() == {"users": {b"bob": b"one"}}, "nobody else's"

@@ -1,0 +1,120 @@
+"""lua/group: one owner at a time, generations that only rise and only for the owner, and what is left when it goes."""
+
+from __future__ import annotations
+
+import pytest
+
+from redis_ledger.store.keys import GroupKeys
+from redis_ledger.store.replies import Status
+from redis_ledger.store.scripts import Script
+
+
+class Group:
+    """The keys of one group, and the scripts on them."""
+
+    def __init__(self, client, prefix):
+        self.client, self.key = client, GroupKeys(prefix, "g").state
+
+    def run(self, script, *args):
+        reply = self.client.eval(Script.load(f"group/{script}").source, 1, self.key, *args)
+        return [Status(reply[0]), *(value.decode() for value in reply[1:])]
+
+    def claim(self, broker, dead="", kind="classic", generation=0):
+        return self.run("claim", broker, dead, kind, generation)
+
+    def advance(self, broker, generation, protocol_type="consumer"):
+        return self.run("advance", broker, generation, protocol_type)
+
+    @property
+    def stored(self):
+        return {name.decode(): value.decode() for name, value in self.client.hgetall(self.key).items()}
+
+
+@pytest.fixture
+def group(connect, prefix):
+    return Group(connect(GroupKeys(prefix, "g").state.decode()), prefix)
+
+
+def test_a_group_that_nobody_owns_can_be_claimed(group):
+    assert group.claim("b1") == [Status.OK, "0", "", ""]
+    assert group.stored == {"owner": "b1", "kind": "classic", "generation": "0"}
+
+
+def test_a_repeated_claim_finds_itself_the_owner(group):
+    group.claim("b1")
+    group.advance("b1", 0)
+    assert group.claim("b1") == [Status.OK, "1", "consumer", "classic"]
+
+
+def test_an_owner_is_not_replaced_unless_it_is_named_as_dead(group):
+    group.claim("b1")
+    group.advance("b1", 0)
+    before = group.stored
+    assert group.claim("b2") == [Status.NOT_OWNER, "b1"]
+    assert group.claim("b2", dead="b3") == [Status.NOT_OWNER, "b1"]
+    assert group.stored == before
+    assert group.claim("b2", dead="b1") == [Status.OK, "1", "consumer", "classic"]
+    # Of two that have found the owner dead, the second learns of the first
+    assert group.claim("b3", dead="b1") == [Status.NOT_OWNER, "b2"]
+
+
+def test_a_claim_may_change_the_kind_and_keeps_the_generation(group):
+    group.claim("b1")
+    group.advance("b1", 0)
+    assert group.claim("b1", kind="consumer") == [Status.OK, "1", "consumer", "classic"]
+    assert group.stored["kind"] == "consumer"
+    assert group.stored["generation"] == "1"
+
+
+def test_generations_rise_by_one_and_a_repeated_call_is_answered_as_the_first(group):
+    group.claim("b1")
+    assert group.advance("b1", 0) == [Status.OK, "1"]
+    assert group.advance("b1", 0) == [Status.OK, "1"]
+    assert group.advance("b1", 1, "connect") == [Status.OK, "2"]
+    assert group.stored == {"owner": "b1", "kind": "classic", "generation": "2", "type": "connect"}
+
+
+def test_a_generation_goes_to_the_owner_alone(group):
+    assert group.advance("b1", 0) == [Status.NOT_OWNER, ""]
+    group.claim("b1")
+    group.claim("b2", dead="b1")
+    assert group.advance("b1", 0) == [Status.NOT_OWNER, "b2"]
+    assert group.stored["generation"] == "0"
+
+
+def test_generations_that_redis_has_lost_are_not_handed_out_again(group):
+    # Given a failover after which an older generation stands in Redis
+    group.claim("b1")
+    group.advance("b1", 0)
+    # When the owner, which has handed out the seventh, asks for the next
+    assert group.advance("b1", 7) == [Status.OK, "8"]
+
+
+def test_a_claim_that_redis_has_lost_is_made_again_with_the_generation_it_had(group):
+    assert group.claim("b1", generation=7) == [Status.OK, "7", "", ""]
+    assert group.claim("b1", generation=3) == [Status.OK, "7", "", "classic"]
+    assert group.advance("b1", 7) == [Status.OK, "8"]
+
+
+def test_large_generations_are_told_in_full(group):
+    group.claim("b1")
+    assert group.advance("b1", 2**31 - 2) == [Status.OK, str(2**31 - 1)]
+
+
+def test_a_group_that_is_given_up_keeps_its_generation(group):
+    group.claim("b1")
+    group.advance("b1", 0)
+    assert group.run("release", "b2") == [Status.OK]
+    assert group.stored["owner"] == "b1"
+    for _ in range(2):
+        assert group.run("release", "b1") == [Status.OK]
+    assert group.stored == {"kind": "classic", "generation": "1", "type": "consumer"}
+    assert group.claim("b2") == [Status.OK, "1", "consumer", "classic"]
+
+
+def test_only_its_owner_deletes_a_group(group):
+    group.claim("b1")
+    assert group.run("delete", "b2") == [Status.NOT_OWNER, "b1"]
+    for _ in range(2):
+        assert group.run("delete", "b1") == [Status.OK]
+    assert group.stored == {}

@@ -1,0 +1,78 @@
+"""Kafka clients of the test's own: brokers with a listener in this process, and requests over a real socket.
+
+    async with listening(broker) as address, KafkaClient(address) as client:
+        answer = await client.ask(MetadataRequest(), 12)
+
+`ask` finds API key, encoder and decoder by the message's class.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+from typing import Any, Self
+
+from redis_ledger.broker.broker import Broker
+from redis_ledger.kafka.listener import KafkaListener
+from redis_ledger.kafka.wire.frame import read_response, request
+from redis_ledger.kafka.wire.messages import API_VERSIONS
+
+KEYS = {f"{api.name}Request": key for key, api in API_VERSIONS.items()}
+PATIENCE_S = 20.0
+
+
+class KafkaClient:
+    """One connection.  Requests may be asked at once; answers come in their order, as Kafka's do."""
+
+    def __init__(self, address: tuple[str, int], client_id: str = "test") -> None:
+        self._address, self._client_id = address, client_id
+        self._number = 0
+        self._turn = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        self._reader, self._writer = await asyncio.open_connection(*self._address)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._writer.close()
+        with contextlib.suppress(ConnectionError):
+            await self._writer.wait_closed()
+
+    async def ask(self, message: Any, version: int, within_s: float = PATIENCE_S) -> Any:
+        return await asyncio.wait_for(self._ask(message, version), within_s)
+
+    async def _ask(self, message: Any, version: int) -> Any:
+        key = KEYS[type(message).__name__]
+        self._number += 1
+        number = self._number
+        async with self._turn:  # waiters are served in their order
+            for piece in request(key, version, number, self._client_id, message):
+                self._writer.write(piece)
+            size = int.from_bytes(await self._reader.readexactly(4), "big")
+            frame = memoryview(await self._reader.readexactly(size))
+        answered, answer = read_response(key, version, frame)
+        assert answered == number, f"asked {number}, answered {answered}"
+        return answer
+
+
+class BrokerClient(KafkaClient):
+    """A connection to a broker that the test can also look into."""
+
+    def __init__(self, broker: Broker, address: tuple[str, int]) -> None:
+        super().__init__(address)
+        self.broker, self.address = broker, address
+
+
+@contextlib.asynccontextmanager
+async def listening(broker: Broker, drain_s: float = 0.2) -> AsyncIterator[tuple[str, int]]:
+    """A Kafka listener of this broker on a free port; its address."""
+    bound = socket.create_server(("127.0.0.1", 0))
+    bound.setblocking(False)
+    listener = KafkaListener(broker, bound)
+    await listener.start()
+    try:
+        yield bound.getsockname()[:2]
+    finally:
+        await listener.stop(drain_s)

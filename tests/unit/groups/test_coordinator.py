@@ -1,0 +1,292 @@
+"""groups/coordinator.py: timers, generations and ownership around a group, with a Redis of the test's own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+
+import pytest
+
+from redis_ledger.errors import GroupFull, GroupNotFound, InconsistentProtocol, NotCoordinator, StoreUnavailable
+from redis_ledger.groups import coordinator as module
+from redis_ledger.groups.classic import ClassicGroup
+from redis_ledger.groups.coordinator import Coordinator
+from redis_ledger.groups.member import Join, Limits, Sync
+from redis_ledger.groups.ownership import Stored
+
+ME = "b1"
+
+
+class Redis:
+    """Ownership, as one broker sees it.  away: how many of the next calls fail.  owners: group → broker."""
+
+    def __init__(self):
+        self.owners, self.generations, self.kinds = {}, defaultdict(int), {}
+        self.away = 0
+        self.calls = []
+        self.forgotten = []
+
+    def _call(self, *what):
+        self.calls.append(what)
+        if self.away:
+            self.away -= 1
+            raise StoreUnavailable
+
+    async def claim(self, group, kind):
+        self._call("claim", group)
+        await asyncio.sleep(0)
+        if self.owners.get(group, ME) != ME:
+            raise NotCoordinator
+        self.owners[group], self.kinds[group] = ME, kind
+        return Stored(kind, ME, self.generations[group], "")
+
+    async def renew(self, group, kind, generation):
+        self._call("renew", group)
+        if self.generations[group] > generation:
+            raise NotCoordinator
+        self.owners[group] = ME
+
+    async def advance(self, group, kind, generation, protocol_type):
+        self._call("advance", group)
+        await asyncio.sleep(0)
+        if self.owners.get(group) != ME:
+            raise NotCoordinator
+        self.generations[group] = generation + 1
+        return generation + 1
+
+    async def release(self, group):
+        self._call("release", group)
+        self.owners.pop(group, None)
+
+    async def look(self, groups):
+        self._call("look", *groups)
+        return [Stored("classic", self.owners.get(group, ""), 0, "") for group in groups]
+
+    def is_mine(self, stored):
+        return stored.owner == ME
+
+    async def give_up(self, group):
+        self.forgotten.append(group)
+
+    async def tidy(self):
+        self.forgotten.append("tidy")
+
+
+@pytest.fixture
+def redis():
+    return Redis()
+
+
+@pytest.fixture
+async def coordinator(redis):
+    def make(kind):
+        def made(name, generation, protocol_type):
+            group = ClassicGroup(name, generation, protocol_type, Limits(0, 10))
+            group.kind = kind
+            return group
+
+        return made
+
+    kinds = {kind: make(kind) for kind in ("classic", "consumer")}
+    made = Coordinator(redis, kinds, redis.give_up, redis.tidy, 50_000)
+    yield made
+    await made.close()
+
+
+def joining(member_id="", *, session_ms=10_000, name="m"):
+    return Join(
+        member_id, None, name, "/h", session_ms, 10_000, "consumer", {"range": b""}, f"{name}-1", is_called=False
+    )
+
+
+async def join(coordinator, group, join):
+    return await coordinator.wait(group, lambda ticket, now: group.join(join, ticket, now))
+
+
+async def settled(coordinator, name="g", **more):
+    group = await coordinator.open(name, "classic")
+    joined = await join(coordinator, group, joining(**more))
+    sync = Sync(joined.member_id, None, joined.generation, None, None, {joined.member_id: b"all"})
+    await coordinator.wait(group, lambda ticket, now: group.sync(sync, ticket, now))
+    return group
+
+
+async def test_many_that_open_a_group_at_once_share_one_claim(coordinator, redis):
+    groups = await asyncio.gather(*(coordinator.open("g", "classic") for _ in range(20)))
+    assert len(set(map(id, groups))) == 1
+    assert redis.calls == [("claim", "g")]
+
+
+async def test_a_claim_that_failed_is_made_again_by_who_comes_next(coordinator, redis):
+    redis.away = 1
+    with pytest.raises(StoreUnavailable):
+        await coordinator.open("g", "classic")
+    assert coordinator.held("g") is None
+    assert (await settled(coordinator)).generation == 1
+
+
+async def test_a_generation_is_asked_for_until_it_is_stored(coordinator, redis, monkeypatch):
+    monkeypatch.setattr(module, "PAUSE_S", 0.001)
+    group = await coordinator.open("g", "classic")
+    redis.away = 4
+    assert (await join(coordinator, group, joining())).generation == 1
+    assert redis.calls.count(("advance", "g")) == 5
+
+
+async def test_who_waits_when_the_group_turns_out_to_be_anothers_is_told(coordinator, redis):
+    group = await coordinator.open("g", "classic")
+    redis.owners["g"] = "b2"
+    with pytest.raises(NotCoordinator):
+        await join(coordinator, group, joining())
+    assert coordinator.groups == []
+    assert coordinator.size == 0
+
+
+async def test_what_others_own_is_dropped_and_the_rest_kept(coordinator, redis):
+    mine, lost = await settled(coordinator, "mine"), await settled(coordinator, "lost")
+    redis.owners["lost"] = "b2"
+    redis.away = 1
+    with pytest.raises(StoreUnavailable):
+        await coordinator.look_after()
+    assert set(coordinator.groups) == {mine, lost}  # what is not known changes nothing
+    await coordinator.look_after()
+    assert coordinator.groups == [mine]
+    with pytest.raises(NotCoordinator):
+        lost.heartbeat("m-1", None, 1, 0)
+
+
+async def test_what_nobody_owns_is_claimed_again_unless_others_have_had_it(coordinator, redis):
+    # Given that Redis has lost two claims, and that another broker has had one of the groups and given it up
+    kept, lost = await settled(coordinator, "kept"), await settled(coordinator, "lost")
+    redis.owners.clear()
+    redis.generations["lost"] += 1
+    await coordinator.look_after()
+    # Then the other one goes on as if nothing had happened
+    assert coordinator.groups == [kept]
+    kept.heartbeat("m-1", None, 1, coordinator.now())
+    assert redis.owners == {"kept": ME}
+    with pytest.raises(NotCoordinator):
+        lost.heartbeat("m-1", None, 1, 0)
+
+
+async def test_it_looks_after_its_groups_by_itself(coordinator, redis, monkeypatch):
+    monkeypatch.setattr(module, "WATCH_S", 0.001)
+    monkeypatch.setattr(module, "TIDY_S", 0.005)
+    await settled(coordinator)
+    redis.away = 2
+    redis.owners["g"] = "b2"
+    while coordinator.groups or not redis.forgotten:
+        await asyncio.sleep(0.001)
+    assert set(redis.forgotten) == {"tidy"}
+
+
+async def test_a_member_whose_session_ends_is_out_without_anybody_asking(coordinator):
+    group = await settled(coordinator, session_ms=30)
+    while not group.is_empty:
+        await asyncio.sleep(0.005)
+    assert group.generation == 2
+
+
+async def test_a_broker_that_was_held_up_excuses_its_members_once(coordinator):
+    group = await settled(coordinator, session_ms=1_500)
+    held = coordinator._held["g"]
+    # Given a timer that comes two seconds late
+    held.timer_due = coordinator.now() - 2_000
+    coordinator._fire(held)
+    assert held.is_excused
+    assert group.due > coordinator.now() + 2_000
+    # Then the next one counts, late or not, and forgives nothing
+    held.timer_due = coordinator.now() - 60_000
+    coordinator._fire(held)
+    assert not held.is_excused
+
+
+async def test_a_mistake_in_a_group_leaves_nobody_waiting(coordinator, monkeypatch):
+    group = await coordinator.open("g", "classic")
+    monkeypatch.setattr(group, "begin", lambda generation, now: 1 / 0)
+    with pytest.raises(NotCoordinator):
+        await join(coordinator, group, joining())
+    monkeypatch.undo()
+    again = await coordinator.open("g", "classic")
+    monkeypatch.setattr(again, "tick", lambda now: 1 / 0)
+    with pytest.raises(NotCoordinator):
+        await join(coordinator, again, joining())
+    assert coordinator.groups == []
+
+
+async def test_a_group_nobody_is_in_is_given_up_after_a_while(coordinator, redis, monkeypatch):
+    await coordinator.open("empty", "classic")
+    await settled(coordinator, "used")
+    await coordinator.look_after()
+    assert redis.forgotten == []
+    monkeypatch.setattr(module, "IDLE_MS", 0)
+    await coordinator.look_after()
+    assert redis.forgotten == ["empty"]
+    assert [group.name for group in coordinator.groups] == ["used"]
+
+
+async def test_an_empty_group_becomes_one_of_the_kind_that_comes(coordinator, redis):
+    group = await coordinator.open("g", "classic")
+    assert await coordinator.open("g", "classic") is group
+    other = await coordinator.open("g", "consumer")
+    assert (other.kind, redis.kinds["g"]) == ("consumer", "consumer")
+    with pytest.raises(NotCoordinator):
+        await join(coordinator, group, joining())  # by whoever still has hold of the former one
+
+
+@pytest.mark.parametrize(("kind", "comes", "error"), [
+    ("classic", "consumer", GroupNotFound), ("consumer", "classic", InconsistentProtocol),
+])  # fmt: skip
+async def test_a_group_with_members_keeps_its_kind(coordinator, kind, comes, error):
+    group = await coordinator.open("g", kind)
+    await join(coordinator, group, joining())
+    with pytest.raises(error):
+        await coordinator.open("g", comes)
+    assert coordinator.held("g") is group
+
+
+async def test_what_all_members_cost_is_bounded_and_more_so_for_strangers(coordinator):
+    await settled(coordinator)
+    room = 50_000 - coordinator.size
+    coordinator.check_room(room, is_known=False)
+    with pytest.raises(GroupFull):
+        coordinator.check_room(room + 1, is_known=False)
+    coordinator.check_room(room + 50_000, is_known=True)
+    with pytest.raises(GroupFull):
+        coordinator.check_room(room + 50_001, is_known=True)
+
+
+async def test_groups_themselves_are_bounded_too(coordinator):
+    for number in range(49):
+        await coordinator.open(f"g{number}", "classic")
+    with pytest.raises(GroupFull):
+        await coordinator.open("one more", "classic")
+    assert await coordinator.open("g7", "classic") is coordinator.held("g7")
+
+
+async def test_on_closing_all_are_told_and_every_group_is_released(coordinator, redis):
+    one, two = await settled(coordinator, "one"), await coordinator.open("two", "classic")
+    redis.away = 10**9
+    waiting = asyncio.create_task(join(coordinator, two, joining()))
+    while ("advance", "two") not in redis.calls:
+        await asyncio.sleep(0)
+    redis.away = 0
+    await coordinator.close()
+    with pytest.raises(NotCoordinator):
+        await waiting
+    with pytest.raises(NotCoordinator):
+        one.heartbeat("m-1", None, 1, 0)
+    with pytest.raises(NotCoordinator):
+        await coordinator.open("three", "classic")
+    assert redis.owners == {}
+    assert coordinator.size == 0
+
+
+async def test_a_claim_under_way_while_closing_is_taken_back(coordinator, redis):
+    opening = asyncio.create_task(coordinator.open("g", "classic"))
+    while not redis.calls:
+        await asyncio.sleep(0)
+    await coordinator.close()
+    with pytest.raises(NotCoordinator):
+        await opening
+    assert redis.owners == {}

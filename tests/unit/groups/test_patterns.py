@@ -1,0 +1,134 @@
+"""Regular expressions of topic names: against Python's own where the two mean the same, and the hostile ones."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from redis_ledger.errors import InvalidRegex
+from redis_ledger.groups import patterns
+from redis_ledger.groups.patterns import Pattern, Resolver
+
+names = st.text("abA0_.-", min_size=1, max_size=12)  # \B and no text at all is where Python differs
+atoms = st.sampled_from(
+    [
+        "a",
+        "b",
+        "0",
+        ".",
+        r"\.",
+        "[ab]",
+        "[^a]",
+        "[a-c0-4]",
+        "[^-_.]",
+        "[]a]",
+        r"\d",
+        r"\W",
+        r"[\w-]",
+        "^",
+        "$",
+        r"\b",
+        r"\B",
+    ]
+)
+
+
+def grown(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    repeated = st.sampled_from(["*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{2,}", "{0}", "{0,3}?"])
+    return st.one_of(
+        st.tuples(inner, repeated).map(lambda pair: f"(?:{pair[0]}){pair[1]}"),
+        st.lists(inner, max_size=4).map("".join),
+        st.lists(inner, min_size=1, max_size=3).map(lambda some: f"({'|'.join(some)})"),
+        inner.map(lambda one: f"(?i:{one})"),
+    )
+
+
+@settings(max_examples=500)
+@given(text=st.recursive(atoms, grown, max_leaves=8), name=names)
+def test_it_matches_what_pythons_own_engine_matches(text, name):
+    assert Pattern(text).matches(name) == (re.fullmatch(text, name) is not None)
+
+
+@pytest.mark.parametrize(
+    ("text", "matching", "others"),
+    [
+        ("orders", ["orders"], ["orders2", "myorders", "order", ""]),
+        ("orders.*|pay", ["orders", "orders-1", "pay"], ["pays"]),
+        ("^foo$", ["foo"], ["foo1"]),
+        (r"\Aa\z", ["a"], ["aa"]),
+        (r"\Qa.b\E+", ["a.b", "a.bb"], ["a.ba.b", "axb"]),
+        (r"a\Q.", ["a."], ["ab"]),
+        ("[[:digit:]]+", ["42"], ["4b"]),
+        ("[[:^alpha:]_]+", ["4_2"], ["4b"]),
+        (r"\pL+", ["Ab"], ["A1"]),
+        (r"\p{Lu}\P{L}", ["A1"], ["a1", "AA"]),
+        (r"\p{^Lu}", ["a"], ["A"]),
+        ("(?i)abc", ["ABC", "aBc"], ["ab"]),
+        ("(?i:a)b", ["Ab", "ab"], ["AB"]),
+        ("a(?i)b|c", ["aB", "C"], ["AB"]),
+        ("(?s-i)a.", ["ab"], ["AB"]),
+        ("(?P<n>a)(?<m>b)", ["ab"], ["a"]),
+        (r"\x61\x{62}\141", ["aba"], ["abb"]),
+        (r"a{,2}", [], ["aa"]),  # no repetition in RE2: these characters
+        (r"\s*é?a", ["a"], [" a"]),
+        ("", [""], ["a"]),
+    ],
+)
+def test_it_reads_re2s_syntax(text, matching, others):
+    pattern = Pattern(text)
+    assert [name for name in matching + others if pattern.matches(name)] == matching
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(", ")", "a)", "[", "[a", "[b-a]", "[[:nothing:]]", "*", "a**", "a{2}{3}", "a{3,2}", "a{1001}", "(?=a)",
+        "(?!a)",
+        "(?<=a)", "(?<!a)", "(?>a)", "(?#a)", "(?P=a)", "(?P<>a)", r"(a)\1", r"\k<a>", r"\C", r"\pX", r"\p{Klingon}",
+        "\\", r"\x{110000}", r"\xzz", "(?q)", "a" * (patterns.PATTERN_CHARS_MAX + 1), "(" * 500 + ")" * 500,
+        "((a{100}){100}){100}", "(((){1000}){1000}){1000}", "(a|b|c|d){1000}",
+    ],
+)  # fmt: skip
+def test_what_re2_would_refuse_or_is_too_large_is_refused(text):
+    with pytest.raises(InvalidRegex):
+        Pattern(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["(a+)+x", "(a|a)*x", "(a*)*x", ".*.*.*.*.*.*.*.*.*x", "(a?){40}a{40}x", "(.?.?.?.?.?.?.?.?){40}x"]
+)
+def test_an_expression_that_would_stop_a_backtracking_engine_costs_milliseconds(text):
+    began = time.process_time()
+    assert not Pattern(text).matches("a" * 249)
+    assert time.process_time() - began < 1  # a backtracking engine would take longer than the universe is old
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_compiled_or_refused(text):
+    try:
+        outcome: object = Pattern(text).matches("a-topic")
+    except InvalidRegex as refusal:
+        outcome = refusal
+    assert isinstance(outcome, bool | InvalidRegex)
+
+
+def test_a_name_is_tried_once_while_its_topic_exists():
+    class Counting(Pattern):
+        tried = 0
+
+        def matches(self, name: str) -> bool:
+            self.tried += 1
+            return super().matches(name)
+
+    pattern = Counting("a.*")
+    resolver = Resolver(pattern)
+    assert resolver.topics(["a1", "b1"]) == {"a1"}
+    assert resolver.topics(["a1", "a2", "b1"]) == {"a1", "a2"}
+    assert pattern.tried == 3
+    assert resolver.topics(["a2"]) == {"a2"}
+    assert resolver.topics(["a1", "a2"]) == {"a1", "a2"}
+    assert pattern.tried == 4
