@@ -56,7 +56,7 @@ async def broker(durability: Durability) -> AsyncIterator[Served]:
     """One broker process with an embedded Redis; both are gone afterwards."""
     with _folder() as home:
         command = ["-m", "app.cli.main", "serve", "--data-dir", str(home / "data"), "--http", "127.0.0.1:0"]
-        command += ["--durability", durability, "--log-level", "warning", "--exit-with-stdin"]
+        command += ["--kafka", "off", "--durability", durability, "--log-level", "warning", "--exit-with-stdin"]
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
             sys.executable, *command, stdin=pipe, stdout=pipe, cwd=ROOT, env=_environ()

@@ -1,0 +1,111 @@
+"""From medians to figures: absolute ones of both servers, and what is judged, which is ours by Kafka's or ours alone.
+
+    judged by ratio      ours_records_per_s   kafka_records_per_s   ratio = the first by the second, with the goal
+    judged by itself     seconds_over_timeout, with the goal        kafka_seconds_over_timeout
+
+A ratio's unit ends like that of what it divides, and so tells bench/figures.py whether more of it is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from rich.table import Table
+
+from bench import figures
+from bench.figures import Figure, number
+from bench.kafka_peer.session import DISK, KAFKA, OURS, Taken
+from bench.lab import Lab, Pace
+
+BENCH = "kafka_peer"
+
+
+class Row(NamedTuple):
+    """A line of the table; judged: the figure that has the goal, or would have it."""
+
+    case: str
+    metric: str
+    ours: float
+    kafka: float
+    disk: float | None
+    judged: Figure | None
+
+
+@dataclass
+class Report:
+    """cases: those that were asked for; of others nothing is kept."""
+
+    cases: Collection[str]
+    lab: Lab = field(default_factory=lambda: Lab(BENCH, Pace()))
+    rows: list[Row] = field(default_factory=list)
+
+    def ratio(
+        self, taken: Taken, case: str, metric: str, unit: str, goal: float | None = None, name: str | None = None
+    ) -> None:
+        """name: of the ratio's own metric; None: both values are shown, and not divided."""
+        if (values := self._values(taken, case, metric)) is None:
+            return
+        ours, kafka, disk = values
+        self.lab.note(case, f"ours_{metric}", ours, unit, "process")
+        self.lab.note(case, f"kafka_{metric}", kafka, unit, "process")
+        self.lab.note(case, f"ours_{metric}", disk, unit, "disk")
+        judged = None
+        if name is not None and kafka:
+            self.lab.note(case, name, ours / kafka, f"of Kafka's {unit}", "process", goal)
+            judged = self.lab.figures[-1]
+        self.rows.append(Row(case, metric, ours, kafka, disk, judged))
+
+    def alone(self, taken: Taken, case: str, metric: str, unit: str, goal: float) -> None:
+        """Ours is judged by itself, Kafka's stands beside it."""
+        if (values := self._values(taken, case, metric)) is None:
+            return
+        ours, kafka, disk = values
+        self.lab.note(case, metric, ours, unit, "process", goal)
+        judged = self.lab.figures[-1]
+        self.lab.note(case, f"kafka_{metric}", kafka, unit, "process")
+        self.rows.append(Row(case, metric, ours, kafka, disk, judged))
+
+    def _values(self, taken: Taken, case: str, metric: str) -> tuple[float, float, float | None] | None:
+        """None: nobody asked for it, or this machine does not tell it."""
+        measured = taken.get(case, {})
+        if case not in self.cases or any(metric not in measured.get(label, {}) for label in (OURS, KAFKA)):
+            return None
+        disk = measured[DISK][metric] if DISK in measured else None
+        return measured[OURS][metric], measured[KAFKA][metric], disk
+
+    def write(self) -> None:
+        """Into the latest figures, in place of the lines of the cases measured now."""
+        measured = {figure.case for figure in self.lab.figures}
+        if not measured:
+            return
+        kept = [each for each in figures.read() if each.bench == BENCH and each.case not in measured]
+        figures.replace(kept + self.lab.figures)
+
+    def table(self) -> Table:
+        shown = Table("case", "metric", box=None, pad_edge=False)
+        for heading in ("ours", "Kafka", "ours at disk", "ratio", "goal"):
+            shown.add_column(heading, justify="right")
+        shown.add_column("")
+        colours = {"met": "green", "missed": "red"}
+        for row in self.rows:
+            judged, sign = row.judged, ""
+            word = figures.verdict(judged) if judged is not None else ""
+            goal = judged.goal if judged is not None else None
+            if judged is not None:
+                sign = "≥ " if judged.unit.endswith(figures.MORE_IS_BETTER) else "≤ "
+            shown.add_row(
+                row.case,
+                row.metric,
+                number(row.ours),
+                number(row.kafka),
+                "" if row.disk is None else number(row.disk),
+                number(row.ours / row.kafka) if row.kafka else "",
+                "" if goal is None else f"{sign}{number(goal)}",
+                f"[{colours[word]}]{word}[/]" if word else "",
+            )
+        return shown
+
+    def missed(self) -> list[str]:
+        return [f"{each.case} {each.metric}" for each in self.lab.figures if each.is_met is False]

@@ -1,0 +1,92 @@
+"""Both servers at once, and the rounds in which they take turns: ours, Kafka, ours at `disk`, ours, Kafka, ...
+
+The one that has no turn is idle; it keeps its warm JVM, and its turn is close enough to the other's that both meet the
+same machine.  Every figure is the median of its rounds, and a ratio that of two medians.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.figures import number
+from bench.kafka_peer.clients import Client
+from bench.kafka_peer.servers import Kafka, Ours, Server, folder, running
+from bench.kafka_peer.toolbox import Toolbox
+from bench.lab import Metrics, Pace
+from bench.processes import Durability
+
+OURS, KAFKA, DISK = "ours", "Kafka", "ours, disk"
+PARTITIONS = 6
+WARM_UP_RECORDS = 300_000
+
+Say = Callable[[str], None]
+Run = Callable[[Client, str], dict[str, Metrics]]  # the metrics of one round, by case; the text makes names unique
+Taken = dict[str, dict[str, Metrics]]  # by case and server, medians
+
+
+@dataclass
+class Session:
+    """The servers of a few cases, warm, and on data directories that nobody has used before."""
+
+    clients: dict[str, Client]
+    pace: Pace
+    say: Say
+    _names: Iterator[int] = field(default_factory=lambda: iter(range(1_000_000)))
+
+    def rounds(self, run: Run, *, without: str = "", count: int | None = None, has_trial: bool = True) -> Taken:
+        """without: the server that has no turns.  has_trial: a first round does not count, since a JVM that meets a
+        load for the first time may need twice the CPU for it."""
+        every: dict[str, dict[str, list[Metrics]]] = {}
+        count = min(self.pace.runs, count or self.pace.runs)
+        for index in range(0 if has_trial else 1, count + 1):
+            for label, client in self.clients.items():
+                if label == without:
+                    continue
+                for case, metrics in run(client, f"t{next(self._names)}").items():
+                    if index:
+                        every.setdefault(case, {}).setdefault(label, []).append(metrics)
+                    told = ", ".join(f"{name} {number(value)}" for name, value in metrics.items())
+                    self.say(f"{case} {f'{index}/{count}' if index else 'trial'} {label}: {told}")
+        return {case: {label: medians(runs) for label, runs in taken.items()} for case, taken in every.items()}
+
+    def warm_up(self) -> None:
+        """Until the JVM has compiled what it needs, and the internal topics are there."""
+        records = int(WARM_UP_RECORDS * self.pace.scale) or 1
+        for label, client in self.clients.items():
+            self.say(f"warming up {label}")
+            client.create("warm", partitions=PARTITIONS)
+            for record_bytes in (1024, 100):
+                client.produce("warm", records, record_bytes)
+            client.consume("warm", 2 * records)
+            client.librdkafka(
+                "txn", "warm", producers=16, partitions=PARTITIONS, warm_up_s=0, run_s=2 * self.pace.warm_up_s
+            )
+            client.delete("warm")
+
+
+def medians(runs: list[Metrics]) -> Metrics:
+    return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+
+
+@contextlib.contextmanager
+def session(toolbox: Toolbox, pace: Pace, say: Say, *, has_disk: bool, ours: str) -> Iterator[Session]:
+    """ours: "redis-ledger", or "kafka" to see how far apart two equal servers come out."""
+
+    def server(label: str, durability: Durability, home: Path) -> Server:
+        home.mkdir()
+        if label == KAFKA or ours == "kafka":
+            return Kafka(label, durability, home, toolbox)
+        return Ours(label, durability, home)
+
+    with folder() as home, contextlib.ExitStack() as stack:
+        servers = [server(OURS, "process", home / "ours"), server(KAFKA, "process", home / "kafka")]
+        if has_disk and ours != "kafka":
+            servers.append(server(DISK, "disk", home / "disk"))
+        for each in servers:
+            say(f"starting {each.label}")
+            stack.enter_context(running(each))
+        yield Session({each.label: Client(toolbox, each) for each in servers}, pace, say)

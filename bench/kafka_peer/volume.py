@@ -1,0 +1,66 @@
+"""How much goes in and out: ProducerPerformance and ConsumerPerformance, one client, 6 partitions, acks=all.
+
+    produce_1k, consume_1k        1 M records of 1 KiB
+    produce_100b, consume_100b    3 M records of 100 bytes
+
+A consumer's rate counts from its start, so joining the group is in it; `fetch_records_per_s` is without.  What is
+consumed is what was produced a moment ago, and the topic is deleted before the other server has its turn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bench.kafka_peer.clients import Client
+from bench.kafka_peer.report import Report
+from bench.kafka_peer.session import PARTITIONS, Session
+from bench.lab import Metrics
+
+GIB = 2**30
+
+
+@dataclass(frozen=True)
+class Volume:
+    """name: what both cases end with."""
+
+    name: str
+    records: int
+    record_bytes: int
+    produce_goal: float
+    consume_goal: float
+    cpu_goal: float | None
+
+    @property
+    def cases(self) -> tuple[str, str]:
+        return f"produce_{self.name}", f"consume_{self.name}"
+
+    def measure(self, session: Session, report: Report) -> None:
+        produce, consume = self.cases
+        records = int(self.records * session.pace.scale)
+        gib = records * self.record_bytes / GIB
+
+        def run(client: Client, name: str) -> dict[str, Metrics]:
+            client.create(name, partitions=PARTITIONS)
+            produced = client.costed(lambda: client.produce(name, records, self.record_bytes))
+            found = {produce: per_gib(produced, gib)}
+            if consume in report.cases:
+                found[consume] = per_gib(client.costed(lambda: client.consume(name, records)), gib)
+            client.delete(name)
+            return found
+
+        taken = session.rounds(run)
+        report.ratio(taken, produce, "records_per_s", "records/s", self.produce_goal, "ratio")
+        report.ratio(taken, produce, "p50_ms", "ms")
+        report.ratio(taken, produce, "p99_ms", "ms")
+        report.ratio(taken, produce, "cpu_s_per_gib", "CPU s per GiB", self.cpu_goal, "cpu_ratio")
+        report.ratio(taken, consume, "records_per_s", "records/s", self.consume_goal, "ratio")
+        report.ratio(taken, consume, "fetch_records_per_s", "records/s")
+        report.ratio(taken, consume, "cpu_s_per_gib", "CPU s per GiB", None, "cpu_ratio")
+
+
+def per_gib(metrics: Metrics, gib: float) -> Metrics:
+    return {**metrics, "cpu_s_per_gib": metrics["cpu_s"] / gib} if "cpu_s" in metrics else metrics
+
+
+KIB = Volume("1k", 1_000_000, 1_024, produce_goal=1.0, consume_goal=0.75, cpu_goal=1.5)
+SMALL = Volume("100b", 3_000_000, 100, produce_goal=1.0, consume_goal=1.0, cpu_goal=None)
