@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Literal, TypeVar
 from urllib.parse import unquote
 
+import structlog
+
 from redis_ledger.broker.registry import Registry
 from redis_ledger.broker.types import CursorStats, Message, SubscriptionKind, SubscriptionStats
 from redis_ledger.clock import Clock
@@ -23,12 +25,14 @@ from redis_ledger.cursor import offsets as registers
 from redis_ledger.cursor.holds import Holds
 from redis_ledger.cursor.ranges import Range, to_ranges
 from redis_ledger.errors import (
+    CorruptBatch,
     InvalidRequest,
     LedgerError,
     TransactionConflict,
     UnknownPartition,
     UnknownSubscription,
     UnknownTopic,
+    UnsupportedCompression,
 )
 from redis_ledger.ids import MessageId, TxnId, check_subscription_name
 from redis_ledger.ledger.catalog import Catalog
@@ -43,6 +47,8 @@ from redis_ledger.txn.coordinator import Participant
 BYTES_MAX = 8 << 20  # soft bound on the payload of one receive
 HOLDS_KEPT = 10_000
 T = TypeVar("T")
+
+_log = structlog.get_logger(__name__)
 
 
 class Subscriptions:
@@ -219,11 +225,21 @@ class Subscriptions:
         entries = {d.base: _entry(d) for d in received.deliveries}
         payloads = dict(zip(entries, await partition.payloads(list(entries.values())), strict=True))
         messages = []
+        unreadable: list[Range] = []
         for d in received.deliveries:
             shift = d.base  # at rest a batch's own base offset is 0
-            for r in decode_range(payloads[d.base], d.first - shift, d.last - shift):
+            try:
+                records = decode_range(payloads[d.base], d.first - shift, d.last - shift)
+            except (CorruptBatch, UnsupportedCompression) as error:
+                _log.error("a batch that cannot be read was passed over", topic=partition.topic,
+                           partition=partition.number, offset=d.base, subscription=name, error=str(error))  # fmt: skip
+                unreadable.append(Range(d.first, d.last))
+                continue
+            for r in records:
                 at = MessageId(partition.number, r.offset + shift)
                 messages.append(Message(at, d.deliveries, r.timestamp_ms, r.key, r.value, r.headers))
+        if unreadable:  # Kafka producers' batches are stored unread; one that is broken must not stop what is behind it
+            await self.ack_one(partition, name, consumer, unreadable, None)
         return messages, received
 
     # -- acknowledge -------------------------------------------------------------------------------------------------

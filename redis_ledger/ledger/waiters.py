@@ -112,7 +112,15 @@ class Waiters:
     @asynccontextmanager
     async def listen(self, partitions: Sequence[PartitionKeys], *, committed: bool) -> AsyncIterator[Listener]:
         """A listener that hears every change from now on: read state after this has been entered."""
-        channels = await asyncio.gather(*(self._channel(keys) for keys in partitions))
+        now = self._loop.time()
+        channels = []
+        for keys in partitions:
+            channel = self._channels.get(keys.wake)
+            if channel is None or channel.leave is None:  # not heard yet
+                channels = list(await asyncio.gather(*(self._channel(keys) for keys in partitions)))
+                break
+            channel.idle_since = now
+            channels.append(channel)
         listener = Listener(committed)
         for channel in channels:
             channel.listeners.add(listener)

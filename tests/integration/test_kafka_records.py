@@ -6,6 +6,7 @@ import asyncio
 import time
 
 import pytest
+from crc32c import crc32c
 
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import InvalidTopicName
@@ -17,7 +18,7 @@ from redis_ledger.kafka.wire.messages.list_offsets_request import (
 )
 from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from tests.support.batches import NOW_MS, batch, fetch, fetched, produce, produced, values
-from tests.support.broker import one, two, values_of
+from tests.support.broker import one, receive_values, two, values_of
 from tests.support.kafka import BrokerClient, KafkaClient, listening
 
 UNKNOWN_TOPIC, CORRUPT, OUT_OF_RANGE, GAP, TOO_LARGE, INVALID_RECORD = 3, 2, 1, 45, 10, 87
@@ -279,3 +280,26 @@ async def test_the_internal_topic_of_offsets_appears_with_the_first_group_and_ta
     assert produced(await client.ask(produce("__consumer_offsets", batch("a")), 9)).error_code == 17
     with pytest.raises(InvalidTopicName):
         await client.broker.records.produce("__consumer_offsets", [NewRecord(None, b"a")])
+
+
+async def test_a_batch_whose_records_cannot_be_read_is_passed_over_by_subscriptions(client):
+    """Its checksum is right, so it is stored: what is inside is the producer's business, and its readers'."""
+    whole = bytearray(batch("broken"))
+    whole[61] = 0xFF  # the length of its record
+    whole[17:21] = crc32c(whole[21:]).to_bytes(4, "big")
+    for data in (batch("before"), bytes(whole), batch("after")):
+        assert produced(await client.ask(produce("t", data), 9)).error_code == 0
+    await client.broker.subscriptions.create("t", "s")
+    assert list((await receive_values(client.broker, "t", "s")).values()) == ["before", "after"]
+    assert (await client.broker.subscriptions.stats("t", "s")).cursors[0].acked_ahead == 1
+
+
+async def test_a_topic_that_was_made_again_behind_a_brokers_back_is_written_after_one_refusal(redis_url, prefix):
+    async with two(redis_url, prefix) as (first, second), listening(first) as address, KafkaClient(address) as client:
+        await first.topics.create("t")
+        assert produced(await client.ask(produce("t", batch("old")), 9)).error_code == 0
+        await second.topics.delete("t")
+        await second.topics.create("t")
+        codes = [produced(await client.ask(produce("t", batch("new")), 9)).error_code for _ in range(2)]
+        assert codes in ([UNKNOWN_TOPIC, 0], [0, 0])  # the second when this broker had noticed by itself
+        assert "old" not in await values_of(second, "t")

@@ -22,7 +22,7 @@ from redis_ledger.kafka.wire.messages.produce_response import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from redis_ledger.ledger.catalog import OFFSETS_TOPIC
+from redis_ledger.ledger.catalog import OFFSETS_TOPIC, Catalog
 from redis_ledger.ledger.partition import Accepted, Partition
 
 VERSIONS = (3, 13)
@@ -33,21 +33,23 @@ INVALID_REQUIRED_ACKS = 21
 class Pending:
     """An answer that is complete when the last of its batches has its outcome."""
 
-    __slots__ = ("_answer", "_left", "_silent", "future")
+    __slots__ = ("_answer", "_catalog", "_left", "_silent", "future")
 
-    def __init__(self, answer: ProduceResponse, silent: bool) -> None:
-        self._answer, self._silent, self._left = answer, silent, 1
+    def __init__(self, answer: ProduceResponse, silent: bool, catalog: Catalog) -> None:
+        self._answer, self._silent, self._catalog, self._left = answer, silent, catalog, 1
         self.future: asyncio.Future[ProduceResponse | None] = asyncio.get_running_loop().create_future()
 
-    def watch(self, slot: PartitionProduceResponse, appended: asyncio.Future[Accepted]) -> None:
+    def watch(self, topic: str, slot: PartitionProduceResponse, appended: asyncio.Future[Accepted]) -> None:
         self._left += 1
-        appended.add_done_callback(lambda done: self._settle(slot, done))
+        appended.add_done_callback(lambda done: self._settle(topic, slot, done))
 
-    def _settle(self, slot: PartitionProduceResponse, done: asyncio.Future[Accepted]) -> None:
+    def _settle(self, topic: str, slot: PartitionProduceResponse, done: asyncio.Future[Accepted]) -> None:
         error = done.exception()
         if error is None:
             slot.base_offset = done.result().base_offset
         else:
+            if isinstance(error, UnknownTopic):  # deleted, and perhaps made again: the client asks once more
+                self._catalog.forget(topic)
             refuse(slot, error)
         self.one_less()
 
@@ -65,7 +67,7 @@ class Pending:
 
 async def submit(request: ProduceRequest, call: Call) -> asyncio.Future[ProduceResponse | None]:
     answer = ProduceResponse(responses=[])
-    pending = Pending(answer, request.acks == 0)
+    pending = Pending(answer, request.acks == 0, call.broker.catalog)
     source = Source(request.transactional_id, call.version >= ADDS_PARTITIONS_FROM)
     for topic in request.topic_data:
         slots: list[PartitionProduceResponse] = []
@@ -83,7 +85,7 @@ async def submit(request: ProduceRequest, call: Call) -> asyncio.Future[ProduceR
                 slot.error_code = missing or INVALID_REQUIRED_ACKS
                 continue
             try:
-                pending.watch(slot, await _append(name, data, source, call))
+                pending.watch(name, slot, await _append(name, data, source, call))
             except LedgerError as error:
                 refuse(slot, error)
     pending.one_less()
