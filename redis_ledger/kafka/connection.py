@@ -92,6 +92,7 @@ class Connection(asyncio.BufferedProtocol):
         # What changes something is carried through; who only waits for records need not.
         if self._running is None or self._running.is_read:
             self._task.cancel()
+            self._task = None  # its traceback holds this connection: a circle that is rarely looked for
 
     def get_buffer(self, sizehint: int) -> memoryview:
         if self._large is not None:
@@ -221,6 +222,7 @@ class Connection(asyncio.BufferedProtocol):
                 finally:
                     self._running = None
                     size = min(len(frame), self._queued_bytes)
+                    del frame  # a connection that waits, or is gone, must not keep its last request
                     self._queued_bytes -= size
                     self._listener.release(size)
                     self.resume()

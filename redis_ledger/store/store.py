@@ -85,6 +85,11 @@ class Store:
         await self._pubsub.close()
         await self.topology.close()
 
+    @property
+    def primaries(self) -> int:
+        """How many nodes share the slots."""
+        return len(self.topology.links())
+
     def turnstile(self, key: bytes) -> Turnstile:
         """What group commits to the node of key pass."""
         link = self.topology.owner(self._slot(key))

@@ -29,6 +29,8 @@ from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Coordinator, Coordinators, Decision, Participant
 from redis_ledger.txn.states import State
 
+COORDINATORS_PER_PRIMARY = 4
+
 
 class Identified(NamedTuple):
     """The producer's identity from now on, and the decision that is still to be carried, if there is one."""
@@ -57,9 +59,10 @@ class Identities:
         self._spread = 0
 
     async def open(self) -> None:
-        """Transactional ids hash over the number of coordinators there was at the first start, for ever."""
+        """Transactional ids hash over a number of coordinators that is fixed at the first start, for ever: a few for
+        each primary, since what meets at one coordinator shares its calls."""
         k = CatalogKeys(self._store.prefix)
-        count = len(self._coordinators)
+        count = min(len(self._coordinators), COORDINATORS_PER_PRIMARY * self._store.primaries)
         await self._store.command("HSETNX", k.state, "identities", count, key=k.state)
         self._spread = int(await self._store.command("HGET", k.state, "identities", key=k.state))
 
