@@ -51,6 +51,7 @@ class Config:
     kafka_connections_max: int = 10_000  # open connections; further ones are closed
     kafka_request_bytes_max: int = 104_857_600  # largest request (Kafka: socket.request.max.bytes)
     kafka_inflight_bytes_max: int = 268_435_456  # requests being worked on; above it no more are read
+    kafka_fetch_bytes_max: int = 57_671_680  # most records of one Fetch, whatever it asks for (Kafka: fetch.max.bytes)
     kafka_frame_ms: int = 30_000  # half a request is given up after this
     kafka_idle_ms: int = 600_000  # a silent connection is closed after this (Kafka: connections.max.idle.ms)
     kafka_sasl_enabled: bool = False  # clients must authenticate with SASL (PLAIN, SCRAM) against stored users

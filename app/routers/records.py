@@ -152,21 +152,25 @@ async def fetch(call: Call, topic: str, partition: str, query: bodies.FetchQuery
     return _batches(fetched) if call.accepts_batches() else reply(_records(fetched, query))
 
 
+UNPACKED_BYTES_MAX = 16 << 20  # of keys and values; the batch that passes it is the last of an answer
+
+
 def _records(fetched: Fetched, query: bodies.FetchQuery) -> bodies.Fetched:
     begin = query.offset if isinstance(query.offset, int) else 0
     shown: list[bodies.RecordOut] = []
-    next_offset = fetched.next_offset
+    next_offset, unpacked = fetched.next_offset, 0
     for batch in fetched.batches:
         if batch.is_control:
             continue
         room = query.max_records - len(shown)
-        if room <= 0:
+        if room <= 0 or unpacked > UNPACKED_BYTES_MAX:
             next_offset = max(batch.base_offset, begin)
             break
         first = max(batch.base_offset, begin)
         last = min(batch.last_offset, first + room - 1)
         transaction: Any = UNSET if batch.transaction is None else str(batch.transaction)
         for record in decode_range(batch.data, first, last):
+            unpacked += len(record.key or b"") + len(record.value or b"")
             key, key_base64 = shown_key(record.key)
             value, text, base64 = shown_value(record.value)
             headers, headers_base64 = shown_headers(record.headers) if record.headers else (UNSET, UNSET)

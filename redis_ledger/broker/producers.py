@@ -22,7 +22,7 @@ from redis_ledger.errors import InvalidRequest, InvalidTimeout, StaleEpoch, Tran
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Producer
-from redis_ledger.txn.identities import Identified, Identities
+from redis_ledger.txn.identities import NAME_LENGTH_MAX, Identified, Identities
 from redis_ledger.txn.states import State
 
 PRODUCERS_MAX = 50_000  # remembered; forgetting one only means asking again
@@ -64,8 +64,10 @@ class Producers:
             if 0 <= epoch < 0x7FFE and producer_id >= 0:  # an idempotent producer that begins its sequences anew
                 return producer_id, epoch + 1
             return await self.allocate()
-        if not transactional_id:
-            raise InvalidRequest("A transactional id must not be empty.")
+        if not 0 < len(transactional_id) <= NAME_LENGTH_MAX:
+            raise InvalidRequest(f"A transactional id has 1 to {NAME_LENGTH_MAX} characters.")
+        if (producer_id < 0) != (epoch < 0):
+            raise InvalidRequest("A producer that says what it has names both producer id and epoch.")
         most = self._config.max_transaction_timeout_ms
         if not 0 < timeout_ms <= most:
             raise InvalidTimeout(f"A transaction timeout of {timeout_ms} ms was asked for; it can be 1 to {most} ms.")

@@ -27,6 +27,8 @@ INVALID_REQUEST = 42
 UNKNOWN_TOPIC_ID = 100
 INVALID_PRODUCER_EPOCH, PRODUCER_FENCED = 47, 90
 
+MESSAGE_LENGTH_MAX = 1_000  # a message may quote what the client sent, and a string ends at 32 767 bytes
+
 _log = get()
 
 
@@ -65,4 +67,6 @@ def fenced_code(error: LedgerError, knows_fenced: bool) -> int:
 
 
 def message_of(error: BaseException) -> str:
-    return error.detail if isinstance(error, LedgerError) else "The broker made a mistake; its log has the details."
+    if not isinstance(error, LedgerError):
+        return "The broker made a mistake; its log has the details."
+    return error.detail if len(error.detail) <= MESSAGE_LENGTH_MAX else f"{error.detail[:MESSAGE_LENGTH_MAX]}..."

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from redis_ledger import metrics
 from redis_ledger.errors import LedgerError
@@ -38,12 +38,23 @@ if TYPE_CHECKING:
 
 HEAD_BYTES = 16 * 1024  # frames up to this are cut out of the read buffer, larger ones get memory of their own
 GROWN_BYTES = 128 * 1024  # the first piece of it
-QUEUE_FRAMES_MAX = 64
+QUEUE_FRAMES_MAX = 256
 QUEUE_BYTES_MAX = 8 << 20
 UNAUTHENTICATED = (17, 18, 36)  # SaslHandshake, ApiVersions, SaslAuthenticate
 LOGIN_BYTES_MAX = 512 * 1024  # largest frame before that (Kafka: sasl.server.max.receive.size)
 
 _log = get()
+
+
+class _Pending(NamedTuple):
+    """A pipelined request that waits for its answer; size: of its frame."""
+
+    route: Route
+    version: int
+    correlation_id: int
+    began: float
+    size: int
+    future: asyncio.Future[Any]
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -52,14 +63,15 @@ class Connection(asyncio.BufferedProtocol):
         self._head = bytearray(HEAD_BYTES)
         self._have = 0
         self._large: bytearray | None = None  # the frame under way, when it does not fit into the head
+        self._grown = 0  # bytes of it beyond the first piece, counted by the listener
         self._large_at, self._large_size = 0, 0
-        self._partial_since = 0.0
+        self._partial_since = self._deaf_since = 0.0
         self._frames: deque[memoryview] = deque()
         self._queued_bytes = 0
         self._news = asyncio.Event()
         self._writable = asyncio.Event()
         self._writable.set()
-        self._answers: deque[tuple[Route, int, int, float, asyncio.Future[Any]]] = deque()  # of pipelined requests
+        self._answers: deque[_Pending] = deque()
         self._answered = asyncio.Event()
         self._answered.set()
         self._paused = False
@@ -83,6 +95,7 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, error: Exception | None) -> None:
         self.peer.closing.set()
         self._listener.gone(self)
+        self._drop_large()
         self._listener.release(self._queued_bytes)
         self._queued_bytes = 0
         self._frames.clear()
@@ -142,13 +155,22 @@ class Connection(asyncio.BufferedProtocol):
 
     def _grow(self, large: bytearray) -> None:
         if self._large_at == self._large_size:
-            self._large = None
+            self._drop_large()
             self._partial_since = 0.0
             self._push(memoryview(large))
         elif self._large_at == len(large):
-            grown = bytearray(min(self._large_size, 2 * len(large)))
+            size = min(self._large_size, 2 * len(large))
+            if not self._listener.grow(size - len(large)):
+                raise BadFrame("half requests of all clients together take too much memory; send smaller ones")
+            self._grown += size - len(large)
+            grown = bytearray(size)
             grown[: len(large)] = large
             self._large = grown
+
+    def _drop_large(self) -> None:
+        self._large = None
+        self._listener.shrink(self._grown)
+        self._grown = 0
 
     def _push(self, frame: memoryview) -> None:
         self._frames.append(frame)
@@ -158,7 +180,8 @@ class Connection(asyncio.BufferedProtocol):
             self._pause()
 
     def _is_full(self) -> bool:
-        return len(self._frames) > QUEUE_FRAMES_MAX or self._queued_bytes > QUEUE_BYTES_MAX
+        waiting = len(self._frames) + len(self._answers)
+        return waiting > QUEUE_FRAMES_MAX or self._queued_bytes > QUEUE_BYTES_MAX
 
     def _pause(self) -> None:
         if not self._paused and self._transport is not None and not self._transport.is_closing():
@@ -173,9 +196,11 @@ class Connection(asyncio.BufferedProtocol):
 
     def pause_writing(self) -> None:
         self._writable.clear()
+        self._deaf_since = time.monotonic()
 
     def resume_writing(self) -> None:
         self._writable.set()
+        self._deaf_since = 0.0
 
     def eof_received(self) -> bool:
         return False
@@ -189,6 +214,10 @@ class Connection(asyncio.BufferedProtocol):
         """How long half a frame has been waiting for the rest; 0 while reading is paused, or when there is none."""
         return 0.0 if self._paused or not self._partial_since else now - self._partial_since
 
+    def deaf_s(self, now: float) -> float:
+        """How long the client has not read its answers; 0 when it has."""
+        return now - self._deaf_since if self._deaf_since else 0.0
+
     def close(self) -> None:
         if self._transport is not None:
             self._transport.close()
@@ -201,6 +230,10 @@ class Connection(asyncio.BufferedProtocol):
         _log.warning("a Kafka connection was closed", reason=reason, peer=self.peer.host)
         metrics.kafka_refused.inc()
         self._frames.clear()
+        self.close()
+
+    def _failed(self, error: BaseException | None) -> None:
+        _log.error("a Kafka request failed; closing its connection", exc_info=error, peer=self.peer.host)
         self.close()
 
     # -- requests ----------------------------------------------------------------------------------------------------
@@ -217,15 +250,14 @@ class Connection(asyncio.BufferedProtocol):
                 if not self._frames:
                     continue  # what was there has been refused meanwhile, with what came behind it
                 frame = self._frames.popleft()
+                size, is_pending = len(frame), False
                 try:
-                    await self._one(frame, table)
+                    is_pending = await self._one(frame, table)
                 finally:
                     self._running = None
-                    size = min(len(frame), self._queued_bytes)
                     del frame  # a connection that waits, or is gone, must not keep its last request
-                    self._queued_bytes -= size
-                    self._listener.release(size)
-                    self.resume()
+                    if not is_pending:
+                        self._release(size)
                 if self.peer.closing.is_set() and not self._frames:
                     return
         except (BadFrame, UnknownRequest) as error:
@@ -233,15 +265,15 @@ class Connection(asyncio.BufferedProtocol):
         except asyncio.CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 - a handler's own mistake must not take other clients along
-            _log.error("a Kafka request failed; closing its connection", exc_info=error, peer=self.peer.host)
-            self.close()
+            self._failed(error)
 
-    async def _one(self, frame: memoryview, table: dict[int, Route]) -> None:
+    async def _one(self, frame: memoryview, table: dict[int, Route]) -> bool:
+        """Whether the request is under way still, and `_flush` will say when it is over."""
         began = self.last_used = time.monotonic()
         login = self.peer.sasl
         if isinstance(login, Login) and login.bare:
             await self._log_in(login, frame)
-            return
+            return False
         try:
             header = read_header(frame)
         except UnknownVersion as error:
@@ -249,7 +281,7 @@ class Connection(asyncio.BufferedProtocol):
                 raise
             await self._answered.wait()
             self._write(API_VERSIONS_KEY, 0, error.correlation_id, self._listener.api_versions(UNSUPPORTED_VERSION))
-            return
+            return False
         key, version = header.api_key, header.version
         route = table.get(key)
         if route is None or not route.version_min <= version <= route.version_max:
@@ -262,9 +294,9 @@ class Connection(asyncio.BufferedProtocol):
         if route.submit is not None:
             future = await route.submit(request, call)
             self._answered.clear()
-            self._answers.append((route, version, header.correlation_id, began, future))
+            self._answers.append(_Pending(route, version, header.correlation_id, began, len(frame), future))
             future.add_done_callback(self._flush)
-            return
+            return True
         if self._answers:
             await self._answered.wait()
         answer = await route.handle(request, call)
@@ -274,6 +306,14 @@ class Connection(asyncio.BufferedProtocol):
             self._frames.clear()
             self.close()
         route.seconds.observe(time.monotonic() - began)
+        return False
+
+    def _release(self, size: int) -> None:
+        """A request of this size is over."""
+        size = min(size, self._queued_bytes)  # of a connection that is gone all has been released
+        self._queued_bytes -= size
+        self._listener.release(size)
+        self.resume()
 
     async def _log_in(self, login: Login, token: memoryview) -> None:
         """After SaslHandshake 0 there is nothing around a token, and no way to tell that it was refused."""
@@ -286,22 +326,28 @@ class Connection(asyncio.BufferedProtocol):
 
     def _flush(self, _: asyncio.Future[Any]) -> None:
         """Answers of pipelined requests leave in the order of the requests, as soon as those before them have."""
-        while self._answers and self._answers[0][4].done():
-            route, version, correlation_id, began, future = self._answers.popleft()
+        while self._answers and self._answers[0].future.done():
+            route, version, correlation_id, began, size, future = self._answers.popleft()
             error = None if future.cancelled() else future.exception()
-            if future.cancelled() or error is not None:
-                _log.error("a Kafka request failed; closing its connection", exc_info=error, peer=self.peer.host)
-                self.close()
+            if isinstance(error, LedgerError):
+                self._refuse(error.detail)  # of a request that wants no answer
+            elif future.cancelled() or error is not None:
+                self._failed(error)
             elif future.result() is not None:
                 self._write(route.key, version, correlation_id, future.result())
             route.seconds.observe(time.monotonic() - began)
+            self._release(size)
         if not self._answers:
             self._answered.set()
 
     def _write(self, key: int, version: int, correlation_id: int, answer: Any) -> None:
         if self._transport is None or self._transport.is_closing():
             return
-        chunks = response(key, version, correlation_id, answer)
+        try:
+            chunks = response(key, version, correlation_id, answer)
+        except Exception as error:  # noqa: BLE001 - an answer that cannot be written is our mistake, and this client's alone
+            self._failed(error)
+            return
         if len(chunks) == 1:
             self._transport.write(chunks[0])
         else:

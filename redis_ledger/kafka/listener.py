@@ -37,7 +37,7 @@ class KafkaListener:
         self._socket, self._advertised = listening, advertised
         self._connections: set[Connection] = set()
         self._starved: set[Connection] = set()
-        self._in_flight = 0
+        self._in_flight = self._half = 0
         self._server: asyncio.Server | None = None
         self._watch: asyncio.Task[None] | None = None
         self._draining = False
@@ -108,6 +108,17 @@ class KafkaListener:
             for connection in starved:
                 connection.resume()
 
+    def grow(self, count: int) -> bool:
+        """Counts memory for a request that has not arrived whole; False: there is too much of it already.  Such a
+        client is not made to wait: clients with half a request each would wait for each other."""
+        if self._half + count > self.broker.config.kafka_inflight_bytes_max:
+            return False
+        self._half += count
+        return True
+
+    def shrink(self, count: int) -> None:
+        self._half -= count
+
     async def _look_after(self) -> None:
         frame_s, idle_s = self.broker.config.kafka_frame_ms / 1000, self.broker.config.kafka_idle_ms / 1000
         while True:
@@ -116,6 +127,10 @@ class KafkaListener:
             for connection in list(self._connections):
                 if connection.stalled_s(now) > frame_s:
                     _log.warning("a Kafka client sent half a request and waits", peer=connection.peer.host)
+                    metrics.kafka_refused.inc()
+                    connection.abort()
+                elif connection.deaf_s(now) > idle_s:
+                    _log.warning("a Kafka client does not read its answers", peer=connection.peer.host)
                     metrics.kafka_refused.inc()
                     connection.abort()
                 elif now - connection.last_used > idle_s and connection.is_waiting:

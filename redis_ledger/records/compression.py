@@ -22,7 +22,7 @@ import cramjam
 from redis_ledger.errors import CorruptBatch
 from redis_ledger.records.batch import COMPRESSIONS
 
-DECODED_BYTES_MAX: Final = 128 << 20  # what one batch may unpack to, unless told otherwise
+DECODED_BYTES_MAX: Final = 32 << 20  # what one batch may unpack to, unless told otherwise
 SNAPPY: Final = 2
 
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"

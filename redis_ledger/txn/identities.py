@@ -16,9 +16,11 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from redis_ledger.errors import (
+    InvalidRequest,
     InvalidTxnStatus,
     LedgerError,
     ProducerFenced,
+    StaleEpoch,
     TooManyTransactions,
     UnknownTransactionalId,
 )
@@ -30,6 +32,7 @@ from redis_ledger.txn.coordinator import Coordinator, Coordinators, Decision, Pa
 from redis_ledger.txn.states import State
 
 COORDINATORS_PER_PRIMARY = 4
+NAME_LENGTH_MAX, EPOCH_MAX = 1_000, 32_767
 
 
 class Identified(NamedTuple):
@@ -77,7 +80,7 @@ class Identities:
         coordinator = self.coordinator(transactional_id)
         held = "- -"
         if producer_id >= 0:
-            held = f"{self._number(coordinator, transactional_id, producer_id)} {epoch}"
+            held = f"{self._number(coordinator, transactional_id, producer_id, epoch)} {epoch}"
         return await self._identified(coordinator, transactional_id, "i", f"{timeout_ms} {held}")
 
     async def add(
@@ -97,7 +100,7 @@ class Identities:
         """Decides; the caller carries it.  bump: go on under the next epoch.  Raises InvalidTxnStatus for what
         contradicts an earlier decision, ProducerFenced, UnknownTransactionalId."""
         coordinator = self.coordinator(transactional_id)
-        number = self._number(coordinator, transactional_id, producer_id)
+        number = self._number(coordinator, transactional_id, producer_id, epoch)
         rest = f"{number} {epoch} {'C' if commit else 'A'} {int(bump)}"
         return await self._identified(coordinator, transactional_id, "f", rest)
 
@@ -125,7 +128,12 @@ class Identities:
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
-    def _number(self, coordinator: Coordinator, transactional_id: str, producer_id: int) -> int:
+    def _number(self, coordinator: Coordinator, transactional_id: str, producer_id: int, epoch: int) -> int:
+        """What a script may be given: it must never have to raise, for it works for others in the same call."""
+        if not 0 < len(transactional_id) <= NAME_LENGTH_MAX:
+            raise InvalidRequest(f"A transactional id has 1 to {NAME_LENGTH_MAX} characters.")
+        if not 0 <= epoch <= EPOCH_MAX:
+            raise StaleEpoch(f"{transactional_id!r}: {epoch} is no epoch; get one with InitProducerId.")
         txn = TxnId.of_producer(producer_id)
         if producer_id < 0 or txn.coordinator != coordinator.number:
             raise UnknownTransactionalId(
@@ -137,7 +145,7 @@ class Identities:
         self, code: str, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
     ) -> TxnId:
         coordinator = self.coordinator(transactional_id)
-        number = self._number(coordinator, transactional_id, producer_id)
+        number = self._number(coordinator, transactional_id, producer_id, epoch)
         texts = " ".join([participant.text for participant in participants])
         words, _ = await coordinator.submit(code, encode_name(transactional_id), f"{number} {epoch} {texts}")
         if words[0] != "0":

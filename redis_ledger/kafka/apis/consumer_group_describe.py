@@ -47,7 +47,7 @@ async def handle(request: ConsumerGroupDescribeRequest, call: Call) -> ConsumerG
             members=[_shown(member, topics) for member in found.members],
         )
 
-    return ConsumerGroupDescribeResponse(groups=await few_at_once(one, request.group_ids))
+    return ConsumerGroupDescribeResponse(groups=await few_at_once(one, dict.fromkeys(request.group_ids)))
 
 
 def _shown(member: DescribedConsumer, topics: Topics) -> Member:

@@ -32,5 +32,6 @@ async def handle(request: DeleteRecordsRequest, call: Call) -> DeleteRecordsResp
                 return DeleteRecordsPartitionResult(asked.partition_index, -1, code_of(error))
             return DeleteRecordsPartitionResult(asked.partition_index, start, NONE)
 
-        topics.append(DeleteRecordsTopicResult(topic.name, await few_at_once(trim, topic.partitions)))
+        once = {each.partition_index: each for each in topic.partitions}  # of a partition named twice the last counts
+        topics.append(DeleteRecordsTopicResult(topic.name, await few_at_once(trim, once.values())))
     return DeleteRecordsResponse(topics=topics)

@@ -57,14 +57,14 @@ async def handle(request: FetchRequest, call: Call) -> FetchResponse:
         asked = [_Asked(key, known.asked) for key, known in session.partitions.items()]
     committed = request.isolation_level == READ_COMMITTED
     answers, wanted = await _open(asked, call)
+    room = min(request.max_bytes, call.broker.config.kafka_fetch_bytes_max)
     polled = await call.broker.fetching.poll(
         [each for _, each in wanted],
         committed=committed,
         bytes_min=request.min_bytes,
-        bytes_max=request.max_bytes,
+        bytes_max=room,
         wait_ms=0 if answers else min(request.max_wait_ms, WAIT_MS_MAX),
     )
-    room = request.max_bytes
     for (one, each), read in zip(wanted, polled, strict=True):
         data = _shown(one, each, read, committed, room)
         room -= sum(map(len, data.records)) if isinstance(data.records, list) else 0

@@ -36,7 +36,7 @@ async def handle(request: FindCoordinatorRequest, call: Call) -> FindCoordinator
         return Coordinator(key, node.id, node.kafka_host, node.kafka_port, NONE, None)
 
     if call.version >= MANY_FROM:
-        return FindCoordinatorResponse(coordinators=await few_at_once(one, request.coordinator_keys))
+        return FindCoordinatorResponse(coordinators=await few_at_once(one, dict.fromkeys(request.coordinator_keys)))
     found = await one(request.key)
     return FindCoordinatorResponse(
         error_code=found.error_code,

@@ -7,16 +7,14 @@ Each broker tells those that FindCoordinator sends to it, so that asking all bro
 
 from __future__ import annotations
 
-import re
-
+from redis_ledger.errors import InvalidRegex
+from redis_ledger.groups.patterns import Pattern
 from redis_ledger.kafka.call import NONE, Call
 from redis_ledger.kafka.wire.messages.list_transactions_request import ListTransactionsRequest
 from redis_ledger.kafka.wire.messages.list_transactions_response import ListTransactionsResponse, TransactionState
 
 VERSIONS = (0, 2)
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead")
-PATTERN_LENGTH_MAX = 249
-INVALID_REGULAR_EXPRESSION = 128
 IS_READ = True
 
 
@@ -24,11 +22,9 @@ async def handle(request: ListTransactionsRequest, call: Call) -> ListTransactio
     pattern = None
     if request.transactional_id_pattern:
         try:
-            if len(request.transactional_id_pattern) > PATTERN_LENGTH_MAX:
-                raise re.error("too long")
-            pattern = re.compile(request.transactional_id_pattern)
-        except re.error:
-            return ListTransactionsResponse(0, INVALID_REGULAR_EXPRESSION)
+            pattern = Pattern(request.transactional_id_pattern)
+        except InvalidRegex as error:
+            return ListTransactionsResponse(0, error.kafka_code)
     unknown = [state for state in request.state_filters if state not in STATES]
     members, now = call.broker.members, call.broker.clock.now_ms()
     found = []
@@ -43,7 +39,7 @@ async def handle(request: ListTransactionsRequest, call: Call) -> ListTransactio
             continue
         if request.duration_filter >= 0 and not 0 < standing.started_ms <= now - request.duration_filter:
             continue
-        if pattern is not None and not pattern.fullmatch(name):
+        if pattern is not None and not pattern.matches(name):
             continue
         found.append(TransactionState(name, standing.producer_id, standing.state))
     return ListTransactionsResponse(0, NONE, unknown, found)

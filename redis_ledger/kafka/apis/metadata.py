@@ -10,10 +10,9 @@ its leader alone: copies are Redis's business.
 
 from __future__ import annotations
 
-import asyncio
-
 from redis_ledger.errors import LedgerError, UnknownTopic
 from redis_ledger.kafka.call import NONE, UNKNOWN_TOPIC_ID, Call, code_of
+from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from redis_ledger.kafka.wire.messages.metadata_response import (
     MetadataResponse,
@@ -25,6 +24,7 @@ from redis_ledger.kafka.wire.primitives import NO_UUID
 from redis_ledger.ledger.catalog import OFFSETS_TOPIC, TopicEntry
 
 VERSIONS = (0, 13)
+NULL_NAMES_FROM = 12
 
 
 async def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
@@ -32,7 +32,8 @@ async def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
     if request.topics is None or (call.version == 0 and not request.topics):
         topics = [_shown(entry, call) for entry in await call.broker.catalog.list()]
     else:
-        topics = list(await asyncio.gather(*(_topic(asked, request, call) for asked in request.topics)))
+        wanted = {(each.topic_id, each.name): each for each in request.topics}  # a topic named twice is told once
+        topics = await few_at_once(lambda each: _topic(each, request, call), wanted.values())
     nodes = members.nodes
     return MetadataResponse(
         brokers=[MetadataResponseBroker(node.id, node.kafka_host, node.kafka_port) for node in nodes],
@@ -56,7 +57,9 @@ async def _topic(asked: MetadataRequestTopic, request: MetadataRequest, call: Ca
         return _shown(await catalog.ensure(name), call)
     except LedgerError as error:
         code = UNKNOWN_TOPIC_ID if asked.topic_id != NO_UUID else code_of(error)
-        return MetadataResponseTopic(code, asked.name, asked.topic_id)
+        return MetadataResponseTopic(
+            code, asked.name if call.version >= NULL_NAMES_FROM else asked.name or "", asked.topic_id
+        )
 
 
 def _shown(entry: TopicEntry, call: Call) -> MetadataResponseTopic:

@@ -39,5 +39,6 @@ async def handle(request: OffsetForLeaderEpochRequest, call: Call) -> OffsetForL
                 return EpochEndOffset(refused, asked.partition)
             return EpochEndOffset(NONE, asked.partition, head.leader_epoch, head.end_offset)
 
-        topics.append(OffsetForLeaderTopicResult(topic.topic, await few_at_once(end_of, topic.partitions)))
+        once = {each.partition: each for each in topic.partitions}  # a partition named twice is told once
+        topics.append(OffsetForLeaderTopicResult(topic.topic, await few_at_once(end_of, once.values())))
     return OffsetForLeaderEpochResponse(topics=topics)
