@@ -285,7 +285,9 @@ save ""
 appendonly yes
 appendfsync {APPENDFSYNC[durability]}
 no-appendfsync-on-rewrite no
-auto-aof-rewrite-min-size 256mb
+auto-aof-rewrite-percentage 200
+auto-aof-rewrite-min-size 1gb
+rdbcompression no
 latency-tracking no
 aof-load-truncated yes
 maxmemory-policy noeviction
