@@ -71,7 +71,7 @@ compat-quick: setup ## the part of them that needs Python alone (under 3 minutes
 	@$(RUN) scripts/compat.py --quick
 
 fuzz: setup ## sends mutated frames to the Kafka port for ten minutes
-	@$(RUN) scripts/fuzz.py
+	@$(RUN) scripts/fuzz.py --seconds 600
 
 build: setup ## builds the wheel and the sdist into dist/
 	@$(RUN) -m build --no-isolation

@@ -187,3 +187,52 @@ async def test_a_listener_that_is_told_to_stop_ends_long_polls_and_answers_what_
     assert asyncio.get_running_loop().time() - began < 3
     assert await is_closed(reader)
     writer.close()
+
+
+async def test_half_requests_of_all_clients_together_are_bounded_and_the_next_one_is_refused(redis_url, prefix):
+    async with one(redis_url, prefix, kafka_inflight_bytes_max=2 << 20) as broker, listening(broker) as address:
+        halves = [await raw(address) for _ in range(6)]
+        for _, writer in halves:
+            writer.write(struct.pack(">i", 50 << 20) + bytes(900_000))
+        closed = await asyncio.gather(*(is_closed(reader, 1) for reader, _ in halves), return_exceptions=True)
+        assert True in closed
+        assert await is_served(address)
+
+
+async def test_a_client_that_never_reads_its_answers_is_given_up(redis_url, prefix):
+    async with one(redis_url, prefix, kafka_idle_ms=500) as broker, listening(broker) as address:
+        await broker.topics.create("t")
+        async with KafkaClient(address) as honest:
+            await honest.ask(produce("t", batch("x" * 900_000)), 9)
+        _, writer = await raw(address)
+        writer.write(b"".join(request(1, 12, 1, "a", fetch("t"))) * 100)
+
+        async def gone() -> None:
+            while True:
+                writer.write(b"\0")
+                await writer.drain()
+                await asyncio.sleep(0.05)  # between two looks at whether the other side is still there
+
+        with pytest.raises((ConnectionError, TimeoutError)) as ended:
+            await asyncio.wait_for(gone(), 10)
+        assert isinstance(ended.value, ConnectionError)
+
+
+async def test_pipelined_requests_that_redis_has_not_taken_yet_hold_their_client_back(redis_url, prefix):
+    async with one(redis_url, prefix, kafka_inflight_bytes_max=4 << 20) as broker, listening(broker) as address:
+        await broker.topics.create("t")
+        await broker.store.everywhere("CLIENT", "PAUSE", 1_500)
+        _, writer = await raw(address)
+        sent, large = 0, b"".join(request(0, 9, 1, "a", produce("t", batch("x" * 100_000))))
+
+        async def flood() -> None:
+            nonlocal sent
+            while True:
+                writer.write(large)
+                sent += len(large)
+                await writer.drain()
+
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(flood(), 1)
+        assert sent < 40_000_000  # what sockets hold, and the limit
+        writer.transport.abort()

@@ -9,7 +9,7 @@ import pytest
 from crc32c import crc32c
 
 from redis_ledger.broker.types import NewRecord
-from redis_ledger.errors import InvalidTopicName
+from redis_ledger.errors import CorruptBatch, InvalidTopicName
 from redis_ledger.kafka.wire.messages.find_coordinator_request import FindCoordinatorRequest
 from redis_ledger.kafka.wire.messages.list_offsets_request import (
     ListOffsetsPartition,
@@ -17,6 +17,8 @@ from redis_ledger.kafka.wire.messages.list_offsets_request import (
     ListOffsetsTopic,
 )
 from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from redis_ledger.records.build import encode
+from redis_ledger.records.read import decode
 from tests.support.batches import NOW_MS, batch, fetch, fetched, produce, produced, values
 from tests.support.broker import one, receive_values, two, values_of
 from tests.support.kafka import BrokerClient, KafkaClient, listening
@@ -303,3 +305,22 @@ async def test_a_topic_that_was_made_again_behind_a_brokers_back_is_written_afte
         codes = [produced(await client.ask(produce("t", batch("new")), 9)).error_code for _ in range(2)]
         assert codes in ([UNKNOWN_TOPIC, 0], [0, 0])  # the second when this broker had noticed by itself
         assert "old" not in await values_of(second, "t")
+
+
+async def test_one_answer_has_no_more_than_the_broker_allows_whatever_is_asked(redis_url, prefix):
+    async with one(redis_url, prefix, kafka_fetch_bytes_max=100_000) as broker, listening(broker) as address:
+        await broker.topics.create("t")
+        async with KafkaClient(address) as client:
+            for _ in range(5):
+                await client.ask(produce("t", batch("x" * 60_000)), 9)
+            data = fetched(await client.ask(fetch("t", bytes_max=0x7FFFFFFF), 12))
+            assert values(data) == ["x" * 60_000]
+
+
+async def test_a_small_batch_that_unpacks_into_very_much_is_a_problem_and_not_an_answer(client):
+    rows = [(None, b"\0" * (40 << 20), (), NOW_MS)]
+    assert produced(await client.ask(produce("t", encode(rows, compression=4)), 9)).error_code == 0
+    fetch_all = client.broker.records.fetch("t", 0, 0)
+    (found,) = (await fetch_all).batches
+    with pytest.raises(CorruptBatch, match="cannot be unpacked within"):
+        decode(found.data)

@@ -1,0 +1,228 @@
+"""Sends mutated frames to a broker's Kafka port for a while, and fails if anybody else notices.
+
+    .venv/bin/python scripts/fuzz.py --seconds 60 --seed 7            one storm
+    .venv/bin/python scripts/fuzz.py --replay findings/01.000.bin     sends what was saved, and says what came back
+
+`redis-ledger serve` runs as a process of its own.  Beside the senders (tests/fuzz/drive.py) two honest clients do
+transactions (honest.py), a janitor keeps the topics, and floods, bombs and large halves of requests come now and then
+(scenes.py).  What counts against the broker: a trace in its log, an answer that is missing or cannot be read, an honest
+client that fails or waits, memory above the bound, its death; and afterwards a broker that is not ready, readers that
+are held up, a drain that does not end with exit code 0.  Findings go to --findings, with the frames that caused them.
+The exit code is 1 if there are any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+# A script has its own folder on sys.path, not the root.
+from redis_ledger.kafka.routes import routes  # noqa: E402
+from tests.fuzz import afterwards, corpus, scenes  # noqa: E402
+from tests.fuzz.drive import Driver, Tally  # noqa: E402
+from tests.fuzz.findings import Findings  # noqa: E402
+from tests.fuzz.honest import Honest, HonestFailed  # noqa: E402
+from tests.fuzz.mutate import Mutator  # noqa: E402
+from tests.fuzz.process import Broker, running  # noqa: E402
+from tests.fuzz.watch import Watch  # noqa: E402
+from tests.fuzz.words import Words  # noqa: E402
+from tests.support.kafka import KafkaClient  # noqa: E402
+
+FRAME_S, IDLE_S = 2.0, 10.0
+# Short, so that what a client leaves behind is cleared away while somebody looks.
+SETTINGS = {
+    "kafka_frame_ms": f"{FRAME_S * 1000:.0f}",
+    "max_transaction_timeout_ms": "20000",
+    "default_timeout_ms": "20000",
+    "kafka_idle_ms": f"{IDLE_S * 1000:.0f}",
+    "kafka_inflight_bytes_max": "67108864",
+}
+WARM_UP_S = 3.0
+FLOOD_EVERY_S, LARGE_EVERY_S, BOMBS_EVERY_S = 7.0, 11.0, 120.0
+SCENES = ("floods", "halves", "deaf", "patterns", "bombs")
+SCENE_FROM = 100  # senders of floods and the like have numbers from here
+
+
+class Storm:
+    def __init__(self, broker: Broker, asked: argparse.Namespace, findings: Findings) -> None:
+        self.broker, self.asked, self.findings = broker, asked, findings
+        self.words = Words()
+        self.driver = Driver(broker.kafka, Mutator(asked.seed, self.words), self.words, findings, FRAME_S)
+        self.honest = [
+            Honest(broker.kafka, f"honest-{name}", modern=name == "modern") for name in ("classic", "modern")
+        ]
+        self.bombs = scenes.Bombs(broker.kafka, broker.http, findings)
+        self.watch = Watch(broker, findings)
+        self.until_s = 0.0
+
+    def over(self) -> bool:
+        return time.monotonic() > self.until_s or self.broker.exit_code is not None
+
+    async def run(self) -> None:
+        self.until_s = time.monotonic() + WARM_UP_S + self.asked.seconds
+        async with KafkaClient(self.broker.kafka, "janitor") as client:
+            await scenes.put_in_order(client, self.words)
+            await scenes.put_in_order(client, self.words)
+        beside = [self._honest(each) for each in self.honest]
+        beside += [scenes.keep_order(self.broker.kafka, self.words, self.findings, self.over)]
+        running_beside = [asyncio.create_task(work) for work in beside]
+        await asyncio.sleep(WARM_UP_S)
+        self.watch.baseline_mb = self.broker.rss_mb()
+        senders = [self.driver.run(n, self.asked.connections, self.over) for n in range(self.asked.connections)]
+        await asyncio.gather(
+            self.watch.run(self.over), *senders, *running_beside,
+            *self._scenes(),
+        )  # fmt: skip
+        await self.driver.finish()
+
+    def _scenes(self) -> Iterator[Coroutine[Any, Any, None]]:
+        kafka, left_out = self.broker.kafka, self.asked.without
+        if "floods" not in left_out:
+            yield self._again(
+                FLOOD_EVERY_S, lambda n, rng: scenes.flood(kafka, SCENE_FROM + n % 50, rng, self.findings)
+            )
+        if "halves" not in left_out:
+            yield self._again(LARGE_EVERY_S, lambda n, _: self._large_halves())
+        if "deaf" not in left_out:
+            yield self._again(BOMBS_EVERY_S, lambda n, _: scenes.deaf(kafka, IDLE_S, self.findings))
+        if "patterns" not in left_out:
+            yield self._again(BOMBS_EVERY_S, lambda n, _: scenes.pattern(kafka, self.findings))
+        if "bombs" not in left_out:
+            yield self._again(BOMBS_EVERY_S, lambda n, _: self.bombs.go_off())
+
+    async def _large_halves(self) -> None:
+        await asyncio.gather(*(scenes.large_half(self.broker.kafka, SCENE_FROM + 60 + n) for n in range(4)))
+
+    async def _honest(self, client: Honest) -> None:
+        try:
+            await client.run(self.over)
+        except HonestFailed as failed:
+            self.findings.add("honest client failed", f"{client.topic}, round {client.round}: {failed}", client.topic)
+        if slow := client.verdict():
+            self.findings.add("honest client waited", f"{client.topic}: {slow}", client.topic)
+
+    async def _again(self, every_s: float, scene: Callable[[int, Random], Awaitable[None]]) -> None:
+        number = 0
+        while not self.over():
+            await asyncio.sleep(min(every_s, 2.0) if number == 0 else every_s)
+            try:
+                await scene(number, Random(f"{self.asked.seed}/scene/{number}"))
+            except OSError as error:
+                if not self.over():
+                    self.findings.add("no connection", f"{type(error).__name__} {error}")
+            number += 1
+
+
+async def storm(asked: argparse.Namespace, findings: Findings) -> Storm:
+    async with running(SETTINGS) as broker:
+        one = Storm(broker, asked, findings)
+        await one.run()
+        await asyncio.sleep(0.2)
+        one.watch.look()
+        if broker.exit_code is None:
+            await afterwards.reproduce(broker, one.watch.tail, findings)
+        if broker.exit_code is None:
+            await afterwards.check(broker, one.words, findings)
+            one.watch.look()
+        if broker.exit_code is None and (code := await broker.drain()) != 0:
+            findings.add("drain", "it did not end" if code is None else f"exit code {code}")
+        one.watch.tail.look()
+        one.watch.tail.close()
+        return one
+
+
+# -- what is told ------------------------------------------------------------------------------------------------------
+
+
+def summary(one: Storm, took_s: float) -> str:
+    tally, findings, watch = one.driver.tally, one.findings, one.watch
+    honest = [
+        f"  {each.topic:<16} {len(each.took_s)} round trips,"
+        f" median {statistics.median(each.took_s or [0]) * 1000:.0f} ms, worst {max(each.took_s or [0]):.2f} s"
+        for each in one.honest
+    ]
+    lines = [
+        f"seed {one.asked.seed}, {one.asked.connections} connections, {took_s:.0f} s",
+        f"frames     {tally.frames} sent ({tally.bytes / 1e6:.0f} MB), {tally.frames / took_s:.0f} a second",
+        f"  ways     {shown(tally.ways)}",
+        f"  outcomes {shown(tally.outcomes)}",
+        f"  closed although sound: {shown(tally.closed_sound) or 'none'}",
+        f"coverage   {coverage(tally)}",
+        f"log        {shown(findings.events) or 'nothing'}",
+        "honest", *honest,
+        f"bombs      {'; '.join(one.bombs.answers) or 'none'}",
+        f"memory     {watch.baseline_mb:.0f} MB at first, {watch.highest_mb:.0f} at most",
+        f"findings   {len(findings.found)}",
+    ]  # fmt: skip
+    for signature, found in findings.found.items():
+        lines.append(f"  {signature}  ({found.times} times{', reproduced' if found.is_reproduced else ''})")
+        lines += [f"    {found.detail[:300]}"]
+        lines += [f"    {afterwards.described(found.candidates[0])}"] if found.candidates else []
+    return "\n".join(lines)
+
+
+def shown(counter: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(counter.items(), key=lambda one: -one[1]))
+
+
+def coverage(tally: Tally) -> str:
+    served = corpus.served()
+    answered = [one for one in served if tally.answered[one]]
+    missing = [f"{served[one]} {one[1]}" for one in served if not tally.answered[one]]
+    apis = len({key for key, _ in answered})
+    told = f"{apis} of {len(routes())} APIs answered, in {len(answered)} of {len(served)} versions"
+    return told + (f"; not {', '.join(missing[:12])}{' ...' if len(missing) > 12 else ''}" if missing else "")
+
+
+async def replay(paths: list[Path]) -> int:
+    findings = Findings(0)
+    async with running(SETTINGS) as broker:
+        words, watch = Words(), Watch(broker, findings)
+        async with KafkaClient(broker.kafka, "janitor") as client:
+            await scenes.put_in_order(client, words)
+        for path in paths:
+            answers = await afterwards.send_alone(broker.kafka, path.read_bytes())
+            print(f"{path}: {[answer[:80].hex() if answer else 'closed' for answer in answers] or 'silence'}")
+            for signature in watch.tail.look():
+                print(f"  {signature}")
+        for found in findings.found.values():
+            print(found.detail)
+        watch.tail.close()
+    return 1 if findings.found else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--connections", type=int, default=8)
+    parser.add_argument("--findings", type=Path, default=Path(tempfile.gettempdir()) / "redis-ledger-fuzz-findings")
+    parser.add_argument("--without", nargs="*", default=[], choices=SCENES)
+    parser.add_argument("--replay", type=Path, nargs="+", metavar="FILE")
+    asked = parser.parse_args()
+    if asked.replay:
+        return asyncio.run(replay(asked.replay))
+    findings, began = Findings(asked.seed, asked.findings), time.monotonic()
+    try:
+        one = asyncio.run(storm(asked, findings))
+    finally:
+        findings.save()
+    print(summary(one, asked.seconds))
+    where = f"findings in {asked.findings}" if findings.found else "nothing found"
+    print(f"{where} ({time.monotonic() - began:.0f} s)")
+    return 1 if findings.found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
