@@ -51,11 +51,24 @@ PLAIN = {
     "property": pytest("property", *TWO),
     "integration": pytest("integration", *TWO),
     "crash": pytest("crash", *TWO),
+    "compat": [sys.executable, "scripts/compat.py", "--quick"],
 }
 PLANS = {
     "check": ["format", "lint", "types", "layers", "tidy"],
     "quick": ["tidy", "unit", "lua-quick", "property"],
-    "test": ["format", "lint", "types", "layers", "tidy", "unit", "lua", "property", "integration", "crash"],
+    "test": [
+        "format",
+        "lint",
+        "types",
+        "layers",
+        "tidy",
+        "unit",
+        "lua",
+        "property",
+        "integration",
+        "crash",
+        "compat",
+    ],  # fmt: skip
 }
 
 

@@ -1,0 +1,59 @@
+"""Builds tests/compat/.venv from requirements.txt, once; does nothing when nothing changed.
+
+    python3 environment.py          builds what is missing or stale
+    python3 environment.py --check  only says, by its exit code, whether it is there
+
+The clients stay out of the project's own lock: what they need must not decide what redis-ledger runs with.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+VENV = HERE / ".venv"
+PYTHON = VENV / "bin" / "python"
+STAMP = VENV / "compat.stamp"
+REQUIREMENTS = HERE / "requirements.txt"
+
+
+def fingerprint() -> str:
+    digest = hashlib.sha256(f"{sys.version} {HERE}".encode())
+    digest.update(REQUIREMENTS.read_bytes())
+    return digest.hexdigest()
+
+
+def is_ready() -> bool:
+    return PYTHON.exists() and STAMP.exists() and STAMP.read_text() == fingerprint()
+
+
+def build() -> int:
+    print("building the Python clients' environment (half a minute)", file=sys.stderr, flush=True)
+    pip = [str(PYTHON), "-m", "pip"]
+    if subprocess.call([sys.executable, "-m", "venv", "--clear", str(VENV)], stdout=subprocess.DEVNULL) != 0:
+        # Debian splits ensurepip off; a pip beside the interpreter serves as well.
+        bare = [sys.executable, "-m", "venv", "--clear", "--without-pip", str(VENV)]
+        if subprocess.call(bare) != 0:
+            return 1
+        pip = [sys.executable, "-m", "pip", "--python", str(PYTHON)]
+    install = [*pip, "install", "--quiet", "--no-input", "--disable-pip-version-check", "--no-deps"]
+    if subprocess.call([*install, "--only-binary", ":all:", "-r", str(REQUIREMENTS)]) != 0:
+        return 1
+    STAMP.write_text(fingerprint())
+    return 0
+
+
+def main() -> int:
+    if "--check" in sys.argv[1:]:
+        return 0 if is_ready() else 1
+    with (HERE / ".venv.lock").open("w") as guard:
+        fcntl.flock(guard, fcntl.LOCK_EX)
+        return 0 if is_ready() else build()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
