@@ -56,19 +56,7 @@ PLAIN = {
 PLANS = {
     "check": ["format", "lint", "types", "layers", "tidy"],
     "quick": ["tidy", "unit", "lua-quick", "property"],
-    "test": [
-        "format",
-        "lint",
-        "types",
-        "layers",
-        "tidy",
-        "unit",
-        "lua",
-        "property",
-        "integration",
-        "crash",
-        "compat",
-    ],  # fmt: skip
+    "test": ["format", "lint", "types", "layers", "tidy", "unit", "lua", "property", "integration", "crash", "compat"],
 }
 
 
