@@ -64,10 +64,10 @@ bench: setup ## measures and writes bench/results/latest.jsonl (under 10 minutes
 bench-kafka: setup ## measures against a real Apache Kafka in one run (under 40 minutes; needs a JDK and Maven)
 	@$(RUN) -m bench.kafka_peer
 
-compat: setup ## runs the suites of real Kafka clients (needs Go, a JDK and Maven for some)
+compat: setup ## runs real Kafka clients against a broker (Go, a JDK and Maven for two of them; about 5 minutes)
 	@$(RUN) scripts/compat.py
 
-compat-quick: setup ## the part of them that needs Python alone (under 3 minutes)
+compat-quick: setup ## their quick part (under 3 minutes; leaves out Go and Java where they cannot be built offline)
 	@$(RUN) scripts/compat.py --quick
 
 fuzz: setup ## sends mutated frames to the Kafka port for ten minutes

@@ -137,9 +137,7 @@ def run_suite(client: str, wanted: Wanted, kafka: str, logs: Path) -> Outcome:
 
     if wanted.quick and client in NEEDS_A_TOOLCHAIN:
         if step("ready", OFFLINE_S_MAX) != 0:
-            return outcome(
-                "left out", f"it cannot be built here offline; {SUITES.name}/{client}/run.sh prepare builds it"
-            )
+            return outcome("left out", f"it cannot be built offline; tests/compat/{client}/run.sh prepare does it")
     elif (code := step("prepare", PREPARE_S_MAX)) != 0:
         why = "its toolchain is missing" if code == CANNOT_START else "it could not be built"
         return outcome("FAILED", f"it cannot start, {why}: {log}")
