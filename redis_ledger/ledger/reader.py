@@ -2,6 +2,7 @@
 
 Tail.  One small read of the state, which tells how far this reader may go.
 Redis. One round trip for state, log range and aborted transactions, one for the payload, in runs of adjacent entries.
+Ahead. Who has read on from where the last read ended will do so again: what comes next is read while the client works.
 
 The stable offset is read first: all below it is decided and will not change.
 Source: PIP-31 (transaction buffer, marker approach); docs/decisions/0002.
@@ -22,6 +23,7 @@ from redis_ledger.store.store import Store
 
 STATE_FIELDS = ("topic_id", "epoch", "start", "stable", "next", "ledger", "bytes")
 OFFSET_MAX = (1 << 63) - 1
+AHEAD_BYTES_MAX, AHEAD_S_MAX = 2 << 20, 2.0  # a read ahead is never larger, and never older when it is used
 ENTRIES_MAX = 1024  # log entries one read looks at
 ABORTED_MAX = 256  # aborted transactions fetched with a read; more are fetched only when a range needs them
 
@@ -46,6 +48,15 @@ class Read(NamedTuple):
     aborted: list[logs.Aborted]
 
 
+class _Ahead(NamedTuple):
+    """What is being read before it is asked for; it is good for AHEAD_S_MAX."""
+
+    offset: int
+    committed: bool
+    bytes_max: int
+    read: asyncio.Task[Read]
+
+
 class PartitionReader:
     """What can be read of one partition of one incarnation of a topic (its topic id)."""
 
@@ -55,6 +66,8 @@ class PartitionReader:
         self._store = store
         self._loop = asyncio.get_running_loop()
         self._leader_epoch = 0
+        self._following = -1  # where the last read from Redis ended
+        self._ahead: _Ahead | None = None
         self._entry_bytes = 1024  # of the batches read last: how many log entries a read of so many bytes needs
 
     async def head(self) -> PartitionHead:
@@ -82,7 +95,42 @@ class PartitionReader:
             read = await self._read_tail(offset, committed, bytes_max)
             if read is not None:
                 return read
-        return await self._read_redis(offset, committed, bytes_max)
+        read = await self._read_ahead(offset, committed, bytes_max)
+        if read is None:
+            read = await self._read_redis(offset, committed, bytes_max)
+        self._look_ahead(offset, committed, bytes_max, read)
+        return read
+
+    async def _read_ahead(self, offset: int, committed: bool, bytes_max: int) -> Read | None:
+        ahead = self._ahead
+        if ahead is None or (ahead.offset, ahead.committed, ahead.bytes_max) != (offset, committed, bytes_max):
+            return None
+        self._drop(ahead)
+        try:
+            read = await ahead.read
+        except LedgerError:
+            return None  # asked again, and told then
+        return read if read.entries else None
+
+    def _look_ahead(self, offset: int, committed: bool, bytes_max: int, read: Read) -> None:
+        """Only behind a read that went on from the last one, and left something for lack of room."""
+        is_following, following = offset == self._following, -1
+        if read.entries:
+            following = self._following = read.entries[-1].last_offset + 1
+        end = read.head.stable_offset if committed else read.head.end_offset
+        if not is_following or not 0 <= following < end or self._ahead is not None or bytes_max > AHEAD_BYTES_MAX:
+            return
+        if not self.tail.tails.lend(bytes_max):
+            return
+        task = self._loop.create_task(self._read_redis(following, committed, bytes_max))
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self._ahead = ahead = _Ahead(following, committed, bytes_max, task)
+        self._loop.call_later(AHEAD_S_MAX, self._drop, ahead)
+
+    def _drop(self, ahead: _Ahead) -> None:
+        if self._ahead is ahead:
+            self._ahead = None
+            self.tail.tails.give_back(ahead.bytes_max)
 
     async def _read_tail(self, offset: int, committed: bool, bytes_max: int) -> Read | None:
         """None when there is something to read that the tail does not hold."""

@@ -35,11 +35,21 @@ class Tails:
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
-        self._used = 0
+        self._used = self._lent = 0
         self._by_age: OrderedDict[Tail, None] = OrderedDict()
 
     def open(self) -> Tail:
         return Tail(self, self._bytes_max // 4)
+
+    def lend(self, count: int) -> bool:
+        """Room for what is read ahead, a quarter of the budget beside it; `give_back` must follow."""
+        if self._lent + count > self._bytes_max // 4:
+            return False
+        self._lent += count
+        return True
+
+    def give_back(self, count: int) -> None:
+        self._lent -= count
 
     def grew(self, tail: Tail, count: int) -> None:
         self._used += count
@@ -59,10 +69,10 @@ class Tails:
 class Tail:
     """One partition's.  Offsets first (inclusive) to end (exclusive) are here; first == end: nothing is."""
 
-    __slots__ = ("_begin", "_bytes_max", "_held", "_tails", "bytes", "end", "first", "transactional")
+    __slots__ = ("_begin", "_bytes_max", "_held", "bytes", "end", "first", "tails", "transactional")
 
     def __init__(self, tails: Tails, bytes_max: int) -> None:
-        self._tails, self._bytes_max = tails, bytes_max
+        self.tails, self._bytes_max = tails, bytes_max
         self._held: list[Held] = []
         self._begin = 0
         self.bytes = 0
@@ -79,7 +89,7 @@ class Tail:
         self.transactional += entry.is_transactional
         size = len(payload) + ENTRY_BYTES
         self.bytes += size
-        self._tails.grew(self, size)
+        self.tails.grew(self, size)
         while self.bytes > self._bytes_max and self.shrink():
             pass
 
@@ -128,7 +138,7 @@ class Tail:
         self.transactional -= entry.is_transactional
         size = len(payload) + ENTRY_BYTES
         self.bytes -= size
-        self._tails.shrank(self, size)
+        self.tails.shrank(self, size)
         return True
 
     def clear(self) -> None:
@@ -137,4 +147,4 @@ class Tail:
         self._begin = self.transactional = 0
         self.first = self.end = 0
         if size:
-            self._tails.shrank(self, size)
+            self.tails.shrank(self, size)

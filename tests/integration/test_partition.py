@@ -314,3 +314,34 @@ async def test_an_idempotent_batch_whose_reply_was_lost_is_written_once(redis, p
         assert (again.base_offset, again.duplicate) == (1, True)
         assert await read(partition) == [b"x", b"second"]
         await store.close()
+
+
+async def test_who_reads_on_and_on_gets_what_comes_next_from_what_was_read_ahead(partition, store):
+    payloads = [bytes([n]) * 1_000 for n in range(40)]
+    for payload in payloads:
+        await append(partition, payload)
+    reader = another(store)  # nothing of it in memory
+    seen: list[bytes] = []
+    aheads = 0
+    while len(seen) < len(payloads):
+        seen += await read(reader, len(seen), bytes_max=3_000)
+        aheads += reader._ahead is not None
+    assert seen == payloads
+    assert aheads > 5
+    # And all the room that it took is free again
+    assert reader._ahead is None
+    assert reader.tail.tails.lend(CONFIG.tail_cache_bytes // 4)
+
+
+async def test_what_was_read_ahead_is_not_taken_for_another_place_or_isolation(partition, store):
+    for n in range(20):
+        await append(partition, bytes([n]) * 1_000)
+    await in_txn(partition, b"in doubt")
+    reader = another(store)
+    assert len(await read(reader, 0, bytes_max=3_000)) == 3
+    assert len(await read(reader, 3, bytes_max=3_000)) == 3
+    assert reader._ahead is not None
+    assert await read(reader, 12, bytes_max=1_000) == [bytes([12]) * 1_000]
+    assert (await read(reader, 18, committed=False))[-1] == b"in doubt"
+    assert await read(reader, 6, bytes_max=3_000) == [bytes([n]) * 1_000 for n in (6, 7, 8)]
+    assert (await read(reader, 18))[-1] == bytes([19]) * 1_000
