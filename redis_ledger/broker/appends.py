@@ -1,8 +1,7 @@
 """Kafka's Produce: a record batch into its partition, byte for byte.
 
     check ─▶ transaction of its (producer id, epoch)? ─▶ append ─▶ future of where it went
-                                                           └ refused: finish what is in the way, or ask again; append
-                                                           once more
+                         └──────── once more ◀── refused: finish what is in the way, or ask again
 
 `append` returns as soon as the batch has its place in the partition's queue, so that a client's requests keep their
 order without waiting for each other.  Source: KIP-98; KIP-890 (the transaction a batch belongs to is verified).

@@ -1,7 +1,6 @@
 """Producers: identities for idempotent and transactional producing, and the transactions of Kafka clients.
 
-    InitProducerId ─▶ init     first touch of a partition or group ─▶ add     EndTxn ─▶ end, carried before it is
-    answered
+    InitProducerId ─▶ init     first touch of a partition or group ─▶ add     EndTxn ─▶ end, carried, then answered
 
 What an id left open is ended here before its next producer is answered, so that no client ever has to wait for a
 transaction that is still being completed.  What this broker knows of (producer id, epoch) → transaction is a cache: a

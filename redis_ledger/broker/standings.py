@@ -1,7 +1,7 @@
 """Where transactions stand, in Kafka's words: for whoever looks for one that holds readers up (KIP-664).
 
-no transaction yet  Empty     open  Ongoing     decided  PrepareCommit, PrepareAbort     ended  CompleteCommit,
-CompleteAbort
+no transaction yet   Empty         decided   PrepareCommit, PrepareAbort
+open                 Ongoing       ended     CompleteCommit, CompleteAbort
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _standing(identity: Identity, record: Record | None) -> Standing:
         state = "Empty"
     else:
         state = "CompleteCommit" if identity.decided == "C" else "CompleteAbort"
-    is_open = record is not None and record.state in (State.OPEN, State.COMMITTING, State.ABORTING, State.TIMING_OUT)
+    is_open = record is not None and (record.state is State.OPEN or record.state.is_ending)
     partitions = [] if record is None else [(p.topic, p.partition) for p in record.participants]
     started_ms = record.started_ms if record is not None and is_open else 0
     return Standing(

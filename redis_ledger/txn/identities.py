@@ -71,8 +71,7 @@ class Identities:
 
     def coordinator(self, transactional_id: str) -> Coordinator:
         number = zlib.crc32(transactional_id.encode()) % self._spread
-        found: Coordinator = list(self._coordinators)[number]
-        return found
+        return self._coordinators.of(TxnId(number, 0))
 
     async def init(self, transactional_id: str, timeout_ms: int, producer_id: int, epoch: int) -> Identified:
         """producer_id, epoch: what the producer believes it has; -1 for one that begins.
