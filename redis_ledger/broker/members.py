@@ -80,9 +80,6 @@ class Members:
         """Live brokers with a Kafka listener, by id."""
         return [node for node in self._nodes if node.kafka_host]
 
-    def node(self, node_id: int) -> Node | None:
-        return next((node for node in self._nodes if node.id == node_id), None)
-
     def leader(self, topic: str, partition: int) -> int:
         """Node id of the broker that clients are sent to for a partition; -1 when there is none."""
         nodes = self.nodes
