@@ -44,6 +44,18 @@ class Config:
     transaction_log_batched_write_max_records: int = 64  # most operations one coordinator call carries
     transaction_log_batched_write_max_size: int = 4_194_304  # most bytes one coordinator call carries
     transaction_log_batched_write_max_delay_ms: int = 1  # longest an operation that nobody awaits is held back
+    # delayed delivery (PIP-195)
+    delayed_delivery_enabled: bool = True  # off: records with a delay are delivered at once
+    delayed_delivery_tick_time_ms: int = 2  # what falls due is gathered for so long; never early, late by this at most
+    delayed_delivery_max_delay_ms: int = 0  # longest delay; 0 is no limit
+    delayed_delivery_min_index_count_per_bucket: int = 50_000  # a bucket is sealed when it holds so many entries
+    delayed_delivery_ledger_step_per_bucket: int = 0  # or when it spans so many ledgers; 0 is off
+    delayed_delivery_max_time_step_per_segment_s: int = 300  # a segment of a sealed bucket spans at most so long
+    delayed_delivery_max_indexes_per_segment: int = 5_000  # and holds at most so many entries; -1 is no limit
+    delayed_delivery_max_num_buckets: int = -1  # above so many sealed buckets some are merged; -1 is no limit
+    delayed_delivery_load_ahead_ms: int = 5_000  # a segment is loaded so long before its first entry is due
+    delayed_delivery_fire_chunk: int = 500  # most entries one call makes visible
+    delayed_delivery_fire_per_s_max: int = 200_000  # most entries a second in one partition, also after an outage
     # subscriptions
     ack_timeout_ms: int = 30_000  # a delivered message not acknowledged by then is delivered again
     consumer_session_ms: int = 30_000  # an exclusive consumer that has not called for this long is gone

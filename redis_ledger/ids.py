@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from redis_ledger.errors import InvalidPosition, InvalidRequest, InvalidTopicName, TransactionNotFound
+from redis_ledger.errors import InvalidPosition, InvalidRequest, InvalidTopicName, TransactionNotFound, UnknownScheduled
 
 COORDINATORS_MAX = 1 << 15  # a producer id is a signed 64-bit number in Kafka's protocol
 SERIAL_BITS = 48
@@ -24,6 +24,7 @@ NO_PRODUCER = -1
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}\Z")
 _TXN = re.compile(r"(?:\(\s*)?(\d{1,5})\s*[-,]\s*(\d{1,15})\s*\)?\Z")
 _MESSAGE = re.compile(r"(\d{1,9}):(\d{1,16})\Z")
+_SCHEDULED = re.compile(r"(\d{1,9}):(\d{1,12})\.(\d{1,6})\Z")
 
 
 class TxnId(NamedTuple):
@@ -78,6 +79,27 @@ class MessageId(NamedTuple):
         if found is None:
             raise InvalidPosition(f"{text[:80]!r} is not a message id; ids look like 2:1045 (partition:offset).")
         return cls(int(found[1]), int(found[2]))
+
+
+class ScheduledId(NamedTuple):
+    """One scheduled record, from when it was scheduled on; text "0:17.2": record 2 of entry 17 of partition 0."""
+
+    partition: int
+    entry: int
+    index: int  # type: ignore[assignment]  # nobody asks an id for tuple.index
+
+    def __str__(self) -> str:
+        return f"{self.partition}:{self.entry}.{self.index}"
+
+    @classmethod
+    def parse(cls, text: str) -> ScheduledId:
+        """Raises UnknownScheduled: no such record can exist."""
+        found = _SCHEDULED.match(text)
+        if found is None:
+            raise UnknownScheduled(
+                f"{text[:80]!r} is not the id of a scheduled record; ids look like 0:17.2 (partition:entry.index)."
+            )
+        return cls(int(found[1]), int(found[2]), int(found[3]))
 
 
 def check_topic_name(name: str) -> str:

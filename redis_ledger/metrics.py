@@ -88,3 +88,42 @@ kafka_refused = counter(
     "Kafka connections closed by the broker: too many, a damaged request, half a request that did not go on.",
     unit="connections",
 )
+
+# Scheduled records (PIP-195).  These carry the topic: there are as many series as topics that schedule.
+DELAYED_BOUNDS_MS = (50, 100, 500, 1_000, 5_000, 30_000, 60_000)
+delayed_buckets = gauge(
+    "redis_ledger_delayed_message_index_bucket_total", "Buckets of the delayed index, the open ones included.",
+    labels=("topic",), unit="buckets",
+)  # fmt: skip
+delayed_loaded = gauge(
+    "redis_ledger_delayed_message_index_loaded", "Index entries in sorted sets.", labels=("topic",), unit="entries"
+)
+delayed_snapshot_bytes = gauge(
+    "redis_ledger_delayed_message_index_bucket_snapshot_size_bytes", "Size of the snapshots of sealed buckets.",
+    labels=("topic",), unit="bytes",
+)  # fmt: skip
+delayed_index_bytes = gauge(
+    "redis_ledger_delayed_message_index_size_bytes", "Size of the delayed index: snapshots, sorted sets, live bits.",
+    labels=("topic",), unit="bytes",
+)  # fmt: skip
+delayed_records = gauge(
+    "redis_ledger_delayed_records", "Scheduled records that are not due yet or about to fire.", labels=("topic",),
+    unit="records",
+)  # fmt: skip
+delayed_fired = counter(
+    "redis_ledger_delayed_fired", "Scheduled records this broker made visible.", labels=("topic",), unit="records"
+)
+delayed_lateness_ms = histogram(
+    "redis_ledger_delayed_lateness_ms", "Mean lateness of the entries one call made visible.", labels=("topic",),
+    unit="milliseconds", bounds=(1, 2, 5, 10, 20, 50, 100, 500, 1_000, 5_000, 60_000),
+)  # fmt: skip
+delayed_bucket_operations = counter(
+    "redis_ledger_delayed_message_index_bucket_op_count",
+    "Operations on buckets, by state (succeed, failed, all) and type (create, load, delete, merge).",
+    labels=("topic", "state", "type"),
+    unit="operations",
+)
+delayed_bucket_operation_ms = histogram(
+    "redis_ledger_delayed_message_index_bucket_op_latency_ms", "How long operations on buckets take.",
+    labels=("topic", "type"), unit="milliseconds", bounds=DELAYED_BOUNDS_MS,
+)  # fmt: skip

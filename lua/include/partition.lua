@@ -21,3 +21,17 @@ local function stable_offset(firsts, next_offset)
   if oldest[2] then return tonumber(oldest[2]) end
   return next_offset
 end
+
+-- Deletes the payload that no script has accepted; whatever a ledger's counts were, now they are right.
+local function heal(data, ledgers, ledger, row)
+  local info = redis.call("XINFO", "STREAM", data)
+  local last = 0
+  for i = 1, #info, 2 do
+    if info[i] == "last-generated-id" then last = tonumber(string.match(info[i + 1], "%-(%d+)$")) end
+  end
+  for _, item in ipairs(redis.call("XRANGE", data, "0-" .. whole(row.issued + 1), "+")) do
+    redis.call("XDEL", data, item[1])
+  end
+  row.issued, row.deleted = last, last - redis.call("XLEN", data)
+  redis.call("HSET", ledgers, ledger, ledger_text(row))
+end

@@ -6,11 +6,13 @@ tombstone (and settles its acks and offsets), so a repeated or late end changes 
 rides on every end is raised, never lowered; open transactions at or below it are leftovers and are aborted.
 
 KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 aborted  8 ended  9 watermarks  10 subs  11 wake
-            12.. six keys for each subscription the operations name: cursor acks leases spans due pending
+            12 delay state
+            13.. six keys for each subscription the operations name: cursor acks leases spans due pending
 ARGV        1 topic_id  2 now_ms  3 tombstone_ms  4 number of operations
             5.. operations: producer_id coordinator serial commit (1 or 0) watermark ("" none) forget producer (1 or 0)
             subscriptions (n) and n indexes into the subscriptions of KEYS, from 0
-RETURNS     {OK, marker offset or -1, ...} one for each operation | {UNKNOWN_TOPIC}
+RETURNS     {OK, marker offset or -1, ...} one for each operation, and behind them the transactions whose scheduled
+            batches delay/settle has to see to, if there are any | {UNKNOWN_TOPIC}
 COMPLEXITY  O(operations · log n) for n open transactions, plus the ranges of the acks that are settled
 WRITES      everything named above, in one step
 SOURCE      PIP-31 "end transaction"; transaction buffer RFC "low watermark"; docs/decisions/0001
@@ -25,6 +27,8 @@ local held = redis.call("HMGET", state, "topic_id", "next", "epoch", "stable", "
 if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local next_offset, before = tonumber(held[2]), held[2]
 local stable = tonumber(held[4])
+local delay = KEYS[12]
+local decided, waiting = "", redis.call("HGET", delay, "decided") or ""
 local opened, returned = {}, 0 -- cursors by their place in KEYS; offsets that aborted acks give back
 local marks, touched = {}, {} -- coordinator → its watermark; coordinators whose watermark rose
 
@@ -65,9 +69,14 @@ for i = 1, count do
     if c == coordinator and s == serial then marker = write_marker(pid, epoch, first, commit) end
   end
   for j = 1, subs do
-    local c = cursor_at(12 + 6 * tonumber(ARGV[at + 6 + j]))
+    local c = cursor_at(13 + 6 * tonumber(ARGV[at + 6 + j]))
     local held_here = c and settle(c, coordinator .. "-" .. serial, commit, now) or 0
     if not commit then returned = returned + held_here end
+  end
+  local aside = redis.call("HGET", delay, coordinator .. "-" .. serial)
+  if aside and string.sub(aside, 1, 1) == "O" then
+    redis.call("HSET", delay, coordinator .. "-" .. serial, (commit and "C" or "A") .. string.sub(aside, 2))
+    decided = decided .. " " .. coordinator .. "-" .. serial
   end
   if native then redis.call("HDEL", KEYS[4], pid) end
   redis.call("ZADD", ended, ARGV[2], coordinator .. "-" .. serial)
@@ -117,5 +126,7 @@ if whole(next_offset) ~= before then
   redis.call("HSET", state, "next", whole(next_offset), "stable", whole(stable))
   redis.call("SPUBLISH", KEYS[11], held[3] .. " " .. whole(next_offset) .. " " .. whole(stable))
 end
+if decided ~= "" then redis.call("HSET", delay, "decided", waiting .. decided) end
 if returned > 0 then redis.call("SPUBLISH", KEYS[11], "look again") end
+if waiting .. decided ~= "" then reply[#reply + 1] = waiting .. decided end
 return reply

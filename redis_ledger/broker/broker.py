@@ -20,6 +20,7 @@ from typing import Any
 from redis_ledger.broker.appends import Appends
 from redis_ledger.broker.configs import Configs
 from redis_ledger.broker.consumers import Consumers
+from redis_ledger.broker.delays import Delays
 from redis_ledger.broker.execute import Execute
 from redis_ledger.broker.fetch import Fetching
 from redis_ledger.broker.groups import Groups
@@ -72,7 +73,9 @@ class Broker:
         self.catalog = Catalog(store, config, clock)
         self.waiters = Waiters(store)
         self.coordinators = Coordinators(store, self.name, config, clock)
-        participants = Participants(store, config, clock, self.catalog.marker_written)
+        self.members = Members(store, self.name, http_address)
+        self.delays = Delays(store, self.catalog, self.members, config, clock)
+        participants = Participants(store, config, clock, self.catalog.marker_written, self.delays.transaction_ended)
         registry = Registry(self.coordinators, config)
         self.topics = Topics(self.catalog, store, config)
         self.configs = Configs(self.catalog, config)
@@ -82,21 +85,23 @@ class Broker:
         )
         self.identities = Identities(store, self.coordinators)
         self.producers = Producers(self.coordinators, self.identities, self.transactions, self.catalog, config)
-        self.appends = Appends(self.producers, self.transactions, config)
+        self.appends = Appends(self.producers, self.transactions, self.delays, config)
         self.fetching = fetching = Fetching(self.catalog, self.waiters)
-        self.records = Records(self.catalog, fetching, registry, self.transactions.abort, config, clock)
+        self.records = Records(
+            self.catalog, fetching, registry, self.transactions.abort, self.delays.rule, config, clock
+        )
+        self.delays.repeats.records, self.delays.repeats.transactions = self.records, self.transactions
         self.subscriptions = Subscriptions(
             store, self.catalog, self.waiters, registry, self.transactions.abort, config, clock
         )
         self.transactions.step = Execute(self.coordinators, self.transactions, self.records, self.subscriptions)
         self.idempotency = Idempotency(store, lease_ms=config.idempotency_lease_ms, keep_ms=config.idempotency_key_ms)
-        self.members = Members(store, self.name, http_address)
         self.offsets = Offsets(store, self.catalog, self.coordinators, self.transactions.finish, config, clock)
         self.groups = Groups(store, self.members, self.offsets, config)
         self.consumers = Consumers(self.groups, self.catalog)
         self.upkeep = Upkeep(
             store, self.catalog, self.coordinators, self.transactions, self.members, self.offsets, self.producers,
-            config, clock,
+            self.delays, config, clock,
         )  # fmt: skip
 
     @classmethod
@@ -114,6 +119,7 @@ class Broker:
         await broker.coordinators.refresh()
         await broker.identities.open()
         await broker.upkeep.start()
+        await broker.delays.open()
         if broker.config.kafka_sasl_enabled:
             await broker.users.warn_if_there_are_none()
         return broker
@@ -121,6 +127,7 @@ class Broker:
     async def close(self) -> None:
         """Finishes what is under way and leaves; requests must not come in any more."""
         await self.groups.close()
+        await self.delays.close()
         await self.upkeep.close()
         await self.transactions.close()
         await self.waiters.close()

@@ -17,9 +17,11 @@ from typing import NamedTuple
 
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidConfig, InvalidRequest
-from redis_ledger.ledger.catalog import SETTINGS, Catalog
+from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.ledger.settings import DELAYED, SETTINGS
 
 LONG_MAX = str((1 << 63) - 1)
+_SWITCH = {"true": 1, "false": 0}
 _NUMBER = re.compile(r"[+-]?[0-9]{1,19}\Z")
 
 
@@ -52,11 +54,11 @@ OPERATIONS = frozenset(int(operation) for operation in Operation)
 
 class Setting(NamedTuple):
     """One row: Kafka's name.  broker: its name as a broker's setting.  ours: what the topic can have a value of its own
-    for (ledger.catalog.SETTINGS), "" when it is read-only."""
+    for (ledger.settings.SETTINGS), "" when it is read-only."""
 
     name: str
     type: Type
-    value: Callable[[Config], str]
+    value: Callable[[Config], str | None]
     documentation: str
     broker: str = ""
     ours: str = ""
@@ -68,15 +70,15 @@ class Setting(NamedTuple):
 
 class Synonym(NamedTuple):
     name: str
-    value: str
+    value: str | None
     source: Source
 
 
 class Described(NamedTuple):
-    """synonyms: where the value comes from, what has the last word first."""
+    """synonyms: where the value comes from, what has the last word first.  value None: there is none."""
 
     name: str
-    value: str
+    value: str | None
     type: Type
     source: Source
     read_only: bool
@@ -120,6 +122,19 @@ TOPIC = _table(
     _own("max.message.bytes", Type.INT, "batch_bytes_max", "message.max.bytes", "Largest record batch."),
     _own("segment.bytes", Type.INT, "ledger_bytes_max", "log.segment.bytes", "A ledger of this size is sealed."),
     _own("segment.ms", Type.LONG, "ledger_age_ms_max", "log.roll.ms", "A ledger of this age is sealed."),
+    Setting(
+        "delayed.delivery", Type.BOOLEAN, lambda _: None,
+        "true: a record with the header deliver-at or deliver-after is delivered then. false: nothing is delayed. "
+        "Unset: REST and the SDK delay, headers mean nothing.", ours=DELAYED,
+    ),
+    _own(
+        "delayed.delivery.max.delay.ms", Type.LONG, "delayed_delivery_max_delay_ms", "delayed.delivery.max.delay.ms",
+        "Longest delay; 0: no limit.",
+    ),
+    _own(
+        "delayed.delivery.tick.time.ms", Type.LONG, "delayed_delivery_tick_time_ms", "delayed.delivery.tick.time.ms",
+        "What falls due is gathered for so long.",
+    ),
     _fixed("cleanup.policy", Type.LIST, "delete", "Nothing is compacted.", "log.cleanup.policy"),
     _fixed("compression.type", Type.STRING, "producer", "Batches stay as they were sent.", "compression.type"),
     _fixed("min.insync.replicas", Type.INT, "1", "Copies are made by Redis, not by brokers.", "min.insync.replicas"),
@@ -195,9 +210,13 @@ def _described(row: Setting, config: Config, own: Mapping[str, int]) -> Describe
     if here != default:
         synonyms.insert(0, Synonym(inherited, here, Source.STATIC_BROKER))
     if row.ours in own:
-        synonyms.insert(0, Synonym(row.name, str(own[row.ours]), Source.TOPIC))
+        synonyms.insert(0, Synonym(row.name, _text(row, own[row.ours]), Source.TOPIC))
     first = synonyms[0]
     return Described(row.name, first.value, row.type, first.source, row.read_only, synonyms, row.documentation)
+
+
+def _text(row: Setting, value: int) -> str:
+    return str(bool(value)).lower() if row.type == Type.BOOLEAN else str(value)
 
 
 def row_of(name: str) -> Setting:
@@ -227,6 +246,10 @@ def _parsed(row: Setting, text: str) -> dict[str, int]:
         if row.name == "cleanup.policy" and "compact" in text:
             raise InvalidConfig("cleanup.policy cannot be compact: topics are not compacted here, only trimmed.")
         raise InvalidConfig(f"{row.name} is {fixed} and cannot be {text[:80]!r}. {row.documentation}")
+    if row.type == Type.BOOLEAN:
+        if text.strip().lower() not in _SWITCH:
+            raise InvalidConfig(f"{row.name} is true or false, not {text[:80]!r}.")
+        return {row.ours: _SWITCH[text.strip().lower()]}
     least, most = SETTINGS[row.ours]
     if _NUMBER.match(text.strip()) is None or not least <= int(text) <= most:
         raise InvalidConfig(f"{row.name} is a number from {least} to {most}, not {text[:80]!r}.")
@@ -256,7 +279,7 @@ def changed(changes: Sequence[Change]) -> dict[str, int | None]:
 def _joined(row: Setting, operation: int, value: str) -> str:
     if row.type != Type.LIST:
         raise InvalidConfig(f"{row.name} is not a list, so nothing can be added to it or taken from it.")
-    items = row.value(DEFAULTS).split(",")
+    items = (row.value(DEFAULTS) or "").split(",")
     for item in filter(None, map(str.strip, value.split(","))):
         if operation == Operation.APPEND and item not in items:
             items.append(item)

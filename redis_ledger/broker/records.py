@@ -13,6 +13,7 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, NamedTuple
 
+from redis_ledger.broker import scheduling
 from redis_ledger.broker.fetch import Fetching
 from redis_ledger.broker.registry import Registry
 from redis_ledger.broker.types import Appended, Fetched, Isolation, NewRecord, ProducerSequence
@@ -34,6 +35,7 @@ from redis_ledger.ledger.catalog import OFFSETS_TOPIC, Catalog, TopicEntry
 from redis_ledger.ledger.partition import Accepted, Partition
 from redis_ledger.records.batch import BatchHeader, check, claim, split
 from redis_ledger.records.build import encode
+from redis_ledger.records.later import DueOf
 from redis_ledger.records.partitioner import partition_for
 from redis_ledger.records.read import decode
 from redis_ledger.txn.coordinator import Participant
@@ -48,6 +50,7 @@ class _Batch(NamedTuple):
     partition: Partition
     records: list[NewRecord]
     sequence: int
+    dues: list[int | None] | None = None  # of each record, None: now; None for a batch in which nothing is due later
 
 
 class Prepared(NamedTuple):
@@ -80,11 +83,12 @@ class Records:
         fetching: Fetching,
         registry: Registry,
         abort: Callable[[TxnId], Awaitable[object]],
+        rule: Callable[[Config], DueOf],
         config: Config,
         clock: Clock,
     ) -> None:
         self._catalog, self._fetching, self._registry = catalog, fetching, registry
-        self._abort, self._config, self._clock = abort, config, clock
+        self._abort, self._rule, self._config, self._clock = abort, rule, config, clock
 
     async def fetch(
         self,
@@ -161,7 +165,8 @@ class Records:
         batches = []
         for number, some in self._place(entry, records, partition, spread).items():
             where = await self._catalog.partition(topic, number)
-            batches += [_Batch(where, group, -1) for group in self._cut(some, where.config.batch_bytes_max)]
+            for group in self._cut(some, where.config.batch_bytes_max):
+                batches.append(_Batch(where, group, -1, self._dues(group, where.config)))
         prepared = Prepared(topic, batches)
         return prepared if producer is None else prepared.numbered({}, producer.sequence)
 
@@ -174,8 +179,23 @@ class Records:
         if transaction is not None:
             pid, epoch = transaction.producer_id, 0
         futures = []
-        for where, records, sequence in prepared.batches:
+        for where, records, sequence, dues in prepared.batches:
             rows = [(r.key, r.value, r.headers, now if r.timestamp_ms is None else r.timestamp_ms) for r in records]
+            if dues is not None:
+                here, later = scheduling.split(rows, dues, pid, epoch, sequence, transactional=transaction is not None)
+                futures.append(
+                    where.schedule(
+                        later,
+                        now=here,
+                        records=len(rows),
+                        producer_id=pid,
+                        epoch=epoch,
+                        sequence=sequence,
+                        txn=transaction,
+                        verified=transaction is not None,
+                    )
+                )
+                continue
             payload = encode(
                 rows, producer_id=pid, epoch=epoch, sequence=sequence, transactional=transaction is not None
             )
@@ -193,8 +213,13 @@ class Records:
             )
         accepted = await self._outcomes(futures, prepared.topic, transaction)
         return [
-            Appended(batch.partition.number, a.base_offset, len(batch.records), a.duplicate)
+            appended
             for batch, a in zip(prepared.batches, accepted, strict=True)
+            for appended in (
+                scheduling.placed(batch.partition.number, batch.dues, a)
+                if batch.dues is not None
+                else (Appended(batch.partition.number, a.base_offset, len(batch.records), a.duplicate),)
+            )
         ]
 
     async def produce_batches(
@@ -290,6 +315,14 @@ class Records:
                 where = keyless if record.key is None else partition_for(record.key, count)
             placed.setdefault(where, []).append(record)
         return placed
+
+    def _dues(self, records: list[NewRecord], config: Config) -> list[int | None] | None:
+        """When each is due; None when all are due now.  Raises InvalidDelay, DelayTooLong."""
+        if all(r.deliver_at_ms is None and r.deliver_after_ms is None for r in records):
+            return None
+        due_of = self._rule(config)
+        dues = [due_of(r.deliver_at_ms, r.deliver_after_ms) for r in records]
+        return None if all(due is None for due in dues) else dues
 
     async def _batch_bytes_max(self, topic: str) -> int:
         try:

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from redis_ledger.broker.types import PartitionProducer, PartitionState, Topic
 from redis_ledger.config import Config
 from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
-from redis_ledger.ledger.catalog import SETTINGS, Catalog, TopicEntry
+from redis_ledger.ledger.catalog import Catalog, TopicEntry
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.reader import PartitionHead
+from redis_ledger.ledger.settings import effective
 from redis_ledger.store.store import Store
 
 ENTRIES_MAX = 1000  # log entries trimmed, or producers read, by one call to Redis
@@ -114,5 +115,4 @@ class Topics:
         )  # fmt: skip
 
     def _shown(self, entry: TopicEntry) -> Topic:
-        settings = {name: entry.setting(name, self._config) for name in SETTINGS}
-        return Topic(entry.name, entry.id, entry.partitions, settings, entry.created_ms)
+        return Topic(entry.name, entry.id, entry.partitions, effective(entry.settings, self._config), entry.created_ms)

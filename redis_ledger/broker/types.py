@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from redis_ledger.ids import MessageId, TxnId
+from redis_ledger.ids import MessageId, ScheduledId, TxnId
 
 Isolation = Literal["read_committed", "read_uncommitted"]
 SubscriptionKind = Literal["exclusive", "shared", "kafka"]  # kafka: a consumer group's offsets
@@ -15,13 +15,16 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 class NewRecord(NamedTuple):
     """A record to be written.  partition None: chosen by the key (murmur2, as Kafka does), or one for all keyless
-    records of the call.  timestamp_ms None: the broker's time."""
+    records of the call.  timestamp_ms None: the broker's time.  deliver_at_ms (UTC) or deliver_after_ms (from receipt):
+    not to be seen before; one of them at most."""
 
     key: bytes | None
     value: bytes | None
     headers: Headers = ()
     partition: int | None = None
     timestamp_ms: int | None = None
+    deliver_at_ms: int | None = None
+    deliver_after_ms: int | None = None
 
 
 class ProducerSequence(NamedTuple):
@@ -32,13 +35,53 @@ class ProducerSequence(NamedTuple):
     sequence: int
 
 
+class Placed(NamedTuple):
+    """A record that waits to be delivered."""
+
+    id: ScheduledId
+    deliver_at_ms: int
+
+
 class Appended(NamedTuple):
-    """Where records of one call went: `records` of them from base_offset on, in the order they were given."""
+    """Where records of one call went: `records` of them from base_offset on, in the order they were given; or, with
+    base_offset -1, the ones that were scheduled, in the order they were given."""
 
     partition: int
     base_offset: int
     records: int
     duplicate: bool = False  # the batch was in the log already; this is where
+    scheduled: Sequence[Placed] = ()
+
+
+class Scheduled(NamedTuple):
+    """A record that waits.  repeat: how it goes on after its next delivery, times_left of them, none after until_ms."""
+
+    id: ScheduledId
+    deliver_at_ms: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+    repeat: str | None = None
+    until_ms: int | None = None
+    times_left: int | None = None
+
+
+class DelayStats(NamedTuple):
+    """A partition's scheduled records.  loaded: entries in sorted sets; held: records of open transactions;
+    first_due_ms, last_due_ms: -1 when nothing waits."""
+
+    partition: int
+    records: int
+    entries: int
+    buckets: int
+    loaded: int
+    held: int
+    overdue: int
+    first_due_ms: int
+    last_due_ms: int
+    snapshot_bytes: int
+    payload_bytes: int
 
 
 class FetchedBatch(NamedTuple):

@@ -15,6 +15,7 @@ from typing import Any
 
 import structlog
 
+from redis_ledger.broker.delays import Delays
 from redis_ledger.broker.members import Members
 from redis_ledger.broker.offsets import Offsets
 from redis_ledger.broker.producers import Producers
@@ -34,6 +35,7 @@ FORGET_PRODUCERS = Script.load("ledger/forget_producers")
 HEARTBEAT_S = 1.0
 RETENTION_S = 30.0
 IDLE_S = 600.0
+DELAYS_S = 10.0
 PRODUCER_SILENT_MS = 86_400_000
 BROKER_GONE_MS = 600_000
 ENDING_MAX = 256  # overdue transactions ended at once
@@ -53,12 +55,13 @@ class Upkeep:
         members: Members,
         offsets: Offsets,
         producers: Producers,
+        delays: Delays,
         config: Config,
         clock: Clock,
     ) -> None:
         self._store, self._catalog, self._coordinators = store, catalog, coordinators
         self._transactions, self._config, self._clock = transactions, config, clock
-        self._members, self._offsets, self._producers = members, offsets, producers
+        self._members, self._offsets, self._producers, self._delays = members, offsets, producers, delays
         self._keys = CatalogKeys(store.prefix)
         self._tasks: list[asyncio.Task[None]] = []
         self._ending: dict[TxnId, asyncio.Task[None]] = {}
@@ -72,6 +75,7 @@ class Upkeep:
             loop.create_task(self._repeat("heartbeat", self.heartbeat, lambda: HEARTBEAT_S)),
             loop.create_task(self._repeat("retention", self.retain, lambda: RETENTION_S * random.uniform(0.7, 1.3))),
             loop.create_task(self._repeat("offsets", self.expire_offsets, lambda: IDLE_S)),
+            loop.create_task(self._repeat("delays", self.tidy_delays, lambda: DELAYS_S * random.uniform(0.7, 1.3))),
             loop.create_task(self._repeat("identities", self.expire_identities, lambda: IDLE_S)),
         ]
 
@@ -130,6 +134,7 @@ class Upkeep:
     async def heartbeat(self) -> None:
         k, now = self._keys, await self._members.beat()
         await asyncio.gather(self._catalog.refresh(), self._coordinators.refresh())
+        await self._delays.beat(self._members.live)
         gone = await self._store.command("ZRANGEBYSCORE", k.brokers, 0, now - BROKER_GONE_MS, key=k.brokers)
         for name in gone:
             await self._forget_broker(name)
@@ -157,6 +162,11 @@ class Upkeep:
     async def expire_offsets(self) -> None:
         """Forgets the offsets of Kafka groups that have had no members for long, and committed nothing."""
         await self._offsets.expire(self._members.is_live)
+
+    async def tidy_delays(self) -> None:
+        """Finishes what was left half done in the indexes of scheduled records, and looks for what nobody knows of."""
+        await self._delays.tidy()
+        await self._delays.look_through()
 
     async def expire_identities(self) -> None:
         """Forgets transactional ids that nobody has used for long."""

@@ -6,13 +6,16 @@
     │   ├── InvalidRecord  UnsupportedCompression  InvalidTimeout  InvalidPosition  UnsupportedTxnAction
     │   ├── InvalidGroup  InvalidRegex  InvalidSessionTimeout  MetadataTooLarge  InvalidConfig  InvalidPartitions
     │   ├── InvalidReplicationFactor  InvalidReplicaAssignment  UnacceptableCredential
-    │   └── AuthenticationFailed  MethodNotAllowed
+    │   ├── AuthenticationFailed  MethodNotAllowed
+    │   └── InvalidDelay  DelayTooLong  InvalidRepeat
     ├── NotFound
     │   ├── RouteNotFound  UnknownTopic  UnknownTopicId  UnknownPartition  UnknownSubscription
     │   ├── CoordinatorNotFound  TransactionNotFound  OffsetOutOfRange  GroupNotFound  UnknownUser
+    │   └── UnknownScheduled
     ├── Conflict                    the request is well formed, but not as things stand
     │   ├── TopicExists  TopicBusy  SubscriptionExists  WrongSubscriptionKind  ConsumerBusy
     │   ├── NotYourMessage  NotDelivered  RequestInProgress  IdempotencyKeyReused
+    │   ├── AlreadyDelivered  AlreadyCancelled
     │   ├── ProducerError
     │   │   └── SequenceGap  DuplicateSequence  StaleEpoch  UnknownProducer  ProducerFenced  UnknownTransactionalId
     │   ├── GroupError
@@ -41,6 +44,14 @@ from redis_ledger.errors.base import (
     LedgerError,
     NotFound,
     Unavailable,
+)
+from redis_ledger.errors.delays import (
+    AlreadyCancelled,
+    AlreadyDelivered,
+    DelayTooLong,
+    InvalidDelay,
+    InvalidRepeat,
+    UnknownScheduled,
 )
 from redis_ledger.errors.groups import (
     FencedInstance,
@@ -132,7 +143,9 @@ from redis_ledger.errors.transactions import (
 
 __all__ = [
     "AlreadyAborted",
+    "AlreadyCancelled",
     "AlreadyCommitted",
+    "AlreadyDelivered",
     "AuthenticationFailed",
     "BadChecksum",
     "BadRequest",
@@ -140,6 +153,7 @@ __all__ = [
     "ConsumerBusy",
     "CoordinatorNotFound",
     "CorruptBatch",
+    "DelayTooLong",
     "Draining",
     "DuplicateSequence",
     "FencedInstance",
@@ -153,12 +167,14 @@ __all__ = [
     "IllegalGeneration",
     "InconsistentProtocol",
     "InvalidConfig",
+    "InvalidDelay",
     "InvalidGroup",
     "InvalidJson",
     "InvalidPartitions",
     "InvalidPosition",
     "InvalidRecord",
     "InvalidRegex",
+    "InvalidRepeat",
     "InvalidReplicaAssignment",
     "InvalidReplicationFactor",
     "InvalidRequest",
@@ -204,6 +220,7 @@ __all__ = [
     "UnknownMember",
     "UnknownPartition",
     "UnknownProducer",
+    "UnknownScheduled",
     "UnknownSubscription",
     "UnknownTopic",
     "UnknownTopicId",

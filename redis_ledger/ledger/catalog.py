@@ -14,9 +14,8 @@ import asyncio
 import builtins
 import contextlib
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import msgspec
 
@@ -32,8 +31,9 @@ from redis_ledger.errors import (
     UnknownTopicId,
 )
 from redis_ledger.ids import check_topic_name
+from redis_ledger.ledger import settings as settings_of
 from redis_ledger.ledger.log import LogEntry
-from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.partition import Partition, Scheduling
 from redis_ledger.ledger.tail import Tails
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.replies import Status
@@ -43,15 +43,6 @@ from redis_ledger.store.store import Store
 CATALOG = Script.load("ledger/catalog")
 # Kafka's tools expect it once there are groups.  Nobody writes to it: offsets are kept with their partitions.
 OFFSETS_TOPIC = "__consumer_offsets"
-INT32_MAX, INT64_MAX = (1 << 31) - 1, (1 << 63) - 1
-# What a topic may have a value of its own for, instead of the broker's setting of that name: the least and the most.
-SETTINGS = {
-    "retention_ms": (-1, INT64_MAX),
-    "retention_bytes": (-1, INT64_MAX),
-    "batch_bytes_max": (0, INT32_MAX),
-    "ledger_bytes_max": (1 << 20, INT32_MAX),
-    "ledger_age_ms_max": (1_000, INT64_MAX),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +67,11 @@ class TopicEntry:
 
     def over(self, config: Config) -> Config:
         """The broker's settings as they are for this topic."""
-        own: dict[str, Any] = {name: value for name, value in self.settings.items() if name in SETTINGS}
-        return replace(config, **own) if own else config
+        return settings_of.over(self.settings, config)
+
+    @property
+    def delays_by_headers(self) -> bool:
+        return settings_of.delays_by_headers(self.settings)
 
 
 class Catalog:
@@ -89,6 +83,7 @@ class Catalog:
         self._topics: dict[str, TopicEntry] = {}
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._tails = Tails(config.tail_cache_bytes)
+        self.on_scheduled: Callable[[Partition, Scheduling], None] | None = None  # told by every partition
         self._version = -1
         self._names: dict[str, str] = {}  # topic id → name; `get` has the last word
         self._names_version = -1  # of the catalog when it was all looked through last
@@ -319,12 +314,7 @@ class Catalog:
         """Raises InvalidRequest."""
         if not 1 <= partitions <= self._config.partitions_max:
             raise InvalidRequest(f"A topic has 1 to {self._config.partitions_max} partitions, not {partitions}.")
-        for key, value in settings.items():
-            if key not in SETTINGS:
-                raise InvalidRequest(f"There is no topic setting {key!r}; there are {', '.join(sorted(SETTINGS))}.")
-            least, most = SETTINGS[key]
-            if not least <= value <= most:
-                raise InvalidRequest(f"{key} is {value}; it must be {least} to {most}.")
+        settings_of.check(settings)
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
@@ -337,7 +327,7 @@ class Catalog:
             for number in range(known.partitions):  # they stay open: appends under way keep their order
                 partition = self._partitions.get((entry.name, number))
                 if partition is not None:
-                    partition.config = config
+                    partition.config, partition.delays_by_headers = config, entry.delays_by_headers
         self._topics[entry.name] = entry
         self._names[entry.id] = entry.name
         return entry
@@ -346,6 +336,7 @@ class Catalog:
         partition = self._partitions.get((entry.name, number))
         if partition is None or partition.topic_id != entry.id:  # else somebody was quicker: it has one queue for all
             partition = self._partitions[entry.name, number] = self._scratch(entry, number)
+            partition.on_scheduled = self.on_scheduled
         return partition
 
     async def _load(self, topic: str) -> TopicEntry | None:
@@ -385,5 +376,7 @@ class Catalog:
         await self._swap(entry.name, entry.encoded(), b"")
 
     def _scratch(self, entry: TopicEntry, number: int) -> Partition:
-        config = entry.over(self._config)
-        return Partition(self._store, entry.name, number, entry.id, config, self._clock, self._tails.open())
+        config, tail = entry.over(self._config), self._tails.open()
+        partition = Partition(self._store, entry.name, number, entry.id, config, self._clock, tail)
+        partition.delays_by_headers = entry.delays_by_headers
+        return partition

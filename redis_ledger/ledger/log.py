@@ -2,6 +2,7 @@
 
     id "<last offset>-1"   l ledger  e entry  b base offset  n records  s bytes  p producer  v epoch  q sequence
                            f flags   t append time (ms)      m newest record timestamp up to and with this entry (ms)
+                           x which records of the payload (flag PARTIAL only)
 
 XRANGE from "<offset>" begins at the entry that holds the offset.  `m` never falls, so the first entry with a record as
 late as a given time is found by halving the log.  Pure: parsing and the two questions a reader asks,
@@ -14,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-TRANSACTIONAL, MARKER, COMMIT = 1, 2, 4
+TRANSACTIONAL, MARKER, COMMIT, PARTIAL = 1, 2, 4, 8
+FIELDS = 22  # of an entry, names and values; PARTIAL has two more
 
 
 class LogEntry(NamedTuple):
@@ -43,6 +45,12 @@ class LogEntry(NamedTuple):
         return bool(self.flags & TRANSACTIONAL)
 
 
+class PartialEntry(LogEntry):
+    """An entry that makes some records of its payload visible.  kept: their places in it, "0-3,5"."""
+
+    kept: str
+
+
 class Aborted(NamedTuple):
     """An aborted transaction: its records are those of `producer_id` from first_offset to last_offset (the marker).
     stable_offset is the stable offset right after the abort: every later abort began at or above it."""
@@ -55,7 +63,15 @@ class Aborted(NamedTuple):
 
 def parse_log(reply: Sequence[Any]) -> list[LogEntry]:
     """XRANGE's reply as entries."""
-    return [LogEntry._make(map(int, fields[1::2])) for _, fields in reply]
+    return [
+        LogEntry._make(map(int, fields[1::2])) if len(fields) == FIELDS else _partial(fields) for _, fields in reply
+    ]
+
+
+def _partial(fields: Sequence[bytes]) -> PartialEntry:
+    entry = PartialEntry._make(map(int, fields[1:FIELDS:2]))
+    entry.kept = fields[FIELDS + 1].decode()
+    return entry
 
 
 def parse_aborted(reply: Sequence[Any]) -> list[Aborted]:

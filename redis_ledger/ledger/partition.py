@@ -12,6 +12,7 @@ Source: PIP-31 (transaction buffer, marker approach), KIP-98; docs/decisions/000
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -30,13 +31,16 @@ from redis_ledger.errors import (
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.log import TRANSACTIONAL, LogEntry
 from redis_ledger.ledger.reader import PartitionReader
+from redis_ledger.ledger.scheduling import Batch, arguments, length, payloads, stretches
 from redis_ledger.ledger.tail import Tail, Tails
+from redis_ledger.records.later import Later, Now, Split
 from redis_ledger.store.group_commit import GroupCommit
 from redis_ledger.store.replies import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import ScriptCall, ScriptMissing, Store
 
 APPEND = Script.load("ledger/append")
+SCHEDULE = Script.load("ledger/schedule")
 CREATE = Script.load("ledger/create")
 ROLL = Script.load("ledger/roll")
 TRIM = Script.load("ledger/trim")
@@ -60,27 +64,21 @@ class OtherOpen(Exception):
 
 
 class Accepted(NamedTuple):
+    """base_offset: -1 where nothing was due at once.  first_entry: the entries that were scheduled count from it."""
+
     base_offset: int
     leader_epoch: int
     duplicate: bool
+    first_entry: int = -1
 
 
-class _Append(NamedTuple):
-    payload: bytes | memoryview
-    records: int
-    max_timestamp_ms: int
-    producer_id: int
-    epoch: int
-    sequence: int
-    txn: TxnId | None
-    verified: bool
-    future: asyncio.Future[Accepted]
-    deadline: float
-    in_doubt: bool = False  # it was sent before and its reply was lost: only a script can say that it is not written
+class Scheduling(NamedTuple):
+    """What a partition tells when entries were scheduled.  first_due_ms: of these; entries: in the open bucket."""
 
-    @property
-    def is_idempotent(self) -> bool:
-        return self.producer_id >= 0 and self.sequence >= 0
+    first_due_ms: int
+    entries: int
+    ledger_bytes: int
+    ledger_created_ms: int
 
 
 class Partition(PartitionReader):
@@ -98,7 +96,10 @@ class Partition(PartitionReader):
     ) -> None:
         super().__init__(store, topic, number, topic_id, tail or Tails(config.tail_cache_bytes).open())
         self.config, self._clock = config, clock
-        self._ledger = 1
+        self.delays_by_headers = False  # as the topic's entry says; the catalog keeps both as they are
+        self._ledger, self._delay_ledger = 1, -1
+        self._schedules = False  # whether scheduled batches have come: what is plain alone takes a shorter way
+        self.on_scheduled: Callable[[Partition, Scheduling], None] | None = None
         self._rolling: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         self._group = GroupCommit(
@@ -111,6 +112,10 @@ class Partition(PartitionReader):
         )
         k = self.keys
         self._append_keys = (k.state, k.ledgers, k.log, k.producers, k.open, k.firsts, k.ended, k.watermarks)
+        d = k.delay
+        self._delay_keys = (
+            d.state, d.open, d.live, d.closing, d.queue, d.parts, d.moved, d.buckets, d.next, d.snaps, d.repeats,
+        )  # fmt: skip
 
     # -- append ------------------------------------------------------------------------------------------------------
 
@@ -137,17 +142,54 @@ class Partition(PartitionReader):
         if type(payload) is memoryview and len(payload) < PINNED_BYTES:
             payload = bytes(payload)
         max_timestamp_ms = min(max_timestamp_ms, TIMESTAMP_MAX)
-        item = _Append(
-            payload, records, max_timestamp_ms, producer_id, epoch, sequence, txn, verified, future, deadline
-        )
+        item = Batch(payload, records, max_timestamp_ms, producer_id, epoch, sequence, txn, verified, future, deadline)
         self._group.add(item, len(payload))
+        return future
+
+    def schedule(
+        self,
+        later: Sequence[Later],
+        *,
+        now: Now | None,
+        records: int,
+        producer_id: int = -1,
+        epoch: int = -1,
+        sequence: int = -1,
+        txn: TxnId | None = None,
+        verified: bool = False,
+    ) -> asyncio.Future[Accepted]:
+        """As append, for one batch of `records` records of which some are due later.  They are not seen before; in a
+        transaction they begin to wait at its commit, and vanish at its abort."""
+        self._schedules = True
+        future: asyncio.Future[Accepted] = self._loop.create_future()
+        deadline = self._loop.time() + self.config.redis_retry_ms / 1000
+        split = Split(now, later)
+        item = Batch(b"", records, -1, producer_id, epoch, sequence, txn, verified, future, deadline, False, split)
+        self._group.add(item, item.size)
         return future
 
     @property
     def is_idle(self) -> bool:
         return self._group.is_idle
 
-    def _send(self, items: list[_Append]) -> asyncio.Future[Any]:
+    def _send(self, items: list[Batch]) -> asyncio.Future[Any]:
+        if not self._schedules:
+            return self._store.multi(self.keys.state, self._append_calls(items))
+        commands: list[Any] = []
+        for is_split, some in stretches(items):
+            commands += self._schedule_calls(some) if is_split else self._append_calls(some)
+        return self._store.multi(self.keys.state, commands)
+
+    def _schedule_calls(self, items: list[Batch]) -> list[Any]:
+        data, delay_data = self.keys.data(self._ledger), self.keys.data(self._delay_ledger)
+        commands = payloads(items, data, delay_data)
+        args: list[Any] = [self.topic_id, self._ledger, self._delay_ledger, self._clock.now_ms(), len(items)]
+        args += arguments(items, self._delay_ledger)
+        keys = (*self._append_keys, data, self.keys.wake, delay_data, *self._delay_keys)
+        commands.append(ScriptCall(SCHEDULE, keys, args))
+        return commands
+
+    def _append_calls(self, items: list[Batch]) -> list[Any]:
         data = self.keys.data(self._ledger)
         commands: list[Any] = [(b"XADD", data, b"NOMKSTREAM", b"0-*", b"b", item.payload) for item in items]
         args: list[Any] = [self.topic_id, self._ledger, self._clock.now_ms()]
@@ -158,31 +200,72 @@ class Partition(PartitionReader):
                 0 if txn is None else txn.coordinator, "" if txn is None else txn.serial, 1 if item.verified else 0,
             )  # fmt: skip
         commands.append(ScriptCall(APPEND, (*self._append_keys, data, self.keys.wake), args))
-        return self._store.multi(self.keys.state, commands)
+        return commands
 
-    def _settle(self, items: list[_Append], done: asyncio.Future[Any]) -> None:
+    def _settle(self, items: list[Batch], done: asyncio.Future[Any]) -> None:
         error = done.exception() if not done.cancelled() else StoreUnavailable()
-        reply = done.result()[-1] if error is None else None
-        error = reply if isinstance(reply, Exception) else error
-        if error is not None or reply is None:
-            self._failed(items, error or StoreUnavailable())
-        elif reply[0] == Status.OK:
-            leader_epoch = int(reply[1])
+        if error is not None:
+            self._failed(items, error)
+        elif not self._schedules:
+            self._again(self._settle_stretch(False, items, done.result()[-1]))
+        else:
+            replies, at, again = done.result(), -1, list[Batch]()
+            for is_split, some in stretches(items):
+                at += length(is_split, some)
+                again += self._settle_stretch(is_split, some, replies[at], bool(again))
+            self._again(again)
+
+    def _settle_stretch(self, is_split: bool, items: list[Batch], reply: Any, is_behind: bool = False) -> list[Batch]:
+        """Tells each its outcome; those that are to go out again.  is_behind: something before these is among them, so
+        a gap in a producer's sequence is to be expected."""
+        if isinstance(reply, Exception):
+            return self._doubtful(items, reply)
+        if reply[0] == Status.OK and is_split:
+            return self._scheduled(items, reply, is_behind)
+        if reply[0] == Status.OK:
+            leader_epoch, again = int(reply[1]), list[Batch]()
             for item, answer in zip(items, reply[4:], strict=True):
                 if answer[0] in (Status.OK, Status.DUPLICATE):
                     self._accept(item, Accepted(int(answer[1]), leader_epoch, answer[0] == Status.DUPLICATE))
+                elif is_behind and answer[0] == Status.SEQUENCE_GAP:
+                    again.append(item)
                 else:
                     self._fail(item, self._refusal(item, answer))
             self._roll_when_due(int(reply[2]), int(reply[3]))
-        elif reply[0] in (Status.LEDGER_MOVED, Status.HEALED):
+            return again
+        if reply[0] in (Status.LEDGER_MOVED, Status.HEALED):
             if reply[0] == Status.LEDGER_MOVED:
                 self._ledger = int(reply[1])
-            self._again(items)  # nothing was accepted
-        else:
-            for item in items:
-                self._fail(item, self._refusal(item, reply))
+                self._delay_ledger = int(reply[2]) if is_split else self._delay_ledger
+            return items  # nothing was accepted
+        for item in items:
+            self._fail(item, self._refusal(item, reply))
+        return []
 
-    def _refusal(self, item: _Append, reply: list[Any]) -> Exception:
+    def _scheduled(self, items: list[Batch], reply: list[Any], is_behind: bool) -> list[Batch]:
+        leader_epoch, first_due, again = int(reply[1]), -1, list[Batch]()
+        for item, answer in zip(items, reply[7:], strict=True):
+            assert item.split is not None
+            if answer[0] == Status.OK:
+                now = item.split.now
+                if now is not None:
+                    self._remember(item, int(answer[1]), now.payload, now.records, now.newest_ms)
+                for later in item.split.later:
+                    first_due = later.due_ms if first_due < 0 else min(first_due, later.due_ms)
+                self._resolve(item, Accepted(int(answer[1]), leader_epoch, False, int(answer[2])))
+            elif answer[0] == Status.DUPLICATE:
+                at = int(answer[1])
+                self._resolve(item, Accepted(max(at, -1), leader_epoch, True, -at - 1 if at < -1 else -1))
+            elif is_behind and answer[0] == Status.SEQUENCE_GAP:
+                again.append(item)
+            else:
+                self._fail(item, self._refusal(item, answer))
+        if first_due >= 0 and self.on_scheduled is not None:
+            self.on_scheduled(self, Scheduling(first_due, int(reply[6]), int(reply[4]), int(reply[5])))
+        self._roll_when_due(int(reply[2]), int(reply[3]))
+        return again
+
+    def _refusal(self, item: Batch, reply: list[Any]) -> Exception:
         status, where = Status(reply[0]), f"{self.topic}:{self.number}"
         producer = f"producer {item.producer_id}, {where}"
         match status:
@@ -208,8 +291,11 @@ class Partition(PartitionReader):
                 return OtherOpen(TxnId(int(reply[1]), int(reply[2])))
         raise AssertionError(f"append answered {reply!r} for {where}")
 
-    def _failed(self, items: list[_Append], error: BaseException) -> None:
-        again: list[_Append] = []
+    def _failed(self, items: list[Batch], error: BaseException) -> None:
+        self._again(self._doubtful(items, error))
+
+    def _doubtful(self, items: list[Batch], error: BaseException) -> list[Batch]:
+        again: list[Batch] = []
         lost = isinstance(error, OutcomeUnknown)
         for item in items:
             if isinstance(error, ScriptMissing) or (lost and item.is_idempotent and self._loop.time() < item.deadline):
@@ -218,23 +304,32 @@ class Partition(PartitionReader):
                 self._fail(item, OutcomeUnknown(f"A reply of Redis was lost, and asking again failed: {error}"))
             else:
                 self._fail(item, error)
-        self._again(again)
+        return again
 
-    def _again(self, items: list[_Append]) -> None:
+    def _again(self, items: list[Batch]) -> None:
         if items:
-            self._group.put_back(items, [len(item.payload) for item in items])
+            self._group.put_back(items, [item.size for item in items])
 
-    def _accept(self, item: _Append, accepted: Accepted) -> None:
+    def _accept(self, item: Batch, accepted: Accepted) -> None:
         if not accepted.duplicate:
-            entry = LogEntry(
-                0, 0, accepted.base_offset, item.records, len(item.payload), item.producer_id, item.epoch,
-                item.sequence, 0 if item.txn is None else TRANSACTIONAL, self._clock.now_ms(), item.max_timestamp_ms,
-            )  # fmt: skip
-            self.tail.add(entry, item.payload)
+            self._remember(item, accepted.base_offset, item.payload, item.records, item.max_timestamp_ms)
+        self._resolve(item, accepted)
+
+    def _remember(
+        self, item: Batch, base_offset: int, payload: bytes | memoryview, records: int, newest_ms: int
+    ) -> None:
+        flags = 0 if item.txn is None else TRANSACTIONAL
+        entry = LogEntry(
+            0, 0, base_offset, records, len(payload), item.producer_id, item.epoch, item.sequence, flags,
+            self._clock.now_ms(), newest_ms,
+        )  # fmt: skip
+        self.tail.add(entry, payload)
+
+    def _resolve(self, item: Batch, accepted: Accepted) -> None:
         if not item.future.done():
             item.future.set_result(accepted)
 
-    def _fail(self, item: _Append, error: BaseException) -> None:
+    def _fail(self, item: Batch, error: BaseException) -> None:
         if not item.future.done():
             item.future.set_exception(error)
 
@@ -243,8 +338,8 @@ class Partition(PartitionReader):
     async def create(self) -> bool:
         """Makes the partition's keys; False when a partition of another topic id is in the way."""
         k = self.keys
-        keys = (k.state, k.ledgers, k.log, k.producers, k.open, k.firsts, k.aborted, k.ended, k.watermarks, k.subs)
-        reply = await self._store.call(CREATE, (*keys, k.data(1)), (self.topic_id, self._clock.now_ms()))
+        keys = (*k.fixed()[:10], k.data(1), k.delay.state)
+        reply = await self._store.call(CREATE, keys, (self.topic_id, self._clock.now_ms()))
         return bool(reply[0] == Status.OK)
 
     def _roll_when_due(self, ledger_bytes: int, created_ms: int) -> None:
@@ -288,9 +383,11 @@ class Partition(PartitionReader):
         closed = await self._store.call(DELETE, (k.state,), (self.topic_id,))
         if not closed[1]:
             return
-        ledgers, subs = await asyncio.gather(
-            command("HKEYS", k.ledgers, key=k.state), command("HKEYS", k.subs, key=k.state)
-        )
-        doomed = [k.state, *k.fixed()[1:10], *(k.data(int(ledger)) for ledger in ledgers)]
+        ledgers, subs, snapshots = await asyncio.gather(
+            command("HKEYS", k.ledgers, key=k.state), command("HKEYS", k.subs, key=k.state),
+            command("HKEYS", k.delay.snaps, key=k.state),
+        )  # fmt: skip
+        doomed = [k.state, *k.fixed()[1:10], *(k.data(int(ledger)) for ledger in ledgers), *k.delay.all()]
+        doomed += [k.delay.snapshot(each.decode()) for each in snapshots if each]
         doomed += [key for sub in subs if sub for key in k.sub(unquote(sub.decode())).all()]
         await self._store.call(DELETE, doomed, (self.topic_id,))

@@ -18,6 +18,7 @@ from redis_ledger.errors import LedgerError, OffsetOutOfRange, UnknownTopic
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger import log as logs
 from redis_ledger.ledger.tail import Tail
+from redis_ledger.records.sift import sift
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
 
@@ -46,6 +47,10 @@ class Read(NamedTuple):
     entries: list[logs.LogEntry]
     payloads: list[bytes | memoryview]
     aborted: list[logs.Aborted]
+
+
+def _payload(entry: logs.LogEntry, payload: bytes) -> bytes:
+    return sift(payload, entry.kept) if isinstance(entry, logs.PartialEntry) else payload
 
 
 class _Ahead(NamedTuple):
@@ -190,6 +195,8 @@ class PartitionReader:
 
     async def payloads(self, entries: Sequence[logs.LogEntry]) -> list[bytes]:
         """The payload of each entry, as stored.  A missing one is out of range below the log start, else corruption."""
+        if any(entry.flags & logs.PARTIAL for entry in entries):
+            entries = await self._with_parts(entries)
         runs = logs.runs(entries)
         replies = await asyncio.gather(
             *(
@@ -210,7 +217,19 @@ class PartitionReader:
             raise LedgerError(
                 f"{self.topic}:{self.number}: the payload of offset {missing[-1].base_offset} is missing: damage."
             )
-        return [b"" if e.is_marker else found[e.ledger, e.entry] for e in entries]
+        return [b"" if e.is_marker else _payload(e, found[e.ledger, e.entry]) for e in entries]
+
+    async def _with_parts(self, entries: Sequence[logs.LogEntry]) -> list[logs.LogEntry]:
+        """What was told of an entry elsewhere does not say which of its records are meant: the log does."""
+        whole = []
+        for entry in entries:
+            if entry.flags & logs.PARTIAL and not isinstance(entry, logs.PartialEntry):
+                last = entry.last_offset
+                reply = await self._store.command("XRANGE", self.keys.log, last, last, key=self.keys.state)
+                whole += logs.parse_log(reply)
+            else:
+                whole.append(entry)
+        return whole
 
     async def offset_at(self, timestamp_ms: int) -> int:
         """The first offset appended at or after the time, or the end.  Appends are nearly in time order, so this halves

@@ -18,6 +18,7 @@ import struct
 from typing import Final
 
 import cramjam
+from aiokafka.codec import gzip_encode, lz4_encode, snappy_encode, zstd_encode
 
 from redis_ledger.errors import CorruptBatch
 from redis_ledger.records.batch import COMPRESSIONS
@@ -29,6 +30,12 @@ _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER_BYTES = 16
 _BLOCK_LENGTH = struct.Struct(">i")
 _UNPACK_INTO = {1: cramjam.gzip.decompress_into, 3: cramjam.lz4.decompress_into, 4: cramjam.zstd.decompress_into}
+_PACK = {
+    1: lambda records: gzip_encode(records, 6),
+    SNAPPY: snappy_encode,
+    3: lambda records: lz4_encode(records, 1),
+    4: zstd_encode,
+}
 _FAILURES = (cramjam.DecompressionError, OSError, ValueError, OverflowError)
 
 
@@ -45,6 +52,11 @@ def unpack(compression: int, packed: memoryview, decoded_bytes_max: int) -> byte
             return room[: _UNPACK_INTO[compression](packed, room)]
         except _FAILURES as error:
             raise _cannot(compression, decoded_bytes_max, error) from None
+
+
+def pack(compression: int, records: bytes) -> bytes:
+    """compression is 1 to 4.  Java reads independent blocks of lz4 only."""
+    return bytes(_PACK[compression](records))
 
 
 def _cannot(compression: int, decoded_bytes_max: int, error: Exception) -> CorruptBatch:

@@ -12,9 +12,9 @@ Source: Kafka's protocol guide, "Record".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from operator import attrgetter, eq, itemgetter
 from typing import NamedTuple, cast
 
@@ -53,6 +53,15 @@ def decode(data: Buffer, *, decoded_bytes_max: int = DECODED_BYTES_MAX) -> list[
     UnsupportedCompression."""
     batch, base_offset, count = _open(data, decoded_bytes_max)
     return _take(batch, 0, None, base_offset, count)
+
+
+def decode_steps(data: Buffer, step: int, *, decoded_bytes_max: int = DECODED_BYTES_MAX) -> Iterator[list[Record]]:
+    """As `decode`, but at most `step` records at a time, with an end to the effort in between."""
+    batch, base_offset, count = _open(data, decoded_bytes_max)
+    rest = chain(batch)  # the batch itself begins anew with every iterator
+    for first in range(0, count, step):
+        left = count - first
+        yield _take(rest, 0, None if left <= step else step, base_offset + first, min(left, step))
 
 
 def decode_range(

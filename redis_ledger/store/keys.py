@@ -18,6 +18,18 @@ and all keys of one coordinator share a slot, so one script can change them atom
     ...:<name>|spans            zset    first offset of every lease, by offset
     ...:<name>|due              zset    first offset of every lease, by the time it may be delivered again
     ...:<name>|pending          hash    "coordinator-serial" → what the transaction acknowledged, or the group's offset
+    rl:{orders:3}:delay:state   hash    open bucket, counters; what open transactions hold: "coordinator-serial" → row
+    rl:{orders:3}:delay:open    zset    entries of the open bucket by due time, see delay/entry.py
+    rl:{orders:3}:delay:closing zset    the same of the bucket that is being sealed
+    rl:{orders:3}:delay:queue   zset    entries loaded from sealed buckets
+    rl:{orders:3}:delay:live    hash    4096 entries → bitmap of those that are pending
+    rl:{orders:3}:delay:parts   hash    entry → "1101": records of it that are still one group
+    rl:{orders:3}:delay:moved   hash    "entry.index" → due time of a record that was rescheduled
+    rl:{orders:3}:delay:buckets hash    "first-last" ledger → row of a sealed bucket
+    rl:{orders:3}:delay:next    zset    "first-last", score = first due time of its next segment that is not loaded
+    rl:{orders:3}:delay:snaps   hash    snapshot id → when it was begun
+    rl:{orders:3}:delay:repeats hash    entry → how it repeats; "!<entry>" → its member, until it is scheduled again
+    rl:{orders:3}:delay:snap:<id> hash  0 → metadata, n → segment n of a sealed bucket; never changes
     rl:{orders:3}:wake          channel (not a key): leader epoch, next offset, stable position after a change
     rl:{tc:5}:state             hash    next serial, entry number, low watermark, counters
     rl:{tc:5}:txns              hash    serial → packed transaction
@@ -37,6 +49,7 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{catalog}:brokers        zset    broker id, score = time of its last heartbeat
     rl:{catalog}:addresses      hash    broker id → JSON with its addresses
     rl:{catalog}:groups         hash    group (percent-encoded) → kind
+    rl:{catalog}:due            channel (not a key): topic, partition and due time of what was scheduled to be first
     rl:{catalog}:users          hash    user → JSON: SCRAM verifiers by mechanism; "" → a secret of this Redis
     rl:{idem:<digest>}          string  the request and the answer of an Idempotency-Key; digest = SHA-256 of the key
     rl:{idem:<digest>}|run      string  token of who works on it now, with a lease
@@ -80,8 +93,8 @@ class PartitionKeys:
     """The keys of one partition."""
 
     __slots__ = (
-        "_base", "_subs", "aborted", "ended", "firsts", "ledgers", "log", "open", "producers", "state", "subs", "wake",
-        "watermarks",
+        "_base", "_subs", "aborted", "delay", "ended", "firsts", "ledgers", "log", "open", "producers", "state", "subs",
+        "wake", "watermarks",
     )  # fmt: skip
 
     def __init__(self, prefix: str, topic: str, partition: int) -> None:
@@ -97,6 +110,7 @@ class PartitionKeys:
         self.watermarks = f"{base}:watermarks".encode()
         self.subs = f"{base}:subs".encode()
         self.wake = f"{base}:wake".encode()
+        self.delay = DelayKeys(base)
         self._subs: dict[str, SubscriptionKeys] = {}
 
     def data(self, ledger: int) -> bytes:
@@ -111,10 +125,42 @@ class PartitionKeys:
         return keys
 
     def fixed(self) -> tuple[bytes, ...]:
-        """state ledgers log producers open firsts aborted ended watermarks subs wake: KEYS 1 to 11 of scripts."""
+        """state ledgers log producers open firsts aborted ended watermarks subs wake, delay state: KEYS 1 to 12."""
         return (
             self.state, self.ledgers, self.log, self.producers, self.open, self.firsts, self.aborted, self.ended,
-            self.watermarks, self.subs, self.wake,
+            self.watermarks, self.subs, self.wake, self.delay.state,
+        )  # fmt: skip
+
+
+class DelayKeys:
+    """The keys of one partition's scheduled records.  Its payload is in ledgers with negative numbers."""
+
+    __slots__ = (
+        "_base", "buckets", "closing", "live", "moved", "next", "open", "parts", "queue", "repeats", "snaps", "state",
+    )  # fmt: skip
+
+    def __init__(self, partition: str) -> None:
+        self._base = base = f"{partition}:delay"
+        self.state = f"{base}:state".encode()
+        self.open = f"{base}:open".encode()
+        self.closing = f"{base}:closing".encode()
+        self.queue = f"{base}:queue".encode()
+        self.live = f"{base}:live".encode()
+        self.parts = f"{base}:parts".encode()
+        self.moved = f"{base}:moved".encode()
+        self.buckets = f"{base}:buckets".encode()
+        self.next = f"{base}:next".encode()
+        self.snaps = f"{base}:snaps".encode()
+        self.repeats = f"{base}:repeats".encode()
+
+    def snapshot(self, snapshot: str) -> bytes:
+        return f"{self._base}:snap:{snapshot}".encode()
+
+    def all(self) -> tuple[bytes, ...]:
+        """state open closing queue live parts moved buckets next snaps repeats, in the order scripts expect."""
+        return (
+            self.state, self.open, self.closing, self.queue, self.live, self.parts, self.moved, self.buckets, self.next,
+            self.snaps, self.repeats,
         )  # fmt: skip
 
 
@@ -148,7 +194,7 @@ class CoordinatorKeys:
 class CatalogKeys:
     """The keys that every broker shares."""
 
-    __slots__ = ("addresses", "brokers", "groups", "state", "topics", "users")
+    __slots__ = ("addresses", "brokers", "due", "groups", "state", "topics", "users")
 
     def __init__(self, prefix: str) -> None:
         base = f"{prefix}:{{catalog}}"
@@ -157,6 +203,7 @@ class CatalogKeys:
         self.brokers = f"{base}:brokers".encode()
         self.addresses = f"{base}:addresses".encode()
         self.groups = f"{base}:groups".encode()
+        self.due = f"{base}:due".encode()
         self.users = f"{base}:users".encode()
 
 

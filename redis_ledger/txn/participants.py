@@ -9,7 +9,7 @@ belongs to another incarnation of its topic, counts as done.  Source: PIP-31 "en
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -48,6 +48,7 @@ class _PartitionEnds:
         on_marker: Callable[[LogEntry], None],
     ) -> None:
         self._store, self._clock, self._on_marker = store, clock, on_marker
+        self.has_scheduled = False  # whether some batches that transactions had scheduled wait to be settled
         self._topic_id = topic_id
         self._keys = PartitionKeys(store.prefix, topic, number)
         self._tombstone_ms = config.tombstone_ms
@@ -81,6 +82,7 @@ class _PartitionEnds:
         gone = error is None and done.result()[0] == Status.UNKNOWN_TOPIC
         for i, end in enumerate(ends):
             offset = -1 if error is not None or gone else int(done.result()[i + 1])
+            self.has_scheduled = self.has_scheduled or (error is None and len(done.result()) > len(ends) + 1)
             if offset >= 0:
                 self._written(end.decision, offset)
             if end.future.done():
@@ -98,7 +100,8 @@ class _PartitionEnds:
 
 
 class Participants:
-    """Carries decisions for one broker.  on_marker: told of every marker written: topic, topic id, partition, entry."""
+    """Carries decisions for one broker.  on_marker: told of every marker written: topic, topic id, partition, entry.
+    after: awaited for partitions (topic, topic id, number) where an ended transaction had scheduled records."""
 
     def __init__(
         self,
@@ -106,7 +109,9 @@ class Participants:
         config: Config,
         clock: Clock,
         on_marker: Callable[[str, str, int, LogEntry], None] = lambda *_: None,
+        after: Callable[[str, str, int], Awaitable[None]] | None = None,
     ) -> None:
+        self._after = after
         self._store, self._config, self._clock, self._on_marker = store, config, clock, on_marker
         self._partitions: dict[tuple[str, str, int], _PartitionEnds] = {}
         self._loop = asyncio.get_running_loop()
@@ -122,11 +127,16 @@ class Participants:
         futures = [self._end_one(place, decision, names) for place, names in places.items()]
         if len(futures) == 1:
             await futures[0]
-            return
-        results = await asyncio.gather(*futures, return_exceptions=True)
-        for result in results:
-            if isinstance(result, BaseException):
-                raise result
+        else:
+            results = await asyncio.gather(*futures, return_exceptions=True)
+            for result in results:
+                if isinstance(result, BaseException):
+                    raise result
+        for place in places:
+            ends = self._partitions.get(place)
+            if ends is not None and ends.has_scheduled and self._after is not None:
+                ends.has_scheduled = False
+                await self._after(*place)
 
     def _end_one(self, place: tuple[str, str, int], decision: Decision, names: list[str]) -> asyncio.Future[int]:
         ends = self._partitions.get(place)

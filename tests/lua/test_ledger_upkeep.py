@@ -24,6 +24,7 @@ def test_a_new_partition_has_every_key_from_the_start(ledger):
         "watermarks",
         "subs",
         "data:1",
+        "delay:state",
     }
     assert set(ledger.dump()) == names
     assert (ledger.next, ledger.stable, ledger.row()) == (0, 0, [0, 0, 0, -1, 0, 0, ledger.now])
@@ -192,7 +193,7 @@ def test_a_partition_is_closed_first_and_removed_then(ledger):
     assert ledger.create("t-2")[0] == Status.EXISTS
     assert ledger.end({"txn": (0, 1), "commit": True}) == [Status.UNKNOWN_TOPIC]
     # and when it is removed, also twice, nothing is left
-    keys = [*ledger.keys.fixed()[1:10], ledger.keys.data(1), ledger.keys.data(2)]
+    keys = [*ledger.keys.fixed()[1:10], ledger.keys.data(1), ledger.keys.data(2), ledger.keys.delay.state]
     assert ledger.delete() == [Status.OK, 1]
     assert ledger.delete(*keys) == [Status.OK, 1]
     assert ledger.dump() == {}
@@ -214,7 +215,7 @@ def test_a_partition_with_thousands_of_keys_can_be_deleted(ledger):
         pipe.hset(key, "", "")
     pipe.execute()
     ledger.delete()
-    assert ledger.delete(*ledger.keys.fixed()[1:10], ledger.keys.data(1), *subs) == [Status.OK, 1]
+    assert ledger.delete(*ledger.keys.fixed()[1:10], ledger.keys.delay.state, ledger.keys.data(1), *subs) == [Status.OK, 1]
     assert ledger.dump() == {}
 
 

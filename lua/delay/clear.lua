@@ -1,0 +1,49 @@
+#!lua flags=allow-oom
+--[[ delay/clear: cancel everything that is scheduled in a partition, but for what open transactions hold.
+
+The index goes as a whole; the payload goes with its ledgers, which nothing waits in any more.
+
+KEYS        1 state  2 ledgers
+            3 data  stream  payload of the delay ledger to open (one below the open one)
+            4 delay state  5 open  6 closing  7 queue  8 live  9 parts  10 moved  11 buckets  12 next  13 snaps  14 repeats
+ARGV        1 topic_id  2 delay ledger as the caller knows it  3 now_ms
+RETURNS     {OK, records cancelled} | {LEDGER_MOVED, delay ledger} | {UNKNOWN_TOPIC}
+COMPLEXITY  O(ledgers + batches held); Redis frees the rest in the background
+WRITES      everything above; snapshots are left to the sweep
+SOURCE      requirement DD-11
+]]
+--- @include "include/status"
+--- @include "include/partition"
+--- @include "include/stream"
+local delay = KEYS[4]
+if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+local own = redis.call("HMGET", delay, "ledger", "records")
+if not own[1] then return { OK, 0 } end
+if own[1] ~= ARGV[2] then return { LEDGER_MOVED, own[1] } end
+local waits = {} -- ledger → entries that open transactions hold in it
+local fields = redis.call("HGETALL", delay)
+for i = 1, #fields, 2 do
+  if string.find(fields[i], "/", 1, true) then
+    for ledger in string.gmatch(fields[i + 1], "%d+ %S+ (%S+) [^|]+") do waits[ledger] = (waits[ledger] or 0) + 1 end
+  end
+end
+local rows, opened = redis.call("HGETALL", KEYS[2]), whole(tonumber(own[1]) - 1)
+
+local issued = "0"
+for i = 1, #rows, 2 do
+  if string.sub(rows[i], 1, 1) == "-" then
+    local row = ledger_row(rows[i + 1])
+    row.sealed, row.unlogged = "1", waits[rows[i]] or 0
+    if rows[i] == own[1] then issued = whole(row.issued) end
+    redis.call("HSET", KEYS[2], rows[i], ledger_text(row))
+  end
+end
+redis.call("HSET", KEYS[2], opened, issued .. " " .. issued .. " 0 -1 0 0 " .. ARGV[3])
+make_stream(KEYS[3])
+if issued ~= "0" then redis.call("XSETID", KEYS[3], "0-" .. issued) end
+redis.call("UNLINK", KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[14])
+for _, k in ipairs({ 8, 9, 10, 11, 14 }) do redis.call("HSET", KEYS[k], "", "") end
+for _, k in ipairs({ 5, 6, 7, 12 }) do redis.call("ZADD", KEYS[k], -1, "") end
+redis.call("HSET", delay, "ledger", opened, "first", opened, "open", "0", "records", "0", "entries", "0", "closing", "", "owed", "0")
+redis.call("HINCRBY", delay, "cancelled", own[2])
+return { OK, tonumber(own[2]) }

@@ -1,0 +1,175 @@
+#!lua
+--[[ delay/fire: write log entries for scheduled entries that are due, in order of (due time, entry): from here they are visible.
+
+No payload is moved: a log entry points into the delay ledger.  Due is decided by this server's clock.  What is due at or
+after the first entry of a segment that is not loaded yet (the horizon) waits for it, so the order holds over all buckets.
+An index entry whose live bit is 0 was fired or cancelled before and is passed over.
+
+KEYS        1 state  2 ledgers  3 log
+            4 wake  channel  told (leader epoch, next offset, stable offset)
+            5 delay state  6 open  7 closing  8 queue  9 live  10 parts  11 moved  12 next  13 repeats
+ARGV        1 topic_id  2 most index entries to take  3 now_ms ("" the server's clock: what brokers say)
+RETURNS     {OK, now_ms, index entries taken, records fired, first due left (-1 none), due of the horizon (-1 none), bucket of the
+            horizon, decided transactions, entries that fired and repeat, entries in the open bucket, delay ledger, closing,
+            entries fired, their summed lateness in ms, entries in the queue, buckets with unloaded segments} | {UNKNOWN_TOPIC} | {OK, now_ms} when nothing was ever scheduled here
+COMPLEXITY  O(n log m) for n entries of m
+WRITES      log entries, live bits, counters; the sorted sets lose what was taken
+SOURCE      PIP-195 "getScheduledMessages"; docs/decisions/0012
+]]
+--- @include "include/status"
+--- @include "include/partition"
+--- @include "include/live"
+--- @include "include/members"
+local state, ledgers, delay = KEYS[1], KEYS[2], KEYS[5]
+local held = redis.call("HMGET", state, "topic_id", "next", "stable", "epoch", "newest")
+if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+local now = tonumber(ARGV[3])
+if not now then
+  local time = redis.call("TIME")
+  now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local own = redis.call("HMGET", delay, "ledger", "open", "closing", "decided", "owed")
+if not own[1] then return { OK, whole(now) } end
+local most, now_text = tonumber(ARGV[2]), whole(now)
+local SETS = { KEYS[8], KEYS[7], KEYS[6] }
+
+local horizon = redis.call("ZRANGEBYSCORE", KEYS[12], 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)
+local horizon_due, horizon_name = tonumber(horizon[2]), horizon[1] and string.sub(horizon[1], 1, 12)
+local last_due = math.min(now, horizon_due or now)
+local lists, places, taken = {}, { 1, 1, 1 }, { {}, {}, {} }
+for k, key in ipairs(SETS) do
+  lists[k] = redis.call("ZRANGEBYSCORE", key, 0, whole(last_due), "WITHSCORES", "LIMIT", 0, most)
+end
+
+-- The next of the three lists that may fire: member, due.
+local function following()
+  local best, member, due
+  for k, list in ipairs(lists) do
+    local m, d = list[places[k]], tonumber(list[places[k] + 1])
+    if m and (not best or d < due or (d == due and m < member)) then best, member, due = k, m, d end
+  end
+  if not best or (horizon_due and due == horizon_due and string.sub(member, 1, 12) >= horizon_name) then return nil end
+  places[best] = places[best] + 2
+  taken[best][#taken[best] + 1] = member
+  return member, due
+end
+
+live.open(KEYS[9])
+local has_parts, has_repeats = redis.call("HLEN", KEYS[10]) > 1, redis.call("HLEN", KEYS[13]) > 1
+local next_offset, newest, nothing_open = tonumber(held[2]), tonumber(held[5]), held[2] == held[3]
+local rows, rows_of_parts, moved_gone, owed, writes = {}, {}, {}, {}, {}
+local count, records, entries, bytes, lateness = 0, 0, 0, 0, 0
+
+local function row_of(ledger)
+  if not rows[ledger] then rows[ledger] = ledger_row(redis.call("HGET", ledgers, ledger)) end
+  return rows[ledger]
+end
+
+-- "0-3,5" of the records of an entry that are marked; how many there are.
+local function ranges_of(parts, mark)
+  local found, n, from = {}, 0, nil
+  for i = 1, #parts + 1 do
+    local is_marked = string.sub(parts, i, i) == mark
+    if is_marked then n, from = n + 1, from or i - 1 end
+    if from and not is_marked then
+      found[#found + 1] = from == i - 2 and whole(from) or whole(from) .. "-" .. whole(i - 2)
+      from = nil
+    end
+  end
+  return table.concat(found, ","), n
+end
+
+-- Which records of an entry become visible now: nothing, or their number and (unless it is all of them) their ranges.
+-- The entry is over when nothing of it is pending any more.
+local function to_fire(entry, index, due, n)
+  local parts = has_parts and (rows_of_parts[entry] or redis.call("HGET", KEYS[10], whole(entry)))
+  if not parts then return n, nil, true end
+  local fired, kept
+  if index == "" then
+    kept, fired = ranges_of(parts, "1")
+    parts = string.gsub(parts, "1", "f")
+  else
+    local i, name = tonumber(index), whole(entry) .. "." .. index
+    local is_here = string.sub(parts, i + 1, i + 1) == "m" and not moved_gone[name]
+    if not is_here or redis.call("HGET", KEYS[11], name) ~= whole(due) then return 0 end
+    moved_gone[name] = true
+    kept, fired = index, 1
+    parts = string.sub(parts, 1, i) .. "f" .. string.sub(parts, i + 2)
+  end
+  if fired == 0 then return 0 end
+  rows_of_parts[entry] = parts
+  return fired, fired < n and kept or nil, not is_pending(parts)
+end
+
+while count < most do
+  local member, due = following()
+  if not member then break end
+  count = count + 1
+  local entry, index, ledger, n, size, stamp = member_parts(member)
+  if live.holds(entry) then
+    local fired, kept, is_over = to_fire(entry, index, due, n)
+    if fired > 0 then
+      local base = whole(next_offset)
+      next_offset = next_offset + fired
+      newest = math.max(newest, stamp)
+      if kept then size = math.ceil(size * fired / n) + 61 end
+      writes[#writes + 1] = { whole(next_offset - 1), ledger, whole(entry), base, whole(fired), whole(size), kept, whole(newest) }
+      records, bytes, lateness = records + fired, bytes + size, lateness + (now - due)
+      local row = row_of(ledger)
+      row.max = math.max(row.max, next_offset - 1)
+      if is_over then
+        live.clear(entry)
+        entries = entries + 1
+        if has_repeats and redis.call("HEXISTS", KEYS[13], whole(entry)) == 1 then
+          owed[#owed + 1] = { whole(entry), whole(due) .. " " .. member_of(entry, string.match(member, "^%S+ (.*)$")) }
+        else
+          row.unlogged = row.unlogged - 1
+        end
+      end
+    end
+  end
+end
+
+for _, w in ipairs(writes) do
+  if w[7] then
+    redis.call("XADD", KEYS[3], w[1] .. "-1", "l", w[2], "e", w[3], "b", w[4], "n", w[5], "s", w[6], "p", "-1", "v", "-1",
+      "q", "-1", "f", "8", "t", now_text, "m", w[8], "x", w[7])
+  else
+    redis.call("XADD", KEYS[3], w[1] .. "-1", "l", w[2], "e", w[3], "b", w[4], "n", w[5], "s", w[6], "p", "-1", "v", "-1",
+      "q", "-1", "f", "0", "t", now_text, "m", w[8])
+  end
+end
+for k, members in ipairs(taken) do
+  for i = 1, #members, 4000 do redis.call("ZREM", SETS[k], unpack(members, i, math.min(i + 3999, #members))) end
+end
+for ledger, row in pairs(rows) do redis.call("HSET", ledgers, ledger, ledger_text(row)) end
+for entry, parts in pairs(rows_of_parts) do
+  if is_pending(parts) or string.find(parts, "x", 1, true) then
+    redis.call("HSET", KEYS[10], whole(entry), parts)
+  else
+    redis.call("HDEL", KEYS[10], whole(entry))
+  end
+end
+for name in pairs(moved_gone) do redis.call("HDEL", KEYS[11], name) end
+if #owed > 0 then redis.call("HINCRBY", delay, "owed", whole(#owed)) end
+for _, o in ipairs(owed) do redis.call("HSET", KEYS[13], "!" .. o[1], o[2]) end
+live.save()
+if records > 0 then
+  redis.call("HINCRBY", delay, "records", whole(-records))
+  redis.call("HINCRBY", delay, "entries", whole(-entries))
+  redis.call("HINCRBY", delay, "fired", whole(records))
+  local following_offset, stable = whole(next_offset), nothing_open and whole(next_offset) or held[3]
+  redis.call("HSET", state, "next", following_offset, "stable", stable, "newest", whole(newest))
+  redis.call("HINCRBY", state, "bytes", whole(bytes))
+  redis.call("SPUBLISH", KEYS[4], held[4] .. " " .. following_offset .. " " .. stable)
+end
+local first = -1
+for _, key in ipairs(SETS) do
+  local head = tonumber(redis.call("ZRANGEBYSCORE", key, 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)[2])
+  if head and (first < 0 or head < first) then first = head end
+end
+return {
+  OK, now_text, count, records, whole(first), whole(horizon_due or -1), horizon[1] or "", own[4],
+  #owed + tonumber(own[5] or 0), own[2], own[1], own[3],
+  #writes, whole(lateness), redis.call("ZCARD", KEYS[8]) - 1, redis.call("ZCARD", KEYS[12]) - 1,
+}

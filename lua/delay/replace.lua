@@ -1,0 +1,31 @@
+#!lua flags=allow-oom
+--[[ delay/replace: let one bucket take the place of others (a merge), or of itself (made again from its ledgers).
+
+The new snapshot is whole and announced before this; those of the sources are deleted after it.
+
+KEYS        1 state  2 buckets  3 next  4 snaps
+ARGV        1 topic_id  2 name of the new bucket  3 its row ("" nothing of it is pending)  4 its snapshot id
+            5 member of next  6 first due_ms  7 number of sources
+            8.. the sources: name  row as the caller knows it  member of next
+RETURNS     {OK} | {STALE} when a source has changed | {UNKNOWN_TOPIC}
+COMPLEXITY  O(sources log buckets)
+WRITES      only when every source is as the caller knows it
+SOURCE      PIP-195 "merge"
+]]
+--- @include "include/status"
+if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+local last = 7 + 3 * tonumber(ARGV[7])
+for i = 8, last, 3 do
+  if redis.call("HGET", KEYS[2], ARGV[i]) ~= ARGV[i + 1] then return { STALE } end
+end
+if ARGV[3] ~= "" and redis.call("HEXISTS", KEYS[4], ARGV[4]) == 0 then return { STALE } end
+
+for i = 8, last, 3 do
+  redis.call("HDEL", KEYS[2], ARGV[i])
+  redis.call("ZREM", KEYS[3], ARGV[i + 2])
+end
+if ARGV[3] ~= "" then
+  redis.call("HSET", KEYS[2], ARGV[2], ARGV[3])
+  redis.call("ZADD", KEYS[3], ARGV[6], ARGV[5])
+end
+return { OK }

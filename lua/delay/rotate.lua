@@ -1,0 +1,37 @@
+#!lua
+--[[ delay/rotate: open the next delay ledger, and hand the open bucket over to be sealed.
+
+Entry numbers go on from ledger to ledger, so an entry is named by its number alone.
+
+KEYS        1 state  2 ledgers  3 delay state  4 open  5 closing
+            6 data  stream  payload of the ledger to open (one below ARGV[2])
+ARGV        1 topic_id  2 delay ledger as the caller knows it  3 now_ms  4 close (1: the bucket too, unless one is being sealed)
+RETURNS     {OK, delay ledger, name of the bucket that is being sealed ("" none)} | {UNKNOWN_TOPIC}
+COMPLEXITY  O(1)
+WRITES      only when ARGV[2] is still the open ledger and something is in it
+SOURCE      PIP-195 "seal"; docs/decisions/0012
+]]
+--- @include "include/status"
+--- @include "include/partition"
+--- @include "include/stream"
+local delay, ledger = KEYS[3], ARGV[2]
+if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+local own = redis.call("HMGET", delay, "ledger", "first", "closing")
+if own[1] ~= ledger then return { OK, own[1] or "-1", own[3] or "" } end
+local row = ledger_row(redis.call("HGET", KEYS[2], ledger))
+if row.created == ARGV[3] and row.bytes == 0 then return { OK, ledger, own[3] } end
+local opened = whole(tonumber(ledger) - 1)
+
+row.sealed = "1"
+local issued = whole(row.issued)
+redis.call("HSET", KEYS[2], ledger, ledger_text(row), opened, issued .. " " .. issued .. " 0 -1 0 0 " .. ARGV[3])
+make_stream(KEYS[6])
+if row.issued > 0 then redis.call("XSETID", KEYS[6], "0-" .. issued) end
+redis.call("HSET", delay, "ledger", opened)
+if ARGV[4] == "1" and own[3] == "" then
+  own[3] = whole(-tonumber(own[2])) .. "-" .. whole(-tonumber(ledger))
+  redis.call("RENAME", KEYS[4], KEYS[5])
+  redis.call("ZADD", KEYS[4], -1, "")
+  redis.call("HSET", delay, "first", opened, "open", "0", "closing", own[3])
+end
+return { OK, opened, own[3] }

@@ -1,0 +1,60 @@
+#!lua flags=allow-oom
+--[[ delay/settle: index one batch that a committed transaction had scheduled, or delete that of an aborted one.
+
+Its end (txn/end) only marked the transaction, in O(1); its batches follow one by one.  Entries of a ledger older than the
+open bucket's go to the queue, so that a sealed bucket holds whole ledgers.
+
+KEYS        1 state  2 ledgers  3 delay state  4 open  5 queue  6 live
+            7 data  stream  the batch's delay ledger
+ARGV        1 topic_id  2 transaction "coordinator-serial"  3 number of the batch in it
+RETURNS     {OK, batches left} | {UNKNOWN_TOPIC}
+COMPLEXITY  O(n log m) for n entries of the batch and m in the bucket
+WRITES      index, live bits, counters; nothing when this batch was settled before
+SOURCE      PIP-31 "end transaction"; docs/decisions/0012
+]]
+--- @include "include/status"
+--- @include "include/partition"
+--- @include "include/live"
+--- @include "include/members"
+local delay, txn = KEYS[3], ARGV[2]
+if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+local mark, chunks, left, records = string.match(redis.call("HGET", delay, txn) or "", "^(%a) (%d+) (%d+) (%d+)$")
+local text = redis.call("HGET", delay, txn .. "/" .. ARGV[3])
+if not text or (mark ~= "C" and mark ~= "A") then return { OK, tonumber(left or 0) } end
+local own = redis.call("HMGET", delay, "first", "open", "decided")
+local members, entries, count, ledger = {}, {}, 0, nil
+for due, member in string.gmatch(text, "(%d+) ([^|]+)") do
+  local entry, _, l, n = member_parts(member)
+  members[#members + 1], members[#members + 2] = due, member
+  entries[#entries + 1], count, ledger = entry, count + n, l
+end
+local row = ledger_row(redis.call("HGET", KEYS[2], ledger))
+
+if mark == "C" then
+  local is_open = -tonumber(ledger) >= -tonumber(own[1])
+  live.open(KEYS[6])
+  live.fill(entries[1], entries[#entries])
+  live.save()
+  add_members(is_open and KEYS[4] or KEYS[5], members)
+  if is_open then redis.call("HINCRBY", delay, "open", whole(#entries)) end
+  redis.call("HINCRBY", delay, "entries", whole(#entries))
+  redis.call("HINCRBY", delay, "records", whole(count))
+else
+  for _, entry in ipairs(entries) do redis.call("XDEL", KEYS[7], "0-" .. whole(entry)) end
+  row.deleted, row.unlogged = row.deleted + #entries, row.unlogged - #entries
+  redis.call("HSET", KEYS[2], ledger, ledger_text(row))
+end
+redis.call("HINCRBY", delay, "held", whole(-count))
+redis.call("HDEL", delay, txn .. "/" .. ARGV[3])
+left = tonumber(left) - 1
+if left > 0 then
+  redis.call("HSET", delay, txn, mark .. " " .. chunks .. " " .. whole(left) .. " " .. records)
+else
+  redis.call("HDEL", delay, txn)
+  local rest = {}
+  for name in string.gmatch(own[3], "%S+") do
+    if name ~= txn then rest[#rest + 1] = name end
+  end
+  redis.call("HSET", delay, "decided", table.concat(rest, " "))
+end
+return { OK, left }

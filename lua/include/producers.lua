@@ -1,0 +1,82 @@
+-- What a producer may write: its sequence (KIP-98) and the fence of its transaction.  For scripts whose KEYS are
+-- 4 producers  5 open  7 ended  8 watermarks.  Nothing here writes but windows_save.
+local WRAP = 2147483648 -- sequences count to 2^31 - 1 and begin again
+local windows, opens, refused = {}, {}, {} -- by producer: its window, its open transaction, whether this call refused it
+
+-- The producer's window: "epoch last_ms first:last:offset ...", the five newest batches, newest last.
+local function window_of(pid)
+  if windows[pid] == nil then
+    local known, window = redis.call("HGET", KEYS[4], pid), false
+    if known then
+      local epoch, rest = string.match(known, "^(%-?%d+) %d+(.*)$")
+      window = { epoch = tonumber(epoch) }
+      for first, last, offset in string.gmatch(rest, " (%d+):(%d+):(%-?%d+)") do
+        window[#window + 1] = { tonumber(first), tonumber(last), offset }
+      end
+    end
+    windows[pid] = window
+  end
+  return windows[pid]
+end
+
+local function refusal_by_sequence(pid, epoch, sequence, records)
+  local window = window_of(pid)
+  if not window then
+    -- A batch of an unknown producer that this call refused must not be overtaken: its repetition would look like a
+    -- duplicate of this one.
+    return refused[pid] and { SEQUENCE_GAP, 0 } or nil
+  end
+  if epoch < window.epoch then return { STALE_EPOCH, window.epoch } end
+  if epoch > window.epoch then return sequence ~= 0 and { SEQUENCE_GAP, 0 } or nil end
+  local last = (sequence + records - 1) % WRAP
+  for _, batch in ipairs(window) do
+    if batch[1] == sequence and batch[2] == last then return { DUPLICATE, batch[3] } end
+  end
+  local newest = window[#window]
+  local expected = newest and (newest[2] + 1) % WRAP or 0
+  if sequence == expected then return nil end
+  local back = (expected - sequence) % WRAP -- near behind is old, all else is a gap
+  if back >= records and back < WRAP / 2 then return { DUPLICATE_SEQUENCE } end
+  return { SEQUENCE_GAP, expected }
+end
+
+local function refusal_by_fence(pid, coordinator, serial, verified)
+  local txn = coordinator .. " " .. serial
+  local open = opens[pid]
+  if open == nil then
+    local text = redis.call("HGET", KEYS[5], pid)
+    open = text and string.match(text, "^%-?%d+ (%d+ %d+) ") or false
+    opens[pid] = open
+  end
+  if open == txn then return nil end
+  if open then
+    local other_coordinator, other_serial = string.match(open, "^(%d+) (%d+)$")
+    return { OTHER_OPEN, other_coordinator, other_serial }
+  end
+  local watermark = redis.call("HGET", KEYS[8], coordinator)
+  if redis.call("ZSCORE", KEYS[7], coordinator .. "-" .. serial) or (watermark and serial_at_most(serial, watermark)) then
+    return { TXN_ENDED }
+  end
+  if verified ~= "1" then return { NOT_VERIFIED } end
+end
+
+-- Takes the batch into its producer's window.  base: its offset, -1 when none of it got one.
+local function window_take(pid, epoch, sequence, records, base)
+  local window = windows[pid]
+  if not window or window.epoch ~= epoch then window = { epoch = epoch } end
+  window[#window + 1] = { sequence, (sequence + records - 1) % WRAP, base }
+  window.is_new = true
+  windows[pid] = window
+end
+
+local function windows_save(now)
+  for pid, window in pairs(windows) do
+    if window and window.is_new then
+      local parts = { whole(window.epoch), now }
+      for i = math.max(1, #window - 4), #window do
+        parts[#parts + 1] = whole(window[i][1]) .. ":" .. whole(window[i][2]) .. ":" .. window[i][3]
+      end
+      redis.call("HSET", KEYS[4], pid, table.concat(parts, " "))
+    end
+  end
+end

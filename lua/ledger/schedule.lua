@@ -1,0 +1,196 @@
+#!lua
+--[[ ledger/schedule: accept batches of which some records are due later: the payload entries that the XADDs just before this
+call wrote to the delay ledger, and those of what is due now to the active ledger; or delete them again.
+
+As ledger/append: runs in one MULTI right after its XADDs.  An original batch is accepted or refused as a whole: its
+sequence is checked once.  What is due later goes into the open bucket, or, in a transaction, is put aside until its end.
+
+KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 ended  8 watermarks
+            9 data   stream   the ledger named in ARGV[2]
+            10 wake  channel  told (leader epoch, next offset, stable offset)
+            11 delay data  stream  the ledger named in ARGV[3]
+            12 delay state  13 delay open  14 delay live  15 delay closing  16 delay queue  17 delay parts  18 delay moved
+            19 delay buckets  20 delay next  21 delay snaps  22 delay repeats
+ARGV        1 topic_id  2 ledger  3 delay ledger (-1, -2, ...)  4 now_ms  5 number of originals
+            6.. the originals: records  producer_id (-1 none)  epoch  sequence (-1 none)  coordinator  serial ("" none)
+            verified  now (records that are due now, 0 none)  bytes and newest timestamp of these  later (number of entries),
+            and for each of those due_ms  ledger records bytes newest_ms (one text, as in a member)
+RETURNS     {OK, leader_epoch, ledger_bytes, ledger_created_ms, delay_ledger_bytes, delay_ledger_created_ms, entries of the open
+            bucket, answer ...} one answer for each original: {OK, base_offset (-1 none), first entry}
+            | {DUPLICATE, base_offset, or -e-1 where it has none and e is its first entry}
+            | a refusal of ledger/append; or, for all of them,
+            {LEDGER_MOVED, active ledger, delay ledger} | {HEALED} | {UNKNOWN_TOPIC}
+COMPLEXITY  O(n log m) for n entries and m in the open bucket
+WRITES      log entries, index entries, live bits and counters of what is accepted, the removal of the payload of what is not
+SOURCE      PIP-195; KIP-98; docs/decisions/0012
+]]
+--- @include "include/status"
+--- @include "include/serial"
+--- @include "include/partition"
+--- @include "include/producers"
+--- @include "include/stream"
+--- @include "include/live"
+--- @include "include/members"
+local state, ledgers, data, delay_data, delay = KEYS[1], KEYS[2], KEYS[9], KEYS[11], KEYS[12]
+local held = redis.call("HMGET", state, "topic_id", "ledger", "next", "stable", "epoch", "newest")
+local texts = redis.call("HMGET", ledgers, ARGV[2], ARGV[3])
+if not held[1] or (not texts[1] and held[1] ~= ARGV[1]) then return { UNKNOWN_TOPIC } end
+local own = redis.call("HMGET", delay, "ledger", "first", "open")
+
+local originals, now_count, later_count, at = {}, 0, 0, 6
+for i = 1, tonumber(ARGV[5]) do
+  local later = tonumber(ARGV[at + 10])
+  originals[i] = { at = at, now = tonumber(ARGV[at + 7]), later = later }
+  if originals[i].now > 0 then now_count = now_count + 1 end
+  later_count, at = later_count + later, at + 11 + 2 * later
+end
+local row, late = texts[1] and ledger_row(texts[1]), texts[2] and ledger_row(texts[2])
+
+local function refuse_all(...)
+  if row then heal(data, ledgers, ARGV[2], row) end
+  if late then heal(delay_data, ledgers, ARGV[3], late) end
+  return { ... }
+end
+
+if held[1] ~= ARGV[1] then return refuse_all(UNKNOWN_TOPIC) end
+if not own[1] then -- nothing was ever scheduled here
+  if ARGV[3] == "-1" and not late then
+    for _, key in ipairs({ KEYS[14], KEYS[17], KEYS[18], KEYS[19], KEYS[21], KEYS[22] }) do redis.call("HSET", key, "", "") end
+    for _, key in ipairs({ KEYS[13], KEYS[15], KEYS[16], KEYS[20] }) do redis.call("ZADD", key, -1, "") end
+    make_stream(delay_data)
+    redis.call("HSET", ledgers, "-1", "0 0 0 -1 0 0 " .. ARGV[4])
+    redis.call("HSET", delay, "ledger", "-1", "first", "-1", "open", "0", "records", "0", "entries", "0", "held", "0",
+      "closing", "", "decided", "", "fired", "0", "cancelled", "0")
+  end
+  return refuse_all(LEDGER_MOVED, held[2], "-1")
+end
+if not row or not late or held[2] ~= ARGV[2] or own[1] ~= ARGV[3] or row.sealed == "1" then
+  return refuse_all(LEDGER_MOVED, held[2], own[1])
+end
+if redis.call("XLEN", data) - (row.issued - row.deleted) ~= now_count
+  or redis.call("XLEN", delay_data) - (late.issued - late.deleted) ~= later_count then
+  return refuse_all(HEALED)
+end
+
+-- A transaction that has scheduled here and has not ended is as good as open.
+local aside = {}
+local function aside_of(txn)
+  if aside[txn] == nil then
+    local text = redis.call("HGET", delay, txn)
+    local mark, chunks, left, records = string.match(text or "", "^(%a) (%d+) (%d+) (%d+)$")
+    aside[txn] = mark == "O" and { tonumber(chunks), tonumber(left), tonumber(records) } or false
+  end
+  return aside[txn]
+end
+
+live.open(KEYS[14])
+local next_offset, nothing_open, newest = tonumber(held[3]), held[3] == held[4], tonumber(held[6])
+local entry, delay_entry, bytes, delay_bytes, waiting = row.issued, late.issued, 0, 0, 0
+local answers, logged, removed, delay_removed, opened, members, chunks = {}, {}, {}, {}, {}, {}, {}
+local live_entries, live_records, held_records = 0, 0, 0
+for i, o in ipairs(originals) do
+  local a = o.at
+  local records, pid, epoch, sequence = tonumber(ARGV[a]), ARGV[a + 1], tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3])
+  local serial, counted = ARGV[a + 5], pid ~= "-1" and tonumber(ARGV[a + 3]) >= 0
+  local txn = ARGV[a + 4] .. "-" .. serial
+  local refusal = counted and refusal_by_sequence(pid, epoch, sequence, records) or nil
+  if not refusal and serial ~= "" then
+    local is_aside = o.now == 0 and aside_of(txn)
+    if not is_aside then refusal = refusal_by_fence(pid, ARGV[a + 4], serial, ARGV[a + 6]) end
+  end
+  if refusal then
+    refused[pid], answers[i] = true, refusal
+    if o.now > 0 then
+      entry = entry + 1
+      removed[#removed + 1] = "0-" .. whole(entry)
+    end
+    for _ = 1, o.later do
+      delay_entry = delay_entry + 1
+      delay_removed[#delay_removed + 1] = "0-" .. whole(delay_entry)
+    end
+  else
+    local base = "-1"
+    if o.now > 0 then
+      base, entry = whole(next_offset), entry + 1
+      if serial ~= "" and not opens[pid] then
+        opens[pid] = ARGV[a + 4] .. " " .. serial
+        opened[#opened + 1] = { pid, ARGV[a + 2] .. " " .. opens[pid] .. " " .. base, base }
+      end
+      next_offset = next_offset + o.now
+      newest = math.max(newest, tonumber(ARGV[a + 9]))
+      logged[#logged + 1] = { a, whole(entry), base, whole(next_offset - 1), whole(newest) }
+      bytes = bytes + tonumber(ARGV[a + 8])
+    end
+    -- What has no offset is remembered by its first entry, e as -e-1.
+    if counted then window_take(pid, epoch, sequence, records, o.now > 0 and base or whole(-delay_entry - 2)) end
+    answers[i] = { OK, base, delay_entry + 1 }
+    local first, held_texts = delay_entry + 1, {}
+    for j = 1, o.later do
+      local due, rest = ARGV[a + 9 + 2 * j], ARGV[a + 10 + 2 * j]
+      local n, size = string.match(rest, "^%S+ (%d+) (%d+)")
+      delay_entry, delay_bytes = delay_entry + 1, delay_bytes + tonumber(size)
+      if serial == "" then
+        members[#members + 1], members[#members + 2] = due, member_of(delay_entry, rest)
+        live_records = live_records + tonumber(n)
+      else
+        held_texts[j] = due .. " " .. member_of(delay_entry, rest)
+        held_records = held_records + tonumber(n)
+      end
+    end
+    if o.later > 0 and serial == "" then
+      live.fill(first, delay_entry)
+      live_entries = live_entries + o.later
+    elseif o.later > 0 then
+      local mine = aside_of(txn) or { 0, 0, 0 }
+      aside[txn] = mine
+      mine[1], mine[2], mine.is_new = mine[1] + 1, mine[2] + 1, true
+      for j = 1, o.later do mine[3] = mine[3] + tonumber(string.match(held_texts[j], "^%S+ %S+ %S+ (%d+)")) end
+      chunks[#chunks + 1] = { txn .. "/" .. whole(mine[1]), table.concat(held_texts, "|") }
+    end
+    waiting = waiting + o.later
+  end
+end
+
+for _, g in ipairs(logged) do
+  local a = g[1]
+  redis.call("XADD", KEYS[3], g[4] .. "-1", "l", ARGV[2], "e", g[2], "b", g[3], "n", ARGV[a + 7], "s", ARGV[a + 8],
+    "p", ARGV[a + 1], "v", ARGV[a + 2], "q", ARGV[a + 3], "f", ARGV[a + 5] == "" and "0" or "1", "t", ARGV[4], "m", g[5])
+end
+for _, id in ipairs(removed) do redis.call("XDEL", data, id) end
+for _, id in ipairs(delay_removed) do redis.call("XDEL", delay_data, id) end
+if now_count > 0 then
+  row.issued, row.deleted, row.bytes = entry, row.deleted + #removed, row.bytes + bytes
+  if #logged > 0 then row.max = next_offset - 1 end
+  redis.call("HSET", ledgers, ARGV[2], ledger_text(row))
+end
+late.issued, late.deleted, late.bytes = delay_entry, late.deleted + #delay_removed, late.bytes + delay_bytes
+late.unlogged = late.unlogged + waiting
+redis.call("HSET", ledgers, ARGV[3], ledger_text(late))
+add_members(KEYS[13], members)
+live.save()
+for _, chunk in ipairs(chunks) do redis.call("HSET", delay, chunk[1], chunk[2]) end
+for txn, mine in pairs(aside) do
+  if mine and mine.is_new then
+    redis.call("HSET", delay, txn, "O " .. whole(mine[1]) .. " " .. whole(mine[2]) .. " " .. whole(mine[3]))
+  end
+end
+local open_count = tonumber(own[3]) + live_entries
+if live_entries > 0 then
+  redis.call("HSET", delay, "open", whole(open_count))
+  redis.call("HINCRBY", delay, "entries", whole(live_entries))
+  redis.call("HINCRBY", delay, "records", whole(live_records))
+end
+if held_records > 0 then redis.call("HINCRBY", delay, "held", whole(held_records)) end
+windows_save(ARGV[4])
+for _, o in ipairs(opened) do
+  redis.call("HSET", KEYS[5], o[1], o[2])
+  redis.call("ZADD", KEYS[6], o[3], o[1])
+end
+if #logged > 0 then
+  local following, stable = whole(next_offset), held[4]
+  if nothing_open then stable = opened[1] and opened[1][3] or following end
+  redis.call("HSET", state, "next", following, "stable", stable, "newest", whole(newest))
+  redis.call("HINCRBY", state, "bytes", whole(bytes))
+  redis.call("SPUBLISH", KEYS[10], held[5] .. " " .. following .. " " .. stable)
+end
+return { OK, held[5], whole(row.bytes), row.created, whole(late.bytes), late.created, open_count, unpack(answers) }

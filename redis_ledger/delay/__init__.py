@@ -1,0 +1,1 @@
+"""What waits to be delivered: bucketed indexes over delay ledgers (PIP-195)."""

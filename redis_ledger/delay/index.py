@@ -1,0 +1,339 @@
+"""The bucketed index of one partition's scheduled entries, and the steps that keep it small (PIP-195).
+
+    arrive ─▶ open ──rotate──▶ closing ──seal──▶ bucket: snapshot of segments ──load──▶ queue ──▶ fire
+              (zset)           (zset)            (hash, immutable)                      (zset)
+                                                     └── merge: adjacent buckets into one
+
+Any broker may do any step at any time, also at once: a step reads, writes a snapshot that nobody refers to yet, and
+then changes the list in one script, which does nothing if the list is not as it was read.  What a killed broker leaves is a
+snapshot that is not listed, which the sweep deletes.  Every entry stays in some index until its live bit is cleared, and
+an entry that is in two fires once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from typing import Any
+
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.delay import bucket as snapshots
+from redis_ledger.delay import merge
+from redis_ledger.delay.calls import DelayCalls, next_member
+from redis_ledger.delay.entry import WHOLE, Bucket, Indexed
+from redis_ledger.delay.live import CHUNK, LiveBits
+from redis_ledger.delay.tally import Tally
+from redis_ledger.records.batch import read_header
+from redis_ledger.store.store import Store
+
+LOAD_CHUNK = 1_000  # entries one script call puts into the queue
+PAGE = 2_000  # entries read at once
+BEGUN_MS_MAX = 60_000  # a snapshot that is not listed after this is swept
+
+
+class DelayIndex(DelayCalls):
+    """config: asked each time, for a topic's settings may change."""
+
+    def __init__(
+        self,
+        store: Store,
+        keys: Any,
+        topic: str,
+        topic_id: str,
+        config: Callable[[], Config],
+        clock: Clock,
+        tally: Tally,
+    ) -> None:
+        super().__init__(store, keys, topic, topic_id)
+        self._config, self._clock, self._tally = config, clock, tally
+        self._metadata: dict[str, snapshots.Metadata] = {}  # of listed snapshots: they never change
+
+    # -- look up -----------------------------------------------------------------------------------------------------
+
+    async def buckets(self) -> list[Bucket]:
+        """Sealed buckets, oldest ledgers first."""
+        rows = await self._command("HGETALL", self.delay.buckets)
+        found = [Bucket.read(name, row) for name, row in zip(rows[::2], rows[1::2], strict=True) if name]
+        return sorted(found, key=lambda bucket: -bucket.first_ledger)
+
+    async def metadata(self, bucket: Bucket) -> snapshots.Metadata:
+        """Raises DamagedSnapshot."""
+        known = self._metadata.get(bucket.snapshot)
+        if known is None:
+            data = await self._command("HGET", self.delay.snapshot(bucket.snapshot), 0)
+            known = snapshots.decode_metadata(data or b"")
+            if len(self._metadata) > 64:
+                self._metadata.clear()
+            self._metadata[bucket.snapshot] = known
+        return known
+
+    async def segment(self, bucket: Bucket, number: int) -> list[Indexed]:
+        """number: from 0.  Raises DamagedSnapshot."""
+        data = await self._command("HGET", self.delay.snapshot(bucket.snapshot), number + 1)
+        return snapshots.decode_segment(data or b"")
+
+    async def live(self, entries: Iterable[int]) -> LiveBits:
+        """The live bits of the chunks these entries are in."""
+        chunks = sorted({entry // CHUNK for entry in entries})
+        if not chunks:
+            return LiveBits.from_reply([], [])
+        return LiveBits.from_reply(chunks, await self._command("HMGET", self.delay.live, *chunks))
+
+    async def _command(self, *args: Any) -> Any:
+        return await self.store.command(*args, key=self.keys.state)
+
+    # -- seal --------------------------------------------------------------------------------------------------------
+
+    async def seal(self, ledger: int, *, close: bool = True) -> bool:
+        """Opens the next ledger; with `close`, hands the open bucket over and seals it.  True when one was listed."""
+        _, closing = await self.rotate(ledger, self._clock.now_ms(), close)
+        return bool(closing) and await self.finish_seal(closing)
+
+    async def finish_seal(self, closing: str) -> bool:
+        """Seals the bucket that was handed over, by this broker or by one that is gone."""
+        with self._tally.operation("create"):
+            entries = await self._members(self.delay.closing)
+            first, last = map(int, closing.split("-"))
+            made = await self._snapshot(-first, -last, _as_stream(entries))
+            bucket, entry = made if made is not None else (None, 0)
+            listed = await self.list_sealed(closing, bucket, entry)
+        if not listed and bucket is not None:
+            await self.drop_snapshot(bucket.snapshot)
+        return listed
+
+    async def _members(self, key: bytes) -> list[Indexed]:
+        """All of a sorted set that is still pending, in order.  What comes or goes meanwhile may be there or not."""
+        found: list[Indexed] = []
+        cursor: Any = b"0"
+        while True:
+            cursor, rows = await self._command("ZSCAN", key, cursor, "COUNT", PAGE)
+            found += [Indexed.read(m, int(s)) for m, s in zip(rows[::2], rows[1::2], strict=True) if m]
+            if int(cursor) == 0:
+                break
+        live = await self.live(entry.entry for entry in found)
+        return sorted(entry for entry in set(found) if live.holds(entry.entry))
+
+    async def _snapshot(
+        self, first_ledger: int, last_ledger: int, entries: AsyncIterator[Indexed]
+    ) -> tuple[Bucket, int] | None:
+        """Writes a snapshot that is not listed yet: its row and its first entry; None when there are no entries.
+        entries: in order."""
+        config = self._config()
+        step_ms = config.delayed_delivery_max_time_step_per_segment_s * 1000
+        most = config.delayed_delivery_max_indexes_per_segment
+        name, segments, size = secrets.token_hex(8), list[snapshots.SegmentMetadata](), 0
+        pending: list[Indexed] = []
+        first: Indexed | None = None
+
+        async def write(some: Sequence[Indexed]) -> None:
+            nonlocal size
+            data = snapshots.encode_segment(some)
+            segments.append(snapshots.describe(some, len(data)))
+            size += len(data)
+            await self._written(name, [(len(segments), data)], None)
+            await asyncio.sleep(0)  # encoding is work: others take their turn
+
+        async for entry in entries:
+            if first is None:
+                first = entry
+                await self._written(name, [], self._clock.now_ms())
+            pending.append(entry)
+            if snapshots.is_full(pending, time_step_ms=step_ms, indexes_max=most):
+                await write(pending[:-1])
+                del pending[:-1]
+        if first is None:
+            return None
+        await write(pending)
+        metadata = snapshots.encode_metadata(first_ledger, last_ledger, segments)
+        await self._written(name, [(0, metadata)], None)
+        bucket = Bucket(
+            first_ledger, last_ledger, name, len(segments), 0, sum(s.entries for s in segments),
+            sum(s.records for s in segments), first.due_ms, segments[-1].max_due_ms, size + len(metadata),
+            self._clock.now_ms(),
+        )  # fmt: skip
+        return bucket, first.entry
+
+    async def _written(self, name: str, fields: Sequence[tuple[int, bytes]], now_ms: int | None) -> None:
+        if not await self.write(name, fields, now_ms):
+            raise SnapshotSwept
+
+    # -- load --------------------------------------------------------------------------------------------------------
+
+    async def load(self, horizon: str) -> None:
+        """Loads the next segment of the bucket that `delay:next` names.  A damaged one is made again."""
+        name = horizon.split(" ")[1].encode()
+        row = await self._command("HGET", self.delay.buckets, name)
+        if row is None:
+            return
+        bucket = Bucket.read(name, row)
+        try:
+            with self._tally.operation("load"):
+                await self._load(bucket, horizon)
+        except snapshots.DamagedSnapshot:
+            await self.reindex(bucket, horizon)
+
+    async def _load(self, bucket: Bucket, horizon: str) -> None:
+        entries = await self.segment(bucket, bucket.loaded)
+        live = await self.live(entry.entry for entry in entries)
+        entries = [entry for entry in entries if live.holds(entry.entry)]
+        after: Bucket | str = bucket._replace(loaded=bucket.loaded + 1)
+        member_after = ""
+        assert isinstance(after, Bucket)
+        if after.is_loaded:
+            after = ""
+        else:
+            following = (await self.metadata(bucket)).segments[after.loaded]
+            after = after._replace(next_due_ms=following.min_due_ms)
+            member_after = next_member(following.first_entry, bucket.name)
+        for at in range(0, max(len(entries), 1), LOAD_CHUNK):
+            is_last = at + LOAD_CHUNK >= len(entries)
+            some = entries[at : at + LOAD_CHUNK]
+            if not await self.put(bucket, after if is_last else "=", horizon, member_after, some):
+                return  # somebody else was quicker
+        if after == "":
+            await self._delete(bucket.snapshot)
+
+    async def _delete(self, snapshot: str) -> None:
+        with self._tally.operation("delete"):
+            await self.drop_snapshot(snapshot)
+        self._metadata.pop(snapshot, None)
+
+    # -- merge -------------------------------------------------------------------------------------------------------
+
+    async def merge(self) -> bool:
+        """One merge, if there are too many buckets.  False when there was nothing to do."""
+        most = self._config().delayed_delivery_max_num_buckets
+        if most < 1:
+            return False
+        buckets = await self.buckets()
+        chosen = merge.choose(buckets, most)
+        if chosen is None:
+            return False
+        try:
+            with self._tally.operation("merge"):
+                return await self._merge(chosen)
+        except snapshots.DamagedSnapshot:
+            await self.repair()
+            return False
+
+    async def _merge(self, chosen: Sequence[Bucket]) -> bool:
+        sources = []
+        for bucket in chosen:
+            segment = (await self.metadata(bucket)).segments[bucket.loaded]
+            sources.append((bucket, next_member(segment.first_entry, bucket.name)))
+        first, last = chosen[0].first_ledger, chosen[-1].last_ledger
+        made = await self._snapshot(first, last, merge.merged([self._rest_of(bucket) for bucket in chosen]))
+        merged, entry = made if made is not None else (None, 0)
+        done = await self.replace(sources, f"{-first}-{-last}", merged, entry)
+        if done:
+            for source in chosen:
+                await self._delete(source.snapshot)
+        elif merged is not None:
+            await self.drop_snapshot(merged.snapshot)
+        return done
+
+    async def _rest_of(self, bucket: Bucket) -> AsyncIterator[Indexed]:
+        """What of a bucket is not loaded yet and still pending, in order."""
+        for number in range(bucket.loaded, bucket.segments):
+            entries = await self.segment(bucket, number)
+            live = await self.live(entry.entry for entry in entries)
+            for entry in entries:
+                if live.holds(entry.entry):
+                    yield entry
+
+    # -- repair ------------------------------------------------------------------------------------------------------
+
+    async def repair(self) -> int:
+        """Makes every bucket again whose snapshot cannot be read; how many."""
+        count = 0
+        for bucket in await self.buckets():
+            try:
+                await self.metadata(bucket)
+                for number in range(bucket.loaded, bucket.segments):
+                    await self.segment(bucket, number)
+            except snapshots.DamagedSnapshot:
+                count += await self.reindex(bucket)
+        return count
+
+    async def reindex(self, bucket: Bucket, horizon: str | None = None) -> bool:
+        """Makes a bucket's snapshot again from its delay ledgers: what of them is pending."""
+        if horizon is None:
+            rows = await self._command("ZRANGE", self.delay.next, 0, -1)
+            horizon = next((r.decode() for r in rows if r.endswith(b" " + bucket.name.encode())), "")
+        with self._tally.operation("create"):
+            entries = sorted([entry async for entry in self.from_ledgers(bucket.first_ledger, bucket.last_ledger)])
+            made = await self._snapshot(bucket.first_ledger, bucket.last_ledger, _as_stream(entries))
+            again, entry = made if made is not None else (None, 0)
+            done = await self.replace([(bucket, horizon)], bucket.name, again, entry)
+        if done:
+            await self._delete(bucket.snapshot)
+        elif again is not None:
+            await self.drop_snapshot(again.snapshot)
+        return done
+
+    async def from_ledgers(self, first: int, last: int) -> AsyncIterator[Indexed]:
+        """What is pending in delay ledgers first to last (-1, -2, ...), as it was scheduled or moved; in no order."""
+        moved = await self.moved()
+        for ledger in range(first, last - 1, -1):
+            after = "-"
+            while True:
+                rows = await self._command("XRANGE", self.keys.data(ledger), after, "+", "COUNT", 500)
+                live = await self.live(int(row[0][2:]) for row in rows)
+                for name, fields in rows:
+                    entry = int(name[2:])
+                    if live.holds(entry):
+                        indexed = read_stored(ledger, entry, fields)
+                        yield indexed
+                        for index, due in moved.get(entry, ()):
+                            yield indexed._replace(index=index, due_ms=due)
+                if len(rows) < 500:
+                    break
+                after = f"({rows[-1][0].decode()}"
+
+    async def moved(self) -> dict[int, list[tuple[int, int]]]:
+        """Entry → (index, due ms) of its records that were rescheduled."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        rows = await self._command("HGETALL", self.delay.moved)
+        for name, due in zip(rows[::2], rows[1::2], strict=True):
+            if name:
+                entry, index = map(int, name.split(b"."))
+                found.setdefault(entry, []).append((index, int(due)))
+        return found
+
+    async def restore(self, ledger: int) -> None:
+        """Puts what is pending in a delay ledger into the queue; what is there already stays as it is."""
+        some: list[Indexed] = []
+        async for entry in self.from_ledgers(ledger, ledger):
+            some.append(entry)
+            if len(some) == LOAD_CHUNK:
+                await self.put_back(some)
+                some = []
+        if some:
+            await self.put_back(some)
+
+    async def sweep(self, *, whenever: bool = False) -> int:
+        """Deletes snapshots that were begun and never listed, or unlisted and not deleted; how many.
+        whenever: also those begun just now."""
+        before = 0 if whenever else self._clock.now_ms() - BEGUN_MS_MAX
+        listed = {bucket.snapshot for bucket in await self.buckets()}
+        rows = await self._command("HKEYS", self.delay.snaps)
+        doomed = [row.decode() for row in rows if row and row.decode() not in listed]
+        return sum([await self.drop_snapshot(snapshot, before) for snapshot in doomed])
+
+
+class SnapshotSwept(Exception):
+    """A snapshot took so long that it was taken for left behind.  The step is done again."""
+
+
+def read_stored(ledger: int, entry: int, fields: Sequence[bytes]) -> Indexed:
+    """An entry as its delay ledger holds it: b payload d due."""
+    payload, due = fields[1], int(fields[3])
+    header = read_header(payload)
+    return Indexed(due, entry, WHOLE, ledger, header.count, len(payload), header.max_timestamp)
+
+
+async def _as_stream(entries: Sequence[Indexed]) -> AsyncIterator[Indexed]:
+    for entry in entries:
+        yield entry

@@ -1,0 +1,59 @@
+"""What a topic may have a value of its own for, instead of the broker's.
+
+    topic's own value ─▶ else the broker's (config.py) of the same name
+
+delayed_delivery has no such name at the broker, for it means more than on and off: 1 is delayed delivery by every way
+in, the headers deliver-at and deliver-after of Kafka's records included; 0 is none at all; unset leaves headers alone,
+and the rest to the broker's delayed_delivery_enabled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from redis_ledger.config import Config
+from redis_ledger.errors import InvalidRequest
+
+INT32_MAX, INT64_MAX = (1 << 31) - 1, (1 << 63) - 1
+DELAYED = "delayed_delivery"
+SETTINGS = {  # the least and the most
+    "retention_ms": (-1, INT64_MAX),
+    "retention_bytes": (-1, INT64_MAX),
+    "batch_bytes_max": (0, INT32_MAX),
+    "ledger_bytes_max": (1 << 20, INT32_MAX),
+    "ledger_age_ms_max": (1_000, INT64_MAX),
+    DELAYED: (0, 1),
+    "delayed_delivery_max_delay_ms": (0, INT64_MAX),
+    "delayed_delivery_tick_time_ms": (0, 60_000),
+}
+
+
+def check(settings: Mapping[str, int]) -> None:
+    """Raises InvalidRequest."""
+    for name, value in settings.items():
+        if name not in SETTINGS:
+            raise InvalidRequest(f"There is no topic setting {name!r}; there are {', '.join(sorted(SETTINGS))}.")
+        least, most = SETTINGS[name]
+        if not least <= value <= most:
+            raise InvalidRequest(f"{name} is {value}; it must be {least} to {most}.")
+
+
+def over(settings: Mapping[str, int], config: Config) -> Config:
+    """The broker's settings as they are for a topic with these of its own."""
+    own: dict[str, Any] = {name: value for name, value in settings.items() if name in SETTINGS}
+    delayed = own.pop(DELAYED, None)
+    if delayed is not None:
+        own["delayed_delivery_enabled"] = bool(delayed)
+    return replace(config, **own) if own else config
+
+
+def effective(settings: Mapping[str, int], config: Config) -> dict[str, int]:
+    """The value of every setting; DELAYED only where it is set."""
+    names = (name for name in SETTINGS if name != DELAYED or name in settings)
+    return {name: settings[name] if name in settings else int(getattr(config, name)) for name in names}
+
+
+def delays_by_headers(settings: Mapping[str, int]) -> bool:
+    return settings.get(DELAYED) == 1
