@@ -51,11 +51,15 @@ class Config:
     delayed_delivery_min_index_count_per_bucket: int = 50_000  # a bucket is sealed when it holds so many entries
     delayed_delivery_ledger_step_per_bucket: int = 0  # or when it spans so many ledgers; 0 is off
     delayed_delivery_max_time_step_per_segment_s: int = 300  # a segment of a sealed bucket spans at most so long
+    delayed_delivery_min_indexes_per_segment: int = (
+        500  # but for that is not cut smaller than this: it would cost memory
+    )
     delayed_delivery_max_indexes_per_segment: int = 5_000  # and holds at most so many entries; -1 is no limit
     delayed_delivery_max_num_buckets: int = -1  # above so many sealed buckets some are merged; -1 is no limit
     delayed_delivery_load_ahead_ms: int = 5_000  # a segment is loaded so long before its first entry is due
     delayed_delivery_fire_chunk: int = 500  # most entries one call makes visible
     delayed_delivery_fire_per_s_max: int = 200_000  # most entries a second in one partition, also after an outage
+    delayed_delivery_block_after_ms: int = 0  # due later than this: kept compressed, many records a block; 0 is off
     # subscriptions
     ack_timeout_ms: int = 30_000  # a delivered message not acknowledged by then is delivered again
     consumer_session_ms: int = 30_000  # an exclusive consumer that has not called for this long is gone

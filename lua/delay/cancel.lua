@@ -31,7 +31,7 @@ for i = 3, #ARGV, 3 do
   local mark = parts and string.sub(parts, index + 1, index + 1)
   if mark == "x" then
     answer = 2
-  elseif is_live and (mark == "1" or mark == "m") then
+  elseif is_live and string.find(mark, "[1bm]") then
     answer, cancelled = 1, cancelled + 1
     if mark == "m" then moved[#moved + 1] = name .. "." .. ARGV[i + 1] end
     parts = string.sub(parts, 1, index) .. "x" .. string.sub(parts, index + 2)
@@ -47,7 +47,7 @@ for i = 3, #ARGV, 3 do
       end
     end
     if redis.call("HEXISTS", KEYS[7], name) == 1 then repeats[#repeats + 1] = name end
-  elseif row and redis.call("HEXISTS", KEYS[7], name) == 1 and not repeats[name] then
+  elseif row and redis.call("HEXISTS", KEYS[7], "!" .. name) == 1 and not repeats[name] then
     -- It has fired, and is about to be scheduled again: it will not be.
     answer, repeats[name] = 1, true
     repeats[#repeats + 1] = name

@@ -20,11 +20,20 @@ if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPI
 local own = redis.call("HMGET", delay, "ledger", "records")
 if not own[1] then return { OK, 0 } end
 if own[1] ~= ARGV[2] then return { LEDGER_MOVED, own[1] } end
+local seen, blocks = {}, {} -- entries that are held; rows of parts of those that are blocks
 local waits = {} -- ledger → entries that open transactions hold in it
 local fields = redis.call("HGETALL", delay)
 for i = 1, #fields, 2 do
   if string.find(fields[i], "/", 1, true) then
-    for ledger in string.gmatch(fields[i + 1], "%d+ %S+ (%S+) [^|]+") do waits[ledger] = (waits[ledger] or 0) + 1 end
+    for name, ledger in string.gmatch(fields[i + 1], "%d+ (%S+) (%S+) [^|]+") do
+      local entry = string.sub(name, 1, 12)
+      waits[ledger] = (waits[ledger] or 0) + (seen[entry] and 0 or 1)
+      if not seen[entry] and #name > 12 then
+        local number = whole(tonumber(entry))
+        blocks[#blocks + 1] = { number, redis.call("HGET", KEYS[9], number) }
+      end
+      seen[entry] = true
+    end
   end
 end
 local rows, opened = redis.call("HGETALL", KEYS[2]), whole(tonumber(own[1]) - 1)
@@ -43,7 +52,9 @@ make_stream(KEYS[3])
 if issued ~= "0" then redis.call("XSETID", KEYS[3], "0-" .. issued) end
 redis.call("UNLINK", KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[14])
 for _, k in ipairs({ 8, 9, 10, 11, 14 }) do redis.call("HSET", KEYS[k], "", "") end
+for _, block in ipairs(blocks) do redis.call("HSET", KEYS[9], block[1], block[2]) end
 for _, k in ipairs({ 5, 6, 7, 12 }) do redis.call("ZADD", KEYS[k], -1, "") end
 redis.call("HSET", delay, "ledger", opened, "first", opened, "open", "0", "records", "0", "entries", "0", "closing", "", "owed", "0")
+redis.call("HINCRBY", delay, "version", "1")
 redis.call("HINCRBY", delay, "cancelled", own[2])
 return { OK, tonumber(own[2]) }

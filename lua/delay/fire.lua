@@ -57,7 +57,7 @@ end
 live.open(KEYS[9])
 local has_parts, has_repeats = redis.call("HLEN", KEYS[10]) > 1, redis.call("HLEN", KEYS[13]) > 1
 local next_offset, newest, nothing_open = tonumber(held[2]), tonumber(held[5]), held[2] == held[3]
-local rows, rows_of_parts, moved_gone, owed, writes = {}, {}, {}, {}, {}
+local rows, rows_of_parts, moved_gone, owed, writes, put_back = {}, {}, {}, {}, {}, {}
 local count, records, entries, bytes, lateness = 0, 0, 0, 0, 0
 
 local function row_of(ledger)
@@ -80,19 +80,31 @@ local function ranges_of(parts, mark)
 end
 
 -- Which records of an entry become visible now: nothing, or their number and (unless it is all of them) their ranges.
--- The entry is over when nothing of it is pending any more.
+-- The entry is over when nothing of it is pending any more.  An index entry from before its record was moved, or was
+-- scheduled again, says nothing; behind that comes the record's own time, for this may be all that an index knows of it.
 local function to_fire(entry, index, due, n)
   local parts = has_parts and (rows_of_parts[entry] or redis.call("HGET", KEYS[10], whole(entry)))
-  if not parts then return n, nil, true end
+  if not parts and index ~= "" then return 0 end
+  if not parts then
+    local repeats = has_repeats and redis.call("HGET", KEYS[13], whole(entry))
+    local own = repeats and tonumber(string.match(repeats, "^(%d+) "))
+    if own and own ~= due then return 0, nil, false, own end
+    return n, nil, true
+  end
   local fired, kept
   if index == "" then
     kept, fired = ranges_of(parts, "1")
     parts = string.gsub(parts, "1", "f")
   else
     local i, name = tonumber(index), whole(entry) .. "." .. index
-    local is_here = string.sub(parts, i + 1, i + 1) == "m" and not moved_gone[name]
-    if not is_here or redis.call("HGET", KEYS[11], name) ~= whole(due) then return 0 end
-    moved_gone[name] = true
+    local mark = string.sub(parts, i + 1, i + 1)
+    if mark == "m" then
+      local own = tonumber(redis.call("HGET", KEYS[11], name))
+      if own ~= due then return 0, nil, false, own end
+      moved_gone[name] = true
+    elseif mark ~= "b" then
+      return 0
+    end
     kept, fired = index, 1
     parts = string.sub(parts, 1, i) .. "f" .. string.sub(parts, i + 2)
   end
@@ -107,7 +119,8 @@ while count < most do
   count = count + 1
   local entry, index, ledger, n, size, stamp = member_parts(member)
   if live.holds(entry) then
-    local fired, kept, is_over = to_fire(entry, index, due, n)
+    local fired, kept, is_over, own = to_fire(entry, index, due, n)
+    if own then put_back[#put_back + 1], put_back[#put_back + 2] = whole(own), member end
     if fired > 0 then
       local base = whole(next_offset)
       next_offset = next_offset + fired
@@ -142,6 +155,7 @@ end
 for k, members in ipairs(taken) do
   for i = 1, #members, 4000 do redis.call("ZREM", SETS[k], unpack(members, i, math.min(i + 3999, #members))) end
 end
+add_members(KEYS[8], put_back)
 for ledger, row in pairs(rows) do redis.call("HSET", ledgers, ledger, ledger_text(row)) end
 for entry, parts in pairs(rows_of_parts) do
   if is_pending(parts) or string.find(parts, "x", 1, true) then

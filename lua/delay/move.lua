@@ -20,7 +20,7 @@ if not live.holds(tonumber(ARGV[2])) then return { STALE } end
 local parts = redis.call("HGET", KEYS[6], ARGV[2])
 if not parts then parts = string.rep("1", tonumber(string.match(ARGV[6], "^%S+ (%d+)"))) end
 local mark = string.sub(parts, index + 1, index + 1)
-if mark ~= "1" and mark ~= "m" then return { STALE } end
+if not string.find(mark, "[1bm]") then return { STALE } end
 local is_open = -tonumber(ARGV[5]) >= -tonumber(redis.call("HGET", delay, "first"))
 
 local name = ARGV[2] .. "." .. ARGV[3]

@@ -1,5 +1,5 @@
 #!lua
---[[ delay/restore: put entries back into the queue that an index has lost.  One that is there twice fires once.
+--[[ delay/restore: put entries back into the queue that an index has lost.  What is there stays where it is.
 
 KEYS        1 state  2 queue
 ARGV        1 topic_id
@@ -12,5 +12,5 @@ SOURCE      docs/decisions/0012
 --- @include "include/status"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 
-for i = 2, #ARGV, 4000 do redis.call("ZADD", KEYS[2], unpack(ARGV, i, math.min(i + 3999, #ARGV))) end
+for i = 2, #ARGV, 4000 do redis.call("ZADD", KEYS[2], "NX", unpack(ARGV, i, math.min(i + 3999, #ARGV))) end
 return { OK }

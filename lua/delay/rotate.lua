@@ -33,5 +33,6 @@ if ARGV[4] == "1" and own[3] == "" then
   redis.call("RENAME", KEYS[4], KEYS[5])
   redis.call("ZADD", KEYS[4], -1, "")
   redis.call("HSET", delay, "first", opened, "open", "0", "closing", own[3])
+  redis.call("HINCRBY", delay, "version", "1")
 end
 return { OK, opened, own[3] }

@@ -21,4 +21,5 @@ end
 redis.call("UNLINK", KEYS[3])
 redis.call("ZADD", KEYS[3], -1, "")
 redis.call("HSET", KEYS[2], "closing", "")
+redis.call("HINCRBY", KEYS[2], "version", "1")
 return { OK }

@@ -4,8 +4,8 @@
 Its end (txn/end) only marked the transaction, in O(1); its batches follow one by one.  Entries of a ledger older than the
 open bucket's go to the queue, so that a sealed bucket holds whole ledgers.
 
-KEYS        1 state  2 ledgers  3 delay state  4 open  5 queue  6 live
-            7 data  stream  the batch's delay ledger
+KEYS        1 state  2 ledgers  3 delay state  4 open  5 queue  6 live  7 parts  8 repeats
+            9 data  stream  the batch's delay ledger
 ARGV        1 topic_id  2 transaction "coordinator-serial"  3 number of the batch in it
 RETURNS     {OK, batches left} | {UNKNOWN_TOPIC}
 COMPLEXITY  O(n log m) for n entries of the batch and m in the bucket
@@ -24,9 +24,10 @@ if not text or (mark ~= "C" and mark ~= "A") then return { OK, tonumber(left or 
 local own = redis.call("HMGET", delay, "first", "open", "decided")
 local members, entries, count, ledger = {}, {}, 0, nil
 for due, member in string.gmatch(text, "(%d+) ([^|]+)") do
-  local entry, _, l, n = member_parts(member)
+  local entry, index, l, n = member_parts(member)
   members[#members + 1], members[#members + 2] = due, member
-  entries[#entries + 1], count, ledger = entry, count + n, l
+  if entries[#entries] ~= entry then entries[#entries + 1] = entry end
+  count, ledger = count + (index == "" and n or 1), l
 end
 local row = ledger_row(redis.call("HGET", KEYS[2], ledger))
 
@@ -36,11 +37,15 @@ if mark == "C" then
   live.fill(entries[1], entries[#entries])
   live.save()
   add_members(is_open and KEYS[4] or KEYS[5], members)
-  if is_open then redis.call("HINCRBY", delay, "open", whole(#entries)) end
+  if is_open then redis.call("HINCRBY", delay, "open", whole(#members / 2)) end
   redis.call("HINCRBY", delay, "entries", whole(#entries))
   redis.call("HINCRBY", delay, "records", whole(count))
 else
-  for _, entry in ipairs(entries) do redis.call("XDEL", KEYS[7], "0-" .. whole(entry)) end
+  for _, entry in ipairs(entries) do
+    redis.call("XDEL", KEYS[9], "0-" .. whole(entry))
+    redis.call("HDEL", KEYS[7], whole(entry)) -- of a block
+    redis.call("HDEL", KEYS[8], whole(entry)) -- how it would have repeated
+  end
   row.deleted, row.unlogged = row.deleted + #entries, row.unlogged - #entries
   redis.call("HSET", KEYS[2], ledger, ledger_text(row))
 end

@@ -1,6 +1,6 @@
 -- Members of the sorted sets of scheduled entries; twin of redis_ledger/delay/entry.py, which draws them.
--- And a row of `parts`, one character for each record of an entry: 1 in the group, m rescheduled by itself, f fired,
--- x cancelled.  An entry without a row is one group, all pending.
+-- And a row of `parts`, one character for each record of an entry: 1 in the group, b due by itself (in a block), m
+-- rescheduled, f fired, x cancelled.  An entry without a row is one group, all pending.
 local function member_of(entry, rest) return string.format("%012d", entry) .. " " .. rest end
 
 -- entry, index ("" whole), ledger, records, bytes, newest timestamp
@@ -9,7 +9,17 @@ local function member_parts(member)
   return tonumber(string.sub(name, 1, 12)), string.sub(name, 14), ledger, tonumber(records), tonumber(bytes), tonumber(newest)
 end
 
-local function is_pending(parts) return string.find(parts, "[1m]") ~= nil end
+local function is_pending(parts) return string.find(parts, "[1bm]") ~= nil end
+
+-- Score, member, ... of an entry: one pair, or, where its due time is a list, one for each record of a block.
+local function members_of(entry, due, rest, add)
+  if not string.find(due, ",", 1, true) then return add(due, member_of(entry, rest)) end
+  local i = 0
+  for one in string.gmatch(due, "%d+") do
+    add(one, string.format("%012d.%d %s", entry, i, rest))
+    i = i + 1
+  end
+end
 
 -- Adds score, member, score, member ... in steps that unpack can take.
 local function add_members(key, pairs_)

@@ -22,7 +22,8 @@ local function stable_offset(firsts, next_offset)
   return next_offset
 end
 
--- Deletes the payload that no script has accepted; whatever a ledger's counts were, now they are right.
+-- Deletes the payload that no script has accepted; whatever a ledger's counts were, now they are right.  A sealed ledger
+-- keeps the number of its last entry: where entries go on from ledger to ledger, the next one has those above it.
 local function heal(data, ledgers, ledger, row)
   local info = redis.call("XINFO", "STREAM", data)
   local last = 0
@@ -32,6 +33,7 @@ local function heal(data, ledgers, ledger, row)
   for _, item in ipairs(redis.call("XRANGE", data, "0-" .. whole(row.issued + 1), "+")) do
     redis.call("XDEL", data, item[1])
   end
-  row.issued, row.deleted = last, last - redis.call("XLEN", data)
+  if row.sealed ~= "1" then row.issued = last end
+  row.deleted = row.issued - redis.call("XLEN", data)
   redis.call("HSET", ledgers, ledger, ledger_text(row))
 end

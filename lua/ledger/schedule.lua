@@ -14,7 +14,8 @@ KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 ended  8
 ARGV        1 topic_id  2 ledger  3 delay ledger (-1, -2, ...)  4 now_ms  5 number of originals
             6.. the originals: records  producer_id (-1 none)  epoch  sequence (-1 none)  coordinator  serial ("" none)
             verified  now (records that are due now, 0 none)  bytes and newest timestamp of these  later (number of entries),
-            and for each of those due_ms  ledger records bytes newest_ms (one text, as in a member)
+            and for each of those due_ms (of a block, whose records are each due by themselves: their due times, with commas)
+            and, as one text, the rest of its member: ledger records bytes newest_ms
 RETURNS     {OK, leader_epoch, ledger_bytes, ledger_created_ms, delay_ledger_bytes, delay_ledger_created_ms, entries of the open
             bucket, answer ...} one answer for each original: {OK, base_offset (-1 none), first entry}
             | {DUPLICATE, base_offset, or -e-1 where it has none and e is its first entry}
@@ -78,7 +79,7 @@ local function aside_of(txn)
   if aside[txn] == nil then
     local text = redis.call("HGET", delay, txn)
     local mark, chunks, left, records = string.match(text or "", "^(%a) (%d+) (%d+) (%d+)$")
-    aside[txn] = mark == "O" and { tonumber(chunks), tonumber(left), tonumber(records) } or false
+    aside[txn] = mark == "O" and { tonumber(chunks), tonumber(left), tonumber(records) } or mark ~= nil and "ended"
   end
   return aside[txn]
 end
@@ -86,7 +87,7 @@ end
 live.open(KEYS[14])
 local next_offset, nothing_open, newest = tonumber(held[3]), held[3] == held[4], tonumber(held[6])
 local entry, delay_entry, bytes, delay_bytes, waiting = row.issued, late.issued, 0, 0, 0
-local answers, logged, removed, delay_removed, opened, members, chunks = {}, {}, {}, {}, {}, {}, {}
+local answers, logged, removed, delay_removed, opened, members, chunks, blocks = {}, {}, {}, {}, {}, {}, {}, {}
 local live_entries, live_records, held_records = 0, 0, 0
 for i, o in ipairs(originals) do
   local a = o.at
@@ -95,8 +96,11 @@ for i, o in ipairs(originals) do
   local txn = ARGV[a + 4] .. "-" .. serial
   local refusal = counted and refusal_by_sequence(pid, epoch, sequence, records) or nil
   if not refusal and serial ~= "" then
-    local is_aside = o.now == 0 and aside_of(txn)
-    if not is_aside then refusal = refusal_by_fence(pid, ARGV[a + 4], serial, ARGV[a + 6]) end
+    if aside_of(txn) == "ended" then
+      refusal = { TXN_ENDED }
+    elseif o.now > 0 or not aside_of(txn) then
+      refusal = refusal_by_fence(pid, ARGV[a + 4], serial, ARGV[a + 6])
+    end
   end
   if refusal then
     refused[pid], answers[i] = true, refusal
@@ -124,17 +128,20 @@ for i, o in ipairs(originals) do
     -- What has no offset is remembered by its first entry, e as -e-1.
     if counted then window_take(pid, epoch, sequence, records, o.now > 0 and base or whole(-delay_entry - 2)) end
     answers[i] = { OK, base, delay_entry + 1 }
-    local first, held_texts = delay_entry + 1, {}
+    local first, held_texts, held_here = delay_entry + 1, {}, 0
     for j = 1, o.later do
       local due, rest = ARGV[a + 9 + 2 * j], ARGV[a + 10 + 2 * j]
       local n, size = string.match(rest, "^%S+ (%d+) (%d+)")
       delay_entry, delay_bytes = delay_entry + 1, delay_bytes + tonumber(size)
+      if string.find(due, ",", 1, true) then blocks[#blocks + 1] = { whole(delay_entry), string.rep("b", tonumber(n)) } end
       if serial == "" then
-        members[#members + 1], members[#members + 2] = due, member_of(delay_entry, rest)
+        members_of(delay_entry, due, rest, function(one, member)
+          members[#members + 1], members[#members + 2] = one, member
+        end)
         live_records = live_records + tonumber(n)
       else
-        held_texts[j] = due .. " " .. member_of(delay_entry, rest)
-        held_records = held_records + tonumber(n)
+        members_of(delay_entry, due, rest, function(one, member) held_texts[#held_texts + 1] = one .. " " .. member end)
+        held_here = held_here + tonumber(n)
       end
     end
     if o.later > 0 and serial == "" then
@@ -143,8 +150,8 @@ for i, o in ipairs(originals) do
     elseif o.later > 0 then
       local mine = aside_of(txn) or { 0, 0, 0 }
       aside[txn] = mine
-      mine[1], mine[2], mine.is_new = mine[1] + 1, mine[2] + 1, true
-      for j = 1, o.later do mine[3] = mine[3] + tonumber(string.match(held_texts[j], "^%S+ %S+ %S+ (%d+)")) end
+      mine[1], mine[2], mine[3], mine.is_new = mine[1] + 1, mine[2] + 1, mine[3] + held_here, true
+      held_records = held_records + held_here
       chunks[#chunks + 1] = { txn .. "/" .. whole(mine[1]), table.concat(held_texts, "|") }
     end
     waiting = waiting + o.later
@@ -168,13 +175,14 @@ late.unlogged = late.unlogged + waiting
 redis.call("HSET", ledgers, ARGV[3], ledger_text(late))
 add_members(KEYS[13], members)
 live.save()
+for _, block in ipairs(blocks) do redis.call("HSET", KEYS[17], block[1], block[2]) end
 for _, chunk in ipairs(chunks) do redis.call("HSET", delay, chunk[1], chunk[2]) end
 for txn, mine in pairs(aside) do
   if mine and mine.is_new then
     redis.call("HSET", delay, txn, "O " .. whole(mine[1]) .. " " .. whole(mine[2]) .. " " .. whole(mine[3]))
   end
 end
-local open_count = tonumber(own[3]) + live_entries
+local open_count = tonumber(own[3]) + #members / 2
 if live_entries > 0 then
   redis.call("HSET", delay, "open", whole(open_count))
   redis.call("HINCRBY", delay, "entries", whole(live_entries))

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from redis_ledger.broker.delays import Delays
 from redis_ledger.broker.producers import Producers
+from redis_ledger.broker.scheduling import in_blocks
 from redis_ledger.broker.transactions import Transactions
 from redis_ledger.config import Config
 from redis_ledger.errors import AlreadyCommitted, CorruptBatch, InvalidTxnStatus, RequestTooLarge, TransactionEnded
@@ -89,6 +90,9 @@ class Appends:
                 f"A batch of {header.count} records; at most {self._config.batch_records_max} are taken."
             )
         split = await self._split(where, header, data) if where.delays_by_headers else None
+        if split is not None and where.config.delayed_delivery_block_after_ms:
+            far_ms = self._delays.now_ms() + where.config.delayed_delivery_block_after_ms
+            split = split._replace(later=in_blocks(split.later, far_ms))
         arrival = Arrival(where, data, header, source, split)
         if not header.is_transactional:
             return arrival.place(None)

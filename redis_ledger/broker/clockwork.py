@@ -168,13 +168,13 @@ class Clockwork:
             if fired.records:
                 metrics.delayed_fired.labels(partition.topic).inc(fired.records)
                 metrics.delayed_lateness_ms.labels(partition.topic).observe(fired.lateness_ms / fired.entries)
-            if fired.decided:
-                for txn in fired.decided:
-                    await self.index.settle_all(txn)
+            has_more = False
+            for txn in fired.decided:
+                has_more = await self.index.settle_all(txn) or has_more
             if fired.owed:
-                await self._owner.rearm(self)
+                has_more = await self._owner.rearm(self) or has_more
             self._look_after(fired)
-            if await self._load(fired) or fired.decided or fired.owed:
+            if await self._load(fired) or has_more:
                 continue
             if 0 <= fired.first_due_ms <= fired.now_ms and not self._is_blocked(fired):
                 await asyncio.sleep(self._rest_s(fired, begun))

@@ -13,8 +13,8 @@ import asyncio
 import builtins
 from collections.abc import Sequence
 
-from redis_ledger import metrics
 from redis_ledger.broker.clockwork import Clockwork, ServerClock
+from redis_ledger.broker.gauges import Gauges
 from redis_ledger.broker.members import Members
 from redis_ledger.broker.repeats import Repeats
 from redis_ledger.broker.types import DelayStats, NewRecord, Placed, Scheduled
@@ -46,6 +46,7 @@ class Delays:
         self._looking: asyncio.Task[None] | None = None
         self._is_open = False
         self.repeats = Repeats(self)
+        self.gauges = Gauges(lambda topic: self._all(topic, None))
         catalog.on_scheduled = self._scheduled
 
     async def open(self) -> None:
@@ -59,6 +60,7 @@ class Delays:
         self._is_open = False
         if self._looking is not None:
             self._looking.cancel()
+        self.gauges.close()
         await asyncio.gather(*(clockwork.close() for clockwork in builtins.list(self._clockworks.values())))
 
     # -- time --------------------------------------------------------------------------------------------------------
@@ -150,7 +152,7 @@ class Delays:
             self.clockwork(partition).kick()
 
     async def beat(self, brokers: Sequence[str]) -> None:
-        """With every heartbeat: the time, and who lives.  When somebody has gone, what only it knew of is looked for."""
+        """With every heartbeat: the time, and who lives.  When somebody has gone, what it alone knew is looked for."""
         await self.learn_time()
         now = frozenset(brokers)
         if self._brokers - now:
@@ -158,23 +160,16 @@ class Delays:
         self._brokers = now
 
     async def tidy(self) -> None:
-        """Now and then: snapshots left behind, buckets that could not be sealed, the gauges."""
-        topics: dict[str, builtins.list[Clockwork]] = {}
+        """Now and then: snapshots left behind, buckets that could not be sealed or that are empty, the gauges."""
         for clockwork in builtins.list(self._clockworks.values()):
             await clockwork.index.sweep()
+            await clockwork.index.prune()
             clockwork.kick()
-            topics.setdefault(clockwork.partition.topic, []).append(clockwork)
-        for topic in topics:
-            try:
-                self._show(topic, await self.counts(topic))
-            except LedgerError:
-                continue
+        await self.show()
 
-    def _show(self, topic: str, stats: Sequence[DelayStats]) -> None:
-        metrics.delayed_buckets.labels(topic).set(sum(s.buckets for s in stats))
-        metrics.delayed_loaded.labels(topic).set(sum(s.loaded for s in stats))
-        metrics.delayed_snapshot_bytes.labels(topic).set(sum(s.snapshot_bytes for s in stats))
-        metrics.delayed_records.labels(topic).set(sum(s.records for s in stats))
+    async def show(self) -> None:
+        """Brings the metrics up to date: before they are shown, and now and then."""
+        await self.gauges.show(sorted({topic for topic, _ in self._clockworks}))
 
     # -- transactions ------------------------------------------------------------------------------------------------
 
@@ -266,6 +261,13 @@ class Delays:
     async def counts(self, topic: str) -> builtins.list[DelayStats]:
         return builtins.list(await asyncio.gather(*(w.stats() for w in await self._all(topic, None))))
 
+    async def pending(self, topic: str) -> int:
+        """Records that are not due yet, or about to fire.  Cost: one read a partition."""
+        entry = await self._catalog.get(topic)
+        places = [(await self._catalog.partition(topic, number)).keys for number in range(entry.partitions)]
+        reads = (self._store.command("HGET", k.delay.state, "records", key=k.state) for k in places)
+        return sum(int(records or 0) for records in await asyncio.gather(*reads))
+
     async def histogram(
         self, topic: str, *, from_ms: int | None = None, to_ms: int | None = None, bins: int = 24
     ) -> builtins.list[tuple[int, int, int]]:
@@ -291,5 +293,5 @@ class Delays:
     async def schedule_repeat(self, topic: str, record: NewRecord, repeat: Repeat) -> Placed:
         return await self.repeats.schedule(topic, record, repeat)
 
-    async def rearm(self, clockwork: Clockwork) -> None:
-        await self.repeats.rearm(clockwork)
+    async def rearm(self, clockwork: Clockwork) -> bool:
+        return await self.repeats.rearm(clockwork)

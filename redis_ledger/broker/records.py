@@ -35,7 +35,7 @@ from redis_ledger.ledger.catalog import OFFSETS_TOPIC, Catalog, TopicEntry
 from redis_ledger.ledger.partition import Accepted, Partition
 from redis_ledger.records.batch import BatchHeader, check, claim, split
 from redis_ledger.records.build import encode
-from redis_ledger.records.later import DueOf
+from redis_ledger.records.later import DueOf, Later, Now
 from redis_ledger.records.partitioner import partition_for
 from redis_ledger.records.read import decode
 from redis_ledger.txn.coordinator import Participant
@@ -178,11 +178,15 @@ class Records:
         pid, epoch = (-1, -1) if producer is None else (producer.producer_id, producer.epoch)
         if transaction is not None:
             pid, epoch = transaction.producer_id, 0
-        futures = []
+        futures: list[asyncio.Future[Accepted]] = []
+        splits: dict[int, tuple[Now | None, list[Later]]] = {}
         for where, records, sequence, dues in prepared.batches:
             rows = [(r.key, r.value, r.headers, now if r.timestamp_ms is None else r.timestamp_ms) for r in records]
             if dues is not None:
                 here, later = scheduling.split(rows, dues, pid, epoch, sequence, transactional=transaction is not None)
+                if where.config.delayed_delivery_block_after_ms:
+                    later = scheduling.in_blocks(later, now + where.config.delayed_delivery_block_after_ms)
+                splits[len(futures)] = (here, later)
                 futures.append(
                     where.schedule(
                         later,
@@ -214,9 +218,9 @@ class Records:
         accepted = await self._outcomes(futures, prepared.topic, transaction)
         return [
             appended
-            for batch, a in zip(prepared.batches, accepted, strict=True)
+            for at, (batch, a) in enumerate(zip(prepared.batches, accepted, strict=True))
             for appended in (
-                scheduling.placed(batch.partition.number, batch.dues, a)
+                scheduling.placed(batch.partition.number, *splits[at], batch.dues, a)
                 if batch.dues is not None
                 else (Appended(batch.partition.number, a.base_offset, len(batch.records), a.duplicate),)
             )

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import structlog
+
 from redis_ledger.broker.clockwork import Clockwork
 from redis_ledger.broker.types import NewRecord, Placed
 from redis_ledger.delay.repeat import Repeat
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from redis_ledger.broker.delays import Delays
     from redis_ledger.broker.records import Records
     from redis_ledger.broker.transactions import Transactions
+
+log = structlog.get_logger(__name__)
 
 
 class Repeats:
@@ -57,9 +61,9 @@ class Repeats:
         await self.transactions.commit(txn)
         return placed
 
-    async def rearm(self, clockwork: Clockwork) -> None:
-        """Schedules again what has fired and repeats."""
-        index = clockwork.index
+    async def rearm(self, clockwork: Clockwork) -> bool:
+        """Schedules again what has fired and repeats; whether there was anything."""
+        index, has_done = clockwork.index, False
         rows = await index.repeats()
         for name, owed in rows.items():
             if not name.startswith(b"!"):
@@ -67,9 +71,17 @@ class Repeats:
             text = rows.get(name[1:])
             if text is None:
                 continue
-            repeat = Repeat.read(text.partition(b" ")[2]).done_once()
-            due = repeat.next_after(int(owed.split(b" ")[0]), self._delays.server.high_ms())
+            try:
+                repeat = Repeat.read(text.partition(b" ")[2]).done_once()
+                due = repeat.next_after(int(owed.split(b" ")[0]), self._delays.server.high_ms())
+            except (
+                InvalidRepeat
+            ) as error:  # this machine may not know the time zone; the record waits for one that does
+                log.warning("a record cannot be repeated here", entry=name[1:].decode(), error=str(error))
+                continue
             await index.rearm(int(name[1:]), owed, due, "" if due is None else _text(due, repeat))
+            has_done = True
+        return has_done
 
 
 def repeat_of(text: bytes) -> dict[str, Any]:

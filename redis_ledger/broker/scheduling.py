@@ -6,13 +6,19 @@ given    a·9:00  b  c·9:00  d·8:30         now    b
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 from redis_ledger.broker.types import Appended, Placed
 from redis_ledger.ids import ScheduledId
 from redis_ledger.ledger.partition import Accepted
+from redis_ledger.records.batch import COMPRESSIONS
 from redis_ledger.records.build import NewRecord, encode
-from redis_ledger.records.later import Later, Now
+from redis_ledger.records.later import COMPARED_MS_MAX, Later, Now
+from redis_ledger.records.read import decode
+
+BLOCK_RECORDS = 64  # a reader unpacks a whole block for one record of it
+ZSTD = COMPRESSIONS.index("zstd")
 
 
 def split(
@@ -40,21 +46,39 @@ def split(
     return Now(payload, len(here), max(row[3] for row in here)), later
 
 
-def placed(partition: int, dues: Sequence[int | None], accepted: Accepted) -> list[Appended]:
-    """Where they are: what was due now, and what waits.  A duplicate of a mixed batch does not tell its entries."""
+def in_blocks(later: Sequence[Later], far_ms: int) -> list[Later]:
+    """Entries due at far_ms or later as compressed blocks of up to BLOCK_RECORDS records, each with its own due time.
+
+    Takes a third of the memory or less where records resemble each other; a reader unpacks a block for each record.
+    """
+    kept = [each for each in later if each.due_ms < far_ms or each.records >= BLOCK_RECORDS]
+    far = [each for each in later if each.due_ms >= far_ms and each.records < BLOCK_RECORDS]
+    rows = [(record, each.due_ms) for each in far for record in decode(each.payload)]
+    for at in range(0, len(rows), BLOCK_RECORDS):
+        some = rows[at : at + BLOCK_RECORDS]
+        fields = [(r.key, r.value, r.headers, max(r.timestamp_ms, 0)) for r, _ in some]
+        dues = [due for _, due in some]
+        if len(some) == 1:
+            kept.append(Later(encode(fields), 1, fields[0][3], dues[0]))
+        else:
+            newest_ms = min(max(field[3] for field in fields), COMPARED_MS_MAX)
+            kept.append(Later(encode(fields, compression=ZSTD), len(some), newest_ms, min(dues), dues))
+    return kept
+
+
+def placed(
+    partition: int, here: Now | None, later: Sequence[Later], dues: Sequence[int | None], accepted: Accepted
+) -> list[Appended]:
+    """Where they are: what was due now, and what waits, in the order given.  dues: of each record.
+    A duplicate of a batch of which a part was due now does not tell its entries."""
     found = []
-    immediate = sum(due is None for due in dues)
-    if immediate:
-        found.append(Appended(partition, accepted.base_offset, immediate, accepted.duplicate))
-    entries: dict[int, list[int]] = {}  # due → entry, records so far
-    waiting: list[Placed] = []
-    for due in dues:
-        if due is None:
-            continue
-        place = entries.setdefault(due, [accepted.first_entry + len(entries), 0])
-        waiting.append(Placed(ScheduledId(partition, place[0], place[1]), due))
-        place[1] += 1
-    if accepted.first_entry < 0:
-        waiting.clear()
-    found.append(Appended(partition, -1, len(dues) - immediate, accepted.duplicate, waiting))
+    if here is not None:
+        found.append(Appended(partition, accepted.base_offset, here.records, accepted.duplicate))
+    places: dict[int, deque[ScheduledId]] = {}
+    for entry, each in enumerate(later, accepted.first_entry):
+        for index, due in enumerate(each.dues or [each.due_ms] * each.records):
+            places.setdefault(due, deque()).append(ScheduledId(partition, entry, index))
+    waiting = [Placed(places[due].popleft(), due) for due in dues if due is not None]
+    told = waiting if accepted.first_entry >= 0 else ()
+    found.append(Appended(partition, -1, len(waiting), accepted.duplicate, told))
     return found

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, groupby, repeat
-from typing import Final, NamedTuple
+from typing import Final
 
 from crc32c import crc32c
 from google.protobuf.message import DecodeError, Message
@@ -25,7 +25,22 @@ from google.protobuf.message import DecodeError, Message
 from redis_ledger.delay.columns import pack, unpack
 from redis_ledger.delay.entry import Indexed
 from redis_ledger.delay.live import LiveBits
-from redis_ledger.proto import delay_bucket_pb2 as stored
+from redis_ledger.proto.delay_bucket_pb2 import BucketMetadata, LedgerBitmap, Segment, SegmentMetadata
+
+__all__ = [
+    "VERSION",
+    "DamagedSnapshot",
+    "Metadata",
+    "SegmentMetadata",
+    "bitmaps",
+    "cut",
+    "decode_metadata",
+    "decode_segment",
+    "describe",
+    "encode_metadata",
+    "encode_segment",
+    "is_full",
+]
 
 VERSION: Final = 1
 _CRC_BYTES: Final = 4
@@ -37,59 +52,46 @@ class DamagedSnapshot(Exception):
 
 
 @dataclass(frozen=True)
-class SegmentMetadata:
-    """What a bucket says of one segment.
+class Metadata:
+    """What a bucket knows of its segments without loading them; see SegmentMetadata in the .proto."""
 
-    entries   rows; a record that was moved away from its entry has a row of its own
-    records   of all rows, where a row of a whole entry counts all its records, also those moved away
-    size      bytes of the segment as it rests
-    """
-
-    min_due_ms: int
-    first_entry: int  # of the first row
-    max_due_ms: int
-    entries: int
-    records: int
-    size: int
-    packed: tuple[tuple[int, stored.Columns], ...]  # ledger, its entries
-
-    @cached_property
-    def bitmaps(self) -> dict[int, LiveBits]:
-        """Ledger → its entries.  Cost: 0.2 µs an entry, once.  Raises DamagedSnapshot."""
-        return {ledger: LiveBits.of(_column(table)) for ledger, table in self.packed}
-
-    def contains(self, entry: int) -> bool:
-        return any(bits.holds(entry) for bits in self.bitmaps.values())
-
-
-class Metadata(NamedTuple):
     first_ledger: int
     last_ledger: int
     segments: Sequence[SegmentMetadata]
 
+    @cached_property
+    def entries(self) -> LiveBits:
+        """All entries of the bucket, of whatever ledger.  Cost: 0.2 µs an entry, once.  Raises DamagedSnapshot."""
+        return LiveBits.union(bits for segment in self.segments for bits in bitmaps(segment).values())
+
     def contains(self, entry: int) -> bool:
-        return any(segment.contains(entry) for segment in self.segments)
+        return self.entries.holds(entry)
 
     def alive(self, live: LiveBits) -> int:
         """How many entries of the bucket are pending."""
-        return LiveBits.union(bits for segment in self.segments for bits in segment.bitmaps.values()).shared(live)
+        return self.entries.shared(live)
 
 
 # -- cutting -----------------------------------------------------------------------------------------------------------
 
 
-def is_full(rows: Sequence[Indexed], *, time_step_ms: int, indexes_max: int) -> bool:
+def is_full(rows: Sequence[Indexed], *, time_step_ms: int, indexes_max: int, indexes_min: int = 1) -> bool:
     """Whether the last row belongs to the next segment; rows in order.  indexes_max: -1 is no limit."""
-    return rows[-1].due_ms - rows[0].due_ms >= time_step_ms or 0 < indexes_max < len(rows)
+    if 0 < indexes_max < len(rows):
+        return True
+    return rows[-1].due_ms - rows[0].due_ms >= time_step_ms and len(rows) > indexes_min
 
 
-def cut(rows: Iterable[Indexed], *, time_step_ms: int, indexes_max: int) -> list[Sequence[Indexed]]:
-    """Rows in order as segments: each spans less than time_step_ms, and has at most indexes_max rows (-1: no limit)."""
+def cut(
+    rows: Iterable[Indexed], *, time_step_ms: int, indexes_max: int, indexes_min: int = 1
+) -> list[Sequence[Indexed]]:
+    """Rows in order as segments: each spans less than time_step_ms unless it has no more than indexes_min rows, and has
+    at most indexes_max rows (-1: no limit)."""
     segments: list[Sequence[Indexed]] = []
     pending: list[Indexed] = []
     for row in rows:
         pending.append(row)
-        if is_full(pending, time_step_ms=time_step_ms, indexes_max=indexes_max):
+        if is_full(pending, time_step_ms=time_step_ms, indexes_max=indexes_max, indexes_min=indexes_min):
             segments.append(pending[:-1])
             pending = [row]
     return [*segments, pending] if pending else segments
@@ -104,12 +106,12 @@ def encode_segment(rows: Sequence[Indexed]) -> bytes:
     columns = [numbers[field::_WIDTH] for field in range(_WIDTH)]
     # Timestamps rise with the entries, so by that order they are small steps.
     columns[-1] = list(map(columns[-1].__getitem__, _by_entry(columns[1])))
-    return _sealed(stored.Segment(rows=pack(columns)))
+    return _sealed(Segment(rows=pack(columns)))
 
 
 def decode_segment(data: bytes) -> list[Indexed]:
     """The rows as they were encoded.  Raises DamagedSnapshot.  Cost: 1 µs a row."""
-    segment = stored.Segment()
+    segment = Segment()
     _open(data, segment)
     try:
         due, entry, index, ledger, records, size, newest_by_entry = unpack(segment.rows)
@@ -139,53 +141,39 @@ def describe(rows: Sequence[Indexed], size: int) -> SegmentMetadata:
     by_ledger: defaultdict[int, list[int]] = defaultdict(list)
     for ledger, group in groupby(sorted(ledger_of), key=ledger_of.__getitem__):
         by_ledger[ledger] += group
-    records = sum(1 if index >= 0 else count for index, count in zip(indexes, counts, strict=True))
-    packed = tuple((ledger, pack([of_ledger])) for ledger, of_ledger in by_ledger.items())
-    return SegmentMetadata(rows[0].due_ms, rows[0].entry, rows[-1].due_ms, len(rows), records, size, packed)
+    return SegmentMetadata(
+        min_due_ms=rows[0].due_ms,
+        first_entry=rows[0].entry,
+        max_due_ms=rows[-1].due_ms,
+        entries=len(rows),
+        # A row of a whole entry counts all its records, also those that were moved away.
+        records=sum(1 if index >= 0 else count for index, count in zip(indexes, counts, strict=True)),
+        size=size,
+        bitmaps=[LedgerBitmap(ledger=ledger, entries=pack([held])) for ledger, held in by_ledger.items()],
+    )
 
 
-def encode_metadata(first_ledger: int, last_ledger: int, segments: Iterable[SegmentMetadata]) -> bytes:
-    metadata = stored.BucketMetadata(version=VERSION, first_ledger=first_ledger, last_ledger=last_ledger)
-    for segment in segments:
-        metadata.segments.add(
-            min_due_ms=segment.min_due_ms,
-            first_entry=segment.first_entry,
-            max_due_ms=segment.max_due_ms,
-            entries=segment.entries,
-            records=segment.records,
-            size=segment.size,
-            bitmaps=[stored.LedgerBitmap(ledger=ledger, entries=entries) for ledger, entries in segment.packed],
-        )
-    return _sealed(metadata)
+def bitmaps(segment: SegmentMetadata) -> dict[int, LiveBits]:
+    """Ledger → the entries of it that are in the segment.  Raises DamagedSnapshot."""
+    try:
+        return {bitmap.ledger: LiveBits.of(*unpack(bitmap.entries)) for bitmap in segment.bitmaps}
+    except ValueError as error:
+        raise DamagedSnapshot(f"A bitmap cannot be read: {error}.") from None
+
+
+def encode_metadata(first_ledger: int, last_ledger: int, segments: Sequence[SegmentMetadata]) -> bytes:
+    return _sealed(
+        BucketMetadata(version=VERSION, first_ledger=first_ledger, last_ledger=last_ledger, segments=segments)
+    )
 
 
 def decode_metadata(data: bytes) -> Metadata:
-    """Raises DamagedSnapshot.  Bitmaps stay packed until they are looked at."""
-    metadata = stored.BucketMetadata()
+    """Raises DamagedSnapshot.  Bitmaps stay packed until they are asked for."""
+    metadata = BucketMetadata()
     _open(data, metadata)
     if metadata.version != VERSION:
         raise DamagedSnapshot(f"A snapshot is of version {metadata.version}; this program reads version {VERSION}.")
-    segments = [
-        SegmentMetadata(
-            segment.min_due_ms,
-            segment.first_entry,
-            segment.max_due_ms,
-            segment.entries,
-            segment.records,
-            segment.size,
-            tuple((bitmap.ledger, bitmap.entries) for bitmap in segment.bitmaps),
-        )
-        for segment in metadata.segments
-    ]
-    return Metadata(metadata.first_ledger, metadata.last_ledger, segments)
-
-
-def _column(table: stored.Columns) -> Iterable[int]:
-    try:
-        (column,) = unpack(table)
-    except ValueError as error:
-        raise DamagedSnapshot(f"A bitmap cannot be read: {error}.") from None
-    return column
+    return Metadata(metadata.first_ledger, metadata.last_ledger, metadata.segments)
 
 
 # -- bytes -------------------------------------------------------------------------------------------------------------

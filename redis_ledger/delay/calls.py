@@ -88,15 +88,24 @@ class DelayCalls:
         ledger, first, opened, records, entries, held = map(int, row[:6])
         return State(ledger, first, opened, records, entries, held, row[6].decode(), int(row[7]), int(row[8]))
 
-    async def settle_all(self, txn: str) -> None:
-        """Indexes (committed) or deletes (aborted) what a decided transaction has scheduled here, batch by batch."""
+    async def version(self) -> bytes | None:
+        """Another one: buckets have changed meanwhile, and entries may be elsewhere than they were."""
+        found: bytes | None = await self.store.command("HGET", self.delay.state, "version", key=self.keys.state)
+        return found
+
+    async def settle_all(self, txn: str) -> bool:
+        """Indexes (committed) or deletes (aborted) what a decided transaction has scheduled here, batch by batch;
+        whether there was anything."""
         row = await self.store.command("HGET", self.delay.state, txn, key=self.keys.state)
         if not row or row[:1] == b"O":
-            return
+            return False
+        has_done = False
         for number in range(1, int(row.split(b" ")[1]) + 1):
             text = await self.store.command("HGET", self.delay.state, f"{txn}/{number}", key=self.keys.state)
             if text:
                 await self.settle(txn, number, int(text.split(b" ", 4)[2]))
+                has_done = True
+        return has_done
 
     async def fire(self, most: int, now_ms: int | None = None) -> Fired:
         k, d = self.keys, self.delay
@@ -117,7 +126,7 @@ class DelayCalls:
     async def settle(self, txn: str, number: int, ledger: int) -> int:
         """One batch of a decided transaction; how many are left."""
         k, d = self.keys, self.delay
-        keys = (k.state, k.ledgers, d.state, d.open, d.queue, d.live, k.data(ledger))
+        keys = (k.state, k.ledgers, d.state, d.open, d.queue, d.live, d.parts, d.repeats, k.data(ledger))
         return int((await self._call(SETTLE, keys, txn, number))[1])
 
     async def rotate(self, ledger: int, now_ms: int, close: bool) -> tuple[int, str]:
@@ -148,7 +157,7 @@ class DelayCalls:
         d = self.delay
         text, due = (after, "") if isinstance(after, str) else (after.text(), after.next_due_ms)
         pairs: list[bytes | int] = [each for entry in entries for each in (entry.due_ms, entry.member())]
-        keys = (self.keys.state, d.queue, d.buckets, d.next)
+        keys = (self.keys.state, d.queue, d.buckets, d.next, d.state)
         reply = await self._call(LOAD, keys, bucket.name, bucket.text(), text, member, member_after, due, *pairs)
         return bool(reply[0] == Status.OK)
 
@@ -159,7 +168,7 @@ class DelayCalls:
         d = self.delay
         listed = _listed(name, bucket, first_entry)
         rows = [each for source, member in sources for each in (source.name, source.text(), member)]
-        keys = (self.keys.state, d.buckets, d.next, d.snaps)
+        keys = (self.keys.state, d.buckets, d.next, d.snaps, d.state)
         reply = await self._call(REPLACE, keys, name, *listed, len(sources), *rows)
         return bool(reply[0] == Status.OK)
 

@@ -5,9 +5,9 @@
                                                      └── merge: adjacent buckets into one
 
 Any broker may do any step at any time, also at once: a step reads, writes a snapshot that nobody refers to yet, and
-then changes the list in one script, which does nothing if the list is not as it was read.  What a killed broker leaves is a
-snapshot that is not listed, which the sweep deletes.  Every entry stays in some index until its live bit is cleared, and
-an entry that is in two fires once.
+then changes the list in one script, which does nothing if the list is not as it was read.  What a killed broker leaves
+is a snapshot that is not listed, which the sweep deletes.  Every entry stays in some index until its live bit is
+cleared, and an entry that is in two fires once.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class DelayIndex(DelayCalls):
         super().__init__(store, keys, topic, topic_id)
         self._config, self._clock, self._tally = config, clock, tally
         self._metadata: dict[str, snapshots.Metadata] = {}  # of listed snapshots: they never change
+        self._pruned = 0  # records that had been cancelled when it was looked for what is left of buckets
 
     # -- look up -----------------------------------------------------------------------------------------------------
 
@@ -122,6 +123,7 @@ class DelayIndex(DelayCalls):
         entries: in order."""
         config = self._config()
         step_ms = config.delayed_delivery_max_time_step_per_segment_s * 1000
+        least = config.delayed_delivery_min_indexes_per_segment
         most = config.delayed_delivery_max_indexes_per_segment
         name, segments, size = secrets.token_hex(8), list[snapshots.SegmentMetadata](), 0
         pending: list[Indexed] = []
@@ -140,7 +142,7 @@ class DelayIndex(DelayCalls):
                 first = entry
                 await self._written(name, [], self._clock.now_ms())
             pending.append(entry)
-            if snapshots.is_full(pending, time_step_ms=step_ms, indexes_max=most):
+            if snapshots.is_full(pending, time_step_ms=step_ms, indexes_max=most, indexes_min=least):
                 await write(pending[:-1])
                 del pending[:-1]
         if first is None:
@@ -243,6 +245,27 @@ class DelayIndex(DelayCalls):
                 if live.holds(entry.entry):
                     yield entry
 
+    # -- prune -------------------------------------------------------------------------------------------------------
+
+    async def prune(self) -> int:
+        """Deletes buckets in which everything was cancelled, and writes those again of which most was; how many.
+        Looks only when something was cancelled since it looked before."""
+        state, count = await self.state(), 0
+        if state is None or state.cancelled == self._pruned:
+            return 0
+        for bucket in await self.buckets():
+            try:
+                segments = (await self.metadata(bucket)).segments[bucket.loaded :]
+                entries = LiveBits.union(bits for segment in segments for bits in segment.bitmaps.values())
+                chunks = entries.chunks
+                live = LiveBits.from_reply(chunks, await self._command("HMGET", self.delay.live, *chunks))
+                if 2 * entries.shared(live) < sum(segment.entries for segment in segments):
+                    count += await self._merge([bucket])
+            except snapshots.DamagedSnapshot:
+                count += await self.reindex(bucket)
+        self._pruned = state.cancelled
+        return count
+
     # -- repair ------------------------------------------------------------------------------------------------------
 
     async def repair(self) -> int:
@@ -284,8 +307,12 @@ class DelayIndex(DelayCalls):
                 for name, fields in rows:
                     entry = int(name[2:])
                     if live.holds(entry):
-                        indexed = read_stored(ledger, entry, fields)
-                        yield indexed
+                        indexed, dues = read_stored(ledger, entry, fields)
+                        if len(dues) == 1:
+                            yield indexed
+                        else:
+                            for index, due in enumerate(dues):
+                                yield indexed._replace(index=index, due_ms=due)
                         for index, due in moved.get(entry, ()):
                             yield indexed._replace(index=index, due_ms=due)
                 if len(rows) < 500:
@@ -327,11 +354,11 @@ class SnapshotSwept(Exception):
     """A snapshot took so long that it was taken for left behind.  The step is done again."""
 
 
-def read_stored(ledger: int, entry: int, fields: Sequence[bytes]) -> Indexed:
-    """An entry as its delay ledger holds it: b payload d due."""
-    payload, due = fields[1], int(fields[3])
+def read_stored(ledger: int, entry: int, fields: Sequence[bytes]) -> tuple[Indexed, list[int]]:
+    """An entry as its delay ledger holds it (b payload d due), and its due time; of a block, those of its records."""
+    payload, dues = fields[1], [int(due) for due in fields[3].split(b",")]
     header = read_header(payload)
-    return Indexed(due, entry, WHOLE, ledger, header.count, len(payload), header.max_timestamp)
+    return Indexed(min(dues), entry, WHOLE, ledger, header.count, len(payload), header.max_timestamp), dues
 
 
 async def _as_stream(entries: Sequence[Indexed]) -> AsyncIterator[Indexed]:

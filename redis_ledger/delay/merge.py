@@ -9,12 +9,15 @@ buckets"; requirements DD-29 to DD-31.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from heapq import heapify, heappop, heapreplace
+from itertools import count
 
 from redis_ledger.delay.entry import Bucket, Indexed
 
 AT_ONCE = 4  # a merge reads all it merges, so it is kept small; and below 4 an entry would be copied more often
+TURN = 1_000  # entries merged before others run, some 3 ms
 
 
 def choose(buckets: Sequence[Bucket], max_num_buckets: int, at_once: int = AT_ONCE) -> Sequence[Bucket] | None:
@@ -48,7 +51,11 @@ async def merged(streams: Sequence[AsyncIterator[Indexed]]) -> AsyncIterator[Ind
             heads.append((head, at, stream))
     heapify(heads)
     before = None
-    while heads:
+    for number in count(1):
+        if not heads:
+            return
+        if number % TURN == 0:
+            await asyncio.sleep(0)  # streams may have all at hand: others take their turn
         head, at, stream = heads[0]
         if head != before:
             yield head

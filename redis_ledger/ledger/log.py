@@ -116,7 +116,7 @@ def runs(entries: Iterable[LogEntry], *, gap_max: int = 4) -> list[tuple[int, in
             continue
         if found:
             ledger, first, last = found[-1]
-            if ledger == entry.ledger and last < entry.entry <= last + 1 + gap_max:
+            if ledger == entry.ledger and last <= entry.entry <= last + 1 + gap_max:
                 found[-1] = (ledger, first, entry.entry)
                 continue
         found.append((entry.ledger, entry.entry, entry.entry))

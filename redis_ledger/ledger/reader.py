@@ -18,7 +18,7 @@ from redis_ledger.errors import LedgerError, OffsetOutOfRange, UnknownTopic
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger import log as logs
 from redis_ledger.ledger.tail import Tail
-from redis_ledger.records.sift import sift
+from redis_ledger.records.sift import Unpacked, sift, unpack
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
 
@@ -49,8 +49,19 @@ class Read(NamedTuple):
     aborted: list[logs.Aborted]
 
 
-def _payload(entry: logs.LogEntry, payload: bytes) -> bytes:
-    return sift(payload, entry.kept) if isinstance(entry, logs.PartialEntry) else payload
+def _sifted(entries: Sequence[logs.LogEntry], found: dict[tuple[int, int], bytes]) -> list[bytes]:
+    """Payloads with the records that each entry means; a block that several refer to is unpacked once."""
+    unpacked: dict[tuple[int, int], Unpacked] = {}
+    payloads = []
+    for entry in entries:
+        at = (entry.ledger, entry.entry)
+        if isinstance(entry, logs.PartialEntry):
+            if at not in unpacked:
+                unpacked[at] = unpack(found[at])
+            payloads.append(sift(unpacked[at], entry.kept))
+        else:
+            payloads.append(b"" if entry.is_marker else found[at])
+    return payloads
 
 
 class _Ahead(NamedTuple):
@@ -195,7 +206,8 @@ class PartitionReader:
 
     async def payloads(self, entries: Sequence[logs.LogEntry]) -> list[bytes]:
         """The payload of each entry, as stored.  A missing one is out of range below the log start, else corruption."""
-        if any(entry.flags & logs.PARTIAL for entry in entries):
+        is_partial = any(entry.flags & logs.PARTIAL for entry in entries)
+        if is_partial:
             entries = await self._with_parts(entries)
         runs = logs.runs(entries)
         replies = await asyncio.gather(
@@ -217,7 +229,9 @@ class PartitionReader:
             raise LedgerError(
                 f"{self.topic}:{self.number}: the payload of offset {missing[-1].base_offset} is missing: damage."
             )
-        return [b"" if e.is_marker else _payload(e, found[e.ledger, e.entry]) for e in entries]
+        if is_partial:
+            return _sifted(entries, found)
+        return [b"" if e.is_marker else found[e.ledger, e.entry] for e in entries]
 
     async def _with_parts(self, entries: Sequence[logs.LogEntry]) -> list[logs.LogEntry]:
         """What was told of an entry elsewhere does not say which of its records are meant: the log does."""

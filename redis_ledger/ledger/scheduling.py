@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from redis_ledger.ids import TxnId
-from redis_ledger.records.later import Split
+from redis_ledger.records.later import Later, Split
 
 ENTRY_COST = 512  # of a scheduled entry besides its bytes, so that a call stays short
 
@@ -75,7 +75,7 @@ def payloads(batches: Sequence[Batch], data: bytes, delay_data: bytes) -> list[A
         if split.now is not None:
             commands.append((b"XADD", data, b"NOMKSTREAM", b"0-*", b"b", split.now.payload))
         for later in split.later:
-            commands.append((b"XADD", delay_data, b"NOMKSTREAM", b"0-*", b"b", later.payload, b"d", later.due_ms))
+            commands.append((b"XADD", delay_data, b"NOMKSTREAM", b"0-*", b"b", later.payload, b"d", _due(later)))
     return commands
 
 
@@ -91,7 +91,11 @@ def arguments(batches: Sequence[Batch], delay_ledger: int) -> list[Any]:
             "" if txn is None else txn.serial, 1 if batch.verified else 0, 0 if now is None else now.records,
             0 if now is None else len(now.payload), 0 if now is None else now.newest_ms, len(split.later),
         )  # fmt: skip
-        for payload, records, newest_ms, due_ms in split.later:
-            args.append(due_ms)
-            args.append(f"{delay_ledger} {records} {len(payload)} {newest_ms}")
+        for later in split.later:
+            args.append(_due(later))
+            args.append(f"{delay_ledger} {later.records} {len(later.payload)} {later.newest_ms}")
     return args
+
+
+def _due(later: Later) -> int | str:
+    return ",".join(map(str, later.dues)) if later.dues else later.due_ms

@@ -65,15 +65,16 @@ class Now(NamedTuple):
 
 class Later(NamedTuple):
     """A batch whose records are due together, without producer and transaction.  newest_ms: of their timestamps, or
-    the nearest that Lua's numbers can compare."""
+    the nearest that Lua's numbers can compare.  dues: of a block, whose records are each due by themselves."""
 
     payload: bytes | memoryview
     records: int
     newest_ms: int
     due_ms: int
+    dues: Sequence[int] = ()
 
 
-_later = cast("Callable[[tuple[bytes, int, int, int]], Later]", partial(tuple.__new__, Later))
+_later = cast("Callable[[tuple[bytes, int, int, int, tuple[()]]], Later]", partial(tuple.__new__, Later))
 
 
 class Split(NamedTuple):
@@ -191,7 +192,7 @@ def _built(header: BatchHeader, groups: dict[int | None, list[_Row]]) -> Generat
             now = Now(payload, records, _comparable(newest_ms))
         elif records == 1 and (codec == 0 or len(rows[0][1]) < PACKED_FROM_BYTES):
             newest_ms = newest_ms if 0 <= newest_ms <= COMPARED_MS_MAX else _comparable(newest_ms)
-            later.append(_later((_single(*rows[0]), 1, newest_ms, due_ms)))
+            later.append(_later((_single(*rows[0]), 1, newest_ms, due_ms, ())))
         else:
             payload = _batch(rows, newest_ms, codec, 0, (-1, -1, -1))
             later.append(Later(payload, records, _comparable(newest_ms), due_ms))

@@ -3,19 +3,29 @@ due at another time."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from redis_ledger.records.batch import Buffer, read_header
 from redis_ledger.records.build import encode
-from redis_ledger.records.read import decode
+from redis_ledger.records.read import Record, decode
+
+KEPT_FROM = 16  # fewer records are not worth packing again
 
 
-def sift(data: Buffer, kept: str) -> bytes:
-    """kept: their places in the batch, "0-3,5", ascending.  Compression stays; producer fields go."""
-    records = decode(data)
-    base, compression = read_header(data).base_offset, read_header(data).compression
-    wanted: list[int] = []
+class Unpacked(NamedTuple):
+    records: list[Record]
+    compression: int
+
+
+def unpack(data: Buffer) -> Unpacked:
+    return Unpacked(decode(data), read_header(data).compression)
+
+
+def sift(batch: Unpacked, kept: str) -> bytes:
+    """kept: places in the batch, "0-3,5", ascending.  Producer fields go; a few records are not packed again."""
+    rows: list[Record] = []
     for part in kept.split(","):
         first, _, last = part.partition("-")
-        wanted += range(int(first), int(last or first) + 1)
-    rows = [records[place] for place in wanted]
-    assert all(row.offset == base + place for row, place in zip(rows, wanted, strict=True))
+        rows += batch.records[int(first) : int(last or first) + 1]
+    compression = batch.compression if len(rows) >= KEPT_FROM else 0
     return encode([(r.key, r.value, r.headers, max(r.timestamp_ms, 0)) for r in rows], compression=compression)

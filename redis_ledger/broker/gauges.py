@@ -1,0 +1,149 @@
+"""The gauges of delayed delivery, for each topic that this broker knows to have something scheduled.
+
+    /metrics ─▶ show() ─▶ Redis      at most once in FRESH_S, and waiting for WAIT_S at most
+                                     what Redis does not tell in time keeps its last value, and
+                                     redis_ledger_delayed_shown_timestamp_seconds says of when that is
+
+They tell of the whole topic, all partitions, whoever leads them: brokers show the same values, and one of them is to be
+taken, not their sum.  Source: PIP-195, "metrics"; requirement DD-61.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
+from urllib.parse import unquote
+
+import structlog
+from prometheus_client import Gauge
+
+from redis_ledger import metrics
+from redis_ledger.broker.types import DelayStats
+from redis_ledger.broker.waiting import Waiting
+from redis_ledger.cursor import calls as cursors
+from redis_ledger.errors import LedgerError, UnknownSubscription, UnknownTopic
+
+FRESH_S = 1.0
+WAIT_S = 1.0
+CURSORS_MAX = 1_000  # a topic with more of them (subscriptions by partitions) shows no backlog: asking costs too much
+BACKLOG_ENTRIES = 100  # log entries looked at for a backlog; beyond them it is counted by offsets
+OPERATIONS, STATES = ("create", "load", "delete", "merge"), ("succeed", "failed", "all")
+FAMILIES = (
+    metrics.delayed_fired, metrics.delayed_lateness_ms, metrics.delayed_buckets, metrics.delayed_loaded,
+    metrics.delayed_mutable, metrics.delayed_snapshot_bytes, metrics.delayed_index_bytes, metrics.delayed_records,
+    metrics.delayed_held, metrics.delayed_last_due, metrics.subscription_delayed, metrics.back_log_no_delayed,
+    metrics.delayed_shown,
+)  # fmt: skip
+
+log = structlog.get_logger(__name__)
+
+
+class Sizes(NamedTuple):
+    """Of one partition.  mutable: entries of the open bucket.  index_bytes: what Redis says its sorted sets, live bits
+    and lists take, and the bytes of the snapshots."""
+
+    stats: DelayStats
+    mutable: int
+    index_bytes: int
+
+
+class Gauges:
+    """parts: a topic's partitions; UnknownTopic when it is gone."""
+
+    def __init__(self, parts: Callable[[str], Awaitable[Sequence[Waiting]]]) -> None:
+        self._parts = parts
+        self._shown: set[str] = set()
+        self._asked_at = -FRESH_S
+        self._task: asyncio.Task[None] | None = None
+
+    async def show(self, topics: Sequence[str]) -> None:
+        """Brings the gauges up to date, unless they are; when that takes too long, it goes on by itself."""
+        now = time.monotonic()
+        if self._task is None or (self._task.done() and now - self._asked_at >= FRESH_S):
+            self._asked_at = now
+            self._task = asyncio.get_running_loop().create_task(self._show_all(topics))
+        await asyncio.wait({self._task}, timeout=WAIT_S)
+
+    def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _show_all(self, topics: Sequence[str]) -> None:
+        for topic in self._shown.difference(topics):
+            self._forget(topic)
+        await asyncio.gather(*map(self._show_quietly, topics))  # one that cannot be read holds up no other
+
+    async def _show_quietly(self, topic: str) -> None:
+        try:
+            await self._show_one(topic)
+        except UnknownTopic:
+            self._forget(topic)
+        except LedgerError as error:
+            log.warning("the gauges of a topic are as they were", topic=topic, error=str(error))
+        except Exception:
+            log.exception("the gauges of a topic are as they were", topic=topic)
+
+    async def _show_one(self, topic: str) -> None:
+        parts = await self._parts(topic)
+        sizes = await asyncio.gather(*(sizes_of(part) for part in parts))
+        backlog = await backlog_of(parts)
+        stats = [each.stats for each in sizes]
+        waiting = sum(each.records for each in stats)
+        self._shown.add(topic)
+        values: list[tuple[Gauge, float | None]] = [
+            (metrics.delayed_buckets, sum(each.buckets for each in stats)),
+            (metrics.delayed_loaded, sum(each.loaded for each in stats)),
+            (metrics.delayed_mutable, sum(each.mutable for each in sizes)),
+            (metrics.delayed_snapshot_bytes, sum(each.snapshot_bytes for each in stats)),
+            (metrics.delayed_index_bytes, sum(each.index_bytes for each in sizes)),
+            (metrics.delayed_records, waiting),
+            (metrics.delayed_held, sum(each.held for each in stats)),
+            (metrics.delayed_last_due, max(each.last_due_ms for each in stats) / 1000 if waiting else 0),
+            (metrics.subscription_delayed, waiting),
+            (metrics.back_log_no_delayed, backlog),
+            (metrics.delayed_shown, time.time()),
+        ]
+        for gauge, value in values:
+            if value is not None:
+                gauge.labels(topic).set(value)
+
+    def _forget(self, topic: str) -> None:
+        """A topic that is gone has no series, and neither does its successor inherit any."""
+        self._shown.discard(topic)
+        for family in FAMILIES:
+            family.remove(topic)
+        for operation in OPERATIONS:
+            metrics.delayed_bucket_operation_ms.remove(topic, operation)
+            for state in STATES:
+                metrics.delayed_bucket_operations.remove(topic, state, operation)
+
+
+async def sizes_of(part: Waiting) -> Sizes:
+    """Cost: a few reads, and MEMORY USAGE (by samples) of ten keys."""
+    keys, store = part.partition.keys, part.index.store
+    stats, opened, *sizes = await asyncio.gather(
+        part.stats(),
+        store.command("ZCARD", keys.delay.open, key=keys.state),
+        *(store.command("MEMORY", "USAGE", key, key=keys.state) for key in keys.delay.all()),
+    )
+    return Sizes(stats, max(opened - 1, 0), sum(size or 0 for size in sizes) + stats.snapshot_bytes)
+
+
+async def backlog_of(parts: Sequence[Waiting]) -> int | None:
+    """Deliverable records that are not acknowledged, summed over subscriptions; None: too many of them to ask."""
+    first = parts[0]
+    keys, store = first.partition.keys, first.index.store
+    names = [unquote(n.decode()) for n in await store.command("HKEYS", keys.subs, key=keys.state) if n]
+    if len(names) * len(parts) > CURSORS_MAX:
+        return None
+    return sum(await asyncio.gather(*(_backlog(part, name) for part in parts for name in names)))
+
+
+async def _backlog(part: Waiting, name: str) -> int:
+    p, store = part.partition, part.index.store
+    try:
+        return (await cursors.stats(store, p.keys, p.topic_id, name, entries_max=BACKLOG_ENTRIES)).backlog
+    except UnknownSubscription:  # not used in this partition yet, or deleted meanwhile
+        return 0
