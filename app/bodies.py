@@ -1,7 +1,8 @@
 """Every request and answer body, once: what is decoded, what is encoded, and what the OpenAPI document says.
 
 Requests refuse members they do not know; answers leave out what is unset.  Limits that depend on the configuration
-(records per request, transaction timeout) are checked where they are used.
+(records per request, transaction timeout) are checked where they are used.  Those of subscriptions and of scheduled
+records are in modules of their own.
 """
 
 from __future__ import annotations
@@ -16,12 +17,25 @@ Partition = Annotated[int, Meta(ge=0, le=999_999_999, description="Partitions ar
 Offset = Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
 Milliseconds = Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
 TimeMs = Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Milliseconds since 1970, UTC.")]
+Moment = TimeMs | Annotated[str, Meta(max_length=64, description="ISO 8601 with a zone: 2027-01-31T09:00:00Z.")]
+Span = (
+    Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Milliseconds.")]
+    | Annotated[str, Meta(max_length=64, description="An ISO 8601 duration: PT5S, P1DT12H.")]
+)
 Count = Annotated[int, Meta(ge=1, le=1_000_000)]
 TopicName = Annotated[str, Meta(extra_json_schema={"pattern": "^[A-Za-z0-9._-]{1,249}$"})]
 SubscriptionName = Annotated[str, Meta(description="1 to 200 printable characters.", min_length=1, max_length=200)]
 Consumer = Annotated[str, Meta(min_length=1, max_length=200, description="Who receives; leases are held per consumer.")]
 TxnIdText = Annotated[
     str, Meta(max_length=40, description="As begin returned it.", extra_json_schema={"examples": ["3-17"]})
+]
+ScheduledIdText = Annotated[
+    str,
+    Meta(
+        max_length=40,
+        description="partition:entry.index",
+        extra_json_schema={"pattern": r"^\d{1,9}:\d{1,12}\.\d{1,6}$", "examples": ["0:17.0"]},
+    ),
 ]
 MessageIdText = Annotated[
     str, Meta(max_length=40, description="partition:offset", extra_json_schema={"pattern": r"^\d{1,9}:\d{1,16}$"})
@@ -54,6 +68,11 @@ class Settings(Request):
     batch_bytes_max: Annotated[int, Meta(ge=0, lt=1 << 31, description="Largest record batch.")] | UnsetType = UNSET
     ledger_bytes_max: Annotated[int, Meta(ge=1 << 20, lt=1 << 31)] | UnsetType = UNSET
     ledger_age_ms_max: Annotated[int, Meta(ge=1_000, le=NUMBER_MAX)] | UnsetType = UNSET
+    delayed_delivery: bool | UnsetType = UNSET
+    delayed_delivery_max_delay_ms: (
+        Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Longest delay; 0 is no limit.")] | UnsetType
+    ) = UNSET
+    delayed_delivery_tick_time_ms: Annotated[int, Meta(ge=0, le=60_000)] | UnsetType = UNSET
 
 
 class CreateTopic(Request):
@@ -73,7 +92,7 @@ class Topic(Reply):
     name: TopicName
     id: str
     partitions: int
-    settings: dict[str, int]
+    settings: dict[str, int | bool]
     created_ms: TimeMs
 
 
@@ -98,7 +117,8 @@ class TopicDetail(Topic):
 
 
 class RecordIn(Request):
-    """At most one of value, text and base64, and one of key and key_base64. Without a value it is a tombstone."""
+    """At most one of value, text and base64, and one of key and key_base64. Without a value it is a tombstone.
+    deliver_at or deliver_after, which counts from receipt: it is in no log before."""
 
     key: str | None = None
     key_base64: bytes | None = None
@@ -109,6 +129,8 @@ class RecordIn(Request):
     headers_base64: dict[str, bytes | None] | None = None
     partition: Partition | None = None
     timestamp_ms: TimeMs | None = None
+    deliver_at: Moment | None = None
+    deliver_after: Span | None = None
 
 
 Records = Annotated[list[RecordIn], Meta(min_length=1)]
@@ -132,11 +154,19 @@ class ProduceQuery(Request):
     transaction: TxnIdText | UnsetType = UNSET
 
 
+class Placed(Reply):
+    """A record that waits to be delivered."""
+
+    id: ScheduledIdText
+    deliver_at_ms: TimeMs
+
+
 class Appended(Reply):
     partition: int
-    base_offset: Annotated[int, Meta(description="Offset of the first of these records.")]
+    base_offset: Annotated[int, Meta(description="Offset of the first of these records; -1 when they are scheduled.")]
     records: int
     duplicate: Annotated[bool, Meta(description="The batch was in the log already; this is where.")] = False
+    scheduled: Annotated[list[Placed], Meta(description="In the order they were given.")] | UnsetType = UNSET
 
 
 class Produced(Reply):
@@ -176,107 +206,6 @@ class Fetched(Reply):
     start_offset: int
     stable_offset: int
     end_offset: int
-
-
-class CreateSubscription(Request):
-    name: SubscriptionName
-    kind: Literal["shared", "exclusive"] = "shared"
-    start: Literal["earliest", "latest"] = "earliest"
-
-
-class SubscriptionRef(Reply):
-    name: str
-    kind: Literal["shared", "exclusive", "kafka"]
-
-
-class Subscriptions(Reply):
-    subscriptions: list[SubscriptionRef]
-
-
-class CursorStats(Reply):
-    partition: int
-    mark_delete: Annotated[int, Meta(description="Everything below is acknowledged; a Kafka group's offset, or -1.")]
-    read: Annotated[int, Meta(description="Everything below has been delivered or passed over.")]
-    end: Annotated[int, Meta(description="What could be delivered ends here.")]
-    acked_ahead: int
-    leased: int
-    pending: Annotated[int, Meta(description="Acknowledged in open transactions; of a Kafka group, their number.")]
-    backlog: Annotated[int, Meta(description="What is not acknowledged; of a Kafka group, its lag in offsets.")]
-    redelivered: int
-
-
-class Subscription(Reply):
-    topic: str
-    name: str
-    kind: Literal["shared", "exclusive", "kafka"]
-    backlog: int
-    leased: int
-    pending: int
-    cursors: list[CursorStats]
-
-
-class Receive(Request):
-    consumer: Consumer = "default"
-    max_records: Annotated[int, Meta(ge=1, le=10_000)] = 100
-    wait_ms: Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Wait for messages; capped by the broker.")] = 0
-    ack_timeout_ms: Annotated[int, Meta(ge=1, le=86_400_000)] | None = None
-    partitions: Annotated[list[Partition], Meta(min_length=1, max_length=10_000)] | None = None
-
-
-class Message(Reply, omit_defaults=True):
-    id: MessageIdText
-    partition: int
-    offset: Offset
-    redelivery_count: int
-    timestamp_ms: int
-    key: str | UnsetType = UNSET
-    key_base64: bytes | UnsetType = UNSET
-    value: Raw | UnsetType = UNSET
-    text: str | UnsetType = UNSET
-    base64: bytes | UnsetType = UNSET
-    headers: dict[str, str] | UnsetType = UNSET
-    headers_base64: dict[str, bytes | None] | UnsetType = UNSET
-
-
-class Received(Reply):
-    messages: list[Message]
-
-
-class Ack(Request):
-    ids: Annotated[list[MessageIdText], Meta(min_length=1)]
-    consumer: Consumer = "default"
-    transaction: TxnIdText | None = None
-
-
-class AckCumulative(Request):
-    id: MessageIdText
-    consumer: Consumer = "default"
-    transaction: TxnIdText | None = None
-
-
-class Acknowledged(Reply):
-    acknowledged: int
-
-
-class Nack(Request):
-    """ids, or all: true for everything this consumer holds."""
-
-    ids: Annotated[list[MessageIdText], Meta(min_length=1)] | None = None
-    all: bool = False
-    consumer: Consumer = "default"
-    delay_ms: Annotated[int, Meta(ge=0, le=86_400_000)] = 0
-
-
-class Redelivering(Reply):
-    redelivering: int
-
-
-class Seek(Request):
-    """Exactly one member."""
-
-    to: Literal["earliest", "latest"] | None = None
-    offsets: Annotated[dict[Partition, Offset], Meta(min_length=1)] | None = None
-    timestamp_ms: TimeMs | None = None
 
 
 class Empty(Request):
@@ -380,6 +309,7 @@ class ExecuteResult(Reply):
     partition: int
     base_offset: int
     records: int
+    scheduled: list[Placed] | UnsetType = UNSET
 
 
 class Executed(Reply):

@@ -102,7 +102,9 @@ def _environment(setup: Setup) -> Iterator[Finding]:
     strange = settings.misspelt(setup.environ, "REDIS_URL", "SERVER_BIN", "DATA_DIR")
     for name, meant in strange.items():
         yield Finding("settings", "warning", f"{name} is not known", f"If you mean {meant}, rename it.")
-    if not strange:
+    for sentence in (idle := settings.without_effect(setup.environ)):
+        yield Finding("settings", "warning", sentence.rstrip("."), "Leave it out.")
+    if not strange and not idle:
         yield Finding("settings", "fine", "every REDIS_LEDGER_ variable is understood")
 
 

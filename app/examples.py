@@ -11,7 +11,8 @@ Examples = dict[str, Any]
 
 _SETTINGS: Final = {
     "retention_ms": 604_800_000, "retention_bytes": -1, "batch_bytes_max": 8_388_608,
-    "ledger_bytes_max": 67_108_864, "ledger_age_ms_max": 3_600_000,
+    "ledger_bytes_max": 67_108_864, "ledger_age_ms_max": 3_600_000, "delayed_delivery_max_delay_ms": 0,
+    "delayed_delivery_tick_time_ms": 2,
 }  # fmt: skip
 _TOPIC: Final = {
     "name": "orders", "id": "5f0c8a7e1b2d", "partitions": 3, "settings": _SETTINGS, "created_ms": 1_763_720_931_000,
@@ -25,7 +26,7 @@ _CURSOR: Final = {
     "redelivered": 0,
 }  # fmt: skip
 _SUBSCRIPTION: Final = {
-    "topic": "orders", "name": "billing", "kind": "shared", "backlog": 2, "leased": 2, "pending": 0,
+    "topic": "orders", "name": "billing", "kind": "shared", "backlog": 2, "delayed": 0, "leased": 2, "pending": 0,
     "cursors": [_CURSOR],
 }  # fmt: skip
 _TRANSACTION: Final = {

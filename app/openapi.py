@@ -23,6 +23,7 @@ PROBLEM_MEDIA = "application/problem+json"
 TAGS = {
     "topics": "Named logs, cut into partitions.",
     "records": "Produce and fetch, as JSON or as record batches.",
+    "scheduled": "Records that are delivered later: look, cancel, move.",
     "subscriptions": "Positions with leases: receive, acknowledge, give back.",
     "transactions": "Produce and acknowledge together, all or nothing.",
     "producers": "Ids for idempotent producing.",
@@ -43,6 +44,11 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
         "description": "A subscription's name, percent-encoded; 1 to 200 printable characters.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 200},
         "example": "billing",
+    },
+    "scheduled": {
+        "description": "The id of a scheduled record, as scheduling returned it.",
+        "schema": {"type": "string", "pattern": r"^[0-9]{1,9}:[0-9]{1,12}\.[0-9]{1,6}$"},
+        "example": "0:17.0",
     },
     "id": {
         "description": "A transaction's id, as begin returned it.",

@@ -43,6 +43,8 @@ from redis_ledger.errors import (
 )
 
 QUERY_BYTES_MAX = 8_192
+# What writes records of its own: an Idempotency-Key comes with a producer id then.
+PRODUCES = frozenset(("produce", "schedule"))
 _NO_CONTENT = Answer(204)
 # What naming a transaction can come to.
 TRANSACTION_ERRORS = (
@@ -113,7 +115,7 @@ class Operation:
                     call,
                     key,
                     lambda: self.run(call, parameters),
-                    produces=self.id == "produce",
+                    produces=self.id in PRODUCES,
                 )
             return await self.run(call, parameters), "ok"
         except (ClientGone, asyncio.CancelledError):

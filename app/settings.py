@@ -2,6 +2,7 @@
 
     REDIS_LEDGER_BODY_BYTES_MAX=1048576      every field of Config, upper case, after REDIS_LEDGER_
     serve --set body_bytes_max=1048576       an override wins over the environment
+    REDIS_LEDGER_delayedDeliveryEnabled=no   names of Pulsar's stand for ours, see app/aliases.py
 
 Numbers may be grouped (1_000) and switches are true/false, yes/no, on/off or 1/0.  What cannot be understood is refused
 in one sentence that names the setting, the value and what would do.
@@ -10,16 +11,33 @@ in one sentence that names the setting, the value and what would do.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
+from app.aliases import ALIASES, Alias, alias_of
 from redis_ledger.config import Config
 
 PREFIX = "REDIS_LEDGER_"
 _SWITCH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
-_ENDLESS = {"retention_ms", "retention_bytes"}  # -1 means no limit
-_FROM_ZERO = {"max_active_transactions_per_coordinator", "transaction_log_batched_write_max_delay_ms", "redis_retry_ms"}
+# -1 means no limit
+_ENDLESS = {
+    "retention_ms",
+    "retention_bytes",
+    "delayed_delivery_max_indexes_per_segment",
+    "delayed_delivery_max_num_buckets",
+}
+_FROM_ZERO = {
+    "max_active_transactions_per_coordinator",
+    "transaction_log_batched_write_max_delay_ms",
+    "redis_retry_ms",
+    "delayed_delivery_tick_time_ms",
+    "delayed_delivery_max_delay_ms",
+    "delayed_delivery_ledger_step_per_bucket",
+    "delayed_delivery_load_ahead_ms",
+    "delayed_delivery_block_after_ms",
+}
+_KNOWN = {field.name: field.default for field in fields(Config)}
 
 
 class BadSetting(ValueError):
@@ -28,21 +46,68 @@ class BadSetting(ValueError):
 
 def config_from(environ: Mapping[str, str], overrides: Mapping[str, Any] | None = None) -> Config:
     """Raises BadSetting.  An override of None leaves the environment's or the default value."""
-    known = {field.name: field.default for field in fields(Config)}
-    chosen: dict[str, Any] = {}
-    for name, default in known.items():
-        text = environ.get(PREFIX + name.upper())
-        if text is not None:
-            chosen[name] = _parse(PREFIX + name.upper(), name, text, default)
-    for name, value in (overrides or {}).items():
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            raise BadSetting(f"{name} is not a setting{f'; did you mean {near[0]}' if near else ''}.")
-        if value is not None:
-            chosen[name] = _parse(name, name, value, known[name])
+    chosen = _chosen(_of_environment(environ))
+    chosen.update(_chosen(_of_overrides(overrides or {})))
     config = Config(**chosen)
     _agree(config)
     return config
+
+
+def without_effect(environ: Mapping[str, str], overrides: Mapping[str, Any] | None = None) -> list[str]:
+    """A sentence for every setting that is taken and does nothing."""
+    given = (*_of_environment(environ), *_of_overrides(overrides or {}))
+    idle = [(shown, meant.note) for shown, meant, _ in given if isinstance(meant, Alias) and not meant.only]
+    return [f"{shown} is without effect: {note}." for shown, note in idle]
+
+
+def _of_environment(environ: Mapping[str, str]) -> list[tuple[str, str | Alias, Any]]:
+    """What is set: how it was named, the setting of ours or what is known of the name, the value."""
+    given: list[tuple[str, str | Alias, Any]] = []
+    for name in _KNOWN:
+        shown = PREFIX + name.upper()
+        if shown in environ:
+            given.append((shown, name, environ[shown]))
+    for shown, value in environ.items():
+        alias = alias_of(shown.removeprefix(PREFIX)) if shown.startswith(PREFIX) else None
+        if alias is not None:
+            given.append((shown, alias.ours or alias, value))
+    return given
+
+
+def _of_overrides(overrides: Mapping[str, Any]) -> list[tuple[str, str | Alias, Any]]:
+    given: list[tuple[str, str | Alias, Any]] = []
+    for name, value in overrides.items():
+        alias = alias_of(name)
+        if name not in _KNOWN and alias is None:
+            near = difflib.get_close_matches(name, [*_KNOWN, *(each.name for each in ALIASES.values())], 1)
+            raise BadSetting(f"{name} is not a setting{f'; did you mean {near[0]}' if near else ''}.")
+        if value is not None:
+            given.append((name, name if alias is None else alias.ours or alias, value))
+    return given
+
+
+def _chosen(given: Iterable[tuple[str, str | Alias, Any]]) -> dict[str, Any]:
+    chosen: dict[str, Any] = {}
+    named: dict[str, str] = {}
+    for shown, meant, value in given:
+        if isinstance(meant, Alias):
+            _only(shown, meant, str(value).strip())
+            continue
+        parsed = _parse(shown, meant, value, _KNOWN[meant])
+        if chosen.setdefault(meant, parsed) != parsed:
+            raise BadSetting(f"{shown}={value} and {named[meant]} are the same setting with another value; give one.")
+        named.setdefault(meant, shown)
+    return chosen
+
+
+def _only(shown: str, alias: Alias, value: str) -> None:
+    """Refuses what a setting without a choice cannot be."""
+    if alias.only == "true":
+        fits = _SWITCH.get(value.lower()) is True
+    else:
+        fits = alias.only in ("", value)
+    if not fits:
+        raise BadSetting(f"{shown}={value} cannot be: {alias.note}; leave it out or give {alias.only}.")
 
 
 def misspelt(environ: Mapping[str, str], *others: str) -> dict[str, str]:
@@ -50,8 +115,10 @@ def misspelt(environ: Mapping[str, str], *others: str) -> dict[str, str]:
 
     They are not refused: an orchestrator adds variables of its own, such as REDIS_LEDGER_SERVICE_HOST.  others: names
     the commands read themselves."""
-    known = [PREFIX + field.name.upper() for field in fields(Config)] + [PREFIX + name for name in others]
-    strange = [name for name in environ if name.startswith(PREFIX) and name not in known]
+    known = [PREFIX + name.upper() for name in _KNOWN] + [PREFIX + name for name in others]
+    known += [PREFIX + alias.name for alias in ALIASES.values()]
+    foreign = (name for name in environ if name.startswith(PREFIX) and name not in known)
+    strange = [name for name in foreign if alias_of(name.removeprefix(PREFIX)) is None]
     near = {name: difflib.get_close_matches(name, known, 1, 0.85) for name in strange}
     return {name: found[0] for name, found in near.items() if found}
 

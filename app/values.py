@@ -16,6 +16,7 @@ from __future__ import annotations
 import msgspec
 
 from app.bodies import RecordIn
+from app.times import delivery
 from redis_ledger.broker.types import Headers, NewRecord
 from redis_ledger.errors import InvalidJson, InvalidRequest
 
@@ -46,24 +47,33 @@ def is_too_deep(text: bytes) -> bool:
 
 
 def new_record(record: RecordIn, where: str, index: int, partition: int | None = None) -> NewRecord:
-    """where, index: the record's place in the body, for errors.  partition: of the whole request."""
+    """where, index: the record's place in the body, for errors; -1: where is no list.  partition: of the whole
+    request."""
     if record.partition is not None:
         if partition is not None and partition != record.partition:
             raise InvalidRequest(
-                f"{where}[{index}].partition is {record.partition}, but the request says partition {partition}; "
+                f"{place(where, index)}.partition is {record.partition}, but the request says partition {partition}; "
                 "give one of them."
             )
         partition = record.partition
     key = record.key_base64
     if record.key is not None:
         if key is not None:
-            raise InvalidRequest(f"{where}[{index}] has both key and key_base64; give one of them.")
+            raise InvalidRequest(f"{place(where, index)} has both key and key_base64; give one of them.")
         key = record.key.encode()
     headers: Headers = ()
     if record.headers or record.headers_base64:
         headers = [(name, text.encode()) for name, text in (record.headers or {}).items()]
         headers.extend((record.headers_base64 or {}).items())
-    return NewRecord(key, _value(record, where, index), headers, partition, record.timestamp_ms)
+    found = NewRecord(key, _value(record, where, index), headers, partition, record.timestamp_ms)
+    if record.deliver_at is None and record.deliver_after is None:
+        return found
+    at_ms, after_ms = delivery(record.deliver_at, record.deliver_after, place(where, index))
+    return found._replace(deliver_at_ms=at_ms, deliver_after_ms=after_ms)
+
+
+def place(where: str, index: int) -> str:
+    return where if index < 0 else f"{where}[{index}]"
 
 
 def _value(record: RecordIn, where: str, index: int) -> bytes | None:
@@ -75,19 +85,21 @@ def _value(record: RecordIn, where: str, index: int) -> bytes | None:
             return text.encode()
     elif text is None and data is None:
         return _json_value(bytes(raw), where, index)
-    raise InvalidRequest(f"{where}[{index}] has more than one of value, text and base64; give one of them.")
+    raise InvalidRequest(f"{place(where, index)} has more than one of value, text and base64; give one of them.")
 
 
 def _json_value(value: bytes, where: str, index: int) -> bytes | None:
     if value == b"null":
         return None
     if value[0] in b"[{" and is_too_deep(value):
-        raise InvalidJson(f"{where}[{index}].value is nested deeper than {DEPTH_MAX}; flatten it, or send it as text.")
+        raise InvalidJson(
+            f"{place(where, index)}.value is nested deeper than {DEPTH_MAX}; flatten it, or send it as text."
+        )
     if not value.isascii():
         try:
             value.decode()
         except UnicodeDecodeError:
-            raise InvalidJson(f"{where}[{index}].value is not valid UTF-8; send bytes as base64.") from None
+            raise InvalidJson(f"{place(where, index)}.value is not valid UTF-8; send bytes as base64.") from None
     return value
 
 

@@ -14,14 +14,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from redis_ledger.errors import LedgerError
-from redis_ledger.ids import MessageId, TxnId
+from redis_ledger.ids import MessageId, ScheduledId, TxnId
 
 if TYPE_CHECKING:
     from redis_ledger import errors
     from redis_ledger.client import AsyncClient, Client, Message, Record, RecordPosition
 
 __all__ = [
-    "AsyncClient", "Client", "LedgerError", "Message", "MessageId", "Record", "RecordPosition", "TxnId", "errors",
+    "AsyncClient", "Client", "LedgerError", "Message", "MessageId", "Record", "RecordPosition", "ScheduledId", "TxnId",
+    "errors",
 ]  # fmt: skip
 
 # The broker is in this package too and has no use for the SDK, so that is loaded when it is asked for.

@@ -1,7 +1,7 @@
 """Every metric, declared once: name, unit, labels, help.
 
-A name is `redis_ledger_<noun>_<unit>`; counters end in `_total`.  A label never carries what a user chose (topic, key,
-transaction id), so the number of series is bounded by the code.  `GET /metrics` shows them;
+A name is `redis_ledger_<noun>_<unit>`; counters end in `_total`.  A label never carries a key, a subscription or an id,
+and a topic only where something of it is scheduled, so the number of series stays small.  `GET /metrics` shows them;
 `docs/reference/metrics.md` is generated from `declared()`.
 """
 
@@ -91,35 +91,68 @@ kafka_refused = counter(
 
 # Scheduled records (PIP-195).  These carry the topic: there are as many series as topics that schedule.
 DELAYED_BOUNDS_MS = (50, 100, 500, 1_000, 5_000, 30_000, 60_000)
+TOPIC = ("topic",)
+delayed_shown = gauge(
+    "redis_ledger_delayed_shown_timestamp_seconds",
+    "When the gauges of this topic's scheduled records were read; more than a second ago if Redis did not answer.",
+    labels=TOPIC, unit="seconds since 1970",
+)  # fmt: skip
 delayed_buckets = gauge(
     "redis_ledger_delayed_message_index_bucket_total", "Buckets of the delayed index, the open ones included.",
-    labels=("topic",), unit="buckets",
+    labels=TOPIC, unit="buckets",
 )  # fmt: skip
 delayed_loaded = gauge(
-    "redis_ledger_delayed_message_index_loaded", "Index entries in sorted sets.", labels=("topic",), unit="entries"
-)
+    "redis_ledger_delayed_message_index_loaded", "Index entries at hand, in sorted sets; the others are in snapshots.",
+    labels=TOPIC, unit="entries",
+)  # fmt: skip
+delayed_mutable = gauge(
+    "redis_ledger_delayed_message_index_mutable", "Those of them that are in the open buckets.", labels=TOPIC,
+    unit="entries",
+)  # fmt: skip
 delayed_snapshot_bytes = gauge(
     "redis_ledger_delayed_message_index_bucket_snapshot_size_bytes", "Size of the snapshots of sealed buckets.",
-    labels=("topic",), unit="bytes",
+    labels=TOPIC, unit="bytes",
 )  # fmt: skip
 delayed_index_bytes = gauge(
-    "redis_ledger_delayed_message_index_size_bytes", "Size of the delayed index: snapshots, sorted sets, live bits.",
-    labels=("topic",), unit="bytes",
+    "redis_ledger_delayed_message_index_size_bytes",
+    "Size of the delayed index in Redis, without payload: MEMORY USAGE, by samples, of sorted sets, live bits and "
+    "lists, and the bytes of the snapshots.",
+    labels=TOPIC, unit="bytes",
 )  # fmt: skip
 delayed_records = gauge(
-    "redis_ledger_delayed_records", "Scheduled records that are not due yet or about to fire.", labels=("topic",),
+    "redis_ledger_delayed_records", "Scheduled records that are not due yet or about to fire.", labels=TOPIC,
     unit="records",
 )  # fmt: skip
+delayed_held = gauge(
+    "redis_ledger_delayed_held_records", "Scheduled records of open transactions; they are not among the others.",
+    labels=TOPIC, unit="records",
+)  # fmt: skip
+delayed_last_due = gauge(
+    "redis_ledger_delayed_last_due_timestamp_seconds",
+    "The latest time for which anything is scheduled; 0: nothing is.",
+    labels=TOPIC, unit="seconds since 1970",
+)  # fmt: skip
+subscription_delayed = gauge(
+    "redis_ledger_subscription_delayed",
+    "Records that every subscription of the topic is still to get, and that are not due. No backlog counts them.",
+    labels=TOPIC, unit="records",
+)  # fmt: skip
+back_log_no_delayed = gauge(
+    "redis_ledger_subscription_back_log_no_delayed",
+    "Records that could be delivered and are not acknowledged, summed over the topic's subscriptions. Beyond 100 log "
+    "entries it is counted by offsets; a topic with over 1000 cursors shows none.",
+    labels=TOPIC, unit="records",
+)  # fmt: skip
 delayed_fired = counter(
-    "redis_ledger_delayed_fired", "Scheduled records this broker made visible.", labels=("topic",), unit="records"
+    "redis_ledger_delayed_fired", "Scheduled records this broker made visible.", labels=TOPIC, unit="records"
 )
 delayed_lateness_ms = histogram(
-    "redis_ledger_delayed_lateness_ms", "Mean lateness of the entries one call made visible.", labels=("topic",),
+    "redis_ledger_delayed_lateness_ms", "Mean lateness of the entries one call made visible.", labels=TOPIC,
     unit="milliseconds", bounds=(1, 2, 5, 10, 20, 50, 100, 500, 1_000, 5_000, 60_000),
 )  # fmt: skip
 delayed_bucket_operations = counter(
     "redis_ledger_delayed_message_index_bucket_op_count",
-    "Operations on buckets, by state (succeed, failed, all) and type (create, load, delete, merge).",
+    "Operations of this broker on buckets, by state (succeed, failed, all) and type (create, load, delete, merge).",
     labels=("topic", "state", "type"),
     unit="operations",
 )

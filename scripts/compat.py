@@ -50,6 +50,13 @@ class Wanted(NamedTuple):
     records: int
 
 
+class Address(NamedTuple):
+    """Where the brokers are: host:port, and the URL of REST ("": not known, what needs it is skipped)."""
+
+    kafka: str
+    http: str
+
+
 class Outcome(NamedTuple):
     """verdict: ok, FAILED or left out;  told: the suite's counts, or why there are none."""
 
@@ -71,7 +78,7 @@ class CannotServe(Exception):
 
 
 @contextlib.contextmanager
-def served(brokers: int, logs: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def served(brokers: int, logs: Path) -> Iterator[tuple[Address, subprocess.Popen[str]]]:
     """The addresses of a fresh `redis-ledger serve`, and its process; stopped at the end.  Raises CannotServe."""
     data = logs / "data"
     command = [sys.executable, "-m", "app.cli.main", "serve", "--data-dir", str(data), "--durability", "process"]
@@ -85,7 +92,7 @@ def served(brokers: int, logs: Path) -> Iterator[tuple[str, subprocess.Popen[str
             cwd=ROOT, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
         )  # fmt: skip
     try:
-        yield kafka_of(ready_line(process), said), process
+        yield address_of(ready_line(process), said), process
     finally:
         process.terminate()
         try:
@@ -108,23 +115,23 @@ def ready_line(process: subprocess.Popen[str]) -> str:
     return lines[0] if lines else ""
 
 
-def kafka_of(ready: str, said: Path) -> str:
-    found = re.search(r"^ready .*\bkafka=(\S+)", ready)
+def address_of(ready: str, said: Path) -> Address:
+    found = re.search(r"^ready http=([^\s,]+)\S* kafka=(\S+)", ready)
     if found is None:
         raise CannotServe(f"The broker did not start; see {said}")
-    if found[1] == "off":
+    if found[2] == "off":
         raise CannotServe("The broker says kafka=off: it has no Kafka listener.")
-    return found[1]
+    return Address(found[2], found[1])
 
 
 # -- the suites --------------------------------------------------------------------------------------------------------
 
 
-def run_suite(client: str, wanted: Wanted, kafka: str, logs: Path) -> Outcome:
+def run_suite(client: str, wanted: Wanted, address: Address, logs: Path) -> Outcome:
     began = time.monotonic()
     log = logs / f"{client}.log"
-    environ = {**os.environ, "PYTHON": sys.executable, "KAFKA": kafka, "OUT": str(logs / client)}
-    environ |= {"QUICK": "1" if wanted.quick else "", "RECORDS": str(wanted.records)}
+    environ = {**os.environ, "PYTHON": sys.executable, "KAFKA": address.kafka, "OUT": str(logs / client)}
+    environ |= {"QUICK": "1" if wanted.quick else "", "RECORDS": str(wanted.records), "HTTP": address.http}
 
     def step(argument: str | None, seconds_max: float) -> int | None:
         """The exit code of run.sh, or None if it did not end in time."""
@@ -185,13 +192,13 @@ def show(outcome: Outcome, logs: Path) -> None:
             print(f"         and {len(complaints) - COMPLAINTS_SHOWN} more: {log}")
 
 
-def run_all(wanted: Wanted, kafka: str, logs: Path, server: subprocess.Popen[str] | None) -> list[Outcome]:
+def run_all(wanted: Wanted, address: Address, logs: Path, server: subprocess.Popen[str] | None) -> list[Outcome]:
     outcomes = []
     for client in wanted.clients:
         if server is not None and server.poll() is not None:
             outcomes.append(Outcome(client, "FAILED", 0.0, f"the server has ended: {logs / 'server.log'}"))
         else:
-            outcomes.append(run_suite(client, wanted, kafka, logs))
+            outcomes.append(run_suite(client, wanted, address, logs))
         show(outcomes[-1], logs)
     return outcomes
 
@@ -202,6 +209,7 @@ def main() -> int:
     parser.add_argument("--brokers", type=int, default=1, metavar="N", help="broker processes of the server it starts")
     parser.add_argument("--clients", default=",".join(CLIENTS), metavar="A,B", help=f"of {', '.join(CLIENTS)}")
     parser.add_argument("--kafka", metavar="HOST:PORT", help="run against what listens there; starts no server")
+    parser.add_argument("--http", metavar="URL", default="", help="REST of the same, for what goes through both doors")
     parser.add_argument("--records", type=int, default=RECORDS, metavar="N", help="records of kgo's ETL tests")
     parser.add_argument("--times", type=int, default=1, metavar="N", help="everything so many times in a row")
     asked = parser.parse_args()
@@ -220,10 +228,10 @@ def main() -> int:
         try:
             with contextlib.ExitStack() as stack:
                 server = None
-                kafka = asked.kafka
-                if kafka is None:
-                    kafka, server = stack.enter_context(served(asked.brokers, logs))
-                outcomes += run_all(wanted, kafka, logs, server)
+                address = Address(asked.kafka or "", asked.http)
+                if not address.kafka:
+                    address, server = stack.enter_context(served(asked.brokers, logs))
+                outcomes += run_all(wanted, address, logs, server)
         except CannotServe as error:
             print(f"FAILED   {error}")
             return 1

@@ -18,10 +18,11 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from app.main import OPERATIONS  # noqa: E402  a script has its own folder on sys.path, not the root
+from app import aliases  # noqa: E402  a script has its own folder on sys.path, not the root
+from app.main import OPERATIONS  # noqa: E402
 from redis_ledger import config, errors, metrics  # noqa: E402
 from redis_ledger.store import keys  # noqa: E402
-from scripts import gen_requirements, lua_header, rest_page  # noqa: E402
+from scripts import gen_requirements, lua_header, pulsar_metrics, rest_page  # noqa: E402
 from scripts.markdown import MADE, table  # noqa: E402
 
 
@@ -85,7 +86,20 @@ def settings_page() -> str:
         parts.append(f"## {section[:1].upper()}{section[1:]}\n")
         rows = [(f"`{s.name}`", f"`{s.default}`", s.meaning) for s in found if s.section == section]
         parts.append(table(("setting", "default", "meaning"), rows))
+    parts.append(
+        "## Pulsar's names\n\n"
+        "For delayed delivery the names of Pulsar's releases and of PIP-195's first version are understood, after\n"
+        "`REDIS_LEDGER_` in the environment and in `--set`, in any case. Two names of one setting with different\n"
+        "values are refused.\n"
+    )
+    parts.append(table(("name", "here"), ((f"`{alias.name}`", _here(alias)) for alias in aliases.ALIASES.values())))
     return "\n".join(parts)
+
+
+def _here(alias: aliases.Alias) -> str:
+    if alias.ours:
+        return f"`{alias.ours}`"
+    return f"only `{alias.only}`: {alias.note}" if alias.only else f"without effect: {alias.note}"
 
 
 def key_rows() -> Iterator[tuple[str, str, str]]:
@@ -119,10 +133,12 @@ def metrics_page() -> str:
             "# Metrics\n",
             MADE.format(source="redis_ledger/metrics.py"),
             "`GET /metrics` of each broker shows these in Prometheus text format. `operation` is the name of the call\n"
-            "in `/openapi.json`, such as `produce`. No label carries a topic, a key or an id, so the number of series\n"
-            "is bounded. Backlog, stable offset and open transactions are not among them:\n"
-            "[skipped.md](../skipped.md#running-it) says where to ask.\n",
+            "in `/openapi.json`, such as `produce`. No label carries a key, a subscription or an id, and a topic only\n"
+            "where something of it is scheduled. Of other topics backlog, stable offset and open transactions are not\n"
+            "among them: [skipped.md](../skipped.md#running-it) says where to ask.\n",
             table(("metric", "kind", "unit", "labels", "meaning"), rows),
+            pulsar_metrics.ABOUT,
+            table(("Pulsar", "here"), pulsar_metrics.rows()),
         ]
     )
 

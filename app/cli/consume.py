@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -136,20 +136,20 @@ def _printer(form: str, key_separator: str | None) -> Callable[[Message], None]:
         return lambda message: (out.write((message.value or b"") + b"\n"), None)[1]
 
     def text(message: Message) -> None:
-        line = _readable(message.value)
+        line = readable(message.value)
         if key_separator is not None:
-            line = _readable(message.key) + key_separator + line
+            line = readable(message.key) + key_separator + line
         out.write(line.encode() + b"\n")
 
     return text
 
 
-def _readable(held: bytes | None) -> str:
+def readable(held: bytes | None) -> str:
     return (held or b"").decode("utf-8", "backslashreplace")
 
 
 def shown(message: Message) -> dict[str, Any]:
-    """As the REST interface shows a record: value when its bytes are JSON, else text, else base64; no value is null."""
+    """A line of JSON: value when its bytes are JSON, else text, else base64; no value is null."""
     record: dict[str, Any] = {
         "topic": message.topic,
         "partition": message.partition,
@@ -158,13 +158,14 @@ def shown(message: Message) -> dict[str, Any]:
     }
     if message.redelivery_count:
         record["redelivery_count"] = message.redelivery_count
-    if message.key is not None:
-        record.update(_named("key", "key_base64", message.key))
-    if message.value is None:
-        record["value"] = None
-    else:
-        record.update(_value(message.value))
-    for name, held in message.headers.items():
+    return {**record, **contents(message.key, message.value, message.headers)}
+
+
+def contents(key: bytes | None, value: bytes | None, headers: Mapping[str, bytes | None]) -> dict[str, Any]:
+    """Key, value and headers, as the REST interface shows them."""
+    record: dict[str, Any] = {} if key is None else dict(_named("key", "key_base64", key))
+    record.update({"value": None} if value is None else _value(value))
+    for name, held in headers.items():
         if held is not None and (text := _named("headers", "headers_base64", held).get("headers")) is not None:
             record.setdefault("headers", {})[name] = text
         else:

@@ -18,6 +18,7 @@ COMMANDS = {
     "topics": ("app.cli.topics", "topics", "Create, list, describe, grow and delete topics."),
     "produce": ("app.cli.produce", "produce", "Write lines to a topic, each as a record."),
     "consume": ("app.cli.consume", "consume", "Print the records of a topic."),
+    "scheduled": ("app.cli.scheduled", "scheduled", "Create, list, cancel and move records that are delivered later."),
     "txns": ("app.cli.txns", "txns", "List, show, commit and abort transactions."),
     "users": ("app.cli.users", "users", "Add, list and remove users of Kafka clients."),
     "demo": (

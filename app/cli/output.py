@@ -18,6 +18,7 @@ import msgspec
 import typer
 
 from app.refusal import Refusal
+from app.times import duration_ms, moment_ms
 from redis_ledger.errors import LedgerError, Unavailable
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ Url = Annotated[
     typer.Option("--url", envvar="REDIS_LEDGER_URL", help="A broker; several are separated by commas.", metavar="URL"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and errors as problem JSON on stderr.")]
+DeliverAt = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Deliver then: 2027-01-31T09:00:00Z, or ms since 1970.")
+]
+DeliverAfter = Annotated[
+    str | None, typer.Option(metavar="DURATION", help="Deliver so long after now: PT5S, P1DT12H, or ms.")
+]
 URL = "http://127.0.0.1:8080"
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
@@ -93,6 +100,19 @@ def _asked(url: str) -> str:
 
 def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def timed(deliver_at: str | None, deliver_after: str | None) -> tuple[int | None, int | None]:
+    """Both options in milliseconds.  Raises Refusal."""
+    if deliver_at is not None and deliver_after is not None:
+        raise Refusal("--deliver-at and --deliver-after do not go together; give one of them.")
+    return moment(deliver_at, "--deliver-at"), (
+        None if deliver_after is None else duration_ms(deliver_after, "--deliver-after", Refusal)
+    )
+
+
+def moment(given: str | None, option: str) -> int | None:
+    return None if given is None else moment_ms(given, option, Refusal)
 
 
 def document(value: Any) -> None:

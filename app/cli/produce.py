@@ -2,8 +2,8 @@
 
 plain            the line is the value
 --key-separator  key, separator, value
---json-lines     {"key", "value" | "text" | "base64", "headers", "timestamp_ms"}: what consume --format json prints,
-                 whose other members are passed over
+--json-lines     {"key", "value" | "text" | "base64", "headers", "timestamp_ms", "deliver_at" | "deliver_after"}: what
+                 consume --format json prints, whose other members are passed over
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
 import msgspec
 import typer
 
-from app.cli.output import URL, Json, Url, connected, counted, document, reporting
+from app.cli.output import URL, DeliverAfter, DeliverAt, Json, Url, connected, counted, document, reporting, timed
 from app.refusal import Refusal
+from app.times import delivery
 from redis_ledger.client.bodies import RecordBody, message_of
 from redis_ledger.client.models import Record
-from redis_ledger.errors import InvalidRequest
+from redis_ledger.errors import InvalidDelay, InvalidRequest
 
 if TYPE_CHECKING:
     from redis_ledger import Client
@@ -36,6 +37,8 @@ class Line(RecordBody, kw_only=True):
     """offset: absent from what people write by hand."""
 
     offset: int = -1
+    deliver_at: int | str | None = None
+    deliver_after: int | str | None = None
 
 
 def produce(
@@ -49,6 +52,8 @@ def produce(
         int | None, typer.Option(min=1, metavar="N", help="Write every N records in a transaction of their own.")
     ] = None,
     partition: Annotated[int | None, typer.Option(min=0, help="Write to this partition, whatever the keys.")] = None,
+    deliver_at: DeliverAt = None,
+    deliver_after: DeliverAfter = None,
     compression: Annotated[Literal["none", "gzip", "snappy", "lz4", "zstd"], typer.Option()] = "none",
     url: Url = URL,
     json: Json = False,
@@ -62,10 +67,11 @@ def produce(
             raise Refusal("--json-lines and --key-separator do not go together: keys are members of the JSON lines.")
         if file is not None and not file.is_file():
             raise Refusal(f"There is no file {str(file)!r}; name one, or leave out --file to read stdin.")
+        times = timed(deliver_at, deliver_after)
     parse = _json_record if json_lines else _keyed(key_separator) if key_separator else Record
     began_s = monotonic()
     with connected(url, json, TIMEOUT_MS) as client, _opened(file) as lines, _progress(file, json) as moved:
-        write = _Writer(client, topic, partition, transaction, compression)
+        write = _Writer(client, topic, partition, transaction, compression, times)
         try:
             for number, line in enumerate(lines, 1):
                 text = line.rstrip(b"\n")
@@ -73,6 +79,8 @@ def produce(
                     write.put(parse(text))
                 except (msgspec.MsgspecError, ValueError) as error:
                     raise InvalidRequest(f"Line {number} cannot be read as a record: {error}.") from None
+                except InvalidDelay as error:
+                    raise InvalidDelay(f"Line {number}: {error.detail}") from None
                 moved(len(line), number)
         finally:
             write.finish(failed=sys.exc_info()[0] is not None)
@@ -80,7 +88,7 @@ def produce(
 
 
 class _Writer:
-    """written: records the broker has answered for, or committed."""
+    """written: records the broker has answered for, or committed.  times: when to deliver what does not say it."""
 
     def __init__(
         self,
@@ -89,8 +97,10 @@ class _Writer:
         partition: int | None,
         transaction: int | None,
         compression: Literal["none", "gzip", "snappy", "lz4", "zstd"],
+        times: tuple[int | None, int | None],
     ) -> None:
         self._client = client
+        self._times = times
         self._partition = partition
         self._size = transaction
         self._producer = client.producer(topic, compression=compression, linger_ms=20)
@@ -117,12 +127,17 @@ class _Writer:
             self._commit()
 
     def _send(self, record: Record, txn: object = None) -> None:
+        deliver_at, deliver_after = record.deliver_at, record.deliver_after
+        if deliver_at is None and deliver_after is None:
+            deliver_at, deliver_after = self._times
         self._producer.send(
             record.value,
             key=record.key,
             headers=record.headers,
             partition=self._partition,
             timestamp_ms=record.timestamp_ms,
+            deliver_at=deliver_at,
+            deliver_after=deliver_after,
             txn=txn,  # type: ignore[arg-type]  # None or the transaction of _commit
         )
 
@@ -146,7 +161,8 @@ def _json_record(line: bytes) -> Record:
     body = msgspec.json.decode(line, type=Line)
     message = message_of(body, "")
     timestamp_ms = None if body.timestamp_ms < 0 else body.timestamp_ms
-    return Record(message.value, message.key, message.headers, None, timestamp_ms)
+    at_ms, after_ms = delivery(body.deliver_at, body.deliver_after, "$")
+    return Record(message.value, message.key, message.headers, None, timestamp_ms, at_ms, after_ms)
 
 
 def _keyed(separator: str) -> Callable[[bytes], Record]:

@@ -101,6 +101,8 @@ def _run(
         config = environment.config_from(os.environ, overrides(settings))
     except environment.BadSetting as error:
         raise Refusal(str(error)) from error
+    for sentence in environment.without_effect(os.environ, overrides(settings)):
+        log.get().warning("a setting is without effect", reason=sentence)
     options = serving.Options(
         data_dir, address, kafka_address, told, redis or None, durability, config, exit_with_stdin
     )

@@ -12,4 +12,6 @@ routes = Routes("health")
 @routes.get("/metrics", answers={200: str})
 async def show_metrics(call: Call) -> Answer:
     """Metrics of this broker for Prometheus."""
+    if call.services.is_given:
+        await call.broker.delays.show()
     return Answer(200, metrics.exposition(), metrics.CONTENT_TYPE.encode())

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from app import bodies, examples
 from app.calls import BATCH, Answer, Call, reply
 from app.operations import TRANSACTION_ERRORS, Routes
 from app.values import new_record, shown_headers, shown_key, shown_value
-from redis_ledger.broker.types import Appended, Fetched, NewRecord, ProducerSequence
+from redis_ledger.broker.types import Appended, Fetched, NewRecord, Placed, ProducerSequence
 from redis_ledger.errors import (
     BadChecksum,
     CorruptBatch,
+    DelayTooLong,
     DuplicateSequence,
+    InvalidDelay,
     InvalidRequest,
     InvalidTopicName,
     OffsetOutOfRange,
@@ -40,7 +43,7 @@ routes = Routes("records")
     raw=True,
     errors=(
         InvalidTopicName, UnknownTopic, UnknownPartition, CorruptBatch, BadChecksum, UnsupportedCompression,
-        SequenceGap, DuplicateSequence, StaleEpoch, UnknownProducer, OutcomeUnknown,
+        SequenceGap, DuplicateSequence, StaleEpoch, UnknownProducer, OutcomeUnknown, InvalidDelay, DelayTooLong,
         *TRANSACTION_ERRORS,
     ),
     examples=examples.PRODUCE,
@@ -48,11 +51,12 @@ routes = Routes("records")
 async def produce(call: Call, topic: str, body: bodies.Produce | bytes, query: bodies.ProduceQuery) -> bodies.Produced:
     """Append records to a topic.
 
-    Records with a key go to the partition the key hashes to (murmur2, as Kafka does); those without one stay together.
-    With `transaction` they become visible when it commits. With `producer_id`, `epoch` and `sequence` a repeated
-    request is answered with where the records are already. A body of `application/vnd.redis-ledger.batch` is one or
-    more record batches (Kafka's format, version 2), which are stored as they are; partition and transaction are then
-    query parameters.
+    Records with a key go to the partition the key hashes to (murmur2, as Kafka does); those without one stay
+    together. With `deliver_at` or `deliver_after` a record is scheduled: it gets its offset when it is due, and the
+    answer has its id. With `transaction` records become visible, or are scheduled, when it commits. With
+    `producer_id`, `epoch` and `sequence` a repeated request is answered with where the records are already. A body
+    of `application/vnd.redis-ledger.batch` is one or more record batches (Kafka's format, version 2), which are
+    stored as they are; partition and transaction are then query parameters.
     """
     if isinstance(body, bytes):
         return await _produce_batches(call, topic, body, query)
@@ -91,12 +95,17 @@ def _producer(call: Call, body: bodies.Produce) -> ProducerSequence | None:
         if body.partition is None:
             raise InvalidRequest("$.partition: sequences are counted per partition; name it beside producer_id.")
         return ProducerSequence(body.producer_id, body.epoch, body.sequence)
-    if call.claim is None:
-        return None
-    if body.transaction is not None:
+    if call.claim is not None and body.transaction is not None:
         _refuse_if_in_doubt(call)
         return None
-    assert call.claim.producer_id is not None, "the claim of a produce carries a producer id"
+    return claimed(call)
+
+
+def claimed(call: Call) -> ProducerSequence | None:
+    """The producer under which a repeated request is found to be written already."""
+    if call.claim is None:
+        return None
+    assert call.claim.producer_id is not None, "the claim of what writes records carries a producer id"
     return ProducerSequence(call.claim.producer_id, 0, 0)
 
 
@@ -123,9 +132,16 @@ def new_records(
 
 def results(appended: list[Appended]) -> list[bodies.Appended]:
     return [
-        bodies.Appended(partition=a.partition, base_offset=a.base_offset, records=a.records, duplicate=a.duplicate)
+        bodies.Appended(
+            partition=a.partition, base_offset=a.base_offset, records=a.records, duplicate=a.duplicate,
+            scheduled=placed(a.scheduled),
+        )
         for a in appended
-    ]
+    ]  # fmt: skip
+
+
+def placed(found: Sequence[Placed]) -> list[bodies.Placed] | UnsetType:
+    return [bodies.Placed(id=str(p.id), deliver_at_ms=p.deliver_at_ms) for p in found] if found else UNSET
 
 
 @routes.get(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app import bodies, examples
+from app import bodies_subscriptions as bodies
+from app import examples
 from app.calls import Answer, Call, reply
 from app.operations import TRANSACTION_ERRORS, Routes
 from app.values import shown_headers, shown_key, shown_value
@@ -52,7 +53,7 @@ async def create_subscription(call: Call, topic: str, body: bodies.CreateSubscri
     """
     check_subscription_name(body.name)
     stats, created = await call.broker.subscriptions.create(topic, body.name, body.kind, body.start)
-    return reply(shown(stats), 201 if created else 200)
+    return reply(await shown(call, stats), 201 if created else 200)
 
 
 @routes.get("/v1/topics/{topic}/subscriptions", errors=(UnknownTopic,), examples=examples.LIST_SUBSCRIPTIONS)
@@ -65,7 +66,7 @@ async def list_subscriptions(call: Call, topic: str) -> bodies.Subscriptions:
 @routes.get(_ONE, errors=(UnknownTopic, UnknownSubscription), examples=examples.SUBSCRIPTION)
 async def describe_subscription(call: Call, topic: str, name: str) -> bodies.Subscription:
     """Show where a subscription stands in every partition. A Kafka consumer group is one of the kind `kafka`."""
-    return shown(await call.broker.subscriptions.stats(topic, _known(name)))
+    return await shown(call, await call.broker.subscriptions.stats(topic, _known(name)))
 
 
 @routes.delete(_ONE, status=204, errors=(UnknownTopic, UnknownSubscription))
@@ -153,7 +154,7 @@ async def seek(call: Call, topic: str, name: str, body: bodies.Seek) -> bodies.S
     stats = await call.broker.subscriptions.seek(
         topic, _known(name), to=body.to, offsets=body.offsets, timestamp_ms=body.timestamp_ms
     )
-    return shown(stats)
+    return await shown(call, stats)
 
 
 def _known(name: str) -> str:
@@ -192,11 +193,12 @@ def _message(message: Message) -> bodies.Message:
     )  # fmt: skip
 
 
-def shown(stats: SubscriptionStats) -> bodies.Subscription:
+async def shown(call: Call, stats: SubscriptionStats) -> bodies.Subscription:
+    delayed = await call.broker.delays.pending(stats.topic)
     names = bodies.CursorStats.__struct_fields__
     cursors = [bodies.CursorStats(**{name: getattr(c, name) for name in names}) for c in stats.cursors]
     return bodies.Subscription(
         topic=stats.topic, name=stats.name, kind=stats.kind, cursors=cursors,
-        backlog=sum(c.backlog for c in cursors), leased=sum(c.leased for c in cursors),
+        backlog=sum(c.backlog for c in cursors), delayed=delayed, leased=sum(c.leased for c in cursors),
         pending=sum(c.pending for c in cursors),
     )  # fmt: skip

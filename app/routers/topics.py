@@ -39,8 +39,8 @@ async def describe_topic(call: Call, topic: str) -> bodies.TopicDetail:
     """Describe a topic and the state of its partitions."""
     found, states = await call.broker.topics.describe(topic)
     return bodies.TopicDetail(
-        name=found.name, id=found.id, partitions=found.partitions, settings=found.settings, created_ms=found.created_ms,
-        partition_states=[partition_state(state) for state in states],
+        name=found.name, id=found.id, partitions=found.partitions, settings=_settings(found),
+        created_ms=found.created_ms, partition_states=[partition_state(state) for state in states],
     )  # fmt: skip
 
 
@@ -60,13 +60,25 @@ async def delete_topic(call: Call, topic: str) -> None:
 
 
 def settings(given: bodies.Settings | None) -> dict[str, int] | None:
-    return None if given is None else msgspec.to_builtins(given)
+    return None if given is None else {name: int(value) for name, value in msgspec.to_builtins(given).items()}
 
 
 def shown(found: Topic) -> bodies.Topic:
     return bodies.Topic(
-        name=found.name, id=found.id, partitions=found.partitions, settings=found.settings, created_ms=found.created_ms
+        name=found.name,
+        id=found.id,
+        partitions=found.partitions,
+        settings=_settings(found),
+        created_ms=found.created_ms,
     )
+
+
+def _settings(found: Topic) -> dict[str, int | bool]:
+    """The catalog knows numbers only.  delayed_delivery is shown where a topic has been told: true and false are both
+    more than its absence."""
+    shown: dict[str, int | bool] = dict(found.settings)
+    switch = shown.pop("delayed_delivery", -1)
+    return shown if switch < 0 else {**shown, "delayed_delivery": bool(switch)}
 
 
 def partition_state(state: PartitionState) -> bodies.PartitionState:

@@ -8,12 +8,14 @@ from app import bodies, examples
 from app.calls import Answer, Call, reply
 from app.idempotency import REPLAYED
 from app.operations import TRANSACTION_ERRORS, Routes
-from app.routers.records import new_records
+from app.routers.records import new_records, placed
 from app.routers.subscriptions import message_ids
 from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, Transaction
 from redis_ledger.errors import (
     AlreadyCommitted,
     CoordinatorNotFound,
+    DelayTooLong,
+    InvalidDelay,
     InvalidPosition,
     InvalidRequest,
     InvalidTimeout,
@@ -130,7 +132,7 @@ async def abort(call: Call, id: str, body: bodies.Empty) -> bodies.Ended:
     errors=(
         InvalidTimeout, InvalidTopicName, UnknownTopic, UnknownPartition, UnknownSubscription, InvalidPosition,
         NotYourMessage, NotDelivered, WrongSubscriptionKind, TransactionConflict, TransactionAbortOnly,
-        TransactionTimedOut, TooManyTransactions,
+        TransactionTimedOut, TooManyTransactions, InvalidDelay, DelayTooLong,
     ),
     examples=examples.EXECUTE,
 )  # fmt: skip
@@ -156,10 +158,13 @@ async def execute(call: Call, body: bodies.Execute) -> Answer:
         )
     done = await call.broker.transactions.execute(acks, records, timeout_ms=body.timeout_ms, nonce=_nonce(call))
     results = [
-        bodies.ExecuteResult(topic=topic, partition=a.partition, base_offset=a.base_offset, records=a.records)
+        bodies.ExecuteResult(
+            topic=topic, partition=a.partition, base_offset=a.base_offset, records=a.records,
+            scheduled=placed(a.scheduled),
+        )
         for topic, appended in done.appended.items()
         for a in appended
-    ]
+    ]  # fmt: skip
     answer = reply(bodies.Executed(id=str(done.transaction), status="committed", results=results))
     if done.replayed:
         answer.headers.append(REPLAYED)

@@ -31,24 +31,32 @@ end
 local own = redis.call("HMGET", delay, "ledger", "open", "closing", "decided", "owed")
 if not own[1] then return { OK, whole(now) } end
 local most, now_text = tonumber(ARGV[2]), whole(now)
+local MEMBER = "^0*(%d+)%.?(%d*) (%S+) (%d+) (%d+) (%-?%d+)$" -- see include/members
 local SETS = { KEYS[8], KEYS[7], KEYS[6] }
 
 local horizon = redis.call("ZRANGEBYSCORE", KEYS[12], 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)
 local horizon_due, horizon_name = tonumber(horizon[2]), horizon[1] and string.sub(horizon[1], 1, 12)
 local last_due = math.min(now, horizon_due or now)
-local lists, places, taken = {}, { 1, 1, 1 }, { {}, {}, {} }
-for k, key in ipairs(SETS) do
-  lists[k] = redis.call("ZRANGEBYSCORE", key, 0, whole(last_due), "WITHSCORES", "LIMIT", 0, most)
+local lists, places, taken, sets = {}, {}, {}, {} -- of those sets in which something is due
+for _, key in ipairs(SETS) do
+  local list = redis.call("ZRANGEBYSCORE", key, 0, whole(last_due), "WITHSCORES", "LIMIT", 0, most)
+  if list[1] then
+    local k = #lists + 1
+    lists[k], places[k], taken[k], sets[k] = list, 1, {}, key
+  end
 end
 
--- The next of the three lists that may fire: member, due.
+-- The next of the lists that may fire: member, due.
 local function following()
   local best, member, due
-  for k, list in ipairs(lists) do
-    local m, d = list[places[k]], tonumber(list[places[k] + 1])
-    if m and (not best or d < due or (d == due and m < member)) then best, member, due = k, m, d end
+  for k = 1, #lists do
+    local m = lists[k][places[k]]
+    if m then
+      local d = tonumber(lists[k][places[k] + 1])
+      if not best or d < due or (d == due and m < member) then best, member, due = k, m, d end
+    end
   end
-  if not best or (horizon_due and due == horizon_due and string.sub(member, 1, 12) >= horizon_name) then return nil end
+  if not best or (due == horizon_due and string.sub(member, 1, 12) >= horizon_name) then return nil end
   places[best] = places[best] + 2
   taken[best][#taken[best] + 1] = member
   return member, due
@@ -57,7 +65,10 @@ end
 live.open(KEYS[9])
 local has_parts, has_repeats = redis.call("HLEN", KEYS[10]) > 1, redis.call("HLEN", KEYS[13]) > 1
 local next_offset, newest, nothing_open = tonumber(held[2]), tonumber(held[5]), held[2] == held[3]
-local rows, rows_of_parts, moved_gone, owed, writes, put_back = {}, {}, {}, {}, {}, {}
+local rows, rows_of_parts, moved_gone, owed, put_back = {}, {}, {}, {}, {}
+-- The log entries to write, field by field: a table for each would cost as much as its XADD.
+local lasts, bases, in_ledgers, names, counts, sizes, kepts, stamps = {}, {}, {}, {}, {}, {}, {}, {}
+local writes, newest_text = 0, held[5]
 local count, records, entries, bytes, lateness = 0, 0, 0, 0, 0
 
 local function row_of(ledger)
@@ -117,24 +128,32 @@ while count < most do
   local member, due = following()
   if not member then break end
   count = count + 1
-  local entry, index, ledger, n, size, stamp = member_parts(member)
+  local name, index, ledger, n_text, size_text, stamp = string.match(member, MEMBER)
+  local entry, n, size = tonumber(name), tonumber(n_text), tonumber(size_text)
   if live.holds(entry) then
-    local fired, kept, is_over, own = to_fire(entry, index, due, n)
+    local fired, kept, is_over, own = n, nil, true, nil
+    if has_parts or has_repeats or index ~= "" then fired, kept, is_over, own = to_fire(entry, index, due, n) end
     if own then put_back[#put_back + 1], put_back[#put_back + 2] = whole(own), member end
     if fired > 0 then
       local base = whole(next_offset)
       next_offset = next_offset + fired
-      newest = math.max(newest, stamp)
-      if kept then size = math.ceil(size * fired / n) + 61 end
-      writes[#writes + 1] = { whole(next_offset - 1), ledger, whole(entry), base, whole(fired), whole(size), kept, whole(newest) }
+      if tonumber(stamp) > newest then newest, newest_text = tonumber(stamp), stamp end
+      if kept then
+        size = math.ceil(size * fired / n) + 61
+        n_text, size_text = whole(fired), whole(size)
+      end
+      writes = writes + 1
+      lasts[writes], bases[writes] = (fired == 1 and base or whole(next_offset - 1)) .. "-1", base
+      in_ledgers[writes], names[writes], counts[writes], sizes[writes] = ledger, name, n_text, size_text
+      kepts[writes], stamps[writes] = kept, newest_text
       records, bytes, lateness = records + fired, bytes + size, lateness + (now - due)
       local row = row_of(ledger)
-      row.max = math.max(row.max, next_offset - 1)
+      row.max = next_offset - 1
       if is_over then
         live.clear(entry)
         entries = entries + 1
-        if has_repeats and redis.call("HEXISTS", KEYS[13], whole(entry)) == 1 then
-          owed[#owed + 1] = { whole(entry), whole(due) .. " " .. member_of(entry, string.match(member, "^%S+ (.*)$")) }
+        if has_repeats and redis.call("HEXISTS", KEYS[13], name) == 1 then
+          owed[#owed + 1] = { name, whole(due) .. " " .. member_of(entry, string.match(member, "^%S+ (.*)$")) }
         else
           row.unlogged = row.unlogged - 1
         end
@@ -143,17 +162,18 @@ while count < most do
   end
 end
 
-for _, w in ipairs(writes) do
-  if w[7] then
-    redis.call("XADD", KEYS[3], w[1] .. "-1", "l", w[2], "e", w[3], "b", w[4], "n", w[5], "s", w[6], "p", "-1", "v", "-1",
-      "q", "-1", "f", "8", "t", now_text, "m", w[8], "x", w[7])
+local call, log = redis.call, KEYS[3]
+for i = 1, writes do
+  if kepts[i] then
+    call("XADD", log, lasts[i], "l", in_ledgers[i], "e", names[i], "b", bases[i], "n", counts[i], "s", sizes[i], "p", "-1",
+      "v", "-1", "q", "-1", "f", "8", "t", now_text, "m", stamps[i], "x", kepts[i])
   else
-    redis.call("XADD", KEYS[3], w[1] .. "-1", "l", w[2], "e", w[3], "b", w[4], "n", w[5], "s", w[6], "p", "-1", "v", "-1",
-      "q", "-1", "f", "0", "t", now_text, "m", w[8])
+    call("XADD", log, lasts[i], "l", in_ledgers[i], "e", names[i], "b", bases[i], "n", counts[i], "s", sizes[i], "p", "-1",
+      "v", "-1", "q", "-1", "f", "0", "t", now_text, "m", stamps[i])
   end
 end
 for k, members in ipairs(taken) do
-  for i = 1, #members, 4000 do redis.call("ZREM", SETS[k], unpack(members, i, math.min(i + 3999, #members))) end
+  for i = 1, #members, 4000 do redis.call("ZREM", sets[k], unpack(members, i, math.min(i + 3999, #members))) end
 end
 add_members(KEYS[8], put_back)
 for ledger, row in pairs(rows) do redis.call("HSET", ledgers, ledger, ledger_text(row)) end
@@ -173,7 +193,7 @@ if records > 0 then
   redis.call("HINCRBY", delay, "entries", whole(-entries))
   redis.call("HINCRBY", delay, "fired", whole(records))
   local following_offset, stable = whole(next_offset), nothing_open and whole(next_offset) or held[3]
-  redis.call("HSET", state, "next", following_offset, "stable", stable, "newest", whole(newest))
+  redis.call("HSET", state, "next", following_offset, "stable", stable, "newest", newest_text)
   redis.call("HINCRBY", state, "bytes", whole(bytes))
   redis.call("SPUBLISH", KEYS[4], held[4] .. " " .. following_offset .. " " .. stable)
 end
@@ -185,5 +205,5 @@ end
 return {
   OK, now_text, count, records, whole(first), whole(horizon_due or -1), horizon[1] or "", own[4],
   #owed + tonumber(own[5] or 0), own[2], own[1], own[3],
-  #writes, whole(lateness), redis.call("ZCARD", KEYS[8]) - 1, redis.call("ZCARD", KEYS[12]) - 1,
+  writes, whole(lateness), redis.call("ZCARD", KEYS[8]) - 1, redis.call("ZCARD", KEYS[12]) - 1,
 }

@@ -162,6 +162,8 @@ class Agenda:
         stored = await self._stored(some)
         found: list[Scheduled] = []
         for indexed, row, repeat, due in zip(some, parts, repeats, moved, strict=True):
+            if repeat is not None and row is None and int(repeat.split(b" ")[0]) != indexed.due_ms:
+                continue  # from before it was moved: since then it has fired, and waits for its next time
             wanted, mark = (range(indexed.records), "1") if indexed.index == WHOLE else ([indexed.index], "b")
             if due is not None and int(due) == indexed.due_ms:
                 mark = "m"

@@ -21,6 +21,7 @@ from redis_ledger.broker.types import DelayStats, NewRecord, Placed, Scheduled
 from redis_ledger.broker.waiting import Waiting
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
+from redis_ledger.delay import mending
 from redis_ledger.delay.due import DUE_MAX, rule
 from redis_ledger.delay.repeat import Repeat
 from redis_ledger.errors import InvalidDelay, LedgerError, UnknownPartition, UnknownTopic
@@ -32,6 +33,7 @@ from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
 
 LOOKED_AT_ONCE = 256  # partitions
+JUMP_MS = 500  # Redis's clock has jumped when it is off by more than this from what went by here
 
 
 class Delays:
@@ -40,6 +42,7 @@ class Delays:
         self._config, self._clock = config, clock
         self._loop = asyncio.get_running_loop()
         self.server = ServerClock(self._loop)
+        self._heard: tuple[int, float, float] | None = None  # Redis's time at the last heartbeat, and when that was
         self._clockworks: dict[tuple[str, int], Clockwork] = {}
         self._channel = CatalogKeys(store.prefix).due
         self._brokers: frozenset[str] = frozenset()
@@ -66,10 +69,17 @@ class Delays:
     # -- time --------------------------------------------------------------------------------------------------------
 
     async def learn_time(self) -> None:
-        """Redis's time, of the primary that is ahead."""
+        """Redis's time, of the primary that is ahead.  When it has jumped, the timers are set anew."""
         asked = self._loop.time()
         times = await self._store.everywhere("TIME")
-        self.server.learn(max(int(t[0]) * 1000 + int(t[1]) // 1000 for t in times), asked)
+        told, now = max(int(t[0]) * 1000 + int(t[1]) // 1000 for t in times), self._loop.time()
+        self.server.learn(told, asked)
+        told_before, asked_before, now_before = self._heard or (told, asked, now)
+        self._heard = told, asked, now
+        went_ms = told - told_before
+        if not (asked - now_before) * 1000 - JUMP_MS <= went_ms <= (now - asked_before) * 1000 + JUMP_MS:
+            for clockwork in builtins.list(self._clockworks.values()):
+                clockwork.kick()
 
     def now_ms(self) -> int:
         return self.server.low_ms()
@@ -162,9 +172,12 @@ class Delays:
     async def tidy(self) -> None:
         """Now and then: snapshots left behind, buckets that could not be sealed or that are empty, the gauges."""
         for clockwork in builtins.list(self._clockworks.values()):
-            await clockwork.index.sweep()
-            await clockwork.index.prune()
             clockwork.kick()
+            try:
+                await clockwork.index.sweep()
+                await mending.prune(clockwork.index)
+            except UnknownTopic:
+                self.forget(clockwork)
         await self.show()
 
     async def show(self) -> None:

@@ -40,9 +40,11 @@ class Waiting(Agenda):
         if mark not in "1bm":
             raise await self._refusal(id, found)
         due = found.dues[id.index if mark == "b" else 0]
+        repeat = await self._command("HGET", self._keys.delay.repeats, id.entry)
         if mark == "m":
             due = int(await self._command("HGET", self._keys.delay.moved, f"{id.entry}.{id.index}") or due)
-        repeat = await self._command("HGET", self._keys.delay.repeats, id.entry)
+        elif repeat is not None:
+            due = int(repeat.split(b" ")[0])  # what is stored beside the payload is its first time
         return shown(id, due, decode(found.payload)[id.index], repeat)
 
     async def _find(self, id: ScheduledId) -> _Found:
@@ -51,6 +53,8 @@ class Waiting(Agenda):
         d, name = self._keys.delay, f"0-{id.entry}"
         rows = [] if ledger is None else await self._command("XRANGE", self._keys.data(ledger), name, name)
         if ledger is None:
+            raise self._unknown(id)
+        if not rows and id.entry < await self._first_of(ledger):
             raise self._unknown(id)
         if not rows:
             raise AlreadyCancelled(f"{id} was cancelled, or its transaction was aborted.")
@@ -76,8 +80,11 @@ class Waiting(Agenda):
         if state is None or not state.held:
             return False
         rows = await self._command("HGETALL", self._keys.delay.state)
-        word = b" %012d " % entry
-        return any(b"/" in name and word in b" " + text for name, text in zip(rows[::2], rows[1::2], strict=True))
+        words = b" %012d " % entry, b" %012d." % entry
+        return any(
+            b"/" in name and any(word in text for word in words)
+            for name, text in zip(rows[::2], rows[1::2], strict=True)
+        )
 
     async def _ledger_of(self, entry: int) -> int | None:
         """The delay ledger that has (had) an entry; None when that ledger is gone, or the entry never was."""
@@ -85,6 +92,12 @@ class Waiting(Agenda):
             if entry <= last:
                 return ledger
         return None
+
+    async def _first_of(self, ledger: int) -> int:
+        """The first entry a delay ledger ever had: what is below it went with an older ledger."""
+        reply = await self._command("XINFO", "STREAM", self._keys.data(ledger))
+        told = dict(zip(reply[::2], reply[1::2], strict=True))
+        return int(told[b"last-generated-id"].split(b"-")[1]) - int(told[b"entries-added"]) + 1
 
     async def _ledgers(self) -> list[tuple[int, int]]:
         """Delay ledgers and the last entry of each, oldest first."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from redis_ledger.client._sync.producer import Producer
     from redis_ledger.client._sync.sender import Sending
     from redis_ledger.client._sync.transaction import Transaction
-    from redis_ledger.client.models import Message, Record, RecordPosition
+    from redis_ledger.client.models import Message, Record, RecordPosition, ScheduledPosition, ScheduledRecord
     from redis_ledger.client.states import TxnState
 
 __all__ = [
@@ -34,6 +34,8 @@ __all__ = [
     "Producer",
     "Record",
     "RecordPosition",
+    "ScheduledPosition",
+    "ScheduledRecord",
     "Sending",
     "Transaction",
     "TxnState",
@@ -43,6 +45,8 @@ _HOMES = {
     "Message": "models",
     "Record": "models",
     "RecordPosition": "models",
+    "ScheduledPosition": "models",
+    "ScheduledRecord": "models",
     "TxnState": "states",
     "Client": "client",
     "Consumer": "consumer",

@@ -4,16 +4,18 @@
                                                                                   ↑__ done __________|
 
 One lane has one request on its way at a time, so its sequence numbers arrive in order and a batch that fails can be
-answered for alone; what is put meanwhile gathers in the next batch.  A lane carries one transaction or none (CL-06).
+answered for alone; what is put meanwhile gathers in the next batch.  A lane carries one transaction or none (CL-06),
+and a batch either records with a time of delivery or records without.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
+from redis_ledger.client.deliveries import Delivery
 from redis_ledger.client.models import RecordPosition
 from redis_ledger.errors import LedgerError
 
@@ -23,15 +25,17 @@ RECORD_OVERHEAD = 24  # bytes a record may need beside its key, value and header
 SEQUENCES = 1 << 31  # a sequence number wraps to 0 here (KIP-98)
 
 EventT = TypeVar("EventT")
+Outcome: TypeAlias = "int | Sequence[RecordPosition] | LedgerError"
 
 
 class Entry(NamedTuple):
-    """A record in the form the codec takes it."""
+    """A record in the form the codec takes it.  delivery: when, if not at once."""
 
     key: bytes | None
     value: bytes | None
     headers: Any
     timestamp_ms: int
+    delivery: Delivery | None = None
 
     @property
     def size(self) -> int:
@@ -48,26 +52,32 @@ class Habits(NamedTuple):
 
 
 class Batch(Generic[EventT]):
-    """settled: set once `outcome` is there, the base offset or the error that all its records share."""
+    """settled: set once `outcome` is there: the base offset, where each record went, or the error that all share.
+    is_delayed: its records are to be delivered at a time."""
 
-    __slots__ = ("compression", "due_s", "entries", "is_full", "outcome", "partition", "settled", "size")
+    __slots__ = (
+        "compression", "due_s", "entries", "is_delayed", "is_full", "outcome", "partition", "settled", "size",
+    )  # fmt: skip
 
-    def __init__(self, partition: int, settled: EventT, due_s: float, compression: int) -> None:
+    def __init__(self, partition: int, settled: EventT, due_s: float, compression: int, is_delayed: bool) -> None:
         self.partition = partition
         self.settled = settled
         self.due_s = due_s
         self.compression = compression
+        self.is_delayed = is_delayed
         self.entries: list[Entry] = []
         self.size = 0
         self.is_full = False
-        self.outcome: int | LedgerError | None = None
+        self.outcome: Outcome | None = None
 
     def position(self, index: int) -> RecordPosition:
         """Where the index-th record went.  Raises what the batch failed with."""
         assert self.outcome is not None, "asked before the batch was settled"
         if isinstance(self.outcome, LedgerError):
             raise self.outcome
-        return RecordPosition(self.partition, -1 if self.outcome < 0 else self.outcome + index)
+        if isinstance(self.outcome, int):
+            return RecordPosition(self.partition, -1 if self.outcome < 0 else self.outcome + index)
+        return self.outcome[index]
 
 
 class Lane(Generic[EventT]):
@@ -111,11 +121,12 @@ class Lanes(Generic[EventT]):
             lane = self._lanes[topic, partition, txn] = Lane(topic, partition, txn)
         size = entry.size
         batch = lane.batches[-1] if lane.batches else None
-        if batch is not None and batch.size + size > habits.batch_bytes:
+        is_delayed = entry.delivery is not None
+        if batch is not None and (batch.size + size > habits.batch_bytes or batch.is_delayed is not is_delayed):
             batch.is_full = True
             self._wake(lane)
         if batch is None or batch.is_full:
-            batch = Batch(partition, self._new_event(), now_s + habits.linger_s, habits.compression)
+            batch = Batch(partition, self._new_event(), now_s + habits.linger_s, habits.compression, is_delayed)
             lane.batches.append(batch)
             self._pushed += 1
             heapq.heappush(self._lingering, (batch.due_s, self._pushed, lane))

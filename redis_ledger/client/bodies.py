@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode, b64encode
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from redis_ledger.client.models import Message, Record, header_pairs, key_bytes, value_bytes
+from redis_ledger.client.deliveries import delivery_of
+from redis_ledger.client.models import (
+    Message,
+    PlacedRecord,
+    Record,
+    ScheduledPosition,
+    ScheduledRecord,
+    header_pairs,
+    key_bytes,
+    value_bytes,
+)
+from redis_ledger.ids import ScheduledId
 
 ABSENT = msgspec.Raw(b"")
 
@@ -29,6 +41,15 @@ class RecordBody(msgspec.Struct):
     headers_base64: dict[str, str | None] | None = None
 
 
+class ScheduledBody(RecordBody, kw_only=True):
+    offset: int = -1
+    id: str
+    deliver_at_ms: int
+    repeat: str | None = None
+    until_ms: int | None = None
+    times_left: int | None = None
+
+
 class MessagesBody(msgspec.Struct):
     messages: list[RecordBody]
 
@@ -38,6 +59,7 @@ class ResultBody(msgspec.Struct):
     base_offset: int
     records: int
     duplicate: bool = False
+    scheduled: list[PlacedRecord] = []
 
 
 class ProducedBody(msgspec.Struct):
@@ -49,7 +71,45 @@ class ProducerBody(msgspec.Struct):
     epoch: int
 
 
+def places_of(results: Sequence[ResultBody]) -> tuple[list[int], list[ScheduledPosition]]:
+    """The offsets of what was written, and where the rest waits."""
+    offsets = [r.base_offset + place for r in results if r.base_offset >= 0 for place in range(r.records)]
+    return offsets, [ScheduledPosition(ScheduledId.parse(p.id), p.deliver_at_ms) for r in results for p in r.scheduled]
+
+
 def message_of(body: RecordBody, topic: str, leased_until_s: float = 0.0) -> Message:
+    key, value, headers = _contents(body)
+    return Message(
+        topic=topic,
+        partition=body.partition,
+        offset=body.offset,
+        key=key,
+        value=value,
+        headers=headers,
+        timestamp_ms=body.timestamp_ms,
+        redelivery_count=body.redelivery_count,
+        leased_until_s=leased_until_s,
+    )
+
+
+def scheduled_of(body: ScheduledBody, topic: str) -> ScheduledRecord:
+    key, value, headers = _contents(body)
+    return ScheduledRecord(
+        topic=topic,
+        id=ScheduledId.parse(body.id),
+        deliver_at_ms=body.deliver_at_ms,
+        timestamp_ms=body.timestamp_ms,
+        key=key,
+        value=value,
+        headers=headers,
+        repeat=body.repeat,
+        until_ms=body.until_ms,
+        times_left=body.times_left,
+    )
+
+
+def _contents(body: RecordBody) -> tuple[bytes | None, bytes | None, dict[str, bytes | None]]:
+    """Key, value and headers."""
     value: bytes | None = bytes(body.value)
     if body.base64 is not None:
         value = b64decode(body.base64)
@@ -62,34 +122,32 @@ def message_of(body: RecordBody, topic: str, leased_until_s: float = 0.0) -> Mes
         headers[name] = None if text is None else text.encode()
     for name, text in (body.headers_base64 or {}).items():
         headers[name] = None if text is None else b64decode(text)
-    return Message(
-        topic=topic,
-        partition=body.partition,
-        offset=body.offset,
-        key=b64decode(body.key_base64) if body.key_base64 is not None else key_bytes(body.key),
-        value=value,
-        headers=headers,
-        timestamp_ms=body.timestamp_ms,
-        redelivery_count=body.redelivery_count,
-        leased_until_s=leased_until_s,
-    )
+    key = b64decode(body.key_base64) if body.key_base64 is not None else key_bytes(body.key)
+    return key, value, headers
 
 
 def body_of(record: Record) -> dict[str, Any]:
     """A record as POST bodies take it; bytes go as base64, so that what is read is what was given."""
-    body: dict[str, Any] = {}
-    value, key = value_bytes(record.value), key_bytes(record.key)
-    if value is not None:
-        body.update(_bytes_body("text", "base64", value))
-    if key is not None:
-        body.update(_bytes_body("key", "key_base64", key))
-    pairs = header_pairs(record.headers)
-    if pairs:
-        body["headers_base64"] = {name: None if held is None else b64encode(held).decode() for name, held in pairs}
+    body = contents_body(key_bytes(record.key), value_bytes(record.value), header_pairs(record.headers))
     if record.partition is not None:
         body["partition"] = record.partition
     if record.timestamp_ms is not None:
         body["timestamp_ms"] = record.timestamp_ms
+    delivery = delivery_of(record.deliver_at, record.deliver_after)
+    return body if delivery is None else {**body, **delivery.members()}
+
+
+def contents_body(
+    key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, bytes | None]]
+) -> dict[str, Any]:
+    """Of several headers of one name the last: JSON has each name once."""
+    body: dict[str, Any] = {}
+    if value is not None:
+        body.update(_bytes_body("text", "base64", value))
+    if key is not None:
+        body.update(_bytes_body("key", "key_base64", key))
+    if headers:
+        body["headers_base64"] = {name: None if held is None else b64encode(held).decode() for name, held in headers}
     return body
 
 

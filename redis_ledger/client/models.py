@@ -2,6 +2,7 @@
 
     goes in   Record                                     a value with its key, headers, partition and time
     comes out RecordPosition  Message                    where it went; a record as read or delivered
+              ScheduledPosition  ScheduledRecord         the same of one that is delivered later
               Topic  PartitionState  SubscriptionStats   what the broker says of itself
               TransactionStatus  Executed
 
@@ -11,11 +12,12 @@ A value is bytes as they are, a str as UTF-8, None as a null value (a tombstone)
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from redis_ledger.ids import MessageId
+from redis_ledger.ids import MessageId, ScheduledId
 
 Isolation = Literal["read_committed", "read_uncommitted"]
 Kind = Literal["shared", "exclusive"]
@@ -24,10 +26,44 @@ Headers = Mapping[str, "str | bytes | None"] | Iterable[tuple[str, "str | bytes 
 
 
 class RecordPosition(NamedTuple):
-    """Where a record went.  offset -1: the broker has it from an earlier attempt, too long ago to say where."""
+    """Where a record went.  offset -1: it is scheduled, or the broker has it from an earlier attempt, too long ago to
+    say where."""
 
     partition: int
     offset: int
+
+    @property
+    def scheduled(self) -> ScheduledId | None:
+        """Under which id the record waits; None when it is in the log."""
+        return None
+
+    @property
+    def deliver_at_ms(self) -> int | None:
+        """When it is due, in ms since 1970; None when it is in the log."""
+        return None
+
+
+class ScheduledPosition(RecordPosition):
+    """Where a record waits to be delivered."""
+
+    _id: ScheduledId
+    _due_ms: int
+
+    def __new__(cls, id: ScheduledId, deliver_at_ms: int) -> ScheduledPosition:
+        made = super().__new__(cls, id.partition, -1)
+        made._id, made._due_ms = id, deliver_at_ms
+        return made
+
+    def __repr__(self) -> str:
+        return f"ScheduledPosition({self._id}, {self._due_ms})"
+
+    @property
+    def scheduled(self) -> ScheduledId:
+        return self._id
+
+    @property
+    def deliver_at_ms(self) -> int:
+        return self._due_ms
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -41,6 +77,8 @@ class Record(msgspec.Struct, frozen=True):
     headers: Any = None
     partition: int | None = None
     timestamp_ms: int | None = None
+    deliver_at: datetime | int | None = None  # ms since 1970, or with a zone
+    deliver_after: timedelta | int | None = None  # ms from the broker's receipt
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -73,11 +111,76 @@ class Message(msgspec.Struct, frozen=True):
         return "" if self.value is None else self.value.decode()
 
 
+class ScheduledRecord(msgspec.Struct, frozen=True):
+    """A record that waits to be delivered.  repeat, until_ms, times_left: how it goes on after its next delivery.
+
+    for reminder in client.scheduled.list("reminders", key="alice"):
+        print(reminder.id, reminder.deliver_at, reminder.json())
+    """
+
+    topic: str
+    id: ScheduledId
+    deliver_at_ms: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: dict[str, bytes | None]
+    repeat: str | None = None
+    until_ms: int | None = None
+    times_left: int | None = None
+
+    @property
+    def deliver_at(self) -> datetime:
+        return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=self.deliver_at_ms)
+
+    def json(self) -> Any:
+        """The value read as JSON; None for a null value.  Raises msgspec.DecodeError when it is not JSON."""
+        return None if self.value is None else msgspec.json.decode(self.value)
+
+    def text(self) -> str:
+        """The value read as UTF-8; the empty text for a null value."""
+        return "" if self.value is None else self.value.decode()
+
+
+class CancelOutcome(msgspec.Struct, frozen=True):
+    id: str
+    outcome: Literal["cancelled", "already_delivered", "unknown"]
+
+
+class DelayStats(msgspec.Struct, frozen=True):
+    """What waits in a partition, or (partition -1) in a topic."""
+
+    records: int
+    entries: int = 0  # batches of records that are due together
+    buckets: int = 0  # sealed parts of the index
+    loaded: int = 0  # entries at hand; the others are in snapshots
+    held: int = 0  # records of open transactions
+    overdue: int = 0
+    first_due_ms: int = -1  # -1 when nothing waits
+    last_due_ms: int = -1
+    snapshot_bytes: int = 0
+    payload_bytes: int = 0
+    partition: int = -1
+
+
+class ScheduledStats(msgspec.Struct, frozen=True):
+    partitions: list[DelayStats]
+    total: DelayStats
+
+
+class Bin(msgspec.Struct, frozen=True):
+    """Records due from from_ms on and before to_ms."""
+
+    from_ms: int
+    to_ms: int
+    records: int
+
+
 class Topic(msgspec.Struct, frozen=True):
     name: str
     id: str
     partitions: int
-    settings: dict[str, int]
+    settings: dict[str, int | bool]
     created_ms: int
 
 
@@ -97,7 +200,7 @@ class TopicDescription(msgspec.Struct, frozen=True):
     name: str
     id: str
     partitions: int
-    settings: dict[str, int]
+    settings: dict[str, int | bool]
     created_ms: int
     partition_states: list[PartitionState]
 
@@ -124,6 +227,7 @@ class SubscriptionStats(msgspec.Struct, frozen=True):
     name: str
     kind: AnyKind
     backlog: int = 0
+    delayed: int = 0  # records that are not due yet; no backlog counts them
     leased: int = 0
     pending: int = 0
     cursors: list[CursorStats] = []
@@ -154,11 +258,19 @@ class TransactionStatus(msgspec.Struct, frozen=True):
     subscriptions: list[TransactionSubscription] = []
 
 
+class PlacedRecord(msgspec.Struct, frozen=True):
+    """A record that waits: its id, as text, and when it is due."""
+
+    id: str
+    deliver_at_ms: int
+
+
 class ExecutedRecords(msgspec.Struct, frozen=True):
     topic: str
     partition: int
-    base_offset: int
+    base_offset: int  # -1 when the records are scheduled
     records: int
+    scheduled: list[PlacedRecord] = []
 
 
 class Executed(msgspec.Struct, frozen=True):

@@ -172,6 +172,12 @@ class DelayCalls:
         reply = await self._call(REPLACE, keys, name, *listed, len(sources), *rows)
         return bool(reply[0] == Status.OK)
 
+    async def forget_missing(self, name: str, member: str) -> None:
+        """Takes a bucket that is not listed out of `delay:next`."""
+        d = self.delay
+        keys = (self.keys.state, d.buckets, d.next, d.snaps, d.state)
+        await self._call(REPLACE, keys, name, *_listed(name, None, 0), 1, name, "", member)
+
     async def drop_snapshot(self, snapshot: str, before_ms: int = 0) -> bool:
         d = self.delay
         keys = (self.keys.state, d.buckets, d.snaps, d.snapshot(snapshot))

@@ -20,12 +20,13 @@ from typing import Any
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.delay import bucket as snapshots
-from redis_ledger.delay import merge
+from redis_ledger.delay import mending, merge
 from redis_ledger.delay.calls import DelayCalls, next_member
 from redis_ledger.delay.entry import WHOLE, Bucket, Indexed
 from redis_ledger.delay.live import CHUNK, LiveBits
 from redis_ledger.delay.tally import Tally
 from redis_ledger.records.batch import read_header
+from redis_ledger.records.later import COMPARED_MS_MAX
 from redis_ledger.store.store import Store
 
 LOAD_CHUNK = 1_000  # entries one script call puts into the queue
@@ -49,7 +50,7 @@ class DelayIndex(DelayCalls):
         super().__init__(store, keys, topic, topic_id)
         self._config, self._clock, self._tally = config, clock, tally
         self._metadata: dict[str, snapshots.Metadata] = {}  # of listed snapshots: they never change
-        self._pruned = 0  # records that had been cancelled when it was looked for what is left of buckets
+        self.pruned = 0  # records that had been cancelled when `mending.prune` last looked
 
     # -- look up -----------------------------------------------------------------------------------------------------
 
@@ -168,13 +169,16 @@ class DelayIndex(DelayCalls):
         name = horizon.split(" ")[1].encode()
         row = await self._command("HGET", self.delay.buckets, name)
         if row is None:
+            await mending.bring_back(self, name.decode(), horizon)
             return
         bucket = Bucket.read(name, row)
         try:
             with self._tally.operation("load"):
                 await self._load(bucket, horizon)
-        except snapshots.DamagedSnapshot:
-            await self.reindex(bucket, horizon)
+        except snapshots.DamagedSnapshot as error:
+            if await self._command("HGET", self.delay.buckets, name) == row:  # else somebody else has loaded its last
+                mending.warn(self, bucket.name, error)
+                await self.reindex(bucket, horizon)
 
     async def _load(self, bucket: Bucket, horizon: str) -> None:
         entries = await self.segment(bucket, bucket.loaded)
@@ -215,12 +219,13 @@ class DelayIndex(DelayCalls):
             return False
         try:
             with self._tally.operation("merge"):
-                return await self._merge(chosen)
+                return await self.write_again(chosen)
         except snapshots.DamagedSnapshot:
             await self.repair()
             return False
 
-    async def _merge(self, chosen: Sequence[Bucket]) -> bool:
+    async def write_again(self, chosen: Sequence[Bucket]) -> bool:
+        """Makes one of these neighbours, of what in them is pending and not loaded.  Raises DamagedSnapshot."""
         sources = []
         for bucket in chosen:
             segment = (await self.metadata(bucket)).segments[bucket.loaded]
@@ -245,27 +250,6 @@ class DelayIndex(DelayCalls):
                 if live.holds(entry.entry):
                     yield entry
 
-    # -- prune -------------------------------------------------------------------------------------------------------
-
-    async def prune(self) -> int:
-        """Deletes buckets in which everything was cancelled, and writes those again of which most was; how many.
-        Looks only when something was cancelled since it looked before."""
-        state, count = await self.state(), 0
-        if state is None or state.cancelled == self._pruned:
-            return 0
-        for bucket in await self.buckets():
-            try:
-                segments = (await self.metadata(bucket)).segments[bucket.loaded :]
-                entries = LiveBits.union(bits for segment in segments for bits in segment.bitmaps.values())
-                chunks = entries.chunks
-                live = LiveBits.from_reply(chunks, await self._command("HMGET", self.delay.live, *chunks))
-                if 2 * entries.shared(live) < sum(segment.entries for segment in segments):
-                    count += await self._merge([bucket])
-            except snapshots.DamagedSnapshot:
-                count += await self.reindex(bucket)
-        self._pruned = state.cancelled
-        return count
-
     # -- repair ------------------------------------------------------------------------------------------------------
 
     async def repair(self) -> int:
@@ -276,7 +260,8 @@ class DelayIndex(DelayCalls):
                 await self.metadata(bucket)
                 for number in range(bucket.loaded, bucket.segments):
                     await self.segment(bucket, number)
-            except snapshots.DamagedSnapshot:
+            except snapshots.DamagedSnapshot as error:
+                mending.warn(self, bucket.name, error)
                 count += await self.reindex(bucket)
         return count
 
@@ -297,23 +282,30 @@ class DelayIndex(DelayCalls):
         return done
 
     async def from_ledgers(self, first: int, last: int) -> AsyncIterator[Indexed]:
-        """What is pending in delay ledgers first to last (-1, -2, ...), as it was scheduled or moved; in no order."""
+        """What is pending in delay ledgers first to last (-1, -2, ...), as it was scheduled, moved, or scheduled again;
+        in no order."""
         moved = await self.moved()
+        again = {
+            int(name): int(text.split(b" ")[0]) for name, text in (await self.repeats()).items() if name[:1] != b"!"
+        }
         for ledger in range(first, last - 1, -1):
-            after = "-"
+            row = await self._command("HGET", self.keys.ledgers, ledger)
+            if row is None:
+                continue
+            after, end = "-", f"0-{row.split(b' ')[0].decode()}"  # what lies above was never accepted
             while True:
-                rows = await self._command("XRANGE", self.keys.data(ledger), after, "+", "COUNT", 500)
+                rows = await self._command("XRANGE", self.keys.data(ledger), after, end, "COUNT", 500)
                 live = await self.live(int(row[0][2:]) for row in rows)
                 for name, fields in rows:
                     entry = int(name[2:])
                     if live.holds(entry):
                         indexed, dues = read_stored(ledger, entry, fields)
+                        own = dict(moved.get(entry, ()))
                         if len(dues) == 1:
-                            yield indexed
+                            yield indexed._replace(due_ms=again.get(entry, indexed.due_ms))
                         else:
-                            for index, due in enumerate(dues):
-                                yield indexed._replace(index=index, due_ms=due)
-                        for index, due in moved.get(entry, ()):
+                            own = dict(enumerate(dues)) | own
+                        for index, due in own.items():
                             yield indexed._replace(index=index, due_ms=due)
                 if len(rows) < 500:
                     break
@@ -358,7 +350,8 @@ def read_stored(ledger: int, entry: int, fields: Sequence[bytes]) -> tuple[Index
     """An entry as its delay ledger holds it (b payload d due), and its due time; of a block, those of its records."""
     payload, dues = fields[1], [int(due) for due in fields[3].split(b",")]
     header = read_header(payload)
-    return Indexed(min(dues), entry, WHOLE, ledger, header.count, len(payload), header.max_timestamp), dues
+    newest_ms = max(-1, min(header.max_timestamp, COMPARED_MS_MAX))
+    return Indexed(min(dues), entry, WHOLE, ledger, header.count, len(payload), newest_ms), dues
 
 
 async def _as_stream(entries: Sequence[Indexed]) -> AsyncIterator[Indexed]:

@@ -72,6 +72,12 @@ class Accepted(NamedTuple):
     first_entry: int = -1
 
 
+def _accepted(answer: Sequence[Any], leader_epoch: int) -> Accepted:
+    """A repeated batch may come the other way than the first one did: what was to wait then may be due now."""
+    at = int(answer[1])
+    return Accepted(max(at, -1), leader_epoch, answer[0] == Status.DUPLICATE, -at - 1 if at < -1 else -1)
+
+
 class Scheduling(NamedTuple):
     """What a partition tells when entries were scheduled.  first_due_ms: of these; entries: in the open bucket."""
 
@@ -209,11 +215,11 @@ class Partition(PartitionReader):
         elif not self._schedules:
             self._again(self._settle_stretch(False, items, done.result()[-1]))
         else:
-            replies, at, again = done.result(), -1, list[Batch]()
+            replies, at, again, sent = done.result(), -1, list[Batch](), 0
             for is_split, some in stretches(items):
-                at += length(is_split, some)
+                at, sent = at + length(is_split, some), sent + len(some)
                 again += self._settle_stretch(is_split, some, replies[at], bool(again))
-            self._again(again)
+            self._again([*again, *items[sent:]])
 
     def _settle_stretch(self, is_split: bool, items: list[Batch], reply: Any, is_behind: bool = False) -> list[Batch]:
         """Tells each its outcome; those that are to go out again.  is_behind: something before these is among them, so
@@ -226,7 +232,7 @@ class Partition(PartitionReader):
             leader_epoch, again = int(reply[1]), list[Batch]()
             for item, answer in zip(items, reply[4:], strict=True):
                 if answer[0] in (Status.OK, Status.DUPLICATE):
-                    self._accept(item, Accepted(int(answer[1]), leader_epoch, answer[0] == Status.DUPLICATE))
+                    self._accept(item, _accepted(answer, leader_epoch))
                 elif is_behind and answer[0] == Status.SEQUENCE_GAP:
                     again.append(item)
                 else:
@@ -254,8 +260,7 @@ class Partition(PartitionReader):
                     first_due = later.due_ms if first_due < 0 else min(first_due, later.due_ms)
                 self._resolve(item, Accepted(int(answer[1]), leader_epoch, False, int(answer[2])))
             elif answer[0] == Status.DUPLICATE:
-                at = int(answer[1])
-                self._resolve(item, Accepted(max(at, -1), leader_epoch, True, -at - 1 if at < -1 else -1))
+                self._resolve(item, _accepted(answer, leader_epoch))
             elif is_behind and answer[0] == Status.SEQUENCE_GAP:
                 again.append(item)
             else:
@@ -292,7 +297,11 @@ class Partition(PartitionReader):
         raise AssertionError(f"append answered {reply!r} for {where}")
 
     def _failed(self, items: list[Batch], error: BaseException) -> None:
-        self._again(self._doubtful(items, error))
+        if self._schedules and not isinstance(error, StoreUnavailable):
+            sent = sum(len(some) for _, some in stretches(items))
+            self._again([*self._doubtful(items[:sent], error), *items[sent:]])
+        else:
+            self._again(self._doubtful(items, error))
 
     def _doubtful(self, items: list[Batch], error: BaseException) -> list[Batch]:
         again: list[Batch] = []

@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 
 from redis_ledger.ids import TxnId
 from redis_ledger.records.later import Later, Split
+from redis_ledger.store.store import Packed
 
-ENTRY_COST = 512  # of a scheduled entry besides its bytes, so that a call stays short
+SMALL_BYTES = 4_096  # payload up to this is copied into one frame with its neighbours
+ENTRY_COST = 2_048  # of a scheduled entry besides its bytes, so that a call stays short
 
 
 class Batch(NamedTuple):
@@ -54,9 +56,17 @@ def _is_split(batch: Batch) -> bool:
 
 
 def stretches(batches: Sequence[Batch]) -> Iterator[tuple[bool, list[Batch]]]:
-    """Neighbours of one kind: whether they are split, and they."""
-    for is_split, some in groupby(batches, _is_split):
-        yield is_split, list(some)
+    """Neighbours of one kind: whether they are split, and they; up to where a producer with sequences goes on from one
+    stretch to another.  A stretch may be refused as a whole, and a batch of a new producer behind it would be taken for
+    its first: the refused one, coming again, would then pass for a repetition."""
+    seen: set[int] = set()
+    for is_split, group in groupby(batches, _is_split):
+        some = list(group)
+        producers = {batch.producer_id for batch in some if batch.is_idempotent}
+        if producers & seen:
+            return
+        seen |= producers
+        yield is_split, some
 
 
 def length(is_split: bool, batches: Sequence[Batch]) -> int:
@@ -69,19 +79,32 @@ def length(is_split: bool, batches: Sequence[Batch]) -> int:
 def payloads(batches: Sequence[Batch], data: bytes, delay_data: bytes) -> list[Any]:
     """The XADDs of a stretch of split batches."""
     commands: list[Any] = []
+    shape = b"*8\r\n$4\r\nXADD\r\n$%d\r\n%b\r\n" % (len(delay_data), delay_data.replace(b"%", b"%%"))
+    shape += b"$10\r\nNOMKSTREAM\r\n$3\r\n0-*\r\n$1\r\nb\r\n$%d\r\n%b\r\n$1\r\nd\r\n$%d\r\n%b\r\n"
     for batch in batches:
         split = batch.split
         assert split is not None
         if split.now is not None:
             commands.append((b"XADD", data, b"NOMKSTREAM", b"0-*", b"b", split.now.payload))
+        small: list[bytes] = []
         for later in split.later:
-            commands.append((b"XADD", delay_data, b"NOMKSTREAM", b"0-*", b"b", later.payload, b"d", _due(later)))
+            payload, due = later.payload, b"%d" % later.due_ms
+            if len(payload) > SMALL_BYTES or later.dues:
+                if small:
+                    commands.append(Packed(b"".join(small), len(small)))
+                    small = []
+                commands.append((b"XADD", delay_data, b"NOMKSTREAM", b"0-*", b"b", payload, b"d", _due(later)))
+            else:
+                small.append(shape % (len(payload), payload, len(due), due))
+        if small:
+            commands.append(Packed(b"".join(small), len(small)))
     return commands
 
 
 def arguments(batches: Sequence[Batch], delay_ledger: int) -> list[Any]:
     """ARGV of ledger/schedule from the originals on."""
     args: list[Any] = []
+    front = f"{delay_ledger} "
     for batch in batches:
         split, txn = batch.split, batch.txn
         assert split is not None
@@ -91,9 +114,9 @@ def arguments(batches: Sequence[Batch], delay_ledger: int) -> list[Any]:
             "" if txn is None else txn.serial, 1 if batch.verified else 0, 0 if now is None else now.records,
             0 if now is None else len(now.payload), 0 if now is None else now.newest_ms, len(split.later),
         )  # fmt: skip
-        for later in split.later:
-            args.append(_due(later))
-            args.append(f"{delay_ledger} {later.records} {len(later.payload)} {later.newest_ms}")
+        for payload, records, newest_ms, due_ms, dues in split.later:
+            args.append(",".join(map(str, dues)) if dues else due_ms)
+            args.append(f"{front}{records} {len(payload)} {newest_ms}")
     return args
 
 

@@ -28,7 +28,7 @@ from redis_ledger.store.scripts import Script
 from redis_ledger.store.single import Sentinel, Single
 from redis_ledger.store.topology import ANY, ScriptMissing, Topology
 
-__all__ = ["NodeInfo", "ReplyError", "Script", "ScriptCall", "ScriptMissing", "Store"]
+__all__ = ["NodeInfo", "Packed", "ReplyError", "Script", "ScriptCall", "ScriptMissing", "Store"]
 
 _TOPOLOGIES: dict[str, Callable[[Watch, Target], Topology]] = {
     "single": Single,
@@ -45,6 +45,13 @@ class ScriptCall(NamedTuple):
     script: Script
     keys: Sequence[bytes]
     args: Sequence[Arg] = ()
+
+
+class Packed(NamedTuple):
+    """Many small commands for Store.multi, as Redis reads them: for those who have thousands of one shape."""
+
+    frame: bytes
+    commands: int
 
 
 class Store:
@@ -116,7 +123,7 @@ class Store:
         return future
 
     def multi(
-        self, key: bytes, commands: Sequence[tuple[Any, ...] | ScriptCall], *, retry: bool = False
+        self, key: bytes, commands: Sequence[tuple[Any, ...] | ScriptCall | Packed], *, retry: bool = False
     ) -> asyncio.Future[list[Any]]:
         """MULTI, the commands and EXEC as one unit on the node of key; the future is EXEC's list.
 
@@ -126,14 +133,18 @@ class Store:
         future = self._create_future()
         slot = self._slot(key)
         frames: list[Frame] = [MULTI]
+        more = 0
         for command in commands:
             if isinstance(command, ScriptCall):
                 frames.append(_evalsha(command))
+            elif isinstance(command, Packed):
+                frames.append(command.frame)
+                more += command.commands - 1
             else:
                 frames.append(pack(command))
         frames.append(EXEC)
         call = Call(future, concat(frames), slot, retry)
-        call.expect(len(frames))
+        call.expect(len(frames) + more)
         self._send(slot, call)
         return future
 

@@ -49,6 +49,7 @@ CONFIGS = (
     "segment.ms",
     "max.message.bytes",
     "min.insync.replicas",
+    "delayed.delivery",
     "no.such",
 )
 SETTINGS = (
@@ -64,6 +65,7 @@ SETTINGS = (
     "99999999999999999999",
     "1e9",
     "1\n",
+    "true",
 )
 # Of version 0: the topic fuzz-0; and its partition 0.
 SUBSCRIPTION = bytes.fromhex("0000 00000001 0006 66757a7a2d30 ffffffff")

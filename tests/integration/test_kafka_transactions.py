@@ -10,10 +10,6 @@ import pytest
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.clock import ManualClock
 from redis_ledger.kafka.wire.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
-from redis_ledger.kafka.wire.messages.add_partitions_to_txn_request import (
-    AddPartitionsToTxnRequest,
-    AddPartitionsToTxnTopic,
-)
 from redis_ledger.kafka.wire.messages.describe_transactions_request import DescribeTransactionsRequest
 from redis_ledger.kafka.wire.messages.end_txn_request import EndTxnRequest
 from redis_ledger.kafka.wire.messages.init_producer_id_request import InitProducerIdRequest
@@ -26,52 +22,9 @@ from redis_ledger.kafka.wire.messages.write_txn_markers_request import (
 from tests.support.batches import batch, fetch, fetched, produce, produced, values
 from tests.support.broker import SWEPT_S_MAX, eventually, live_transactions, one, two, values_of, vanish
 from tests.support.kafka import BrokerClient, KafkaClient, listening
+from tests.support.kafka_transactional import NEW, OLD, Transactional
 
 FENCED_EPOCH, INVALID_TXN_STATE, UNKNOWN_ID, INVALID_TIMEOUT, FENCED = 47, 48, 49, 50, 90
-OLD, NEW = 10, 12  # versions of Produce: with AddPartitionsToTxn, and without (KIP-890)
-
-
-class Transactional:
-    """A producer as clients are: one identity, sequences counted by partition."""
-
-    def __init__(self, client: KafkaClient, name: str, version: int) -> None:
-        self.client, self.name, self.version = client, name, version
-        self.pid = self.epoch = -1
-        self.sequences: dict[tuple[str, int], int] = {}
-
-    async def init(self, timeout_ms: int = 30_000) -> Transactional:
-        answer = await self.client.ask(InitProducerIdRequest(self.name, timeout_ms), 4)
-        assert answer.error_code == 0
-        self.pid, self.epoch = answer.producer_id, answer.producer_epoch
-        self.sequences.clear()
-        return self
-
-    async def add(self, topic: str, *partitions: int) -> int:
-        topics = [AddPartitionsToTxnTopic(topic, list(partitions))]
-        answer = await self.client.ask(AddPartitionsToTxnRequest([], self.name, self.pid, self.epoch, topics), 3)
-        slot = answer.results_by_topic_v3_and_below[0].results_by_partition[0]
-        return int(slot.partition_error_code)
-
-    async def send(self, topic: str, *sent: str, partition: int = 0, add: bool = True) -> int:
-        if self.version == OLD and add:
-            assert await self.add(topic, partition) == 0
-        sequence = self.sequences.get((topic, partition), 0)
-        data = batch(*sent, producer=(self.pid, self.epoch, sequence), transactional=True)
-        answer = await self.client.ask(
-            produce(topic, data, partition=partition, transactional_id=self.name), self.version
-        )
-        code = produced(answer).error_code
-        if not code:
-            self.sequences[topic, partition] = sequence + len(sent)
-        return code
-
-    async def end(self, commit: bool = True) -> int:
-        version = 5 if self.version == NEW else 3
-        answer = await self.client.ask(EndTxnRequest(self.name, self.pid, self.epoch, commit), version)
-        if not answer.error_code and version == 5:
-            self.pid, self.epoch = answer.producer_id, answer.producer_epoch
-            self.sequences.clear()
-        return int(answer.error_code)
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """A broker's REST face over dicts, in place of the network: what the SDK's own tests talk to.
 
-It knows topics, batches (deduplicated by producer and sequence), one subscription's leases and transactions, and it can
-fail: `stub.fail("POST", ":commit", lost)` makes the next such call be carried out and its answer vanish.
+It knows topics, batches (deduplicated by producer and sequence), one subscription's leases, scheduled records and
+transactions, and it can fail: `stub.fail("POST", ":commit", lost)` makes the next such call be carried out and its
+answer vanish.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from redis_ledger import errors
 from redis_ledger.errors import LedgerError
 from redis_ledger.records.batch import read_header
 from redis_ledger.records.read import decode
+from tests.support.stub_scheduled import StubScheduled
 
 POLL_S = 0.01
 
@@ -65,6 +67,7 @@ class StubBroker(httpx.AsyncBaseTransport, httpx.BaseTransport):
         self.acked: list[str] = []
         self.faults: list[Fault] = []
         self.producers = 0
+        self.scheduled = StubScheduled()
 
     def fail(self, method: str, ending: str, how: Callable[[httpx.Request], None] | LedgerError) -> None:
         """The next call whose path ends so.  An error is answered instead of doing it; `lost` comes after doing it."""
@@ -126,9 +129,16 @@ class StubBroker(httpx.AsyncBaseTransport, httpx.BaseTransport):
 
     def _do(self, request: httpx.Request, path: str, content: bytes) -> httpx.Response:
         if path.endswith("/records") and request.method == "POST":
-            return self._produce(path.split("/")[3], request, content)
+            name = path.split("/")[3]
+            if request.headers["content-type"] == "application/json":
+                return self._produce_json(name, json.loads(content))
+            return self._produce(name, request, content)
         body = json.loads(content) if content else {}
         self.bodies.append(body)
+        if "/scheduled" in path:
+            rest = path.split("/scheduled", 1)[1]
+            answer = self.scheduled.do(request.method, rest, dict(request.url.params), body)
+            return httpx.Response(204) if answer is None else _json(answer)
         if path == "/v1/producers":
             self.producers += 1
             return _json({"producer_id": self.producers, "epoch": 0})
@@ -156,24 +166,58 @@ class StubBroker(httpx.AsyncBaseTransport, httpx.BaseTransport):
     def _produce(self, topic: str, request: httpx.Request, content: bytes) -> httpx.Response:
         header = read_header(content)
         partition = int(request.url.params["partition"])
+        records = decode(content)
         txn = request.url.params.get("transaction")
+        self._check_open(txn)
+        known = self._known(topic, partition, header.producer_id, header.base_sequence, len(records))
+        if known is not None:
+            return _produced(partition, known, len(records), True)
+        base = self._write(topic, partition, txn, records)
+        return _produced(partition, base, len(records), False)
+
+    def _produce_json(self, topic: str, body: dict[str, Any]) -> httpx.Response:
+        """What is due is visible as the dict that was sent; what is not waits, in a transaction from its start on."""
+        self.bodies.append(body)
+        partition, given = body["partition"], body["records"]
+        self._check_open(body.get("transaction"))
+        known = self._known(topic, partition, body.get("producer_id", -1), body.get("sequence", -1), len(given))
+        if known is not None:
+            return _produced(partition, -1, len(given), True)
+        due, placed = self.scheduled.place(partition, given)
+        results: list[dict[str, Any]] = []
+        if due:
+            base = self._write(topic, partition, body.get("transaction"), due)
+            results.append({"partition": partition, "base_offset": base, "records": len(due)})
+        if placed:
+            waiting = {"partition": partition, "base_offset": -1, "records": len(placed), "scheduled": placed}
+            results.append(waiting)
+        return _json({"results": results})
+
+    def _check_open(self, txn: str | None) -> None:
         if txn is not None and self.txns[txn].status != "open":
             raise errors.TransactionEnded()
-        records = decode(content)
-        window = self.seen.setdefault((topic, partition, header.producer_id), {})
-        if header.base_sequence in window and header.base_sequence >= 0:
-            return _produced(partition, window[header.base_sequence], len(records), True)
-        if header.base_sequence >= 0 and header.base_sequence != window.get(-1, 0):
+
+    def _known(self, topic: str, partition: int, producer_id: int, sequence: int, count: int) -> int | None:
+        """The offset of a batch that came before; the sequence is remembered.  Raises SequenceGap."""
+        if sequence < 0:
+            return None
+        window = self.seen.setdefault((topic, partition, producer_id), {})
+        if sequence in window:
+            return window[sequence]
+        if sequence != window.get(-1, 0):
             raise errors.SequenceGap()
+        window[sequence] = self.ends.get((topic, partition), 0)
+        window[-1] = sequence + count
+        return None
+
+    def _write(self, topic: str, partition: int, txn: str | None, records: list[Any]) -> int:
+        """The base offset."""
         base = self.ends.get((topic, partition), 0)
         self.ends[topic, partition] = base + len(records)
-        if header.base_sequence >= 0:
-            window[header.base_sequence] = base
-            window[-1] = header.base_sequence + len(records)
         self.batches.append((txn, records))
         visible = self.records if txn is None else self.txns[txn].records
         visible.extend((topic, partition, record) for record in records)
-        return _produced(partition, base, len(records), False)
+        return base
 
     def _end(self, id: str, how: str) -> httpx.Response:
         txn = self.txns.get(id)

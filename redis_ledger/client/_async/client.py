@@ -12,6 +12,7 @@ from redis_ledger.client._async.consumer import AsyncConsumer
 from redis_ledger.client._async.leases import AsyncLeases
 from redis_ledger.client._async.producer import AsyncProducer
 from redis_ledger.client._async.reader import read
+from redis_ledger.client._async.scheduled import AsyncScheduled
 from redis_ledger.client._async.sender import AsyncSender
 from redis_ledger.client._async.transaction import TIMEOUT_MS, AsyncSource, AsyncTransaction, where
 from redis_ledger.client._async.transport import AsyncTransport, path
@@ -65,6 +66,7 @@ class AsyncClient:
         self.topics = AsyncTopics(self._transport)
         self.subscriptions = AsyncSubscriptions(self._transport)
         self.transactions = AsyncTransactions(self._transport)
+        self.scheduled = AsyncScheduled(self._transport)
         self._leases = AsyncLeases(self._transport)
         self._txn_sender = self._sender(TXN_IN_FLIGHT_MAX, BUFFER_BYTES)
         self._txn_producers: dict[str, AsyncProducer] = {}

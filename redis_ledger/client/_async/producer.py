@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from redis_ledger.client._async.admin import AsyncTopics
 from redis_ledger.client._async.sender import AsyncSender, AsyncSending
 from redis_ledger.client.batches import Entry, Habits
+from redis_ledger.client.deliveries import Moment, Span, delivery_of
 from redis_ledger.client.models import Headers, header_pairs, key_bytes, value_bytes
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.records.partitioner import partition_for
@@ -54,10 +55,15 @@ class AsyncProducer:
         headers: Headers | None = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
+        deliver_at: Moment | None = None,
+        deliver_after: Span | None = None,
         txn: AsyncTransaction | None = None,
     ) -> AsyncSending:
         """Takes the record into a batch; the result is there once the broker has answered.  Waits while the buffer is
         full.  value: bytes, str, None (a tombstone) or what has a JSON form.
+
+        deliver_at     not to be seen before: a datetime with a zone, or ms since 1970
+        deliver_after  the same as a timedelta or ms, from when the broker receives it
 
         sending = await producer.send(b"...", key="order-7", headers={"source": "web"}, txn=txn)
         """
@@ -66,6 +72,10 @@ class AsyncProducer:
         entry = Entry(
             key_bytes(key), value_bytes(value), header_pairs(headers), -1 if timestamp_ms is None else timestamp_ms
         )
+        if deliver_at is not None or deliver_after is not None:
+            entry = entry._replace(delivery=delivery_of(deliver_at, deliver_after))
+            if len(dict(entry.headers)) != len(entry.headers):
+                raise InvalidRequest("A record that is delivered later has each header at most once.")
         if partition is None:
             partition = self._partition_of(entry, await self._topics.partition_count(self.topic))
         if txn is None:

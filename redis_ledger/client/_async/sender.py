@@ -1,14 +1,15 @@
 """Carries batches to the broker: a few workers take what `batches.Lanes` says is ready, send it, and settle it.
 
 A batch goes as one RecordBatch v2 under a producer id and a sequence number, so that sending it again after a lost
-answer writes nothing twice.  In a transaction the producer id is the transaction's own.  When nobody can say whether a
-batch was written, its lane goes on under a fresh producer id: a sequence number of unknown fate is never used again.
+answer writes nothing twice; records with a time of delivery go as JSON, under the same numbers.  In a transaction the
+producer id is the transaction's own.  When nobody can say whether a batch was written, its lane goes on under a fresh
+producer id: a sequence number of unknown fate is never used again.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any, TypeAlias
 
@@ -16,8 +17,8 @@ import msgspec
 
 from redis_ledger.client import batches
 from redis_ledger.client._async.transport import BATCH, AsyncTransport, path
-from redis_ledger.client.batches import SEQUENCES, Entry, Habits, Lanes
-from redis_ledger.client.bodies import ProducedBody, ProducerBody
+from redis_ledger.client.batches import SEQUENCES, Entry, Habits, Lanes, Outcome
+from redis_ledger.client.bodies import ProducedBody, ProducerBody, contents_body, places_of
 from redis_ledger.client.concurrency import (
     AsyncCondition,
     AsyncEvent,
@@ -26,6 +27,7 @@ from redis_ledger.client.concurrency import (
     AsyncWorker,
     async_sleep,
 )
+from redis_ledger.client.deliveries import positions
 from redis_ledger.client.models import RecordPosition
 from redis_ledger.errors import (
     DuplicateSequence,
@@ -175,7 +177,7 @@ class AsyncSender:
 
     async def _deliver(self, lane: AsyncLane, batch: AsyncBatch) -> None:
         # What stands when the worker itself is stopped in the middle.
-        outcome: int | LedgerError = OutcomeUnknown("The client stopped while the record was on its way.")
+        outcome: Outcome = OutcomeUnknown("The client stopped while the record was on its way.")
         try:
             outcome = await self._send(lane, batch)
         except DuplicateSequence:
@@ -185,8 +187,8 @@ class AsyncSender:
         finally:
             self._settle(lane, batch, outcome)
 
-    async def _send(self, lane: AsyncLane, batch: AsyncBatch) -> int:
-        """The base offset."""
+    async def _send(self, lane: AsyncLane, batch: AsyncBatch) -> Outcome:
+        """The base offset, or where each record went."""
         params: dict[str, str | int] = {"partition": lane.partition}
         if lane.txn is not None:
             params["transaction"] = str(lane.txn)
@@ -197,6 +199,8 @@ class AsyncSender:
                 found = await self._transport.call("POST", path("producers"), {}, answer=ProducerBody)
                 lane.producer, lane.sequence = (found.producer_id, found.epoch), 0
             producer = lane.producer
+        if batch.is_delayed:
+            return await self._send_delayed(lane, batch, producer)
         producer_id, epoch = producer or NO_ID
         now_ms = time.time_ns() // 1_000_000
         data = encode(
@@ -220,7 +224,32 @@ class AsyncSender:
         )
         return msgspec.json.decode(response.content, type=ProducedBody).results[0].base_offset
 
-    def _settle(self, lane: AsyncLane, batch: AsyncBatch, outcome: int | LedgerError) -> None:
+    async def _send_delayed(
+        self, lane: AsyncLane, batch: AsyncBatch, producer: tuple[int, int] | None
+    ) -> Sequence[RecordPosition]:
+        body: dict[str, Any] = {"partition": lane.partition, "records": []}
+        if lane.txn is not None:
+            body["transaction"] = str(lane.txn)
+        if producer is not None:
+            body.update(producer_id=producer[0], epoch=producer[1], sequence=lane.sequence)
+        deliveries = []
+        for entry in batch.entries:
+            assert entry.delivery is not None, "a batch with times of delivery holds a record without"
+            deliveries.append(entry.delivery)
+            record = {**contents_body(entry.key, entry.value, entry.headers), **entry.delivery.members()}
+            if entry.timestamp_ms >= 0:
+                record["timestamp_ms"] = entry.timestamp_ms
+            body["records"].append(record)
+        answer = await self._transport.call(
+            "POST",
+            path("topics", lane.topic, "records"),
+            body,
+            answer=ProducedBody,
+            repeatable=producer is not None,
+        )
+        return positions(lane.partition, deliveries, *places_of(answer.results))
+
+    def _settle(self, lane: AsyncLane, batch: AsyncBatch, outcome: Outcome) -> None:
         with self._mutex:
             batch.outcome = outcome
             if isinstance(outcome, LedgerError):

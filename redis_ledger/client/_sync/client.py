@@ -12,6 +12,7 @@ from redis_ledger.client._sync.consumer import Consumer
 from redis_ledger.client._sync.leases import Leases
 from redis_ledger.client._sync.producer import Producer
 from redis_ledger.client._sync.reader import read
+from redis_ledger.client._sync.scheduled import Scheduled
 from redis_ledger.client._sync.sender import Sender
 from redis_ledger.client._sync.transaction import TIMEOUT_MS, Source, Transaction, where
 from redis_ledger.client._sync.transport import Transport, path
@@ -65,6 +66,7 @@ class Client:
         self.topics = Topics(self._transport)
         self.subscriptions = Subscriptions(self._transport)
         self.transactions = Transactions(self._transport)
+        self.scheduled = Scheduled(self._transport)
         self._leases = Leases(self._transport)
         self._txn_sender = self._sender(TXN_IN_FLIGHT_MAX, BUFFER_BYTES)
         self._txn_producers: dict[str, Producer] = {}

@@ -22,6 +22,7 @@ from redis_ledger.client._sync.consumer import Consumer
 from redis_ledger.client._sync.leases import Leases
 from redis_ledger.client._sync.sender import Sender, Sending
 from redis_ledger.client.concurrency import Condition, Mutex
+from redis_ledger.client.deliveries import Moment, Span
 from redis_ledger.client.models import Headers, ids_of
 from redis_ledger.client.states import TxnEvent, TxnState, after
 from redis_ledger.errors import (
@@ -120,13 +121,22 @@ class Transaction:
         headers: Headers | None = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
+        deliver_at: Moment | None = None,
+        deliver_after: Span | None = None,
     ) -> Sending:
-        """As `producer.send`; visible once the transaction is committed.
+        """As `producer.send`; visible, or scheduled, once the transaction is committed.
 
         txn.send("invoices", {"order": 7, "total": 12}, key="order-7")
         """
         return self._producer_of(topic).send(
-            value, key=key, headers=headers, partition=partition, timestamp_ms=timestamp_ms, txn=self
+            value,
+            key=key,
+            headers=headers,
+            partition=partition,
+            timestamp_ms=timestamp_ms,
+            deliver_at=deliver_at,
+            deliver_after=deliver_after,
+            txn=self,
         )
 
     def ack(self, source: Source, messages: Any) -> None:

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from redis_ledger.broker.idempotency import Claim
-from redis_ledger.broker.types import Appended, Executed, Fetched, Topic, Transaction
+from redis_ledger.broker.types import Appended, DelayStats, Executed, Fetched, Placed, Scheduled, Topic, Transaction
 from redis_ledger.config import Config
 from redis_ledger.errors import IdempotencyKeyReused, RequestInProgress
-from redis_ledger.ids import TxnId
+from redis_ledger.ids import ScheduledId, TxnId
 
 
 class FakeClaim(Claim):
@@ -64,6 +64,21 @@ class FakeBroker:
             produce=self._answering("produce", [Appended(0, 7, 1)]),
             produce_batches=self._answering("produce_batches", [Appended(0, 7, 1)]),
             fetch=self._fetch,
+        )
+        placed = Placed(ScheduledId(0, 17, 0), 90_000)
+        waiting = Scheduled(placed.id, 90_000, 5, b"k", b'{"a":1}', (("h", b"v"),))
+        counts, nothing = (2, 2, 0, 2, 1, 0, 90_000, 95_000, 0, 230), (0, 0, 0, 0, 0, 0, -1, -1, 0, 0)
+        self.delays = SimpleNamespace(
+            get=self._answering("get", waiting._replace(repeat="PT1H", until_ms=99_000, times_left=3)),
+            list=self._answering("list", ([waiting], "next")),
+            cancel=self._answering("cancel", [None]),
+            reschedule=self._answering("reschedule", placed._replace(deliver_at_ms=95_000)),
+            clear=self._answering("clear", 4),
+            counts=self._answering("counts", [DelayStats(0, *counts), DelayStats(1, *nothing)]),
+            histogram=self._answering("histogram", [(90_000, 93_000, 1), (93_000, 96_000, 1)]),
+            rebuild=self._answering("rebuild", 2),
+            schedule_repeat=self._answering("schedule_repeat", placed),
+            show=self._answering("show", None),
         )
         self.producers = SimpleNamespace(allocate=self._allocate)
         ended = Transaction(TxnId(3, 17), "committed", 1, 1, 2)

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 
-from app.settings import BadSetting, config_from, misspelt
+from app.aliases import ALIASES
+from app.settings import BadSetting, config_from, misspelt, without_effect
 from redis_ledger.config import Config
 
 
@@ -49,3 +52,120 @@ def test_an_unknown_override_is_refused_with_what_was_probably_meant():
 def test_a_misspelt_variable_is_named_but_a_foreign_one_is_not():
     environ = {"REDIS_LEDGER_BODY_BYTE_MAX": "1", "REDIS_LEDGER_SERVICE_HOST": "10.0.0.1", "REDIS_LEDGER_REDIS": "x"}
     assert misspelt(environ, "REDIS") == {"REDIS_LEDGER_BODY_BYTE_MAX": "REDIS_LEDGER_BODY_BYTES_MAX"}
+
+
+# -- Pulsar's names ----------------------------------------------------------------------------------------------------
+
+ONE_VALUE = [
+    ("isDelayedDeliveryDeliverAtTimeStrict", "true", "false", "nothing is ever delivered early"),
+    (
+        "delayedDeliveryTrackerFactoryClassName",
+        "org.apache.pulsar.broker.delayed.BucketDelayedDeliveryTrackerFactory",
+        "org.apache.pulsar.broker.delayed.InMemoryDelayedDeliveryTrackerFactory",
+        "there is no tracker in memory",
+    ),
+    ("enbaleBucketDelayedDeliveryTracker", "true", "false", "there is no tracker in memory"),
+    ("delayedDeliverySharedIndexEnabled", "true", "false", "a partition has one index"),
+    ("enbaleShareDelayedMessageIndex", "true", "false", "a partition has one index"),
+]
+
+
+@pytest.mark.parametrize(
+    ("alias", "text", "ours", "value"),
+    [
+        ("delayedDeliveryEnabled", "false", "delayed_delivery_enabled", False),
+        ("delayedDeliveryTickTimeMillis", "1000", "delayed_delivery_tick_time_ms", 1_000),
+        ("delayedDeliveryMaxDelayInMillis", "0", "delayed_delivery_max_delay_ms", 0),
+        ("delayedDeliveryMinIndexCountPerBucket", "5", "delayed_delivery_min_index_count_per_bucket", 5),
+        ("delayedDeliveryLedgerStepPerBucket", "5", "delayed_delivery_ledger_step_per_bucket", 5),
+        (
+            "delayedDeliveryMaxTimeStepPerBucketSnapshotSegmentSeconds",
+            "60",
+            "delayed_delivery_max_time_step_per_segment_s",
+            60,
+        ),
+        ("delayedDeliveryTimeStepPerBucketSnapshotSeconds", "60", "delayed_delivery_max_time_step_per_segment_s", 60),
+        ("delayedDeliveryMaxIndexesPerBucketSnapshotSegment", "-1", "delayed_delivery_max_indexes_per_segment", -1),
+        ("delayedDeliveryMaxNumBuckets", "20", "delayed_delivery_max_num_buckets", 20),
+    ],
+)
+def test_dd_63_pulsars_names_of_both_generations_stand_for_ours(alias, text, ours, value):
+    assert getattr(config_from({f"REDIS_LEDGER_{alias}": text}), ours) == value
+    assert getattr(config_from({f"REDIS_LEDGER_{alias.upper()}": text}), ours) == value
+    assert getattr(config_from({}, {alias: text}), ours) == value
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"REDIS_LEDGER_delayedDeliveryTickTimeMillis": "5", "REDIS_LEDGER_DELAYED_DELIVERY_TICK_TIME_MS": "6"},
+        {
+            "REDIS_LEDGER_delayedDeliveryTimeStepPerBucketSnapshotSeconds": "5",
+            "REDIS_LEDGER_delayedDeliveryMaxTimeStepPerBucketSnapshotSegmentSeconds": "6",
+        },
+    ],
+)
+def test_dd_63_two_names_of_one_setting_with_different_values_are_refused_by_both_names(given):
+    for ask in (lambda: config_from(given), lambda: config_from({}, as_overrides(given))):
+        with pytest.raises(BadSetting, match="are the same setting with another value") as refused:
+            ask()
+        assert all(name.removeprefix("REDIS_LEDGER_").lower() in str(refused.value).lower() for name in given)
+    # The same value is no conflict, and neither is an override
+    assert config_from(dict.fromkeys(given, "5")) == config_from({next(iter(given)): "5"})
+    assert config_from({"REDIS_LEDGER_DELAYED_DELIVERY_TICK_TIME_MS": "6"}, {"delayedDeliveryTickTimeMillis": "7"}) == (
+        Config(delayed_delivery_tick_time_ms=7)
+    )
+
+
+def as_overrides(environ):
+    names = ((name.removeprefix("REDIS_LEDGER_"), value) for name, value in environ.items())
+    return {name.lower() if name.isupper() else name: value for name, value in names}
+
+
+@pytest.mark.parametrize(("alias", "only", "other", "why"), ONE_VALUE)
+def test_dd_63_what_leaves_no_choice_here_takes_the_value_it_has_and_refuses_others_saying_why(alias, only, other, why):
+    assert config_from({f"REDIS_LEDGER_{alias}": only}) == config_from({}, {alias: only}) == Config()
+    assert without_effect({f"REDIS_LEDGER_{alias}": only}) == []
+    with pytest.raises(BadSetting, match=f"^REDIS_LEDGER_{alias}={other} cannot be: .*{why}.*; leave it out or give"):
+        config_from({f"REDIS_LEDGER_{alias}": other})
+
+
+def test_dd_63_a_name_that_means_nothing_here_is_taken_and_said_to_be_without_effect():
+    environ, overrides = {"REDIS_LEDGER_DELAYEDDELIVERYFIXEDDELAYDETECTIONLOOKAHEAD": "0"}, {"num_partitions": 2}
+    assert config_from(environ) == Config()
+    assert [each.partition(":")[0] for each in without_effect(environ, overrides)] == [
+        "REDIS_LEDGER_DELAYEDDELIVERYFIXEDDELAYDETECTIONLOOKAHEAD is without effect"
+    ]
+
+
+def test_dd_63_every_alias_stands_for_a_setting_or_says_why_it_does_not():
+    known = {field.name for field in fields(Config)}
+    for alias in ALIASES.values():
+        assert alias.ours in known if alias.ours else alias.note
+
+
+def test_an_alias_is_not_misspelt_but_can_be():
+    environ = {"REDIS_LEDGER_DELAYEDDELIVERYENABLED": "1", "REDIS_LEDGER_delayedDeliveryMaxNumBucket": "1"}
+    assert misspelt(environ) == {
+        "REDIS_LEDGER_delayedDeliveryMaxNumBucket": "REDIS_LEDGER_delayedDeliveryMaxNumBuckets"
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "taken", "refused"),
+    [
+        ("delayed_delivery_tick_time_ms", 0, -1),
+        ("delayed_delivery_max_delay_ms", 0, -1),
+        ("delayed_delivery_ledger_step_per_bucket", 0, -1),
+        ("delayed_delivery_load_ahead_ms", 0, -1),
+        ("delayed_delivery_block_after_ms", 0, -1),
+        ("delayed_delivery_max_num_buckets", -1, 0),
+        ("delayed_delivery_max_indexes_per_segment", -1, 0),
+        ("delayed_delivery_min_index_count_per_bucket", 1, 0),
+        ("delayed_delivery_fire_chunk", 1, 0),
+    ],
+)
+def test_delayed_delivery_has_no_limit_or_none_of_it_where_that_means_something(name, taken, refused):
+    assert getattr(config_from({}, {name: taken}), name) == taken
+    with pytest.raises(BadSetting, match=name):
+        config_from({}, {name: refused})

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.bodies import Message, RecordIn
+from app.bodies import RecordIn
+from app.bodies_subscriptions import Message
 from app.values import DEPTH_MAX, is_too_deep, new_record, shown_headers, shown_key, shown_value
 from redis_ledger.errors import InvalidJson, InvalidRequest
 

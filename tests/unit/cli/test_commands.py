@@ -14,16 +14,7 @@ import redis_ledger
 from app.cli import consume, main
 from redis_ledger import Client, errors
 from redis_ledger.client.models import Message
-from tests.support.stub_broker import StubBroker
 from tests.tidy.tree import ROOT
-
-
-@pytest.fixture
-def stub(monkeypatch):
-    """A broker behind every client that a command opens."""
-    stub = StubBroker()
-    monkeypatch.setattr(redis_ledger, "Client", lambda urls, **more: Client(urls, http=stub, **more), raising=False)
-    return stub
 
 
 def run(*words: str, given: bytes = b"") -> SimpleNamespace:

@@ -14,6 +14,7 @@ from redis_ledger.broker.configs import (
     Change,
     Source,
     Synonym,
+    Type,
     changed,
     described,
     replaced,
@@ -33,7 +34,7 @@ from redis_ledger.kafka.wire.messages.create_topics_request import (
     CreatableTopic,
     CreatableTopicConfig,
 )
-from redis_ledger.ledger.catalog import SETTINGS
+from redis_ledger.ledger.settings import SETTINGS
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 CONFIG = Config(num_partitions=4)
@@ -168,6 +169,21 @@ def test_a_value_that_would_not_be_kept_is_refused(name, value):
 def test_values_at_the_ends_of_their_range_are_taken():
     given = [("retention.ms", "9223372036854775807"), ("retention.bytes", "-1"), ("max.message.bytes", "0")]
     assert settings_of(given) == {"retention_ms": (1 << 63) - 1, "retention_bytes": -1, "batch_bytes_max": 0}
+
+
+@pytest.mark.parametrize(("text", "value"), [("true", 1), ("false", 0), (" TRUE ", 1)])
+def test_a_switch_is_true_or_false_and_has_no_value_where_it_is_unset(text, value):
+    assert settings_of([("delayed.delivery", text)]) == {"delayed_delivery": value}
+    unset, own = found(TOPIC, "delayed.delivery"), found(TOPIC, "delayed.delivery", own={"delayed_delivery": value})
+    assert (unset.value, unset.source, unset.read_only, unset.type) == (None, Source.DEFAULT, False, Type.BOOLEAN)
+    assert (own.value, own.source) == (text.strip().lower(), Source.TOPIC)
+    assert changed([Change("delayed.delivery", DELETE, None)]) == {"delayed_delivery": None}
+
+
+@pytest.mark.parametrize("value", ["1", "0", "yes", "", "none"])
+def test_a_switch_takes_no_other_word(value):
+    with pytest.raises(InvalidConfig, match=r"delayed\.delivery is true or false"):
+        settings_of([("delayed.delivery", value)])
 
 
 def test_that_nothing_is_compacted_is_said_plainly():

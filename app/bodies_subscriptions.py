@@ -1,0 +1,122 @@
+"""Bodies of subscriptions: requests, and answers with what was delivered."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Raw, UnsetType
+
+from app.bodies import (
+    NUMBER_MAX,
+    Consumer,
+    MessageIdText,
+    Offset,
+    Partition,
+    Reply,
+    Request,
+    SubscriptionName,
+    TimeMs,
+    TxnIdText,
+)
+
+
+class CreateSubscription(Request):
+    name: SubscriptionName
+    kind: Literal["shared", "exclusive"] = "shared"
+    start: Literal["earliest", "latest"] = "earliest"
+
+
+class SubscriptionRef(Reply):
+    name: str
+    kind: Literal["shared", "exclusive", "kafka"]
+
+
+class Subscriptions(Reply):
+    subscriptions: list[SubscriptionRef]
+
+
+class CursorStats(Reply):
+    partition: int
+    mark_delete: Annotated[int, Meta(description="Everything below is acknowledged; a Kafka group's offset, or -1.")]
+    read: Annotated[int, Meta(description="Everything below has been delivered or passed over.")]
+    end: Annotated[int, Meta(description="What could be delivered ends here.")]
+    acked_ahead: int
+    leased: int
+    pending: Annotated[int, Meta(description="Acknowledged in open transactions; of a Kafka group, their number.")]
+    backlog: Annotated[int, Meta(description="What is not acknowledged; of a Kafka group, its lag in offsets.")]
+    redelivered: int
+
+
+class Subscription(Reply):
+    topic: str
+    name: str
+    kind: Literal["shared", "exclusive", "kafka"]
+    backlog: Annotated[int, Meta(description="What could be delivered and is not acknowledged.")]
+    delayed: Annotated[int, Meta(description="Records that are not due yet; the backlog does not count them.")]
+    leased: int
+    pending: int
+    cursors: list[CursorStats]
+
+
+class Receive(Request):
+    consumer: Consumer = "default"
+    max_records: Annotated[int, Meta(ge=1, le=10_000)] = 100
+    wait_ms: Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Wait for messages; capped by the broker.")] = 0
+    ack_timeout_ms: Annotated[int, Meta(ge=1, le=86_400_000)] | None = None
+    partitions: Annotated[list[Partition], Meta(min_length=1, max_length=10_000)] | None = None
+
+
+class Message(Reply, omit_defaults=True):
+    id: MessageIdText
+    partition: int
+    offset: Offset
+    redelivery_count: int
+    timestamp_ms: int
+    key: str | UnsetType = UNSET
+    key_base64: bytes | UnsetType = UNSET
+    value: Raw | UnsetType = UNSET
+    text: str | UnsetType = UNSET
+    base64: bytes | UnsetType = UNSET
+    headers: dict[str, str] | UnsetType = UNSET
+    headers_base64: dict[str, bytes | None] | UnsetType = UNSET
+
+
+class Received(Reply):
+    messages: list[Message]
+
+
+class Ack(Request):
+    ids: Annotated[list[MessageIdText], Meta(min_length=1)]
+    consumer: Consumer = "default"
+    transaction: TxnIdText | None = None
+
+
+class AckCumulative(Request):
+    id: MessageIdText
+    consumer: Consumer = "default"
+    transaction: TxnIdText | None = None
+
+
+class Acknowledged(Reply):
+    acknowledged: int
+
+
+class Nack(Request):
+    """ids, or all: true for everything this consumer holds."""
+
+    ids: Annotated[list[MessageIdText], Meta(min_length=1)] | None = None
+    all: bool = False
+    consumer: Consumer = "default"
+    delay_ms: Annotated[int, Meta(ge=0, le=86_400_000)] = 0
+
+
+class Redelivering(Reply):
+    redelivering: int
+
+
+class Seek(Request):
+    """Exactly one member."""
+
+    to: Literal["earliest", "latest"] | None = None
+    offsets: Annotated[dict[Partition, Offset], Meta(min_length=1)] | None = None
+    timestamp_ms: TimeMs | None = None

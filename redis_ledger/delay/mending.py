@@ -1,0 +1,68 @@
+"""What is put right in an index by the way: buckets that are lost, and those of which nothing much is left.
+
+listed, and its snapshot damaged   made again from its ledgers (index.reindex)
+in delay:next, and not listed      its entries go back to the queue, and it is forgotten
+most of it cancelled               written again without that; deleted when nothing is left
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import structlog
+
+from redis_ledger.delay import bucket as snapshots
+from redis_ledger.delay.entry import Bucket
+from redis_ledger.delay.live import CHUNK, LiveBits
+
+if TYPE_CHECKING:
+    from redis_ledger.delay.index import DelayIndex
+
+log = structlog.get_logger(__name__)
+
+
+def warn(index: DelayIndex, bucket: str, error: object) -> None:
+    log.warning(
+        "a damaged bucket of scheduled records is made again from its ledgers",
+        key=index.delay.buckets.decode(), bucket=bucket, error=str(error),
+    )  # fmt: skip
+
+
+async def bring_back(index: DelayIndex, name: str, horizon: str) -> None:
+    """The bucket that `delay:next` names is not listed.  horizon: its member there."""
+    key = index.keys.state
+    if await index.store.command("ZSCORE", index.delay.next, horizon, key=key) is None:
+        return  # it was done when this was asked for
+    warn(index, name, "It is not listed.")
+    first, last = map(int, name.split("-"))
+    for ledger in range(first, last + 1):
+        await index.restore(-ledger)
+    await index.forget_missing(name, horizon)
+
+
+async def prune(index: DelayIndex) -> int:
+    """Deletes buckets in which everything was cancelled, and writes those again of which most was; how many.
+    Looks only when something was cancelled since it looked before."""
+    state, count = await index.state(), 0
+    if state is None or state.cancelled == index.pruned:
+        return 0
+    for bucket in await index.buckets():
+        try:
+            pending, there = await _left_of(index, bucket)
+            if 2 * pending < there:
+                count += await index.write_again([bucket])
+        except snapshots.DamagedSnapshot as error:
+            warn(index, bucket.name, error)
+            count += await index.reindex(bucket)
+    index.pruned = state.cancelled
+    return count
+
+
+async def _left_of(index: DelayIndex, bucket: Bucket) -> tuple[int, int]:
+    """Of the segments that are not loaded: entries that are pending, and entries.  Others take their turn meanwhile."""
+    pending = there = 0
+    for segment in (await index.metadata(bucket)).segments[bucket.loaded :]:
+        entries = LiveBits.union(snapshots.bitmaps(segment).values())
+        live = await index.live(chunk * CHUNK for chunk in entries.chunks)
+        pending, there = pending + entries.shared(live), there + entries.shared(entries)
+    return pending, there
