@@ -24,8 +24,11 @@ HERE = Path(__file__).resolve().parent
 LATEST = HERE / "results" / "latest.jsonl"
 PAGE = HERE / "RESULTS.md"
 BEGIN, END = "<!-- figures: written by python -m bench --markdown -->", "<!-- end of figures -->"
+DELAY_BEGIN = "<!-- figures: written by python -m bench.delay --markdown -->"
+DELAY = ("schedule", "fire", "lateness", "index", "restart", "burst")  # these have a table of their own
 
 MORE_IS_BETTER = "/s"  # the end of such a unit; of everything else less is better
+AT_LEAST = "min_"  # but a metric that begins so must not be below its goal
 COSTS = ("client_cpu_s", "broker_cpu_s", "redis_cpu_s", "measured_s")  # tables put them beside the figure they explain
 
 
@@ -43,7 +46,8 @@ class Figure(NamedTuple):
         """None when there is no goal."""
         if self.goal is None:
             return None
-        return self.value >= self.goal if self.unit.endswith(MORE_IS_BETTER) else self.value <= self.goal
+        is_more = self.unit.endswith(MORE_IS_BETTER) or self.metric.startswith(AT_LEAST)
+        return self.value >= self.goal if is_more else self.value <= self.goal
 
 
 def read(path: Path = LATEST) -> list[Figure]:
@@ -129,15 +133,16 @@ def markdown(figures: Sequence[Figure], when: str, machine: str, code: str) -> s
     return "\n".join(lines)
 
 
-def write_page(path: Path = PAGE, latest: Path = LATEST) -> str:
-    """Renders the latest figures into the page, between its markers, and returns what it wrote there."""
+def write_page(path: Path = PAGE, latest: Path = LATEST, begin: str = BEGIN) -> str:
+    """Renders the latest figures into the page, between the markers that `begin` names, and returns what it wrote."""
     when = datetime.fromtimestamp(latest.stat().st_mtime, UTC).strftime("%Y-%m-%d")
-    text = markdown(read(latest), when, machine(), code_state())
+    shown = [figure for figure in read(latest) if (figure.bench in DELAY) == (begin == DELAY_BEGIN)]
+    text = markdown(shown, when, machine(), code_state())
     page = path.read_text()
-    before, _, rest = page.partition(BEGIN)
+    before, _, rest = page.partition(begin)
     assert END in rest, f"{path} has lost its markers"
     after = rest.partition(END)[2]
-    path.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
+    path.write_text(f"{before}{begin}\n\n{text}\n\n{END}{after}")
     return text
 
 

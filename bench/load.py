@@ -78,7 +78,10 @@ class Connection(asyncio.Protocol):
         assert self._answered is None, "a connection carries one request at a time"
         assert self._transport is not None
         self._answered, self._failed, self._keep = answered, failed, keep
-        self._transport.write(data)
+        if self._transport.is_closing():
+            self._fail(BenchFailed("The broker closed a connection that had nothing to do."))
+        else:
+            self._transport.write(data)
 
     def data_received(self, data: bytes) -> None:
         if self._left < 0:
@@ -209,21 +212,24 @@ class Client:
         await done
         return Outcome(answers, body_bytes, last_s - began_s, latencies_ms)
 
-    async def paced(self, requests: Sequence[bytes], per_s: float) -> Outcome:
-        """Each at its time, per_s in a second; a request that finds no free connection waits, and its clock runs."""
+    async def paced(
+        self, requests: Iterable[bytes], per_s: float, until: Callable[[], bool] = lambda: False
+    ) -> Outcome:
+        """Each at its time, per_s in a second; a request that finds no free connection waits, and its clock runs.
+        until: asked before each; when it says so, no more requests become due, and those that did are awaited."""
         done = self._loop.create_future()
         free = deque(self._connections)
         clock = time.perf_counter
         due_s: dict[Connection, float] = {}
         latencies_ms = array("d")
-        waiting: deque[int] = deque()
-        body_bytes = 0
+        waiting: deque[tuple[bytes, int]] = deque()
+        body_bytes, sent, is_over = 0, 0, False
         last_s = began_s = clock() + 0.01
         failed = _failing(done)
 
-        def send(connection: Connection, index: int) -> None:
+        def send(connection: Connection, data: bytes, index: int) -> None:
             due_s[connection] = began_s + index / per_s
-            connection.send(requests[index], answered, failed)
+            connection.send(data, answered, failed)
 
         def answered(connection: Connection, _: bytes) -> None:
             nonlocal body_bytes, last_s
@@ -231,28 +237,39 @@ class Client:
             body_bytes += connection.body_bytes
             latencies_ms.append((last_s - due_s[connection]) * 1000)
             if waiting:
-                send(connection, waiting.popleft())
+                send(connection, *waiting.popleft())
             else:
                 free.append(connection)
-            if len(latencies_ms) == len(requests) and not done.done():
+            finish()
+
+        def finish() -> None:
+            if is_over and len(latencies_ms) == sent and not done.done():
                 done.set_result(None)
 
-        def due(index: int) -> None:
+        def due(data: bytes, index: int) -> None:
+            nonlocal sent
             if done.done():
                 return
+            sent += 1
             if free:
-                send(free.popleft(), index)
+                send(free.popleft(), data, index)
             else:
-                waiting.append(index)
+                waiting.append((data, index))
+
+        def over() -> None:
+            nonlocal is_over
+            is_over = True
+            finish()
 
         def tick() -> None:
-            for index in range(len(requests)):
+            for index, data in enumerate(requests):
                 left_s = began_s + index / per_s - clock()
                 if left_s > 0:
                     time.sleep(left_s)
-                if done.done():
-                    return
-                self._loop.call_soon_threadsafe(due, index)
+                if done.done() or until():
+                    break
+                self._loop.call_soon_threadsafe(due, data, index)
+            self._loop.call_soon_threadsafe(over)
 
         # An event loop's timers count milliseconds, which is the time between two requests; a thread sleeps exactly.
         ticking = asyncio.create_task(asyncio.to_thread(tick))

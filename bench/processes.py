@@ -35,44 +35,54 @@ class BenchFailed(Exception):
 
 @dataclass(frozen=True)
 class Served:
-    """A running broker."""
+    """A running broker.  kafka_port: 0 where it does not listen for Kafka clients."""
 
     host: str
     port: int
     broker_pid: int
     redis_pid: int
+    kafka_port: int = 0
 
 
 @dataclass(frozen=True)
 class Server:
-    """A running Redis."""
+    """A running Redis, and the folder that has its data."""
 
     url: str
     redis_pid: int
+    home: Path
 
 
 @contextlib.asynccontextmanager
-async def broker(durability: Durability) -> AsyncIterator[Served]:
-    """One broker process with an embedded Redis; both are gone afterwards."""
-    with _folder() as home:
+async def broker(
+    durability: Durability, *, kafka: bool = False, home: Path | None = None, ready_s_max: float = READY_S_MAX
+) -> AsyncIterator[Served]:
+    """One broker process with an embedded Redis; both are gone afterwards.
+
+    home: a folder whose data are there already; it stays, and so does its Redis while somebody else uses it.
+    """
+    with contextlib.ExitStack() as stack:
+        home = home or stack.enter_context(_folder())
         command = ["-m", "app.cli.main", "serve", "--data-dir", str(home / "data"), "--http", "127.0.0.1:0"]
-        command += ["--kafka", "off", "--durability", durability, "--log-level", "warning", "--exit-with-stdin"]
+        command += ["--kafka", "127.0.0.1:0" if kafka else "off", "--durability", durability]
+        command += ["--log-level", "warning", "--exit-with-stdin"]
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
             sys.executable, *command, stdin=pipe, stdout=pipe, cwd=ROOT, env=_environ()
         )
         try:
             assert process.stdout is not None
-            async with asyncio.timeout(READY_S_MAX):
+            async with asyncio.timeout(ready_s_max):
                 line = (await process.stdout.readline()).decode()
             if not line.startswith("ready "):
                 raise BenchFailed("The broker did not start; its own message stands above.")
-            http = next(word.removeprefix("http=http://") for word in line.split() if word.startswith("http="))
-            host, _, port = http.rpartition(":")
+            told = dict(word.partition("=")[::2] for word in line.split()[1:])
+            host, _, port = told["http"].removeprefix("http://").rpartition(":")
             redis_pid = running_pid(home / "data")
             if redis_pid is None:
                 raise BenchFailed("The embedded Redis does not run.")
-            yield Served(host, int(port), process.pid, redis_pid)
+            kafka_port = int(told["kafka"].rpartition(":")[2]) if kafka else 0
+            yield Served(host, int(port), process.pid, redis_pid, kafka_port)
         finally:
             await _end(process)
 
@@ -85,7 +95,7 @@ async def redis(durability: Durability) -> AsyncIterator[Server]:
         try:
             pid = held.pid()
             assert pid is not None, "attach returns when the server runs"
-            yield Server(held.url, pid)
+            yield Server(held.url, pid, home)
         finally:
             await asyncio.to_thread(held.release)
 
@@ -93,7 +103,8 @@ async def redis(durability: Durability) -> AsyncIterator[Server]:
 async def _end(process: asyncio.subprocess.Process) -> None:
     if process.returncode is not None:
         return
-    process.terminate()
+    with contextlib.suppress(ProcessLookupError):  # somebody may have killed it just now
+        process.terminate()
     try:
         async with asyncio.timeout(DRAIN_S_MAX):
             await process.wait()

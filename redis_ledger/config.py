@@ -51,9 +51,7 @@ class Config:
     delayed_delivery_min_index_count_per_bucket: int = 50_000  # a bucket is sealed when it holds so many entries
     delayed_delivery_ledger_step_per_bucket: int = 0  # or when it spans so many ledgers; 0 is off
     delayed_delivery_max_time_step_per_segment_s: int = 300  # a segment of a sealed bucket spans at most so long
-    delayed_delivery_min_indexes_per_segment: int = (
-        500  # but for that is not cut smaller than this: it would cost memory
-    )
+    delayed_delivery_min_indexes_per_segment: int = 500  # but is not cut smaller than this for that
     delayed_delivery_max_indexes_per_segment: int = 5_000  # and holds at most so many entries; -1 is no limit
     delayed_delivery_max_num_buckets: int = -1  # above so many sealed buckets some are merged; -1 is no limit
     delayed_delivery_load_ahead_ms: int = 5_000  # a segment is loaded so long before its first entry is due

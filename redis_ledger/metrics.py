@@ -115,8 +115,8 @@ delayed_snapshot_bytes = gauge(
 )  # fmt: skip
 delayed_index_bytes = gauge(
     "redis_ledger_delayed_message_index_size_bytes",
-    "Size of the delayed index in Redis, without payload: MEMORY USAGE, by samples, of sorted sets, live bits and "
-    "lists, and the bytes of the snapshots.",
+    "Size of the delayed index in Redis, without payload: MEMORY USAGE, by samples, of sorted sets, live bits, lists "
+    "and snapshots.",
     labels=TOPIC, unit="bytes",
 )  # fmt: skip
 delayed_records = gauge(

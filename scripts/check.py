@@ -50,13 +50,27 @@ PLAIN = {
     "unit": pytest("unit", *TWO),
     "property": pytest("property", *TWO),
     "integration": pytest("integration", *TWO),
+    "spec": pytest("spec", *TWO),
     "crash": pytest("crash", *TWO),
     "compat": [sys.executable, "scripts/compat.py", "--quick"],
 }
 PLANS = {
     "check": ["format", "lint", "types", "layers", "tidy"],
     "quick": ["tidy", "unit", "lua-quick", "property"],
-    "test": ["format", "lint", "types", "layers", "tidy", "unit", "lua", "property", "integration", "crash", "compat"],
+    "test": [
+        "format",
+        "lint",
+        "types",
+        "layers",
+        "tidy",
+        "unit",
+        "lua",
+        "property",
+        "integration",
+        "spec",
+        "crash",
+        "compat",
+    ],
 }
 
 

@@ -54,7 +54,8 @@ redis.call("UNLINK", KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS
 for _, k in ipairs({ 8, 9, 10, 11, 14 }) do redis.call("HSET", KEYS[k], "", "") end
 for _, block in ipairs(blocks) do redis.call("HSET", KEYS[9], block[1], block[2]) end
 for _, k in ipairs({ 5, 6, 7, 12 }) do redis.call("ZADD", KEYS[k], -1, "") end
-redis.call("HSET", delay, "ledger", opened, "first", opened, "open", "0", "records", "0", "entries", "0", "closing", "", "owed", "0")
+redis.call("HSET", delay, "ledger", opened, "first", opened, "open", "0", "records", "0", "entries", "0", "closing", "", "owed", "0",
+  "cleared", issued)
 redis.call("HINCRBY", delay, "version", "1")
 redis.call("HINCRBY", delay, "cancelled", own[2])
 return { OK, tonumber(own[2]) }

@@ -13,8 +13,8 @@ KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 ended  8
             19 delay buckets  20 delay next  21 delay snaps  22 delay repeats
 ARGV        1 topic_id  2 ledger  3 delay ledger (-1, -2, ...)  4 now_ms  5 number of originals
             6.. the originals: records  producer_id (-1 none)  epoch  sequence (-1 none)  coordinator  serial ("" none)
-            verified  now (records that are due now, 0 none)  bytes and newest timestamp of these  later (number of entries),
-            and for each of those due_ms (of a block, whose records are each due by themselves: their due times, with commas)
+            verified  now (records that are due now, 0 none)  bytes and newest timestamp of these  later (number of entries)
+            records  bytes  blocks (numbers of all these entries), and for each of them due_ms (of a block, whose records are each due by themselves: their due times, with commas)
             and, as one text, the rest of its member: ledger records bytes newest_ms
 RETURNS     {OK, leader_epoch, ledger_bytes, ledger_created_ms, delay_ledger_bytes, delay_ledger_created_ms, entries of the open
             bucket, answer ...} one answer for each original: {OK, base_offset (-1 none), first entry}
@@ -43,7 +43,7 @@ for i = 1, tonumber(ARGV[5]) do
   local later = tonumber(ARGV[at + 10])
   originals[i] = { at = at, now = tonumber(ARGV[at + 7]), later = later }
   if originals[i].now > 0 then now_count = now_count + 1 end
-  later_count, at = later_count + later, at + 11 + 2 * later
+  later_count, at = later_count + later, at + 14 + 2 * later
 end
 local row, late = texts[1] and ledger_row(texts[1]), texts[2] and ledger_row(texts[2])
 
@@ -129,20 +129,32 @@ for i, o in ipairs(originals) do
     if counted then window_take(pid, epoch, sequence, records, o.now > 0 and base or whole(-delay_entry - 2)) end
     answers[i] = { OK, base, delay_entry + 1 }
     local first, held_texts, held_here = delay_entry + 1, {}, 0
+    local is_plain, count = serial == "" and ARGV[a + 13] == "0", #members
     for j = 1, o.later do
-      local due, rest = ARGV[a + 9 + 2 * j], ARGV[a + 10 + 2 * j]
-      local n, size = string.match(rest, "^%S+ (%d+) (%d+)")
-      delay_entry, delay_bytes = delay_entry + 1, delay_bytes + tonumber(size)
-      if string.find(due, ",", 1, true) then blocks[#blocks + 1] = { whole(delay_entry), string.rep("b", tonumber(n)) } end
-      if serial == "" then
-        members_of(delay_entry, due, rest, function(one, member)
-          members[#members + 1], members[#members + 2] = one, member
-        end)
-        live_records = live_records + tonumber(n)
+      local due, rest = ARGV[a + 12 + 2 * j], ARGV[a + 13 + 2 * j]
+      delay_entry = delay_entry + 1
+      if is_plain then
+        members[count + 1], members[count + 2] = due, string.format("%012d ", delay_entry) .. rest
+        count = count + 2
       else
-        members_of(delay_entry, due, rest, function(one, member) held_texts[#held_texts + 1] = one .. " " .. member end)
-        held_here = held_here + tonumber(n)
+        if string.find(due, ",", 1, true) then
+          blocks[#blocks + 1] = { whole(delay_entry), string.rep("b", tonumber(string.match(rest, "^%S+ (%d+)"))) }
+        end
+        members_of(delay_entry, due, rest, function(one, member)
+          if serial ~= "" then
+            held_texts[#held_texts + 1] = one .. " " .. member
+          else
+            members[count + 1], members[count + 2] = one, member
+            count = count + 2
+          end
+        end)
       end
+    end
+    delay_bytes = delay_bytes + tonumber(ARGV[a + 12])
+    if serial == "" then
+      live_records = live_records + tonumber(ARGV[a + 11])
+    else
+      held_here = tonumber(ARGV[a + 11])
     end
     if o.later > 0 and serial == "" then
       live.fill(first, delay_entry)

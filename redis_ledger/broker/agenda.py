@@ -201,10 +201,12 @@ class Agenda:
             heads += await self._edge(key, "ZRANGEBYSCORE", "0", "+inf")
             tails += await self._edge(key, "ZREVRANGEBYSCORE", "+inf", "0")
         buckets = await self.index.buckets()
-        heads += [bucket.next_due_ms for bucket in buckets]
-        for bucket in buckets:
+        for bucket in sorted(buckets, key=lambda bucket: bucket.next_due_ms):
+            if not heads or bucket.next_due_ms < min(heads):
+                heads += await self._edge_of(bucket, last=False)
+        for bucket in sorted(buckets, key=lambda bucket: -bucket.last_due_ms):
             if bucket.last_due_ms > max(tails, default=-1):
-                tails += await self._last_of(bucket)
+                tails += await self._edge_of(bucket, last=True)
         rows = await command("HGETALL", self._keys.ledgers)
         payload = sum(
             int(row.split(b" ")[5]) for n, row in zip(rows[::2], rows[1::2], strict=True) if n.startswith(b"-")
@@ -217,25 +219,26 @@ class Agenda:
         )  # fmt: skip
 
     async def _edge(self, key: bytes, order: str, begin: str, end: str) -> list[int]:
-        """The first due time of a sorted set whose entry is pending; nothing when there is none."""
+        """The first due time of a sorted set of which anything is pending; nothing when there is none."""
         at = 0
         while rows := await self._command(order, key, begin, end, "WITHSCORES", "LIMIT", at, PAGE):
             some = [Indexed.read(m, int(s)) for m, s in zip(rows[::2], rows[1::2], strict=True)]
-            live = await self.index.live(each.entry for each in some)
-            for each in some:
-                if live.holds(each.entry):
-                    return [each.due_ms]
+            if found := await self._first_pending(some):
+                return found
             at += PAGE
         return []
 
-    async def _last_of(self, bucket: Bucket) -> list[int]:
-        for number in range(bucket.segments - 1, bucket.loaded - 1, -1):
+    async def _edge_of(self, bucket: Bucket, *, last: bool) -> list[int]:
+        """The same of a sealed bucket, or its last."""
+        numbers = range(bucket.loaded, bucket.segments)
+        for number in reversed(numbers) if last else numbers:
             entries = await self.index.segment(bucket, number)
-            live = await self.index.live(each.entry for each in entries)
-            for each in reversed(entries):
-                if live.holds(each.entry):
-                    return [each.due_ms]
+            if found := await self._first_pending(entries[::-1] if last else entries):
+                return found
         return []
+
+    async def _first_pending(self, some: Sequence[Indexed]) -> list[int]:
+        return [each.due_ms for each, count in zip(some, await self._pending(some), strict=True) if count][:1]
 
     async def tally(self, begin: int, end: int, width: int, counts: list[int]) -> None:
         """Adds the pending records that are due in [begin, end) to counts, `width` ms each."""
@@ -256,23 +259,29 @@ class Agenda:
         return counts
 
     async def _count(self, some: Sequence[Indexed], begin: int, width: int, counts: list[int]) -> None:
+        for each, records in zip(some, await self._pending(some), strict=True):
+            counts[(each.due_ms - begin) // width] += records
+
+    async def _pending(self, some: Sequence[Indexed]) -> list[int]:
+        """How many records each of these index entries stands for: none when it is stale."""
         if not some:
-            return
+            return []
         d, live = self._keys.delay, await self.index.live(each.entry for each in some)
         names = [each.entry for each in some]
         has_parts = int(await self._command("HLEN", d.parts)) > 1
         parts = await self._command("HMGET", d.parts, *names) if has_parts else [None] * len(some)
         moved = {} if not has_parts else await self.index.moved()
+        found = []
         for each, row in zip(some, parts, strict=True):
             if not live.holds(each.entry):
-                continue
-            if each.index == WHOLE:
-                records = each.records if row is None else row.count(b"1")
+                found.append(0)
+            elif each.index == WHOLE:
+                found.append(each.records if row is None else row.count(b"1"))
             else:
                 mark = b"" if row is None else row[each.index : each.index + 1]
                 is_moved = (each.index, each.due_ms) in moved.get(each.entry, ())
-                records = int(mark == b"b" or (mark == b"m" and is_moved))
-            counts[(each.due_ms - begin) // width] += records
+                found.append(int(mark == b"b" or (mark == b"m" and is_moved)))
+        return found
 
     async def _command(self, *args: str | bytes | int) -> Any:
         return await self._store.command(*args, key=self._keys.state)

@@ -24,7 +24,8 @@ from redis_ledger.delay.calls import Fired
 from redis_ledger.delay.index import DelayIndex
 from redis_ledger.delay.tally import Tally
 from redis_ledger.errors import LedgerError, UnknownTopic
-from redis_ledger.ledger.partition import Partition, Scheduling
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.scheduling import Scheduling
 from redis_ledger.store.store import Store
 
 if TYPE_CHECKING:

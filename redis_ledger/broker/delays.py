@@ -27,7 +27,8 @@ from redis_ledger.delay.repeat import Repeat
 from redis_ledger.errors import InvalidDelay, LedgerError, UnknownPartition, UnknownTopic
 from redis_ledger.ids import ScheduledId
 from redis_ledger.ledger.catalog import Catalog
-from redis_ledger.ledger.partition import Partition, Scheduling
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.scheduling import Scheduling
 from redis_ledger.records.later import DueOf
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store

@@ -22,6 +22,7 @@ from redis_ledger.ledger.reader import Read
 from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.records.batch import place
 from redis_ledger.records.control import MARKER_BYTES, marker
+from redis_ledger.records.read import decode
 
 
 class Wanted(NamedTuple):
@@ -90,6 +91,46 @@ class Fetching:
                 if _is_enough(polled, bytes_min) or not await listener.wait(deadline - self._loop.time()):
                     return polled
                 stale = [places[channel] for channel in listener.heard()]
+
+    async def offset_at(
+        self, topic: str, partition: int, timestamp_ms: int, *, isolation: Isolation = "read_committed"
+    ) -> tuple[int, int | None]:
+        """Where to begin for records as late as the time, and the time of the first; the end and None if none is."""
+        found = await self._catalog.partition(topic, partition)
+        try:
+            committed = isolation == "read_committed"
+            at = await self.find_time(found, timestamp_ms, committed)
+            if at is None:
+                head = await found.head()
+                return (head.stable_offset if committed else head.end_offset), None
+            return at
+        except UnknownTopic:
+            self._catalog.forget(topic)
+            raise
+
+    async def find_time(
+        self, partition: Partition, timestamp_ms: int | None, committed: bool
+    ) -> tuple[int, int] | None:
+        """Offset and timestamp of the first record as late as the time, or (None) of the first of the newest ones; None
+        when there is none.  Cost: O(log n) round trips and one decoded batch."""
+        if timestamp_ms is None:
+            last = await partition.newest_entry()
+            if last is None or last.newest_ms < 0:
+                return None
+            timestamp_ms = last.newest_ms
+        entry = await partition.entry_at(timestamp_ms)
+        offset = None if entry is None else entry.base_offset
+        while offset is not None:
+            read = await partition.read(offset, committed=committed, bytes_max=1)
+            if not read.entries:
+                return None
+            for found, payload in zip(read.entries, read.payloads, strict=True):
+                for record in () if found.is_marker else decode(payload):
+                    if record.timestamp_ms >= timestamp_ms:
+                        return found.base_offset + record.offset, record.timestamp_ms
+            # What made this entry the first may have been trimmed since: the next ones are looked at one by one.
+            offset = read.entries[-1].last_offset + 1
+        return None
 
     async def _poll_one(self, wanted: Wanted, committed: bool, share: int) -> Polled:
         try:

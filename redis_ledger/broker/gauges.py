@@ -24,10 +24,13 @@ from redis_ledger.broker.types import DelayStats
 from redis_ledger.broker.waiting import Waiting
 from redis_ledger.cursor import calls as cursors
 from redis_ledger.errors import LedgerError, UnknownSubscription, UnknownTopic
+from redis_ledger.store.store import ReplyError
 
 FRESH_S = 1.0
 WAIT_S = 1.0
 CURSORS_MAX = 1_000  # a topic with more of them (subscriptions by partitions) shows no backlog: asking costs too much
+SAMPLES = 50  # members of a sorted set that are measured
+SNAPSHOTS_MAX = 256  # of a partition, measured; the others count with their bytes
 BACKLOG_ENTRIES = 100  # log entries looked at for a backlog; beyond them it is counted by offsets
 OPERATIONS, STATES = ("create", "load", "delete", "merge"), ("succeed", "failed", "all")
 FAMILIES = (
@@ -41,12 +44,12 @@ log = structlog.get_logger(__name__)
 
 
 class Sizes(NamedTuple):
-    """Of one partition.  mutable: entries of the open bucket.  index_bytes: what Redis says its sorted sets, live bits
-    and lists take, and the bytes of the snapshots."""
+    """Of one partition.  mutable: entries of the open bucket.  index_bytes: what Redis says its keys take; None: it may
+    not be asked."""
 
     stats: DelayStats
     mutable: int
-    index_bytes: int
+    index_bytes: int | None
 
 
 class Gauges:
@@ -90,14 +93,14 @@ class Gauges:
         sizes = await asyncio.gather(*(sizes_of(part) for part in parts))
         backlog = await backlog_of(parts)
         stats = [each.stats for each in sizes]
-        waiting = sum(each.records for each in stats)
+        waiting, index_bytes = sum(each.records for each in stats), [each.index_bytes for each in sizes]
         self._shown.add(topic)
         values: list[tuple[Gauge, float | None]] = [
             (metrics.delayed_buckets, sum(each.buckets for each in stats)),
             (metrics.delayed_loaded, sum(each.loaded for each in stats)),
             (metrics.delayed_mutable, sum(each.mutable for each in sizes)),
             (metrics.delayed_snapshot_bytes, sum(each.snapshot_bytes for each in stats)),
-            (metrics.delayed_index_bytes, sum(each.index_bytes for each in sizes)),
+            (metrics.delayed_index_bytes, None if None in index_bytes else sum(filter(None, index_bytes))),
             (metrics.delayed_records, waiting),
             (metrics.delayed_held, sum(each.held for each in stats)),
             (metrics.delayed_last_due, max(each.last_due_ms for each in stats) / 1000 if waiting else 0),
@@ -121,14 +124,20 @@ class Gauges:
 
 
 async def sizes_of(part: Waiting) -> Sizes:
-    """Cost: a few reads, and MEMORY USAGE (by samples) of ten keys."""
+    """Cost: a few reads, and MEMORY USAGE (by samples) of ten keys and of the snapshots."""
     keys, store = part.partition.keys, part.index.store
-    stats, opened, *sizes = await asyncio.gather(
-        part.stats(),
-        store.command("ZCARD", keys.delay.open, key=keys.state),
-        *(store.command("MEMORY", "USAGE", key, key=keys.state) for key in keys.delay.all()),
+    stats, opened, buckets = await asyncio.gather(
+        part.stats(), store.command("ZCARD", keys.delay.open, key=keys.state), part.index.buckets()
     )
-    return Sizes(stats, max(opened - 1, 0), sum(size or 0 for size in sizes) + stats.snapshot_bytes)
+    measured = [(key, SAMPLES) for key in keys.delay.all()]
+    measured += [(keys.delay.snapshot(bucket.snapshot), 0) for bucket in buckets[:SNAPSHOTS_MAX]]  # 0: all of it
+    others = sum(bucket.size for bucket in buckets[SNAPSHOTS_MAX:])
+    asked = (store.command("MEMORY", "USAGE", key, "SAMPLES", samples, key=keys.state) for key, samples in measured)
+    try:
+        index_bytes = sum(size or 0 for size in await asyncio.gather(*asked)) + others
+    except ReplyError:
+        index_bytes = None
+    return Sizes(stats, max(opened - 1, 0), index_bytes)
 
 
 async def backlog_of(parts: Sequence[Waiting]) -> int | None:

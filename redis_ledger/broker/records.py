@@ -105,30 +105,6 @@ class Records:
             topic, partition, offset, isolation=isolation, max_bytes=max_bytes, wait_ms=wait_ms
         )
 
-    async def find_time(
-        self, partition: Partition, timestamp_ms: int | None, committed: bool
-    ) -> tuple[int, int] | None:
-        """Offset and timestamp of the first record as late as the time, or (None) of the first of the newest ones; None
-        when there is none.  Cost: O(log n) round trips and one decoded batch."""
-        if timestamp_ms is None:
-            last = await partition.newest_entry()
-            if last is None or last.newest_ms < 0:
-                return None
-            timestamp_ms = last.newest_ms
-        entry = await partition.entry_at(timestamp_ms)
-        offset = None if entry is None else entry.base_offset
-        while offset is not None:
-            read = await partition.read(offset, committed=committed, bytes_max=1)
-            if not read.entries:
-                return None
-            for found, payload in zip(read.entries, read.payloads, strict=True):
-                for record in () if found.is_marker else decode(payload):
-                    if record.timestamp_ms >= timestamp_ms:
-                        return found.base_offset + record.offset, record.timestamp_ms
-            # What made this entry the first may have been trimmed since: the next ones are looked at one by one.
-            offset = read.entries[-1].last_offset + 1
-        return None
-
     async def produce(
         self,
         topic: str,

@@ -24,9 +24,9 @@ class _Found(NamedTuple):
     parts: str
 
     def mark(self, index: int) -> str:
-        if self.parts:
-            return self.parts[index]
-        return "1" if self.is_live else "f"
+        """As in `parts`; f also for what an open transaction holds."""
+        mark = self.parts[index] if self.parts else "1"
+        return mark if self.is_live or mark == "x" else "f"
 
 
 class Waiting(Agenda):
@@ -68,8 +68,10 @@ class Waiting(Agenda):
     async def _refusal(self, id: ScheduledId, found: _Found) -> LedgerError:
         if found.mark(id.index) == "x":
             return AlreadyCancelled(f"{id} was cancelled.")
-        if not found.is_live and not found.parts and await self._is_held(id.entry):
+        if not found.is_live and await self._is_held(id.entry):
             return UnknownScheduled(f"{id} belongs to an open transaction; it is scheduled when that commits.")
+        if id.entry <= int(await self._command("HGET", self._keys.delay.state, "cleared") or 0):
+            return UnknownScheduled(f"{id} was delivered, or went when everything that was scheduled was cleared.")
         return AlreadyDelivered(f"{id} is in the log already.")
 
     def _unknown(self, id: ScheduledId) -> UnknownScheduled:

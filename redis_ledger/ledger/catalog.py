@@ -33,7 +33,8 @@ from redis_ledger.errors import (
 from redis_ledger.ids import check_topic_name
 from redis_ledger.ledger import settings as settings_of
 from redis_ledger.ledger.log import LogEntry
-from redis_ledger.ledger.partition import Partition, Scheduling
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.scheduling import Scheduling
 from redis_ledger.ledger.tail import Tails
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.replies import Status

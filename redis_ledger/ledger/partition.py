@@ -31,7 +31,7 @@ from redis_ledger.errors import (
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.log import TRANSACTIONAL, LogEntry
 from redis_ledger.ledger.reader import PartitionReader
-from redis_ledger.ledger.scheduling import Batch, arguments, length, payloads, stretches
+from redis_ledger.ledger.scheduling import Batch, Scheduling, arguments, length, payloads, stretches
 from redis_ledger.ledger.tail import Tail, Tails
 from redis_ledger.records.later import Later, Now, Split
 from redis_ledger.store.group_commit import GroupCommit
@@ -76,15 +76,6 @@ def _accepted(answer: Sequence[Any], leader_epoch: int) -> Accepted:
     """A repeated batch may come the other way than the first one did: what was to wait then may be due now."""
     at = int(answer[1])
     return Accepted(max(at, -1), leader_epoch, answer[0] == Status.DUPLICATE, -at - 1 if at < -1 else -1)
-
-
-class Scheduling(NamedTuple):
-    """What a partition tells when entries were scheduled.  first_due_ms: of these; entries: in the open bucket."""
-
-    first_due_ms: int
-    entries: int
-    ledger_bytes: int
-    ledger_created_ms: int
 
 
 class Partition(PartitionReader):

@@ -22,6 +22,15 @@ SMALL_BYTES = 4_096  # payload up to this is copied into one frame with its neig
 ENTRY_COST = 2_048  # of a scheduled entry besides its bytes, so that a call stays short
 
 
+class Scheduling(NamedTuple):
+    """What a partition tells when entries were scheduled.  first_due_ms: of these; entries: in the open bucket."""
+
+    first_due_ms: int
+    entries: int
+    ledger_bytes: int
+    ledger_created_ms: int
+
+
 class Batch(NamedTuple):
     """A batch on its way.  payload, max_timestamp_ms: of a plain one; with `split`, records are the original's."""
 
@@ -113,6 +122,8 @@ def arguments(batches: Sequence[Batch], delay_ledger: int) -> list[Any]:
             batch.records, batch.producer_id, batch.epoch, batch.sequence, 0 if txn is None else txn.coordinator,
             "" if txn is None else txn.serial, 1 if batch.verified else 0, 0 if now is None else now.records,
             0 if now is None else len(now.payload), 0 if now is None else now.newest_ms, len(split.later),
+            sum([each.records for each in split.later]), sum([len(each.payload) for each in split.later]),
+            sum([bool(each.dues) for each in split.later]),
         )  # fmt: skip
         for payload, records, newest_ms, due_ms, dues in split.later:
             args.append(",".join(map(str, dues)) if dues else due_ms)

@@ -1,0 +1,97 @@
+"""`python -m bench.delay`: measure deliver later, write the figures, show them.
+
+python -m bench.delay                 every bench, in under 10 minutes
+python -m bench.delay fire burst      these
+python -m bench.delay --scale 0.01    a hundredth of it all, to see that it works; nothing is written
+python -m bench.delay --markdown      measures nothing: the latest figures into RESULTS.md, and to stdout
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import time
+from collections.abc import Sequence
+from importlib import import_module
+
+import uvloop
+from rich.console import Console
+
+from bench import figures
+from bench.lab import Lab, Pace
+from bench.processes import BenchFailed
+
+# Benches that share what was prepared are measured together, by the module with the name of the first.
+GROUPS = (("schedule",), ("fire",), ("burst",), ("lateness",), ("index", "restart"))
+TIMEOUT_S = 420
+
+
+def main() -> int:
+    assert __doc__ is not None
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.delay", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(figures.DELAY)}")
+    parser.add_argument("--scale", type=float, default=1.0, help="what part of it all; below 1 nothing is written")
+    parser.add_argument("--markdown", action="store_true", help="put the latest figures into RESULTS.md")
+    asked = parser.parse_args()
+    if unknown := [name for name in asked.names if name not in figures.DELAY]:
+        parser.error(f"there is no bench {', '.join(unknown)}; choose of {', '.join(figures.DELAY)}")
+    if not 0 < asked.scale <= 1:
+        parser.error("--scale is above 0, and at most 1")
+    if asked.markdown:
+        return show_markdown()
+    return measure(asked.names or figures.DELAY, asked.scale)
+
+
+def pace(scale: float) -> Pace:
+    return Pace() if scale == 1 else Pace(warm_up_s=0.2, run_s=0.5, runs=1, scale=scale)
+
+
+def measure(names: Sequence[str], scale: float) -> int:
+    # Without a terminal rich would squeeze the table into 80 columns.
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    progress = Console(stderr=True)
+    measured: list[figures.Figure] = []
+    failed: list[str] = []
+    for group in GROUPS:
+        wanted = [name for name in group if name in names]
+        if not wanted:
+            continue
+        began_s = time.monotonic()
+        labs = [Lab(name, pace(scale)) for name in group]
+        try:
+            uvloop.run(_bounded(labs))
+        except (BenchFailed, AssertionError, TimeoutError) as error:
+            progress.print(f"[red]{', '.join(wanted)}[/]: {str(error) or 'it took too long'}")
+            failed += wanted
+            continue
+        found = [figure for lab in labs if lab.bench in wanted for figure in lab.figures]
+        measured += found
+        if scale == 1:
+            figures.replace(found)  # now: what was measured stays, also if a later bench is interrupted
+        progress.print(f"{', '.join(wanted)}: {time.monotonic() - began_s:.0f} s")
+    console.print(figures.table(measured))
+    if scale < 1:
+        console.print("Only a part was done: these are no measurements, and nothing was written.")
+    if missed := [f"{each.bench} {each.case} {each.metric}" for each in measured if each.is_met is False]:
+        console.print(f"Goals missed: {', '.join(missed)}")
+    return 1 if failed else 0
+
+
+async def _bounded(labs: Sequence[Lab]) -> None:
+    async with asyncio.timeout(TIMEOUT_S):
+        await import_module(f"bench.delay.{labs[0].bench}").measure(*labs)
+
+
+def show_markdown() -> int:
+    if not figures.LATEST.exists():
+        print("There are no figures yet; run python -m bench.delay first.", file=sys.stderr)
+        return 1
+    print(figures.write_page(begin=figures.DELAY_BEGIN))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
