@@ -1,6 +1,6 @@
 -- The live bits of scheduled entries: 4096 to a chunk, entry e at bit e % 4096, the least significant bit of a byte first.
 -- A chunk that is absent is all zero.  Changes are made in memory; live.save writes them.
-local live = { chunks = {}, changed = {} }
+local live = { chunks = {}, bytes = {}, changed = {} }
 local LIVE_CHUNK, LIVE_BYTES = 4096, 512
 
 function live.open(key) live.key = key end
@@ -14,22 +14,44 @@ local function live_chunk(c)
   return bits
 end
 
+-- A byte as it is by now.  Single bytes are collected and written into their chunk at the end: a string of 512 bytes for
+-- every bit would cost more than the rest of its entry.
+local function live_byte(c, at)
+  local bytes = live.bytes[c]
+  return bytes and bytes[at] or string.byte(live_chunk(c), at + 1)
+end
+
 local function live_put(c, at, byte)
-  local bits = live_chunk(c)
-  live.chunks[c] = string.sub(bits, 1, at) .. string.char(byte) .. string.sub(bits, at + 2)
-  live.changed[c] = true
+  local bytes = live.bytes[c] or {}
+  live.bytes[c] = bytes
+  bytes[at] = byte
 end
 
 function live.holds(entry)
   local o = entry % LIVE_CHUNK
-  local byte = string.byte(live_chunk((entry - o) / LIVE_CHUNK), math.floor(o / 8) + 1)
-  return bit.band(byte, 2 ^ (o % 8)) ~= 0
+  return bit.band(live_byte((entry - o) / LIVE_CHUNK, math.floor(o / 8)), 2 ^ (o % 8)) ~= 0
 end
 
 function live.clear(entry)
   local o = entry % LIVE_CHUNK
   local c, at = (entry - o) / LIVE_CHUNK, math.floor(o / 8)
-  live_put(c, at, bit.band(string.byte(live_chunk(c), at + 1), bit.bnot(2 ^ (o % 8))))
+  live_put(c, at, bit.band(live_byte(c, at), bit.bnot(2 ^ (o % 8))))
+end
+
+-- Takes the collected bytes of a chunk into it.
+local function live_flush(c)
+  local bytes = live.bytes[c]
+  if not bytes then return end
+  local bits, order, pieces, from = live_chunk(c), {}, {}, 1
+  for at in pairs(bytes) do order[#order + 1] = at end
+  table.sort(order)
+  for _, at in ipairs(order) do
+    if at + 1 > from then pieces[#pieces + 1] = string.sub(bits, from, at) end
+    pieces[#pieces + 1] = string.char(bytes[at])
+    from = at + 2
+  end
+  pieces[#pieces + 1] = string.sub(bits, from)
+  live.chunks[c], live.bytes[c], live.changed[c] = table.concat(pieces), nil, true
 end
 
 -- Sets the bits of entries first to last.  Cost: O(bytes touched).
@@ -39,18 +61,22 @@ function live.fill(first, last)
     local c, at = (first - o) / LIVE_CHUNK, math.floor(o / 8)
     local whole_bytes = math.floor((math.min(last + 1, first - o + LIVE_CHUNK) - first) / 8)
     if o % 8 == 0 and whole_bytes > 0 then
+      live_flush(c)
       local bits = live_chunk(c)
       live.chunks[c] = string.sub(bits, 1, at) .. string.rep("\255", whole_bytes) .. string.sub(bits, at + whole_bytes + 1)
       live.changed[c] = true
       first = first + 8 * whole_bytes
     else
-      live_put(c, at, bit.bor(string.byte(live_chunk(c), at + 1), 2 ^ (o % 8)))
+      live_put(c, at, bit.bor(live_byte(c, at), 2 ^ (o % 8)))
       first = first + 1
     end
   end
 end
 
 function live.save()
+  local late = {}
+  for c in pairs(live.bytes) do late[#late + 1] = c end
+  for _, c in ipairs(late) do live_flush(c) end
   for c in pairs(live.changed) do
     if string.find(live.chunks[c], "[^%z]") then
       redis.call("HSET", live.key, whole(c), live.chunks[c])

@@ -20,7 +20,8 @@ from redis_ledger.broker.transactions import Transactions
 from redis_ledger.config import Config
 from redis_ledger.errors import AlreadyCommitted, CorruptBatch, InvalidTxnStatus, RequestTooLarge, TransactionEnded
 from redis_ledger.ids import TxnId
-from redis_ledger.ledger.partition import Accepted, NotVerified, OtherOpen, Partition
+from redis_ledger.ledger.partition import Accepted, Partition
+from redis_ledger.ledger.refusals import NotVerified, OtherOpen
 from redis_ledger.records.batch import BatchHeader, check, read_header
 from redis_ledger.records.later import STEP, Split, part
 from redis_ledger.txn.coordinator import Participant

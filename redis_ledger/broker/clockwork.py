@@ -77,6 +77,7 @@ class Clockwork:
         self._work: asyncio.Task[None] | None = None
         self._again = False
         self._upkeep: asyncio.Task[None] | None = None
+        self._loading: asyncio.Task[None] | None = None
         self._fired_at = 0.0
         self.is_closed = False
 
@@ -123,7 +124,7 @@ class Clockwork:
         self.is_closed = True
         if self._timer is not None:
             self._timer.cancel()
-        for task in (self._work, self._upkeep):
+        for task in (self._work, self._upkeep, self._loading):
             if task is not None:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
@@ -199,17 +200,23 @@ class Clockwork:
         return max(least - took, took * REST)
 
     async def _load(self, fired: Fired) -> bool:
-        """Loads a segment when what is due waits for it, or when it is near and its bucket has room for it."""
+        """Loads a segment when what is due waits for it; when one is near and its bucket has room for it, that is done
+        beside firing.  Whether firing has to look again."""
         if fired.horizon_ms < 0:
             return False
         is_needed = fired.horizon_ms <= fired.now_ms and (fired.first_due_ms < 0 or self._is_blocked(fired))
         is_near = fired.horizon_ms - self.partition.config.delayed_delivery_load_ahead_ms <= fired.now_ms
         most = self.partition.config.delayed_delivery_max_indexes_per_segment
         has_room = most < 0 or fired.queued + most <= most * max(fired.buckets, 1)
-        if not is_needed and not (is_near and has_room):
-            return False
-        await self.index.load(fired.horizon)
-        return True
+        is_loading = self._loading is not None and not self._loading.done()
+        if is_needed and self._loading is not None and is_loading:
+            await asyncio.wait({self._loading})
+        elif is_needed:
+            await self.index.load(fired.horizon)
+        elif is_near and has_room and not is_loading:
+            horizon = fired.horizon
+            self._loading = self._loop.create_task(self._quietly(lambda: self.index.load(horizon)))
+        return is_needed
 
     def scheduled(self, told: Scheduling) -> None:
         """By this broker, just now."""
@@ -261,6 +268,8 @@ class Clockwork:
         try:
             await act()
             self.kick()
+        except UnknownTopic:
+            self._owner.forget(self)
         except LedgerError as error:
             log.warning(
                 "upkeep of scheduled records failed, it comes again",

@@ -19,19 +19,24 @@ from urllib.parse import unquote
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import (
-    DuplicateSequence,
     LedgerError,
     OutcomeUnknown,
-    SequenceGap,
-    StaleEpoch,
     StoreUnavailable,
-    TransactionEnded,
     UnknownTopic,
 )
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.log import TRANSACTIONAL, LogEntry
 from redis_ledger.ledger.reader import PartitionReader
-from redis_ledger.ledger.scheduling import Batch, Scheduling, arguments, length, payloads, stretches
+from redis_ledger.ledger.refusals import refusal
+from redis_ledger.ledger.scheduling import (
+    Batch,
+    Scheduling,
+    are_taken,
+    arguments,
+    length,
+    payloads,
+    stretches,
+)  # fmt: skip
 from redis_ledger.ledger.tail import Tail, Tails
 from redis_ledger.records.later import Later, Now, Split
 from redis_ledger.store.group_commit import GroupCommit
@@ -49,18 +54,6 @@ DELETE = Script.load("ledger/delete")
 
 TIMESTAMP_MAX = (1 << 53) - 1  # what Lua's numbers can compare
 PINNED_BYTES = 16 * 1024  # smaller payload is copied for the tail: a view would keep its whole request in memory
-
-
-class NotVerified(Exception):
-    """The transaction is not open here yet: register the partition with its coordinator, then append as verified."""
-
-
-class OtherOpen(Exception):
-    """The producer id has another transaction open here, which has to be ended first."""
-
-    def __init__(self, txn: TxnId) -> None:
-        super().__init__()
-        self.txn = txn
 
 
 class Accepted(NamedTuple):
@@ -105,7 +98,7 @@ class Partition(PartitionReader):
             items_max=16,
             bytes_max=4 << 20,
             turnstile=lambda: store.turnstile(self.keys.state),
-            puts_back=True,
+            puts_back=self._is_unclear,
         )
         k = self.keys
         self._append_keys = (k.state, k.ledgers, k.log, k.producers, k.open, k.firsts, k.ended, k.watermarks)
@@ -199,6 +192,11 @@ class Partition(PartitionReader):
         commands.append(ScriptCall(APPEND, (*self._append_keys, data, self.keys.wake), args))
         return commands
 
+    def _is_unclear(self, items: list[Batch], done: asyncio.Future[Any]) -> bool:
+        """Whether some of a call may have to go out again.  When not, the next call leaves before this one is settled:
+        Redis is at work meanwhile."""
+        return done.cancelled() or done.exception() is not None or not are_taken(items, done.result())
+
     def _settle(self, items: list[Batch], done: asyncio.Future[Any]) -> None:
         error = done.exception() if not done.cancelled() else StoreUnavailable()
         if error is not None:
@@ -227,7 +225,7 @@ class Partition(PartitionReader):
                 elif is_behind and answer[0] == Status.SEQUENCE_GAP:
                     again.append(item)
                 else:
-                    self._fail(item, self._refusal(item, answer))
+                    self._fail(item, refusal(self.topic, self.number, item, answer))
             self._roll_when_due(int(reply[2]), int(reply[3]))
             return again
         if reply[0] in (Status.LEDGER_MOVED, Status.HEALED):
@@ -236,7 +234,7 @@ class Partition(PartitionReader):
                 self._delay_ledger = int(reply[2]) if is_split else self._delay_ledger
             return items  # nothing was accepted
         for item in items:
-            self._fail(item, self._refusal(item, reply))
+            self._fail(item, refusal(self.topic, self.number, item, reply))
         return []
 
     def _scheduled(self, items: list[Batch], reply: list[Any], is_behind: bool) -> list[Batch]:
@@ -255,37 +253,11 @@ class Partition(PartitionReader):
             elif is_behind and answer[0] == Status.SEQUENCE_GAP:
                 again.append(item)
             else:
-                self._fail(item, self._refusal(item, answer))
+                self._fail(item, refusal(self.topic, self.number, item, answer))
         if first_due >= 0 and self.on_scheduled is not None:
             self.on_scheduled(self, Scheduling(first_due, int(reply[6]), int(reply[4]), int(reply[5])))
         self._roll_when_due(int(reply[2]), int(reply[3]))
         return again
-
-    def _refusal(self, item: Batch, reply: list[Any]) -> Exception:
-        status, where = Status(reply[0]), f"{self.topic}:{self.number}"
-        producer = f"producer {item.producer_id}, {where}"
-        match status:
-            case Status.UNKNOWN_TOPIC:
-                return UnknownTopic(f"Topic {self.topic!r} does not exist (any more).", topic=self.topic)
-            case Status.SEQUENCE_GAP:
-                expected = int(reply[1])
-                return SequenceGap(
-                    f"{producer}: sequence {item.sequence} was sent, {expected} is next; send what is missing first.",
-                    expected=expected,
-                )
-            case Status.STALE_EPOCH:
-                return StaleEpoch(f"{producer}: epoch {item.epoch} was fenced by epoch {int(reply[1])}.")
-            case Status.DUPLICATE_SEQUENCE:
-                return DuplicateSequence(f"{producer}: sequence {item.sequence} was written long ago.")
-            case Status.TXN_ENDED:
-                return TransactionEnded(
-                    f"Transaction {item.txn} has ended; begin a new one.", transaction=str(item.txn)
-                )
-            case Status.NOT_VERIFIED:
-                return NotVerified()
-            case Status.OTHER_OPEN:
-                return OtherOpen(TxnId(int(reply[1]), int(reply[2])))
-        raise AssertionError(f"append answered {reply!r} for {where}")
 
     def _failed(self, items: list[Batch], error: BaseException) -> None:
         if self._schedules and not isinstance(error, StoreUnavailable):

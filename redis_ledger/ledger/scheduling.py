@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from redis_ledger.ids import TxnId
 from redis_ledger.records.later import Later, Split
+from redis_ledger.store.replies import Status
 from redis_ledger.store.store import Packed
 
 SMALL_BYTES = 4_096  # payload up to this is copied into one frame with its neighbours
@@ -83,6 +84,16 @@ def length(is_split: bool, batches: Sequence[Batch]) -> int:
     if not is_split:
         return len(batches) + 1
     return 1 + sum((b.split.now is not None) + len(b.split.later) for b in batches if b.split is not None)
+
+
+def are_taken(batches: Sequence[Batch], replies: Sequence[Any]) -> bool:
+    """Whether every stretch of a call went in as it is, its batches answered one by one: none will be sent again."""
+    at, sent = -1, 0
+    for is_split, some in stretches(batches):
+        at, sent = at + length(is_split, some), sent + len(some)
+        if not isinstance(replies[at], list) or replies[at][0] != Status.OK:
+            return False
+    return sent == len(batches)
 
 
 def payloads(batches: Sequence[Batch], data: bytes, delay_data: bytes) -> list[Any]:

@@ -60,7 +60,7 @@ class GroupCommit(Generic[T]):
 
     items_max, bytes_max   thresholds of one call; a single item above bytes_max travels alone
     lazy_ms                how long a lazy item may wait for company
-    puts_back              settle may call put_back: then nothing leaves before it has
+    puts_back              whether settle may put something of this call back: then nothing leaves before it has
     turnstile              the one to pass before a call, asked each time: it belongs to the node the call goes to
     """
 
@@ -76,7 +76,7 @@ class GroupCommit(Generic[T]):
         bytes_max: int = 1 << 62,
         lazy_ms: float = 1,
         turnstile: Callable[[], Turnstile] | None = None,
-        puts_back: bool = False,
+        puts_back: Callable[[list[T], asyncio.Future[Any]], bool] | None = None,
     ) -> None:
         self._send = send
         self._settle = settle
@@ -159,7 +159,7 @@ class GroupCommit(Generic[T]):
             self._waiting.clear()
             self._sizes.clear()
         turnstile.leave(entered, is_away=is_away)
-        if self._waiting and not self._puts_back:
+        if self._waiting and (self._puts_back is None or not self._puts_back(items, future)):
             self._flush()
         try:
             self._settle(items, future)

@@ -248,7 +248,7 @@ async def test_a_failed_call_gives_its_place_back(fails):
 
 
 async def test_nothing_overtakes_what_is_put_back():
-    other = Other(items_max=2, puts_back=True)
+    other = Other(items_max=2, puts_back=lambda _items, _done: True)
     other.add("ab")
     await turn()
     other.add("cd")
