@@ -9,8 +9,8 @@ RUN    := $(BIN)/python
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo demo serve quick check test fmt format lint types layers tidy unit lua property integration \
-	crash compat compat-quick fuzz proto wire sync docs lock bench bench-kafka build clean
+.PHONY: help setup setup-demo demo serve quick check test fmt format lint types layers tidy unit lua property integration spec \
+	crash compat compat-quick fuzz setup-spark spark proto wire sync docs lock bench bench-kafka bench-delay build clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -36,7 +36,7 @@ check: setup ## format, lint, types, layers, tidy
 test: setup ## everything (under 20 minutes)
 	@$(RUN) scripts/check.py test
 
-format lint types layers tidy unit lua property integration crash: setup
+format lint types layers tidy unit lua property integration spec crash: setup
 	@$(RUN) scripts/check.py $@
 
 fmt: setup ## formats the code and mends what ruff can mend
@@ -64,11 +64,20 @@ bench: setup ## measures and writes bench/results/latest.jsonl (under 10 minutes
 bench-kafka: setup ## measures against a real Apache Kafka in one run (under 40 minutes; needs a JDK and Maven)
 	@$(RUN) -m bench.kafka_peer
 
+bench-delay: setup ## measures delivery of scheduled records (under 10 minutes)
+	@$(RUN) -m bench.delay
+
 compat: setup ## runs real Kafka clients against a broker (Go, a JDK and Maven for two of them; about 5 minutes)
 	@$(RUN) scripts/compat.py
 
 compat-quick: setup ## their quick part (under 3 minutes; leaves out Go and Java where they cannot be built offline)
 	@$(RUN) scripts/compat.py --quick
+
+setup-spark: setup ## builds Spark's own environment in the user's cache (half a gigabyte; Java 17, or the wheel of one)
+	@$(RUN) scripts/spark.py setup
+
+spark: setup ## runs the tests of reading and writing topics with Spark, on a real one
+	@$(RUN) scripts/check.py spark
 
 fuzz: setup ## sends mutated frames to the Kafka port for ten minutes
 	@$(RUN) scripts/fuzz.py --seconds 600

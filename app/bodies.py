@@ -185,6 +185,20 @@ class FetchQuery(Request):
     wait_ms: Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Wait for records; capped by the broker.")] = 0
 
 
+class OffsetQuery(Request):
+    timestamp_ms: Annotated[TimeMs, Meta(description="Find the first record that is as late.")]
+    isolation: Annotated[Literal["read_committed", "read_uncommitted"], Meta(description="How far to look.")] = (
+        "read_committed"
+    )
+
+
+class OffsetFound(Reply):
+    """Without timestamp_ms no record is as late, and offset is the end."""
+
+    offset: Offset
+    timestamp_ms: Annotated[TimeMs, Meta(description="Of the record found.")] | UnsetType = UNSET
+
+
 class RecordOut(Reply, omit_defaults=True):
     """value if the bytes read as JSON, else text if they are UTF-8, else base64; value null is a tombstone."""
 
@@ -222,6 +236,10 @@ TransactionStatus = Literal["open", "committing", "committed", "aborting", "abor
 
 class Begin(Request):
     timeout_ms: Milliseconds | None = None
+    owner: Annotated[str, Meta(max_length=1_000, description="Who begins it; only shown.")] = ""
+    together: Annotated[
+        str, Meta(max_length=1_000, description="Those begun with the same name can be committed in one step.")
+    ] = ""
 
 
 class TopicPartition(Reply):
@@ -265,6 +283,7 @@ class TransactionsQuery(Request):
     status: Annotated[TransactionStatus, Meta(description="Only those that stand there.")] | UnsetType = UNSET
     min_age_ms: Annotated[Milliseconds, Meta(description="Only those begun at least this long ago.")] = 0
     limit: Annotated[int, Meta(ge=1, le=10_000, description="Most transactions to show.")] = 100
+    owner: Annotated[str, Meta(max_length=1_000, description="Only those whose owner begins so.")] = ""
 
 
 class AddPartitions(Request):

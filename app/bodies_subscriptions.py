@@ -114,6 +114,13 @@ class Redelivering(Reply):
     redelivering: int
 
 
+class NoteOffsets(Request):
+    """offsets: by partition, of what is to be read next."""
+
+    offsets: Annotated[dict[Partition, Offset], Meta(min_length=1, max_length=10_000)]
+    transaction: TxnIdText | None = None
+
+
 class Seek(Request):
     """Exactly one member."""
 

@@ -66,6 +66,10 @@ FETCH: Examples = {
         "next_offset": 18, "start_offset": 0, "stable_offset": 18, "end_offset": 20,
     },
 }  # fmt: skip
+FIND_OFFSET: Examples = {
+    "query": {"timestamp_ms": "1763720930000", "isolation": "read_committed"},
+    "200": {"offset": 17, "timestamp_ms": 1_763_720_931_000},
+}
 CREATE_SUBSCRIPTION: Examples = {
     "request": {"name": "billing", "kind": "shared", "start": "earliest"},
     "201": _SUBSCRIPTION,
@@ -93,11 +97,18 @@ NACK: Examples = {
     "request": {"consumer": "worker-1", "ids": ["0:17"], "delay_ms": 1_000},
     "200": {"redelivering": 1},
 }
+NOTE_OFFSETS: Examples = {
+    "request": {"offsets": {"0": 18}, "transaction": "3-17"},
+    "200": {**_SUBSCRIPTION, "kind": "kafka"},
+}
 SEEK: Examples = {"request": {"offsets": {"0": 5}}, "200": _SUBSCRIPTION}
 PRODUCER: Examples = {"request": {}, "201": {"producer_id": 1_407_374_883_553_281, "epoch": 0}}
-BEGIN: Examples = {"request": {"timeout_ms": 60_000}, "201": _FRESH}
+BEGIN: Examples = {
+    "request": {"timeout_ms": 60_000, "owner": "worker-1", "together": "nightly"},
+    "201": {**_FRESH, "owner": "worker-1"},
+}
 LIST_TRANSACTIONS: Examples = {
-    "query": {"status": "open", "min_age_ms": "60000", "limit": "10"},
+    "query": {"status": "open", "min_age_ms": "60000", "limit": "10", "owner": "worker-1"},
     "200": {"transactions": [_TRANSACTION]},
 }
 TRANSACTION: Examples = {"200": _TRANSACTION}
@@ -111,6 +122,11 @@ ADD_SUBSCRIPTIONS: Examples = {
 }
 COMMIT: Examples = {"request": {"wait": "all"}, "200": {"id": "3-17", "status": "committed"}}
 ABORT: Examples = {"request": {}, "200": {"id": "3-17", "status": "aborted"}}
+COMMIT_ALL: Examples = {
+    "request": {"transactions": ["3-17", "3-18"], "once": {"name": "nightly", "number": 42}, "wait": "all"},
+    "200": {"status": "committed", "number": 42},
+}
+ONCE: Examples = {"query": {"name": "nightly"}, "200": {"name": "nightly", "number": 42}}
 EXECUTE: Examples = {
     "request": {
         "acks": [{"topic": "orders", "subscription": "billing", "consumer": "worker-1", "ids": ["0:17"]}],

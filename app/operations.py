@@ -158,7 +158,7 @@ class Operation:
         assert self.query is not None
         text = call.scope["query_string"]
         if not text:
-            return self.query()
+            return msgspec.convert({}, self.query)  # refuses where a parameter must be given
         if len(text) > QUERY_BYTES_MAX:
             raise InvalidRequest(f"The query is longer than {QUERY_BYTES_MAX} bytes; shorten it.")
         try:

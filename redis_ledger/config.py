@@ -55,7 +55,7 @@ class Config:
     delayed_delivery_max_indexes_per_segment: int = 5_000  # and holds at most so many entries; -1 is no limit
     delayed_delivery_max_num_buckets: int = -1  # above so many sealed buckets some are merged; -1 is no limit
     delayed_delivery_load_ahead_ms: int = 5_000  # a segment is loaded so long before its first entry is due
-    delayed_delivery_fire_chunk: int = 500  # most entries one call makes visible
+    delayed_delivery_fire_chunk: int = 250  # most entries one call makes visible
     delayed_delivery_fire_per_s_max: int = 200_000  # most entries a second in one partition, also after an outage
     delayed_delivery_block_after_ms: int = 0  # due later than this: kept compressed, many records a block; 0 is off
     # subscriptions

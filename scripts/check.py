@@ -53,6 +53,7 @@ PLAIN = {
     "spec": pytest("spec", *TWO),
     "crash": pytest("crash", *TWO),
     "compat": [sys.executable, "scripts/compat.py", "--quick"],
+    "spark": [sys.executable, "scripts/spark.py", "test"],
 }
 PLANS = {
     "check": ["format", "lint", "types", "layers", "tidy"],

@@ -2,8 +2,8 @@
 
     .venv/bin/python scripts/lock.py [--upgrade]
 
-Needs `uv` (pip install uv); the result is installed by plain pip.  demo.lock is resolved under dev.lock, so that the
-larger environment is the smaller one plus more.
+Needs `uv` (pip install uv); the result is installed by plain pip.  demo.lock and spark.lock are resolved under
+dev.lock, so that what they share with it has one version.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ LOCKS = {
     "demo": (
         "Runtime and embedded server: what `make demo` installs.",
         ["--group", "demo", "--constraint", "requirements/dev.lock"],
+    ),
+    "spark": (
+        "Runtime, embedded server, Spark and its tests: what `make spark` installs beside .venv.",
+        ["--extra", "spark", "--group", "demo", "--group", "spark-env", "--constraint", "requirements/dev.lock"],
     ),
 }
 

@@ -6,9 +6,14 @@ import secrets
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from redis_ledger import log
 from tests.support.servers import ClusterServers, Server, redis_cluster, redis_server
+
+# Machines are shared: how long an example takes says nothing.
+settings.register_profile("ours", deadline=None)
+settings.load_profile("ours")
 
 
 @pytest.fixture(scope="session")

@@ -168,6 +168,23 @@ async def fetch(call: Call, topic: str, partition: str, query: bodies.FetchQuery
     return _batches(fetched) if call.accepts_batches() else reply(_records(fetched, query))
 
 
+@routes.get(
+    "/v1/topics/{topic}/partitions/{partition}/offsets",
+    errors=(UnknownTopic, UnknownPartition),
+    examples=examples.FIND_OFFSET,
+)
+async def find_offset(call: Call, topic: str, partition: str, query: bodies.OffsetQuery) -> bodies.OffsetFound:
+    """Find the offset for a time.
+
+    It is that of the first record, in offset order, whose timestamp is as late. If there is none it is where the next
+    record will be.
+    """
+    offset, timestamp_ms = await call.broker.fetching.offset_at(
+        topic, partition_number(partition), query.timestamp_ms, isolation=query.isolation
+    )
+    return bodies.OffsetFound(offset=offset, timestamp_ms=UNSET if timestamp_ms is None else timestamp_ms)
+
+
 UNPACKED_BYTES_MAX = 16 << 20  # of keys and values; the batch that passes it is the last of an answer
 
 

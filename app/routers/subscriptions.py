@@ -157,6 +157,21 @@ async def seek(call: Call, topic: str, name: str, body: bodies.Seek) -> bodies.S
     return await shown(call, stats)
 
 
+@routes.post(
+    _ONE + ":noteOffsets",
+    keyed=True,
+    errors=(*TRANSACTION_ERRORS, UnknownTopic, UnknownSubscription, UnknownPartition, WrongSubscriptionKind),
+    examples=examples.NOTE_OFFSETS,
+)
+async def note_offsets(call: Call, topic: str, name: str, body: bodies.NoteOffsets) -> bodies.Subscription:
+    """Note how far a reader has come that keeps offsets of its own; the subscription, of the kind `kafka`, is made.
+
+    With `transaction` they count when it commits. Kafka's tools show them as the offsets of a group.
+    """
+    await call.broker.positions.note(_known(name), topic, body.offsets, _txn(body.transaction))
+    return await shown(call, await call.broker.subscriptions.stats(topic, name))
+
+
 def _known(name: str) -> str:
     """A name that cannot be created cannot be found either."""
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
-from app import bodies, examples
+from app import bodies, bodies_together, examples
 from app.calls import Answer, Call, reply
 from app.idempotency import REPLAYED
 from app.operations import TRANSACTION_ERRORS, Routes
@@ -35,6 +35,7 @@ from redis_ledger.errors import (
     WrongSubscriptionKind,
 )
 from redis_ledger.ids import TxnId
+from redis_ledger.txn.together import Once
 
 routes = Routes("transactions")
 _UNKNOWN = (TransactionNotFound, CoordinatorNotFound)
@@ -54,14 +55,15 @@ async def begin(call: Call, body: bodies.Begin) -> bodies.Transaction:
 
     It is aborted when it has not ended by its deadline. Produce and acknowledge with its id, then commit or abort it.
     """
-    return shown(await call.broker.transactions.begin(body.timeout_ms, nonce=_nonce(call)))
+    begin = call.broker.transactions.begin
+    return shown(await begin(body.timeout_ms, owner=body.owner, nonce=_nonce(call), together=body.together))
 
 
 @routes.get("/v1/transactions", examples=examples.LIST_TRANSACTIONS)
 async def list_transactions(call: Call, query: bodies.TransactionsQuery) -> bodies.Transactions:
     """List transactions, oldest first."""
     status = None if query.status is UNSET else query.status
-    found = await call.broker.transactions.list(status, query.min_age_ms, query.limit)
+    found = await call.broker.transactions.list(status, query.min_age_ms, query.limit, query.owner)
     return bodies.Transactions(transactions=[shown(transaction) for transaction in found])
 
 
@@ -122,6 +124,31 @@ async def commit(call: Call, id: str, body: bodies.Commit) -> bodies.Ended:
 async def abort(call: Call, id: str, body: bodies.Empty) -> bodies.Ended:
     """Abort a transaction; repeating it is safe. Its records are never seen, its acknowledgements are taken back."""
     return _ended(await call.broker.transactions.abort(TxnId.parse(id)))
+
+
+@routes.post("/v1/transactions:commitAll", keyed=True, errors=TRANSACTION_ERRORS, examples=examples.COMMIT_ALL)
+async def commit_all(call: Call, body: bodies_together.CommitAll) -> bodies_together.CommittedAll:
+    """Commit several transactions in one step, all or none; repeating it is safe.
+
+    They must have been begun with the same `together`. With `once`, of that same name, nothing is committed when a
+    number as high was committed before: the answer is `already` then, and the caller aborts what it wrote. A refusal
+    names the first transaction that cannot be committed.
+    """
+    txns = [TxnId.parse(each) for each in body.transactions]
+    once = Once(body.once.name, body.once.number) if isinstance(body.once, bodies_together.Once) else None
+    done = await call.broker.transactions.commit_all(txns, once, wait=body.wait)
+    number = UNSET if done.number is None else done.number
+    return bodies_together.CommittedAll(status=done.status, number=number)
+
+
+@routes.get("/v1/transactions:once", examples=examples.ONCE)
+async def once(call: Call, query: bodies_together.OnceQuery) -> bodies_together.OnceNumber:
+    """Show the highest number that was committed under a name.
+
+    It is forgotten when nothing was committed under the name for as long as `transactional_id_expiration_ms`.
+    """
+    number = await call.broker.transactions.together.number(query.name)
+    return bodies_together.OnceNumber(name=query.name, number=number)
 
 
 @routes.post(

@@ -9,6 +9,11 @@ local identities, identities_changed, identities_gone = {}, {}, {}
 local function read_identity(name, text)
   if not text then return end
   local id = { name = name }
+  id.once, id.used = match(text, "^(%d+) (%d+)$") -- include/together keeps its numbers here too
+  if id.once then
+    identities[name] = id
+    return
+  end
   id.number, id.epoch, id.timeout, id.serial, id.decided, id.before_number, id.before_epoch, id.before_decided, id.used =
     match(text, "^(%d+) (%d+) (%d+) (%S+) (%S) (%S+) (%S+) (%S) (%d+)")
   id.epoch, id.before_epoch = tonumber(id.epoch), tonumber(id.before_epoch)
@@ -16,6 +21,7 @@ local function read_identity(name, text)
 end
 
 local function identity_text(id)
+  if id.once then return id.once .. " " .. ARGV[1] end
   return format("%s %d %s %s %s %s %d %s %s", id.number, id.epoch, id.timeout, id.serial, id.decided, id.before_number,
     id.before_epoch, id.before_decided, ARGV[1])
 end

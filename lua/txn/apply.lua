@@ -15,12 +15,13 @@ ARGV        1 now_ms  2 broker  3 call number of that broker  4 outcomes are kep
               e serial   "C" or "A"                     decide
               x serial   ""                             expire if its deadline has passed; pick up what is overdue
               d serial   ""                             all participants are done
-              i, k, v, f, g of a transactional id: include/identity says what they take
+              c name     "number serial..."             commit all of these, or none: include/together
+              o; i, k, v, f, g of a transactional id: include/together and include/identity say what they take
 RETURNS     {OK, lowest live serial or "", next serial, lines}: one line an operation, first its status:
             0 <serial> [again] | 0 <state> [@number:epoch:transactional id] <participant>... | 0 ended <outcome> | 0 -
-            | 0 <number> <epoch> [<serial> <state> @... <participant>...] | -10 not found | -11 <state> | -11 ended <outcome>
-            | -13 too many | -5 <epoch now> fenced | -22 another producer id
-COMPLEXITY  O(operations + log records that are deleted)
+            | 0 <number> <epoch> [<serial> <state> @... <participant>...] | 0 committed|<state> ...|ended... | 0 already <number>
+            | -10 not found | -11 <state> | -11 ended <outcome> | -13 too many | -5 <epoch now> fenced | -22 another producer id
+COMPLEXITY  O(operations + transactions they name + log records that are deleted)
 WRITES      all of it after everything was read and checked; a repeated call with a begin is answered from `calls`
 SOURCE      PIP-31 "transaction coordinator"; PIP-160; docs/decisions/0003
 ]]
@@ -53,7 +54,12 @@ end
 
 local first_op, last_op = 9, #ARGV - 2
 local serials, nonces, asked, numbered, names = {}, {}, {}, 0, {}
-local of_identity = { i = true, k = true, v = true, f = true, g = true }
+local of_identity = { i = true, k = true, v = true, f = true, g = true, c = true, o = true }
+local function ask(serial)
+  if asked[serial] then return end
+  asked[serial] = true
+  serials[#serials + 1] = serial
+end
 for i = first_op, last_op, 3 do
   local code = ARGV[i]
   if code == "b" then
@@ -63,14 +69,17 @@ for i = first_op, last_op, 3 do
   elseif code == "p" then
     numbered = numbered + 1
   elseif of_identity[code] then
-    numbered = numbered + 1
+    if code == "c" then
+      for serial in gmatch(match(ARGV[i + 2], "^%S+ ?(.*)$"), "%S+") do ask(serial) end
+    else
+      numbered = numbered + 1
+    end
     if not asked["id " .. ARGV[i + 1]] then
       asked["id " .. ARGV[i + 1]] = true
       names[#names + 1] = ARGV[i + 1]
     end
-  elseif not asked[ARGV[i + 1]] then
-    asked[ARGV[i + 1]] = true
-    serials[#serials + 1] = ARGV[i + 1]
+  else
+    ask(ARGV[i + 1])
   end
 end
 
@@ -85,20 +94,14 @@ if #nonces > 0 then
   for i, serial in ipairs(values(KEYS[7], nonces)) do
     if serial then
       by_nonce[nonces[i]] = serial
-      if not asked[serial] then
-        asked[serial] = true
-        serials[#serials + 1] = serial
-      end
+      ask(serial)
     end
   end
 end
 local rows_of_names = #names > 0 and values(KEYS[11], names) or {}
 for n = 1, #names do
   local serial = rows_of_names[n] and match(rows_of_names[n], "^%d+ %d+ %d+ (%d+)")
-  if serial and not asked[serial] then
-    asked[serial] = true
-    serials[#serials + 1] = serial
-  end
+  if serial then ask(serial) end
 end
 if #serials > 0 then
   local rows, ended = values(KEYS[2], serials), nil
@@ -245,6 +248,7 @@ local function when_ended(code, outcome, wanted)
 end
 
 --- @include "include/identity"
+--- @include "include/together"
 for n = 1, #names do read_identity(names[n], rows_of_names[n]) end
 local acts = { a = add, e = decide, x = expire, d = done }
 for i = first_op, last_op, 3 do

@@ -27,6 +27,7 @@ from redis_ledger.broker.groups import Groups
 from redis_ledger.broker.idempotency import Idempotency
 from redis_ledger.broker.members import Members
 from redis_ledger.broker.offsets import Offsets
+from redis_ledger.broker.positions import Positions
 from redis_ledger.broker.producers import Producers
 from redis_ledger.broker.records import Records
 from redis_ledger.broker.registry import Registry
@@ -45,6 +46,7 @@ from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Coordinators
 from redis_ledger.txn.identities import Identities
 from redis_ledger.txn.participants import Participants
+from redis_ledger.txn.together import Together
 
 
 class TransactionsWithExecute(Transactions):
@@ -80,10 +82,11 @@ class Broker:
         self.topics = Topics(self.catalog, store, config)
         self.configs = Configs(self.catalog, config)
         self.users = Users(store)
-        self.transactions = TransactionsWithExecute(
-            self.coordinators, participants, registry, self.catalog, config, clock
-        )
         self.identities = Identities(store, self.coordinators)
+        together = Together(store, self.coordinators, self.identities)
+        self.transactions = TransactionsWithExecute(
+            self.coordinators, participants, registry, together, self.catalog, config, clock
+        )
         self.producers = Producers(self.coordinators, self.identities, self.transactions, self.catalog, config)
         self.appends = Appends(self.producers, self.transactions, self.delays, config)
         self.fetching = fetching = Fetching(self.catalog, self.waiters)
@@ -97,6 +100,7 @@ class Broker:
         self.transactions.step = Execute(self.coordinators, self.transactions, self.records, self.subscriptions)
         self.idempotency = Idempotency(store, lease_ms=config.idempotency_lease_ms, keep_ms=config.idempotency_key_ms)
         self.offsets = Offsets(store, self.catalog, self.coordinators, self.transactions.finish, config, clock)
+        self.positions = Positions(self.offsets, registry, self.catalog)
         self.groups = Groups(store, self.members, self.offsets, config)
         self.consumers = Consumers(self.groups, self.catalog)
         self.upkeep = Upkeep(

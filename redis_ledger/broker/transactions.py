@@ -14,7 +14,7 @@ import builtins
 from collections.abc import Sequence
 
 from redis_ledger.broker.registry import Registry
-from redis_ledger.broker.types import Transaction, TransactionStatus
+from redis_ledger.broker.types import CommittedAll, Transaction, TransactionStatus
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidTimeout, LedgerError, UnsupportedTxnAction
@@ -23,6 +23,7 @@ from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Record
 from redis_ledger.txn.participants import Participants
 from redis_ledger.txn.states import State
+from redis_ledger.txn.together import Once, Together
 
 STATUS: dict[State, TransactionStatus] = {
     State.OPEN: "open",
@@ -33,6 +34,7 @@ STATUS: dict[State, TransactionStatus] = {
     State.ABORTED: "aborted",
 }
 RETRY_S_MAX = 1.0
+LOOKED_AT_MAX = 20_000  # of each coordinator, for an owner's transactions
 
 
 class Transactions:
@@ -41,23 +43,29 @@ class Transactions:
         coordinators: Coordinators,
         participants: Participants,
         registry: Registry,
+        together: Together,
         catalog: Catalog,
         config: Config,
         clock: Clock,
     ) -> None:
         self._coordinators, self._participants, self._registry = coordinators, participants, registry
+        self.together = together
         self._catalog, self._config, self._clock = catalog, config, clock
         self._background: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
 
     # -- life cycle --------------------------------------------------------------------------------------------------
 
-    async def begin(self, timeout_ms: int | None = None, *, owner: str = "", nonce: str = "") -> Transaction:
+    async def begin(
+        self, timeout_ms: int | None = None, *, owner: str = "", nonce: str = "", together: str = ""
+    ) -> Transaction:
         """A new transaction; with a nonce, the one that was begun with it before, unless that was aborted.
+        together: those begun with the same name can be committed in one step.
         Raises InvalidTimeout, TooManyTransactions."""
         timeout = self.timeout(timeout_ms)
+        at = self.together.coordinator(together) if together else None
         now = self._clock.now_ms()  # before it is begun, so that the deadline that is told is never too late
-        txn, again = await self._coordinators.begin(timeout, owner, nonce)
+        txn, again = await self._coordinators.begin(timeout, owner, nonce, at=at)
         if again:
             return await self.get(txn)
         return Transaction(txn, "open", timeout, now, now + timeout, owner=owner)
@@ -85,10 +93,23 @@ class Transactions:
     async def commit(self, txn: TxnId, *, wait: str = "all") -> Transaction:
         """wait: "all" answers when every participant is done, "logged" once the decision is certain (TS-10).
         Repeated: the same answer.  Raises AlreadyAborted, TransactionTimedOut, TransactionNotFound."""
-        if wait not in ("all", "logged"):
-            raise UnsupportedTxnAction(f"wait is {wait!r}; it can be 'all' or 'logged'.")
+        _check_wait(wait)
         decision = await self._coordinators.decide(txn, commit=True)
         return await self._after(decision, wait)
+
+    async def commit_all(self, txns: Sequence[TxnId], once: Once | None = None, *, wait: str = "all") -> CommittedAll:
+        """All of them, in one decision, or none; with `once`, only if no number as high was committed under its name.
+        Repeated: the same answer.  Raises as Together.commit does.  What cannot be carried yet the sweep carries, and
+        the caller is told as it is of a commit."""
+        _check_wait(wait)
+        outcome = await self.together.commit(list(dict.fromkeys(txns)), once)
+        if outcome.decisions is None:
+            return CommittedAll("already", outcome.number)
+        ended = await asyncio.gather(*(self._after(d, wait) for d in outcome.decisions), return_exceptions=True)
+        for each in ended:
+            if isinstance(each, BaseException):
+                raise each
+        return CommittedAll("committed" if wait == "all" else "committing", outcome.number)
 
     async def abort(self, txn: TxnId) -> Transaction:
         """Repeated: the same answer, also if the timeout came first.  Raises AlreadyCommitted, TransactionNotFound."""
@@ -139,16 +160,17 @@ class Transactions:
         return shown(await self._coordinators.get(txn))
 
     async def list(
-        self, status: TransactionStatus | None = None, min_age_ms: int = 0, limit: int = 100
+        self, status: TransactionStatus | None = None, min_age_ms: int = 0, limit: int = 100, owner: str = ""
     ) -> builtins.list[Transaction]:
-        """Oldest first; finished ones only as long as their outcome is remembered."""
-        live = await asyncio.gather(*(self._coordinators.live(c, limit) for c in self._coordinators))
+        """Oldest first; finished ones only as long as their outcome is remembered.  owner: how it begins."""
+        reach = limit if not owner else LOOKED_AT_MAX
+        live = await asyncio.gather(*(self._coordinators.live(c, reach) for c in self._coordinators))
         found = [record for records in live for record in records]
         if status in (None, "committed", "aborted"):
-            ended = await asyncio.gather(*(self._coordinators.finished(c, limit) for c in self._coordinators))
+            ended = await asyncio.gather(*(self._coordinators.finished(c, reach) for c in self._coordinators))
             found += [record for records in ended for record in records]
         before = self._clock.now_ms() - min_age_ms
-        shown_all = [shown(r) for r in found if r.started_ms <= before]
+        shown_all = [shown(r) for r in found if r.started_ms <= before and r.owner.startswith(owner)]
         chosen = [t for t in shown_all if status is None or t.status == status]
         return sorted(chosen, key=lambda t: (t.started_ms, t.id))[:limit]
 
@@ -156,6 +178,11 @@ class Transactions:
         """Waits for ends that are being carried in the background."""
         if self._background:
             await asyncio.wait(self._background, timeout=self._config.redis_timeout_ms / 1000)
+
+
+def _check_wait(wait: str) -> None:
+    if wait not in ("all", "logged"):
+        raise UnsupportedTxnAction(f"wait is {wait!r}; it can be 'all' or 'logged'.")
 
 
 def shown(record: Record) -> Transaction:

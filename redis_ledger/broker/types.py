@@ -192,6 +192,13 @@ class Transaction:
     subscriptions: list[tuple[str, int, str]] = field(default_factory=list)  # topic, partition, subscription
 
 
+class CommittedAll(NamedTuple):
+    """already: nothing was committed, since `number` was committed before.  number: None when none was given."""
+
+    status: Literal["committed", "committing", "already"]
+    number: int | None
+
+
 class ExecuteAcks(NamedTuple):
     topic: str
     subscription: str

@@ -169,8 +169,12 @@ class Upkeep:
         await self._delays.look_through()
 
     async def expire_identities(self) -> None:
-        """Forgets transactional ids that nobody has used for long."""
-        await self._producers.forget_idle(self._clock.now_ms())
+        """Forgets transactional ids that nobody has used for long, and numbers of steps that nobody goes on with."""
+        now = self._clock.now_ms()
+        await self._producers.forget_idle(now)
+        for coordinator in self._coordinators:
+            before = now - self._config.transactional_id_expiration_ms
+            await self._transactions.together.forget_unused(coordinator, before)
 
     async def _trim(self, entry: TopicEntry, partition: Partition) -> None:
         config = entry.over(self._config)

@@ -205,6 +205,27 @@ class TopicDescription(msgspec.Struct, frozen=True):
     partition_states: list[PartitionState]
 
 
+class OffsetFound(msgspec.Struct, frozen=True):
+    """timestamp_ms: of the record found; None when no record is as late, and offset is the end."""
+
+    offset: int
+    timestamp_ms: int | None = None
+
+
+class RecordBatches(NamedTuple):
+    """Whole record batches as they are stored (records.batch.split cuts them apart); the first may begin below the
+    offset that was asked for."""
+
+    data: bytes
+    next_offset: int  # where to read on
+    start_offset: int
+    stable_offset: int
+    end_offset: int
+
+    def readable_end(self, isolation: Isolation) -> int:
+        return self.stable_offset if isolation == "read_committed" else self.end_offset
+
+
 class Subscription(msgspec.Struct, frozen=True):
     name: str
     kind: AnyKind
@@ -256,6 +277,13 @@ class TransactionStatus(msgspec.Struct, frozen=True):
     owner: str = ""
     partitions: list[TransactionPartition] = []
     subscriptions: list[TransactionSubscription] = []
+
+
+class CommittedAll(msgspec.Struct, frozen=True):
+    """status: committed, committing, or already: nothing was committed, since `number` was committed before."""
+
+    status: str
+    number: int | None = None
 
 
 class PlacedRecord(msgspec.Struct, frozen=True):

@@ -231,11 +231,18 @@ class Coordinators:
     # -- operations --------------------------------------------------------------------------------------------------
 
     async def begin(
-        self, timeout_ms: int, owner: str = "", nonce: str = "", participants: Sequence[Participant] = ()
+        self,
+        timeout_ms: int,
+        owner: str = "",
+        nonce: str = "",
+        participants: Sequence[Participant] = (),
+        at: Coordinator | None = None,
     ) -> tuple[TxnId, bool]:
         """A new transaction with its first participants, or with a nonce the one that was begun with it before unless
-        that was aborted (then True)."""
-        if nonce:
+        that was aborted (then True).  at: where, if that matters."""
+        if at is not None:
+            coordinator = at
+        elif nonce:
             coordinator = self._all[zlib.crc32(nonce.encode()) % len(self._all)]
         else:
             coordinator = self._all[self._turn % len(self._all)]
@@ -246,7 +253,8 @@ class Coordinators:
         if participants:
             rest += " " + " ".join([participant.text for participant in participants])
         words, _ = await coordinator.submit("b", timeout_ms, rest)
-        self._turn = coordinator.number + 1
+        if at is None:
+            self._turn = coordinator.number + 1
         if words[0] == "0":
             return TxnId(coordinator.number, int(words[1])), len(words) > 2
         raise TooManyTransactions(

@@ -115,7 +115,8 @@ class Identities:
         while True:
             cursor, rows = await self._store.command("HSCAN", k.ids, cursor, "COUNT", 1000, key=k.state)
             pairs = zip(rows[::2], rows[1::2], strict=True)
-            found += [_identity(coordinator.number, name.decode(), row) for name, row in pairs if row]
+            # "" is the sentinel, "=" begins the names of txn/together.
+            found += [_identity(coordinator.number, name.decode(), row) for name, row in pairs if name[:1] not in b"="]
             if cursor == b"0":
                 return found
 

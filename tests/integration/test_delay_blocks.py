@@ -88,8 +88,9 @@ async def test_a_block_of_a_transaction_is_scheduled_at_its_commit(broker, commi
 
 
 async def test_an_index_of_blocks_is_made_again_from_its_ledgers(redis_url, prefix):
-    settings = {"delayed_delivery_block_after_ms": 60_000, "delayed_delivery_min_index_count_per_bucket": 10}
-    async with one(redis_url, prefix, **settings) as broker:
+    async with one(
+        redis_url, prefix, delayed_delivery_block_after_ms=60_000, delayed_delivery_min_index_count_per_bucket=10
+    ) as broker:
         await broker.topics.create("t", 1, {})
         # Given a sealed bucket of blocks, one record of which was moved, and one cancelled
         placed = await schedule(broker, *(f"v{i}" for i in range(12)))
@@ -116,7 +117,9 @@ async def test_blocks_take_less_memory_than_entries(redis_url, prefix):
         async with one(redis_url, f"{prefix}{name}", delayed_delivery_block_after_ms=after_ms) as broker:
             await broker.topics.create("t", 1, {})
             for _ in range(5):
-                await schedule(broker, *(f'{{"user": {i}, "event": "reminder", "channel": "mail"}}' for i in range(200)))
+                await schedule(
+                    broker, *(f'{{"user": {i}, "event": "reminder", "channel": "mail"}}' for i in range(200))
+                )
                 await asyncio.sleep(0)
             partition = await broker.catalog.partition("t", 0)
             used[name] = int(await broker.store.command("MEMORY", "USAGE", partition.keys.data(-1), "SAMPLES", 0))

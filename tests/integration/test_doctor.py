@@ -106,6 +106,14 @@ def test_a_misspelt_setting_is_pointed_out(tmp_path: Path) -> None:
     assert "REDIS_LEDGER_NUM_PARTITIONS" in findings["settings"][0]["cure"]
 
 
+def test_dd_63_a_setting_without_effect_is_pointed_out(tmp_path: Path) -> None:
+    idle = {"REDIS_LEDGER_delayedDeliveryFixedDelayDetectionLookahead": "0"}
+    code, findings = doctor("--http", "127.0.0.1:0", "--data-dir", tmp_path / "data", **idle)
+    assert code == 0
+    [found] = findings["settings"]
+    assert (found["level"], "is without effect" in found["seen"]) == ("warning", True)
+
+
 def test_for_people_it_is_a_table(tmp_path: Path) -> None:
     ran = CliRunner().invoke(
         app, ["doctor", "--data-dir", str(tmp_path / "data"), "--http", "127.0.0.1:0", "--kafka", "off"]

@@ -8,6 +8,7 @@ import pytest
 import redis
 from redis.crc import key_slot
 
+from tests.support.delays import Delays
 from tests.support.ledgers import Ledger, TxnCoordinator
 
 Connect = Callable[[str], redis.Redis]
@@ -45,3 +46,13 @@ def coordinator(connect: Connect, prefix: str) -> TxnCoordinator:
     made = TxnCoordinator(connect(f"{prefix}:{{tc:0}}:"), prefix)
     made.open()
     return made
+
+
+@pytest.fixture
+def delays(connect: Connect, prefix: str) -> Iterator[Delays]:
+    """A partition where scheduling has been begun; whatever a test does to it, its numbers must agree afterwards."""
+    made = Delays(connect(f"{prefix}:{{orders:0}}:"), prefix)
+    made.create()
+    made.schedule(1)
+    yield made
+    made.check()

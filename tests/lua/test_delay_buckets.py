@@ -197,7 +197,7 @@ def test_a_segment_of_some_thousand_entries_is_loaded_in_one_call(delays):
 
 def test_what_is_in_the_queue_stays_where_it_is(delays):
     delays.schedule(10, 20)
-    one, two = delays.set("open")
+    one, two = delays.rows("open")
     delays.restore(one)
     delays.restore(one._replace(due_ms=15), two)
     assert delays.at("queue") == [(10, 1, -1), (20, 2, -1)]

@@ -1,4 +1,4 @@
-"""lua/delay/settle, cancel, move, clear, rearm: what becomes of single entries and of all, and in which order it may come."""
+"""lua/delay/settle, cancel, move, clear: what becomes of one entry, and of all."""
 
 from __future__ import annotations
 
@@ -200,7 +200,11 @@ def test_of_a_ledger_that_is_gone_nothing_is_pending(delays):
 def test_a_moved_record_fires_at_its_new_time_and_not_at_its_old_one(delays, due, order):
     delays.schedule(10, 20)
     assert delays.move(delays.entry(1), 0, due) == [Status.OK]
-    assert (delays.hash("moved"), delays.hash("parts"), delays.counters()["records"]) == ({"1.0": str(due)}, {"1": "m"}, 2)
+    assert (delays.hash("moved"), delays.hash("parts"), delays.counters()["records"]) == (
+        {"1.0": str(due)},
+        {"1": "m"},
+        2,
+    )
     first = delays.fire(now=min(due, 20))
     assert (first.records, delays.fired()) == (1, [(-1, "ab".index(order[0]) + 1, None)])
     delays.fire(now=100)
@@ -243,11 +247,11 @@ def test_a_record_of_a_ledger_that_is_sealed_moves_to_the_queue(delays, when):
     delays.schedule(10, 20)
     entry = delays.entry(1)
     _, _, name = delays.rotate()
-    if when == "sealed":
-        bucket, segments = delays.finish_seal(name)
-    assert delays.move(entry, 0, 40) == [Status.OK]
     if when == "closing":
-        bucket, segments = delays.finish_seal(name)
+        assert delays.move(entry, 0, 40) == [Status.OK]
+    bucket, segments = delays.finish_seal(name)
+    if when == "sealed":
+        assert delays.move(entry, 0, 40) == [Status.OK]
     assert delays.at("queue") == [(40, 1, 0)]
     delays.load_next(bucket, segments)
     assert delays.fire(now=39).records == 1
@@ -258,7 +262,7 @@ def test_a_record_that_was_put_into_the_queue_moves_back_into_its_open_bucket(de
     delays.schedule((10, 2))
     entry = delays.entry(1)
     delays.move(entry, 0, 30)
-    delays.restore(*delays.set("open"))
+    delays.restore(*delays.rows("open"))
     delays.move(entry, 0, 40)
     assert [row for name in ("open", "queue") for row in delays.at(name) if row[2] == 0] == [(40, 1, 0)]
 
@@ -279,11 +283,19 @@ def test_clearing_cancels_everything_wherever_it_is(delays):
     assert delays.clear() == [Status.OK, 8]
     assert delays.live() == set()
     for name in ("open", "closing", "queue"):
-        assert delays.set(name) == []
+        assert delays.rows(name) == []
     for name in ("parts", "moved", "buckets", "repeats"):
         assert delays.hash(name) == {}
     assert (delays.next_segments(), delays.field("closing")) == ([], "")
-    assert delays.counters() == {"open": 0, "records": 0, "entries": 0, "held": 0, "fired": 0, "cancelled": 8, "owed": 0}
+    assert delays.counters() == {
+        "open": 0,
+        "records": 0,
+        "entries": 0,
+        "held": 0,
+        "fired": 0,
+        "cancelled": 8,
+        "owed": 0,
+    }
     assert delays.fire(now=1_000).records == 0
     # The ledgers can go, the snapshot too, and what is scheduled from now on is all new
     assert set(delays.trim()[3:]) == {"-1", "-2", "-3"}
@@ -330,75 +342,3 @@ def test_what_was_fired_before_a_clear_stays_readable(delays):
     delays.clear()
     assert delays.trim()[3:] == []  # the log still points into the ledger
     assert delays.trim(below=1)[3:] == ["-1"]
-
-
-# -- rearm -------------------------------------------------------------------------------------------------------------
-
-
-def test_a_repeating_entry_waits_again_under_its_number_with_the_same_payload(delays):
-    repeating(delays, 10)
-    for round in range(1, 4):
-        delays.fire(now=10 * round)
-        owed = delays.hash("repeats")["!1"]
-        assert delays.rearm(1, owed, 10 * round + 10, f"{10 * round + 10} how {round}") == [Status.OK, 1]
-        assert (delays.live(), delays.counters()["owed"], delays.counters()["records"]) == ({1}, 0, 1)
-        assert delays.hash("repeats") == {"1": f"{10 * round + 10} how {round}"}
-        delays.check()
-    assert delays.fired() == [(-1, 1, None)] * 3
-    assert list(delays.payloads(-1)) == ["0-1"]
-
-
-def test_the_last_repetition_lets_the_payload_go(delays):
-    repeating(delays, 10)
-    delays.fire(now=10)
-    assert delays.rearm(1, delays.hash("repeats")["!1"], "") == [Status.OK, 1]
-    assert (delays.hash("repeats"), delays.live(), delays.row(-1)[4]) == ({}, set(), 0)
-
-
-def test_who_rearms_second_changes_nothing(delays):
-    repeating(delays, 10)
-    delays.fire(now=10)
-    owed = delays.hash("repeats")["!1"]
-    delays.rearm(1, owed, 20, "20 how")
-    before = delays.dump()
-    assert delays.rearm(1, owed, 20, "20 how") == [Status.OK, 0]
-    assert delays.rearm(1, owed, "") == [Status.OK, 0]
-    assert delays.dump() == before
-
-
-def test_a_repeating_entry_of_a_sealed_ledger_waits_in_the_queue(delays):
-    repeating(delays, 10)
-    bucket, segments = delays.seal()
-    delays.load_next(bucket, segments)
-    delays.fire(now=10)
-    delays.rearm(1, delays.hash("repeats")["!1"], 20, "20 how")
-    assert (delays.at("queue"), delays.at("open")) == ([(20, 1, -1)], [])
-    assert (delays.fire(now=19).records, delays.fire(now=20).records) == (0, 1)
-
-
-def test_a_repeating_record_that_was_moved_repeats_as_a_whole(delays):
-    repeating(delays, 10)
-    delays.move(delays.entry(1), 0, 15)
-    assert (delays.fire(now=14).records, delays.fire(now=15).records) == (0, 1)
-    delays.rearm(1, delays.hash("repeats")["!1"], 25, "25 how")
-    assert (delays.hash("parts"), delays.at("open")) == ({}, [(25, 1, -1)])
-    assert (delays.fire(now=24).records, delays.fire(now=25).records) == (0, 1)
-
-
-# -- another topic -----------------------------------------------------------------------------------------------------
-
-
-def test_another_incarnation_of_the_topic_changes_nothing(delays):
-    repeating(delays, 10)
-    delays.schedule(20, 30)
-    delays.fire(now=10)
-    delays.schedule(40, txn=TXN)
-    delays.commit(*TXN)
-    before = delays.dump()
-    more = {"topic_id": "t-2"}
-    replies = [
-        delays.settle(NAME, 1, **more), delays.cancel((2, 0, 1), **more), delays.move(delays.entry(2), 0, 5, **more),
-        delays.clear(**more), delays.rearm(1, delays.hash("repeats")["!1"], 20, "20 how", **more),
-    ]  # fmt: skip
-    assert replies == [UNKNOWN] * 5
-    assert delays.dump() == before

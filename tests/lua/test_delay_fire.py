@@ -105,7 +105,7 @@ def spread(delays: Delays) -> list[int]:
     delays.schedule(*dues[3:6])
     delays.rotate()  # closing: 4 5 6
     delays.schedule(*dues[6:])  # open: 7 8 9
-    assert [len(delays.set(name)) for name in ("open", "closing", "queue")] == [3, 3, 3]
+    assert [len(delays.rows(name)) for name in ("open", "closing", "queue")] == [3, 3, 3]
     return sorted(range(1, 10), key=lambda entry: (dues[entry - 1], entry))
 
 
@@ -189,8 +189,8 @@ def test_the_horizon_is_the_earliest_of_several_buckets(delays):
 
 def test_an_index_entry_that_is_there_twice_fires_once(delays):
     delays.schedule(10, 20)
-    delays.restore(*delays.set("open"))
-    assert (len(delays.set("queue")), delays.fire(now=50).records) == (2, 2)
+    delays.restore(*delays.rows("open"))
+    assert (len(delays.rows("queue")), delays.fire(now=50).records) == (2, 2)
     assert entries(delays) == [1, 2]
 
 
@@ -219,7 +219,7 @@ def test_a_record_that_was_moved_after_it_was_sealed_fires_once_at_its_new_time(
 def test_an_index_that_has_a_moved_record_only_at_its_former_time_loses_it_not(delays):
     delays.schedule((10, 2))
     delays.move(delays.entry(1), 1, 200)
-    stale = next(row for row in delays.set("open") if row.index == 1)
+    stale = next(row for row in delays.rows("open") if row.index == 1)
     delays.client.zrem(delays.d.open, stale.member())
     delays.restore(stale._replace(due_ms=50))
     assert delays.fire(now=100).records == 1
@@ -281,7 +281,7 @@ def test_an_entry_that_repeats_is_owed_its_next_time_when_it_has_fired(delays):
     repeating(delays, 10)
     fired = delays.fire(now=15)
     assert (fired.records, fired.owed, delays.counters()["owed"]) == (1, 1, 1)
-    assert delays.hash("repeats") == {"1": "10 how", "!1": f"10 000000000001 -1 1 5 7"}
+    assert delays.hash("repeats") == {"1": "10 how", "!1": "10 000000000001 -1 1 5 7"}
     assert delays.row(-1)[4] == 1  # its payload must stay
     assert delays.fire(now=15).owed == 1  # until somebody sees to it
 

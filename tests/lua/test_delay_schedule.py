@@ -95,7 +95,7 @@ def test_entries_across_chunks_of_the_live_bits_are_all_alive(delays):
 
 def test_several_thousand_entries_of_one_batch_are_taken(delays):
     assert delays.schedule(*range(1, 4_501)) == [Status.OK, "-1", 1]
-    assert (len(delays.live()), len(delays.set("open"))) == (4_500, 4_500)
+    assert (len(delays.live()), len(delays.rows("open"))) == (4_500, 4_500)
 
 
 # -- repeated ----------------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def test_a_topic_that_is_not_there_gets_nothing(connect, prefix):
 def test_what_a_transaction_schedules_is_put_aside(delays):
     assert delays.schedule(10, (20, 2), txn=TXN) == [Status.OK, "-1", 1]
     assert delays.schedule([30, 40], txn=TXN) == [Status.OK, "-1", 3]
-    assert (delays.live(), delays.set("open"), delays.stable, delays.next) == (set(), [], 0, 0)
+    assert (delays.live(), delays.rows("open"), delays.stable, delays.next) == (set(), [], 0, 0)
     assert (delays.counters()["held"], delays.field("3-17"), delays.row(-1)[4]) == (5, "O 2 2 5", 3)
     assert delays.fire(now=100).records == 0
 
@@ -256,4 +256,7 @@ def test_a_late_batch_of_a_transaction_below_the_watermark_is_refused(delays):
 
 def test_odd_sizes_and_stamps_are_kept_as_they_are(delays):
     delays.schedule(Later([2**52], 2, b"x" * 70_000, -1), Later([0], 1, b"", 2**53 - 1))
-    assert [(row.due_ms, row.size, row.newest_ms) for row in delays.set("open")] == [(0, 0, 2**53 - 1), (2**52, 70_000, -1)]
+    assert [(row.due_ms, row.size, row.newest_ms) for row in delays.rows("open")] == [
+        (0, 0, 2**53 - 1),
+        (2**52, 70_000, -1),
+    ]

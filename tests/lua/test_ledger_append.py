@@ -223,7 +223,7 @@ def test_a_sealed_ledger_sends_to_the_active_one(ledger):
     ledger.ledger = 1
     before = ledger.dump()
     assert ledger.append() == [Status.LEDGER_MOVED, "2"]
-    unchanged(ledger, before)
+    unchanged(ledger, before, undone=0)
 
 
 def test_a_dropped_ledger_sends_to_the_active_one_and_is_not_made_again(ledger):

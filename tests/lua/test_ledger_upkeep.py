@@ -215,7 +215,8 @@ def test_a_partition_with_thousands_of_keys_can_be_deleted(ledger):
         pipe.hset(key, "", "")
     pipe.execute()
     ledger.delete()
-    assert ledger.delete(*ledger.keys.fixed()[1:10], ledger.keys.delay.state, ledger.keys.data(1), *subs) == [Status.OK, 1]
+    fixed = (*ledger.keys.fixed()[1:10], ledger.keys.delay.state, ledger.keys.data(1))
+    assert ledger.delete(*fixed, *subs) == [Status.OK, 1]
     assert ledger.dump() == {}
 
 

@@ -46,7 +46,7 @@ def plain(payload: bytes) -> list[Any]:
     return [(r.key, r.value, r.headers, r.timestamp_ms) for r in found]
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(records, codecs, producers)
 def test_every_record_comes_out_once_with_its_due_time_and_as_it_was(given_: Any, codec: int, producer: Any) -> None:
     pid, epoch, sequence, transactional = producer
@@ -76,7 +76,7 @@ def test_every_record_comes_out_once_with_its_due_time_and_as_it_was(given_: Any
         assert (header.producer_id, header.producer_epoch, header.is_transactional) == (pid, epoch, transactional)
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(records, codecs, edits)
 def test_a_damaged_batch_is_refused_or_cut_apart_and_never_anything_else(given_: Any, codec: int, changes: Any) -> None:
     batch = mutated(encode(given_, compression=codec), changes, from_byte=HEADER_BYTES, mend=True)

@@ -31,6 +31,7 @@ from redis_ledger.records.build import encode
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import ScriptCall, Store
 from redis_ledger.txn.coordinator import Participant
+from redis_ledger.txn.together import Once
 
 READS = {
     b"PING", b"HGET", b"HMGET", b"HGETALL", b"HVALS", b"HLEN", b"HKEYS", b"XRANGE", b"ZRANGEBYSCORE",
@@ -49,7 +50,7 @@ class Case:
 
     url: str
     prefix: str
-    step: Literal["execute", "calls", "kafka 1", "kafka 2"]
+    step: Literal["execute", "calls", "kafka 1", "kafka 2", "together"]
     source: str
     sinks: Sequence[str]
     n: int
@@ -170,7 +171,23 @@ async def kafka_step(broker: Broker, case: Case, consumer: str, ids: Sequence[Me
     await broker.producers.end(name, pid, epoch, True, has_version_2)
 
 
-STEPS = {"execute": execute_step, "calls": calls_step, "kafka 1": kafka_step, "kafka 2": kafka_step}
+async def together_step(
+    broker: Broker, case: Case, consumer: str, ids: Sequence[MessageId], values: Sequence[str]
+) -> Any:
+    """Each record in a transaction of its own, by a worker of its own; then all of them are committed in one step."""
+    name = f"job-{case.source}"
+    txns = []
+    for sink, value in zip(case.sinks, values, strict=True):
+        txn = (await broker.transactions.begin(case.timeout_ms, owner=name, together=name)).id
+        await broker.records.produce(sink, outputs([value]), transaction=txn)
+        txns.append(txn)
+    return await broker.transactions.commit_all(txns, Once(name, 1))
+
+
+STEPS = {
+    "execute": execute_step, "calls": calls_step, "kafka 1": kafka_step, "kafka 2": kafka_step,
+    "together": together_step,
+}  # fmt: skip
 
 
 async def work(case: Case, report_to: int) -> None:
@@ -179,8 +196,8 @@ async def work(case: Case, report_to: int) -> None:
     broker = await Broker.open(store, Config(prefix=case.prefix, coordinators=1))
     await broker.upkeep.close()
     store.arm(case.n, case.when, report_to)
-    if case.step.startswith("kafka"):
-        await kafka_step(broker, case, "", [], INPUT)
+    if case.step == "together" or case.step.startswith("kafka"):
+        await STEPS[case.step](broker, case, "", [], INPUT)
         await finished(store, broker)
     messages = await broker.subscriptions.receive(case.source, "work", "first", ack_timeout_ms=case.lease_ms)
     values = [(m.value or b"").decode() for m in messages]

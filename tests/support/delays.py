@@ -1,14 +1,15 @@
 """Drives the scripts of lua/delay/ and lua/ledger/schedule directly, and says what must hold between any two calls.
 
-    delays.schedule(100, (200, 3), [300, 310])     one batch: a record due at 100, three at 200, a block of two
-    delays.fire(now=250)                           with a time of the test's own
-    delays.seal()                                  rotate, a made-up snapshot, list it
-    delays.check()                                 counters, live bits and ledger rows agree with each other
+delays.schedule(100, (200, 3), [300, 310])     one batch: a record due at 100, three at 200, a block of two
+delays.fire(now=250)                           with a time of the test's own
+delays.seal()                                  rotate, a made-up snapshot, list it
+delays.check()                                 counters, live bits and ledger rows agree with each other
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import redis
@@ -72,9 +73,7 @@ class Delays(Ledger):
             if batch.get("now"):
                 self.xadd(pipe, self.ledger, b"now")
             for each in map(Later.of, batch.get("later", ())):
-                pipe.execute_command(
-                    "XADD", delay_data, "NOMKSTREAM", "0-*", "b", each.payload, "d", each.due
-                )
+                pipe.execute_command("XADD", delay_data, "NOMKSTREAM", "0-*", "b", each.payload, "d", each.due)
         k, d = self.keys, self.d
         keys = (
             k.state, k.ledgers, k.log, k.producers, k.open, k.firsts, k.ended, k.watermarks, data, k.wake, delay_data,
@@ -125,7 +124,20 @@ class Delays(Ledger):
     def fire(self, now: int | str = "", most: int = 500, **more: Any) -> Any:
         """Fired; the reply itself where it is short.  now "": the server's."""
         k, d = self.keys, self.d
-        keys = (k.ledgers, k.log, k.wake, d.state, d.open, d.closing, d.queue, d.live, d.parts, d.moved, d.next, d.repeats)
+        keys = (
+            k.ledgers,
+            k.log,
+            k.wake,
+            d.state,
+            d.open,
+            d.closing,
+            d.queue,
+            d.live,
+            d.parts,
+            d.moved,
+            d.next,
+            d.repeats,
+        )
         reply = self.call("fire", keys, most, now, **more)
         if len(reply) < 3:
             return reply
@@ -160,7 +172,13 @@ class Delays(Ledger):
         return self.call("seal", (d.state, d.closing, d.buckets, d.next, d.snaps), name, *listed, **more)
 
     def load(
-        self, bucket: Bucket, after: Bucket | str, member: str, entries: Sequence[Indexed], following: int = 0, **more: Any
+        self,
+        bucket: Bucket,
+        after: Bucket | str,
+        member: str,
+        entries: Sequence[Indexed],
+        following: int = 0,
+        **more: Any,
     ) -> list[Any]:
         """following: first entry of the segment behind."""
         d = self.d
@@ -225,9 +243,9 @@ class Delays(Ledger):
 
     def finish_seal(self, name: str, *cuts: int) -> tuple[Bucket, list[list[Indexed]]]:
         live = self.live()
-        rows = [row for row in self.set("closing") if row.entry in live]
+        rows = [row for row in self.rows("closing") if row.entry in live]
         edges = [0, *cuts, 1 << 60]
-        cut = [[row for row in rows if a <= row.due_ms < b] for a, b in zip(edges, edges[1:], strict=False)]
+        cut = [[row for row in rows if a <= row.due_ms < b] for a, b in pairwise(edges)]
         segments = [segment for segment in cut if segment]
         snapshot = f"snap{name}"
         first, last = (-int(n) for n in name.split("-"))
@@ -265,13 +283,13 @@ class Delays(Ledger):
         value = self.client.hget(self.d.state, name)
         return None if value is None else value.decode()
 
-    def set(self, name: str) -> list[Indexed]:
+    def rows(self, name: str) -> list[Indexed]:
         """open, closing or queue, in order."""
         rows = self.client.zrange(getattr(self.d, name), 0, -1, withscores=True)
         return sorted(Indexed.read(member, int(score)) for member, score in rows if member)
 
     def at(self, name: str) -> list[tuple[int, int, int]]:
-        return [(row.due_ms, row.entry, row.index) for row in self.set(name)]
+        return [(row.due_ms, row.entry, row.index) for row in self.rows(name)]
 
     def live(self) -> set[int]:
         return {
@@ -297,7 +315,7 @@ class Delays(Ledger):
 
     def entry(self, entry: int) -> Indexed:
         """As some sorted set has it."""
-        return next(row for name in SETS for row in self.set(name) if row.entry == entry)
+        return next(row for name in SETS for row in self.rows(name) if row.entry == entry)
 
     # -- what must hold ----------------------------------------------------------------------------------------------
 

@@ -68,7 +68,8 @@ class Ledger(Node):
         client.script_load(Script.load("ledger/append").source)
 
     def create(self, topic_id: str = TOPIC_ID) -> list[Any]:
-        return self.run("ledger/create", (*self.keys.fixed()[:10], self.keys.data(1), self.keys.delay.state), topic_id, self.now)
+        keys = (*self.keys.fixed()[:10], self.keys.data(1), self.keys.delay.state)
+        return self.run("ledger/create", keys, topic_id, self.now)
 
     def append(self, records: int = 1, **more: Any) -> Any:
         return self.append_all({"records": records, **more})[0]

@@ -49,7 +49,12 @@ def lint_imports(tmp_path_factory):
         (
             "redis_ledger/client/added.py",
             "import redis_ledger.broker.types",
-            "The SDK reaches a broker over the network",
+            "The SDK and Spark reach a broker over the network",
+        ),
+        (
+            "redis_ledger/spark/added.py",
+            "import redis_ledger.store.keys",
+            "The SDK and Spark reach a broker over the network",
         ),
         ("redis_ledger/records/added.py", "import asyncio", "Pure modules stay pure"),
         ("redis_ledger/kafka/wire/added.py", "import asyncio", "Pure modules stay pure"),

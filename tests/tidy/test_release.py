@@ -34,7 +34,9 @@ def test_the_locks_pin_every_dependency_with_hashes():
     demo, dev = pins("demo.lock"), pins("dev.lock")
     assert {name_of(requirement) for requirement in runtime} - demo.keys() == set(), "run: make lock"
     assert {name_of(requirement) for requirement in groups["dev"]} - dev.keys() == set(), "run: make lock"
-    for lock in ("demo.lock", "dev.lock"):
+    spark = [*runtime, *project["optional-dependencies"]["spark"], *groups["spark-env"]]
+    assert {name_of(requirement) for requirement in spark} - pins("spark.lock").keys() == set(), "run: make lock"
+    for lock in ("demo.lock", "dev.lock", "spark.lock"):
         blocks = re.split(r"\n(?=[a-z0-9])", (ROOT / "requirements" / lock).read_text())[1:]
         assert [block.split("==")[0] for block in blocks if "--hash=sha256:" not in block] == []
 
@@ -42,6 +44,11 @@ def test_the_locks_pin_every_dependency_with_hashes():
 def test_the_development_environment_contains_the_demo_environment():
     demo, dev = pins("demo.lock"), pins("dev.lock")
     assert {name: version for name, version in demo.items() if dev.get(name) != version} == {}
+
+
+def test_sparks_environment_has_the_same_versions_as_the_development_environment():
+    spark, dev = pins("spark.lock"), pins("dev.lock")
+    assert {name: version for name, version in spark.items() if dev.get(name, version) != version} == {}
 
 
 def test_generated_messages_are_fresh():

@@ -3,23 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from redis_ledger.client._async.transport import BATCH, AsyncTransport, path
-from redis_ledger.client.models import Isolation, Message
+from redis_ledger.client.models import Isolation, Message, RecordBatches
 from redis_ledger.records.batch import split
 from redis_ledger.records.read import decode_range
 
-NEXT_OFFSET = "redis-ledger-next-offset"
-END_OFFSETS = {"read_committed": "redis-ledger-stable-offset", "read_uncommitted": "redis-ledger-end-offset"}
+Start: TypeAlias = "int | Literal['earliest', 'latest']"
 LAST = (1 << 63) - 1
+
+
+async def fetch(
+    transport: AsyncTransport,
+    topic: str,
+    partition: int,
+    offset: Start,
+    *,
+    isolation: Isolation,
+    wait_ms: int,
+    max_bytes: int,
+) -> RecordBatches:
+    """One answer: batches from the one that holds the offset on, as many as fit, and always one if there is any."""
+    response = await transport.send(
+        "GET",
+        path("topics", topic, "partitions", partition, "records"),
+        headers={"accept": BATCH},
+        params={"offset": offset, "isolation": isolation, "wait_ms": wait_ms, "max_bytes": max_bytes},
+        wait_ms=wait_ms,
+    )
+    told = response.headers
+    return RecordBatches(
+        response.content,
+        int(told["redis-ledger-next-offset"]),
+        int(told["redis-ledger-start-offset"]),
+        int(told["redis-ledger-stable-offset"]),
+        int(told["redis-ledger-end-offset"]),
+    )
 
 
 async def read(
     transport: AsyncTransport,
     topic: str,
     partition: int,
-    offset: int | Literal["earliest", "latest"],
+    offset: Start,
     *,
     isolation: Isolation,
     wait_ms: int,
@@ -27,15 +54,10 @@ async def read(
 ) -> AsyncIterator[Message]:
     """Messages in offset order.  Ends when the end is reached and nothing more has come within wait_ms."""
     while True:
-        response = await transport.send(
-            "GET",
-            path("topics", topic, "partitions", partition, "records"),
-            headers={"accept": BATCH},
-            params={"offset": offset, "isolation": isolation, "wait_ms": wait_ms, "max_bytes": max_bytes},
-            wait_ms=wait_ms,
+        fetched = await fetch(
+            transport, topic, partition, offset, isolation=isolation, wait_ms=wait_ms, max_bytes=max_bytes
         )
-        next_offset = int(response.headers[NEXT_OFFSET])
-        for header, batch in split(response.content):
+        for header, batch in split(fetched.data):
             if header.is_control:
                 continue
             # The first batch may begin before the offset asked for.
@@ -50,7 +72,7 @@ async def read(
                     headers=dict(record.headers),
                     timestamp_ms=record.timestamp_ms,
                 )
-        is_at_end = next_offset == offset or next_offset >= int(response.headers[END_OFFSETS[isolation]])
-        if not response.content and is_at_end:
+        is_at_end = fetched.next_offset == offset or fetched.next_offset >= fetched.readable_end(isolation)
+        if not fetched.data and is_at_end:
             return
-        offset = next_offset
+        offset = fetched.next_offset

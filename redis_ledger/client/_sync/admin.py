@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from time import monotonic
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from redis_ledger.client._sync.transport import Transport, path
-from redis_ledger.client.models import Kind, Subscription, SubscriptionStats, Topic, TopicDescription, TransactionStatus
+from redis_ledger.client.models import (
+    CommittedAll,
+    Isolation,
+    Kind,
+    OffsetFound,
+    Subscription,
+    SubscriptionStats,
+    Topic,
+    TopicDescription,
+    TransactionStatus,
+)
 from redis_ledger.errors import UnknownTopic
 from redis_ledger.ids import TxnId
 
@@ -31,6 +41,10 @@ class _Subscriptions(msgspec.Struct):
 
 class _Transactions(msgspec.Struct):
     transactions: list[TransactionStatus]
+
+
+class _Once(msgspec.Struct):
+    number: int | None
 
 
 class Topics:
@@ -62,6 +76,20 @@ class Topics:
         (client.topics.describe("orders")).partition_states[0].end_offset
         """
         return self._transport.call("GET", path("topics", name), answer=TopicDescription)
+
+    def offset_at(
+        self, name: str, partition: int, timestamp_ms: int, isolation: Isolation = "read_committed"
+    ) -> OffsetFound:
+        """The first record, in offset order, that is as late as the time; or the end.
+
+        (client.topics.offset_at("orders", 0, 1_763_720_931_000)).offset
+        """
+        return self._transport.call(
+            "GET",
+            path("topics", name, "partitions", partition, "offsets"),
+            answer=OffsetFound,
+            params={"timestamp_ms": timestamp_ms, "isolation": isolation},
+        )
 
     def grow(self, name: str, partitions: int | None = None, settings: Mapping[str, int] | None = None) -> Topic:
         """More partitions, or other settings; a topic never shrinks.
@@ -158,6 +186,21 @@ class Subscriptions:
             "POST", path("topics", topic, "subscriptions", name, call=":seek"), body, answer=SubscriptionStats
         )
 
+    def note_offsets(
+        self, topic: str, name: str, offsets: Mapping[int, int], txn: TxnId | str | None = None
+    ) -> SubscriptionStats:
+        """How far a reader has come that keeps offsets of its own: by partition, what it reads next.  It shows as a
+        subscription of the kind "kafka".  txn: they count when it commits.
+
+        client.subscriptions.note_offsets("orders", "nightly", {0: 1200}, txn="3-17")
+        """
+        body: dict[str, Any] = {"offsets": {str(partition): offset for partition, offset in offsets.items()}}
+        if txn is not None:
+            body["transaction"] = _text(txn)
+        return self._transport.call(
+            "POST", path("topics", topic, "subscriptions", name, call=":noteOffsets"), body, answer=SubscriptionStats
+        )
+
 
 class Transactions:
     """client.transactions.list(status="open", min_age_ms=60_000)"""
@@ -165,14 +208,18 @@ class Transactions:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def list(self, status: str | None = None, min_age_ms: int = 0, limit: int = 100) -> TransactionList:
-        """Oldest first.
+    def list(
+        self, status: str | None = None, min_age_ms: int = 0, limit: int = 100, owner: str = ""
+    ) -> TransactionList:
+        """Oldest first.  owner: how it begins.
 
         [t.id for t in client.transactions.list(status="open")]
         """
         params: dict[str, str | int] = {"min_age_ms": min_age_ms, "limit": limit}
         if status is not None:
             params["status"] = status
+        if owner:
+            params["owner"] = owner
         found = self._transport.call("GET", path("transactions"), answer=_Transactions, params=params)
         return found.transactions
 
@@ -180,12 +227,17 @@ class Transactions:
         """(client.transactions.get("3-17")).status"""
         return self._transport.call("GET", path("transactions", _text(id)), answer=TransactionStatus)
 
-    def begin(self, timeout_ms: int | None = None) -> TransactionStatus:
-        """An open transaction; `client.transaction()` is the comfortable way.
+    def begin(self, timeout_ms: int | None = None, *, owner: str = "", together: str = "") -> TransactionStatus:
+        """An open transaction; `client.transaction()` is the comfortable way.  owner: who begins it, only shown.
+        together: those begun with the same name can be committed by `commit_all`.
 
         id = (client.transactions.begin(timeout_ms=10_000)).id
         """
-        body = {} if timeout_ms is None else {"timeout_ms": timeout_ms}
+        body: dict[str, Any] = {} if timeout_ms is None else {"timeout_ms": timeout_ms}
+        if owner:
+            body["owner"] = owner
+        if together:
+            body["together"] = together
         return self._transport.call("POST", path("transactions"), body, answer=TransactionStatus, idempotency_key=True)
 
     def commit(self, id: TxnId | str, wait: Literal["all", "logged"] = "all") -> TransactionStatus:
@@ -198,6 +250,27 @@ class Transactions:
     def abort(self, id: TxnId | str) -> TransactionStatus:
         """client.transactions.abort("3-17")"""
         return self._end(id, ":abort", {})
+
+    def commit_all(
+        self, ids: Iterable[TxnId | str], once: tuple[str, int] | None = None, wait: Literal["all", "logged"] = "all"
+    ) -> CommittedAll:
+        """All of them in one step, or none; repeating it is safe.  once: a name, the `together` they were begun with,
+        and the number of this step; status is "already" when a number as high was committed, and nothing was now.
+
+        client.transactions.commit_all(["3-17", "3-18"], once=("nightly", 42))
+        """
+        body: dict[str, Any] = {"transactions": [_text(id) for id in ids], "wait": wait}
+        if once is not None:
+            body["once"] = {"name": once[0], "number": once[1]}
+        return self._transport.call("POST", path("transactions", call=":commitAll"), body, answer=CommittedAll)
+
+    def once(self, name: str) -> int | None:
+        """The highest number that was committed under the name.
+
+        client.transactions.once("nightly")
+        """
+        found = self._transport.call("GET", path("transactions", call=":once"), answer=_Once, params={"name": name})
+        return found.number
 
     def _end(self, id: TxnId | str, call: str, body: dict[str, str]) -> TransactionStatus:
         return self._transport.call("POST", path("transactions", _text(id), call=call), body, answer=TransactionStatus)

@@ -60,7 +60,7 @@ async def _one(topic: str, asked: ListOffsetsPartition, committed: bool, call: C
         elif wanted in (EARLIEST, EARLIEST_LOCAL):
             offset = head.start_offset
         elif wanted != LATEST_TIERED:
-            found = await call.broker.records.find_time(partition, None if wanted == NEWEST else wanted, committed)
+            found = await call.broker.fetching.find_time(partition, None if wanted == NEWEST else wanted, committed)
             if found is not None:
                 offset, timestamp = found
     except LedgerError as error:

@@ -7,7 +7,17 @@ from types import SimpleNamespace
 from typing import Any
 
 from redis_ledger.broker.idempotency import Claim
-from redis_ledger.broker.types import Appended, DelayStats, Executed, Fetched, Placed, Scheduled, Topic, Transaction
+from redis_ledger.broker.types import (
+    Appended,
+    CommittedAll,
+    DelayStats,
+    Executed,
+    Fetched,
+    Placed,
+    Scheduled,
+    Topic,
+    Transaction,
+)
 from redis_ledger.config import Config
 from redis_ledger.errors import IdempotencyKeyReused, RequestInProgress
 from redis_ledger.ids import ScheduledId, TxnId
@@ -86,6 +96,7 @@ class FakeBroker:
             begin=self._answering("begin", Transaction(TxnId(3, 17), "open", 60_000, 1, 60_001)),
             commit=self._answering("commit", ended),
             get=self._answering("get", ended),
+            commit_all=self._answering("commit_all", CommittedAll("committed", 42)),
             execute=self._answering("execute", Executed(TxnId(3, 17), {"out": [Appended(0, 4, 1)]})),
         )
 

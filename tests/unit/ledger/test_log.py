@@ -90,7 +90,7 @@ def test_markers_take_no_room():
         ([(1, 1), (1, 7)], [(1, 1, 1), (1, 7, 7)]),
         ([(1, 9), (2, 1)], [(1, 9, 9), (2, 1, 1)]),
         ([(1, 5), (1, 4)], [(1, 5, 5), (1, 4, 4)]),  # payload order may differ from log order
-        ([(1, 5), (1, 5)], [(1, 5, 5), (1, 5, 5)]),
+        ([(1, 5), (1, 5)], [(1, 5, 5)]),  # records of one block, each with its own log entry
     ],
 )
 def test_payload_is_fetched_in_runs_of_neighbours(places, fetched):

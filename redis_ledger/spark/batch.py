@@ -1,0 +1,59 @@
+"""Reading once: from where the options say, to where they say, less what filters leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from redis_ledger.spark import filters, plan, standings
+from redis_ledger.spark.fetch import chunks, task_of
+from redis_ledger.spark.filters import ALL, LAST, Bounds
+from redis_ledger.spark.options import Reading
+from redis_ledger.spark.rows import arrow_batches
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class BatchReader(DataSourceReader):
+    def __init__(self, reading: Reading, schema: StructType) -> None:
+        self._reading, self._schema = reading, schema
+        self._bounds = ALL
+
+    def pushFilters(self, filters_given: list[Filter]) -> Iterable[Filter]:
+        self._bounds, left = filters.narrowed(filters_given)
+        return left
+
+    def partitions(self) -> Sequence[InputPartition]:
+        reading, bounds = self._reading, self._bounds
+        there = standings.standings(reading, all_named=True)
+        starts, ends = standings.starts(reading, there), standings.ends(reading, there)
+        there = {partition: standing for partition, standing in there.items() if bounds.takes(partition)}
+        found = {}
+        if bounds.from_ms > -LAST:
+            found = standings.times(reading, dict.fromkeys(there, max(0, bounds.from_ms)))
+        first, end = filters.tightened(starts, ends, there, bounds, found)
+        settled = plan.settled(first, end, there)
+        plan.check_loss(settled.losses, fail=reading.fail_on_data_loss)
+        return tasks(settled.ranges, reading, bounds)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return read(partition, self._schema)
+
+
+def tasks(ranges: Sequence[plan.Range], reading: Reading, bounds: Bounds = ALL) -> list[InputPartition]:
+    cut = plan.cut(ranges, tasks_min=reading.tasks_min, task_bytes=reading.task_bytes)
+    return [InputPartition(task_of(each, reading, bounds, number)) for number, each in enumerate(cut)]
+
+
+def read(partition: InputPartition, schema: StructType) -> Iterator[pa.RecordBatch]:
+    """On an executor.  Where there is nothing to read, Spark makes up a partition without a task."""
+    task = partition.value
+    if task is None:
+        return iter(())
+    arrow = to_arrow_schema(schema, timezone="UTC")
+    return arrow_batches(arrow, task.range.partition, chunks(task))

@@ -1,0 +1,141 @@
+"""What a task does: raw record batches of one range come over HTTP, the next while the last is being decoded.
+
+    broker   ── batches ──→ fetch (a thread) ──→ split, decode (compiled) ──→ records of the range, in order
+                             ↑ the next request leaves before these are decoded
+
+A batch may begin before the range and end behind it, for it is cut where a task begins and not where a batch does.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from redis_ledger.client._sync import reader
+from redis_ledger.client.models import Isolation, RecordBatches
+from redis_ledger.errors import OffsetOutOfRange
+from redis_ledger.records.batch import BatchHeader, split
+from redis_ledger.records.read import Record, decode, decode_range
+from redis_ledger.spark.filters import ALL, Bounds
+from redis_ledger.spark.options import Connection, Reading
+from redis_ledger.spark.plain_http import transport
+from redis_ledger.spark.plan import Range, check_loss
+
+FETCHES_AT_ONCE = 4  # of one process; a task has one on its way
+SLACK_BYTES = 64 << 10  # what a request asks for beyond the average
+
+
+class Chunk(NamedTuple):
+    """Records of one batch, and what its header says of all of them."""
+
+    header: BatchHeader
+    records: list[Record]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One range, and all that an executor needs to read it."""
+
+    range: Range
+    connection: Connection
+    isolation: Isolation
+    fetch_bytes: int
+    fail_on_data_loss: bool
+    bounds: Bounds = ALL
+
+
+def task_of(each: Range, reading: Reading, bounds: Bounds, number: int) -> Task:
+    """number: of the task within its batch; each begins with another broker."""
+    return Task(
+        each, reading.connection.from_broker(number), reading.isolation, reading.fetch_bytes, reading.fail_on_data_loss,
+        bounds,
+    )  # fmt: skip
+
+
+def chunks(task: Task) -> Generator[Chunk, None, None]:
+    """The records of the task, in offset order.  Raises OffsetOutOfRange for what has been deleted since it was cut,
+    unless losses are to be passed over."""
+    sent = transport(task.connection)
+    topic, partition = task.range.partition
+
+    def fetch(offset: int, max_bytes: int) -> RecordBatches:
+        return reader.fetch(sent, topic, partition, offset, isolation=task.isolation, wait_ms=0, max_bytes=max_bytes)
+
+    for fetched in _ahead(task, functools.partial(_tolerant, task, fetch)):
+        yield from taken(fetched.data, task.range, task.bounds)
+
+
+def _ahead(task: Task, fetch: Callable[[int, int], RecordBatches]) -> Iterator[RecordBatches]:
+    """Answers from the range's first offset to its end, one request ahead."""
+    end, size = task.range.end, task.range.bytes_per_offset
+    at = task.range.first
+    coming: Future[RecordBatches] = _threads().submit(fetch, at, request_bytes(end - at, size, task.fetch_bytes))
+    while True:
+        fetched = coming.result()
+        following = fetched.next_offset
+        is_last = following >= end or is_over(fetched, at, task)
+        if not is_last:
+            if fetched.data:
+                size = max(1.0, len(fetched.data) / (following - at))
+            coming = _threads().submit(fetch, following, request_bytes(end - following, size, task.fetch_bytes))
+        yield fetched
+        if is_last:
+            return
+        at = following
+
+
+def is_over(fetched: RecordBatches, at: int, task: Task) -> bool:
+    """Whether the log ends before the range does; that is a loss."""
+    if fetched.next_offset > at:
+        return False
+    readable = fetched.readable_end(task.isolation)
+    assert readable < task.range.end, (fetched[1:], task.range)
+    partition = task.range.partition
+    check_loss([f"{partition}: offsets {at} to {task.range.end} are not there any more."], fail=task.fail_on_data_loss)
+    return True
+
+
+def _tolerant(task: Task, fetch: Callable[[int, int], RecordBatches], offset: int, max_bytes: int) -> RecordBatches:
+    """The answer; where offsets have been deleted, and that is to be passed over, from the next that is there."""
+    while True:
+        try:
+            return fetch(offset, max_bytes)
+        except OffsetOutOfRange as error:
+            start, end = int(error.facts.get("start_offset", 0)), int(error.facts.get("end_offset", 0))
+            partition = task.range.partition
+            lost = f"{partition}: offset {offset} is gone; it holds {start} to {end}."
+            check_loss([lost], fail=task.fail_on_data_loss)
+            if start <= offset:  # it is the end that has come nearer, so nothing of the range is left
+                return RecordBatches(b"", task.range.end, start, end, end)
+            offset = start
+
+
+def request_bytes(offsets_left: int, bytes_per_offset: float, most: int) -> int:
+    """How much to ask for, so that little behind the range is read for nothing."""
+    return min(most, int(offsets_left * bytes_per_offset) + SLACK_BYTES)
+
+
+def taken(data: bytes, wanted: Range, bounds: Bounds) -> Iterator[Chunk]:
+    """The records within the range and the bounds, batch by batch."""
+    for header, batch in split(data):
+        if header.is_control or header.last_offset < wanted.first or header.max_timestamp < bounds.from_ms:
+            continue
+        if header.base_offset >= wanted.end:
+            return
+        if header.base_offset >= wanted.first and header.last_offset < wanted.end:
+            records = decode(batch)
+        else:
+            records = decode_range(batch, wanted.first, wanted.end - 1)
+        if bounds.looks_at_time:
+            records = [each for each in records if bounds.from_ms <= each.timestamp_ms < bounds.until_ms]
+        if records:
+            yield Chunk(header, records)
+
+
+@functools.cache
+def _threads() -> ThreadPoolExecutor:
+    """Spark reuses a worker's process for many tasks; so do their connections, and the threads on them."""
+    return ThreadPoolExecutor(FETCHES_AT_ONCE, thread_name_prefix="redis-ledger-fetch")

@@ -1,0 +1,113 @@
+"""The network under the SDK for large bodies: Python's own HTTP client in place of httpx's.
+
+httpx hands a body on in small pieces, each a Python object; reading a gigabyte through it costs a second of CPU, and a
+third of that this way.  Retries, brokers in turn and errors stay the SDK's: this only carries one request.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import http.client
+import select
+import socket
+from collections import deque
+from typing import TypeAlias
+
+import httpx
+
+from redis_ledger.client._sync.transport import Transport
+from redis_ledger.spark.options import Connection
+
+Address: TypeAlias = tuple[str, str, int | None]
+
+
+class PlainHttp(httpx.BaseTransport):
+    """Connections that are idle wait for the next request to the same broker; for any number of threads."""
+
+    def __init__(self) -> None:
+        self._idle: dict[Address, deque[http.client.HTTPConnection]] = {}
+        self._is_closed = False
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        url = request.url
+        address = (url.scheme, url.host, url.port)
+        waits = request.extensions.get("timeout", {})
+        link = self._taken(address, waits.get("connect"))
+        try:
+            if link.sock is None:
+                _connect(link, request)
+            link.sock.settimeout(waits.get("read"))
+            response = _exchange(link, request)
+        except BaseException:
+            link.close()
+            raise
+        if self._is_closed:
+            link.close()
+        elif link.sock is not None:  # the broker may have asked to close it
+            self._idle[address].append(link)
+        return response
+
+    def _taken(self, address: Address, connect_s: float | None) -> http.client.HTTPConnection:
+        idle = self._idle.setdefault(address, deque())
+        with contextlib.suppress(IndexError):
+            while True:
+                link = idle.pop()
+                # One that the broker has closed meanwhile has an end to be read.  Sent on it, a request would be lost,
+                # and nobody could say whether it had been carried out.
+                if link.sock is not None and not select.select([link.sock], [], [], 0)[0]:
+                    return link
+                link.close()
+        scheme, host, port = address
+        kind = http.client.HTTPSConnection if scheme == "https" else http.client.HTTPConnection
+        return kind(host, port, timeout=connect_s)
+
+    def close(self) -> None:
+        self._is_closed = True
+        for idle in self._idle.values():
+            while idle:
+                idle.pop().close()
+
+
+def _connect(link: http.client.HTTPConnection, request: httpx.Request) -> None:
+    try:
+        link.connect()
+    except TimeoutError as error:
+        raise httpx.ConnectTimeout(str(error), request=request) from error
+    except OSError as error:
+        raise httpx.ConnectError(str(error), request=request) from error
+    link.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def _exchange(link: http.client.HTTPConnection, request: httpx.Request) -> httpx.Response:
+    try:
+        link.putrequest(request.method, request.url.raw_path.decode(), skip_host=True, skip_accept_encoding=True)
+        for name, value in request.headers.items():
+            if name != "accept-encoding":  # nothing here unpacks
+                link.putheader(name, value)
+        link.endheaders(request.read() or None)
+        answer = link.getresponse()
+        return httpx.Response(answer.status, headers=answer.getheaders(), content=answer.read(), request=request)
+    except TimeoutError as error:
+        raise httpx.ReadTimeout(str(error), request=request) from error
+    except (OSError, http.client.HTTPException) as error:
+        raise httpx.ReadError(f"{type(error).__name__}: {error}", request=request) from error
+
+
+_open: dict[Connection, Transport] = {}
+
+
+def transport(connection: Connection) -> Transport:
+    """One for each connection and process: Spark's workers live longer than a task."""
+    found = _open.get(connection)
+    if found is None:
+        headers = {} if connection.token is None else {"authorization": f"Bearer {connection.token}"}
+        found = Transport(connection.urls, timeout_ms=connection.timeout_ms, headers=headers, http=PlainHttp())
+        _open[connection] = found
+    return found
+
+
+@atexit.register
+def close_all() -> None:
+    while _open:
+        _open.popitem()[1].close()

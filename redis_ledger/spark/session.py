@@ -1,0 +1,61 @@
+"""A Spark session that can start: Java is found, workers run the driver's Python, and the format is registered."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from redis_ledger.errors import LedgerError
+from redis_ledger.spark import java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL = "local[2]"
+_HERE: Mapping[str, str] = {
+    # A machine's own name may not resolve, or to an address that is not its.
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.app.name": "redis-ledger",
+}
+
+
+def session(master: str | None = None, settings: Mapping[str, str] | None = None) -> SparkSession:
+    """The session there is, or a new one.  Raises LedgerError where there is no Java.
+
+    master: where tasks run; None is what spark-submit was told, else two threads of this process.
+    settings: of Spark, {"spark.driver.memory": "2g"}.
+    """
+    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # the JVM runs already, and knows what it was told
+    if not is_submitted:
+        _prepare()
+        master = master or LOCAL
+    from pyspark.sql import SparkSession
+
+    from redis_ledger.spark import register
+
+    builder = SparkSession.builder
+    if master is not None:
+        builder = builder.master(master)
+    local = _HERE if master is not None and master.startswith("local") else {}
+    for name, value in (*local.items(), *(settings or {}).items()):
+        builder = builder.config(name, value)
+    found = builder.getOrCreate()
+    register(found)
+    return found
+
+
+def cache_folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "redis-ledger"
+
+
+def _prepare() -> None:
+    """What the JVM will find in its environment."""
+    found = java.find(os.environ, cache_folder())
+    if found.home is None:
+        raise LedgerError(found.sentence)
+    os.environ["JAVA_HOME"] = str(found.home)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -1,0 +1,116 @@
+"""Writing from Spark: every attempt of every task in a transaction of its own, the winners committed in one step.
+
+    task 0, attempt 0   begin ─ write ┐                                            named by the query (or onceName)
+    task 1, attempt 0   begin ─ dies  │   driver: commit all, once (query, batch) ─▶ visible, all of it or nothing
+    task 1, attempt 1   begin ─ write ┘           then abort what the name has open still
+
+A task's result is the id of its transaction; Spark hands the driver one for each task, whichever attempt won.  A batch
+that is done again after a crash finds its number committed, and what it wrote is aborted.  What a driver that died left
+open its successor aborts with its first commit, or the transactions' timeout does.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from redis_ledger.spark import checkpoint, columns, writing
+from redis_ledger.spark.attempts import Attempt, Step, abort_rest, commit
+from redis_ledger.spark.writing import Writing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+QUERY_ID, BATCH_ID = "sql.streaming.queryId", "streaming.sql.batchId"
+
+
+@dataclass
+class Written(WriterCommitMessage):
+    """What a task did; txn None: it had no rows."""
+
+    name: str
+    txn: str | None
+    records: int
+
+
+def _types(schema: StructType) -> dict[str, str]:
+    return {field.name: field.dataType.simpleString() for field in schema.fields}
+
+
+def _written(wanted: Writing, used: Sequence[str], step: Step, batches: Iterator[pa.RecordBatch]) -> Written:
+    """On an executor."""
+    context = TaskContext.get()
+    assert context is not None, "a task has a context"
+    attempt = Attempt(wanted, step, context.partitionId(), f"{context.partitionId()}.{context.attemptNumber()}")
+    with attempt:
+        for batch in batches:
+            for row in columns.rows(batch, used):
+                attempt.put(row)
+        attempt.finish()
+    return Written(step.name, attempt.txn, attempt.records)
+
+
+def _txns(messages: Sequence[WriterCommitMessage | None]) -> list[str]:
+    return [each.txn for each in messages if isinstance(each, Written) and each.txn is not None]
+
+
+class BatchWriter(DataSourceArrowWriter):
+    """Made on the driver, once for a job."""
+
+    def __init__(self, wanted: Writing, schema: StructType, overwrite: bool) -> None:
+        types = _types(schema)
+        writing.check(types, wanted, overwrite=overwrite)
+        self._wanted, self._used = wanted, writing.used(types, wanted)
+        name = wanted.once_name or f"spark job {secrets.token_hex(8)}"
+        self._step = Step(name, wanted.once_number)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        return _written(self._wanted, self._used, self._step, iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        commit(self._wanted, self._step, _txns(messages))
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        abort_rest(self._wanted, self._step)
+
+
+class StreamWriter(DataSourceStreamArrowWriter):
+    """Made anew on the driver for every batch, and again for its commit."""
+
+    def __init__(self, wanted: Writing, schema: StructType, overwrite: bool) -> None:
+        types = _types(schema)
+        writing.check(types, wanted, overwrite=overwrite)
+        self._wanted, self._used = wanted, writing.used(types, wanted)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        context = TaskContext.get()
+        assert context is not None, "a task has a context"
+        query, batch = context.getLocalProperty(QUERY_ID), context.getLocalProperty(BATCH_ID)
+        assert query is not None, "a stream's task knows its query"
+        assert batch is not None, "a stream's task knows its batch"
+        step = Step(self._wanted.once_name or f"spark query {query}", int(batch))
+        return _written(self._wanted, self._used, step, iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        if (name := _name(messages)) is None:
+            return
+        read = None
+        if self._wanted.subscription is not None:
+            assert self._wanted.checkpoint is not None, "the options were checked"
+            read = checkpoint.read(self._wanted.checkpoint, batchId)
+        commit(self._wanted, Step(name, batchId), _txns(messages), read)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        if (name := _name(messages) or self._wanted.once_name) is not None:
+            abort_rest(self._wanted, Step(name, batchId))
+
+
+def _name(messages: Sequence[WriterCommitMessage | None]) -> str | None:
+    """The driver is not told which query it commits, the tasks are; a batch without tasks has nothing to commit."""
+    return next((each.name for each in messages if isinstance(each, Written)), None)

@@ -1,0 +1,160 @@
+"""Batches with records that are due later on their way into a partition, beside plain ones of the same producers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from redis_ledger.broker.waiting import Waiting
+from redis_ledger.clock import ManualClock
+from redis_ledger.config import Config
+from redis_ledger.delay.index import DelayIndex
+from redis_ledger.delay.tally import Tally
+from redis_ledger.errors import UnknownScheduled
+from redis_ledger.ids import ScheduledId
+from redis_ledger.ledger.partition import Accepted, Partition
+from redis_ledger.records.build import encode
+from redis_ledger.records.later import Later, Now
+from redis_ledger.store.store import Store
+
+CONFIG, CLOCK = Config(), ManualClock()
+
+
+@pytest.fixture(params=["redis_url", "cluster_url"])
+async def store(request, prefix) -> AsyncIterator[Store]:
+    opened = await Store.open(request.getfixturevalue(request.param), prefix=prefix)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def partition(store) -> Partition:
+    made = Partition(store, "orders", 0, "t-1", CONFIG, CLOCK)
+    assert await made.create()
+    return made
+
+
+def index_of(partition: Partition) -> DelayIndex:
+    return DelayIndex(partition._store, partition.keys, "orders", "t-1", lambda: CONFIG, CLOCK, Tally("orders"))
+
+
+def payload(value: str) -> bytes:
+    return encode([(None, value.encode(), (), 5)])
+
+
+def later(due: int, value: str = "later") -> list[Later]:
+    return [Later(payload(value), 1, 5, due)]
+
+
+def schedule(partition: Partition, due: int, sequence: int = -1, now: int = 0, **more: Any) -> asyncio.Future[Accepted]:
+    here = Now(payload("now"), now, 5) if now else None
+    return partition.schedule(later(due), now=here, records=1 + now, producer_id=7, epoch=0, sequence=sequence, **more)
+
+
+def append(partition: Partition, sequence: int) -> asyncio.Future[Accepted]:
+    return partition.append(payload("plain"), 1, 5, producer_id=7, epoch=0, sequence=sequence)
+
+
+async def values(partition: Partition) -> list[bytes]:
+    read = await partition.read(0, committed=True, bytes_max=1 << 20)
+    return [bytes(each) for each in read.payloads]
+
+
+async def orphan(partition: Partition, ledger: int) -> None:
+    """Payload whose script was not known to Redis, as when that was restarted."""
+    key = partition.keys.data(ledger)
+    await partition._store.command("XADD", key, "NOMKSTREAM", "0-*", "b", "orphan", "d", 1, key=key)
+
+
+async def test_a_new_producers_batches_keep_their_order_when_the_first_is_scheduled_where_nothing_ever_was(partition):
+    # Given a partition that has to be made ready for scheduling first, and a producer it has never seen
+    outcomes = await asyncio.gather(
+        schedule(partition, 100, 0), append(partition, 1), schedule(partition, 200, 2), append(partition, 3)
+    )
+    # Then all its batches are taken, each as the first of its number
+    assert [each.duplicate for each in outcomes] == [False] * 4
+    assert [each.base_offset for each in outcomes] == [-1, 0, -1, 1]
+    assert await index_of(partition).state() is not None
+    assert (await index_of(partition).fire(10, 300)).records == 2
+
+
+@pytest.mark.parametrize("ledger", [1, -1])
+async def test_a_new_producers_batches_keep_their_order_when_something_was_left_behind(partition, ledger):
+    await schedule(partition, 50)
+    await orphan(partition, ledger)
+    outcomes = await asyncio.gather(append(partition, 0), schedule(partition, 100, 1, now=1), append(partition, 3))
+    assert [(each.duplicate, each.base_offset) for each in outcomes] == [(False, 0), (False, 1), (False, 2)]
+    assert len(await values(partition)) == 3
+
+
+async def test_batches_of_many_producers_and_kinds_travel_in_few_calls(partition):
+    await schedule(partition, 50)
+    futures = [
+        partition.schedule(later(100), now=None, records=1) if n % 2 else partition.append(payload("p"), 1, 5)
+        for n in range(12)
+    ]
+    outcomes = await asyncio.gather(*futures)
+    assert sorted(each.base_offset for each in outcomes) == [-1] * 6 + list(range(6))
+
+
+async def test_a_scheduled_batch_that_comes_again_when_it_is_due_is_a_duplicate_without_an_offset(partition):
+    first = await schedule(partition, 100, 0)
+    again = await append(partition, 0)
+    assert (again.duplicate, again.base_offset, again.first_entry) == (True, -1, first.first_entry)
+    assert await values(partition) == []
+
+
+async def test_after_a_rotation_a_broker_that_has_not_heard_of_it_schedules_and_its_records_are_found(partition):
+    # Given a ledger that somebody else has sealed
+    await schedule(partition, 100)
+    index, waiting = index_of(partition), Waiting(partition, index_of(partition), lambda: 0)
+    await index.seal(-1)
+    # When this broker schedules, which it learns by
+    accepted = await schedule(partition, 200)
+    # Then its record can be got, moved and cancelled like any other
+    id = ScheduledId(0, accepted.first_entry, 0)
+    assert (await waiting.get(id)).deliver_at_ms == 200
+    await waiting.move(id, 300)
+    assert await waiting.cancel([id]) == {id: None}
+    assert (await index.fire(10, 1_000)).records == 0
+    with pytest.raises(UnknownScheduled):
+        await waiting.get(ScheduledId(0, accepted.first_entry + 1, 0))
+
+
+async def test_what_was_delivered_from_a_ledger_that_is_gone_is_not_called_cancelled(partition):
+    # Given records that were delivered, and went with their ledger when the log was trimmed
+    accepted = await schedule(partition, 100)
+    index, waiting = index_of(partition), Waiting(partition, index_of(partition), lambda: 0)
+    await index.fire(10, 100)
+    await index.rotate(-1, CLOCK.now_ms() + 1, True)
+    await index.finish_seal("1-1")
+    await schedule(partition, 200)
+    await partition.trim(retention_ms=-1, retention_bytes=-1, below_offset=1)
+    rows = await partition._store.command("HKEYS", partition.keys.ledgers, key=partition.keys.state)
+    assert b"-1" not in rows
+    # When somebody asks for one of them
+    id = ScheduledId(0, accepted.first_entry, 0)
+    # Then nobody knows it any more; and one that was cancelled in a ledger that is there still is
+    assert isinstance((await waiting.cancel([id]))[id], UnknownScheduled)
+    kept = ScheduledId(0, accepted.first_entry + 1, 0)
+    assert await waiting.cancel([kept]) == {kept: None}
+    assert await waiting.cancel([kept]) == {kept: None}
+
+
+async def test_what_an_orphan_left_in_a_sealed_ledger_is_never_indexed(partition):
+    # Given payload that was never accepted, above the last entry of a ledger that was sealed then
+    await schedule(partition, 100)
+    await orphan(partition, -1)
+    index = index_of(partition)
+    await index.seal(-1)
+    accepted = await schedule(partition, 200)
+    # When the index is made again from the ledgers
+    (bucket,) = await index.buckets()
+    assert await index.reindex(bucket)
+    # Then it is not taken for the entry of that number, which is in the next one
+    assert accepted.first_entry == 2
+    entries = [each async for each in index.from_ledgers(-1, -2)]
+    assert [(each.entry, each.ledger, each.due_ms) for each in entries] == [(1, -1, 100), (2, -2, 200)]

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from redis_ledger.errors import LedgerError
+from redis_ledger.spark import java, session
+
+
+def test_a_machine_without_java_is_told_so_before_spark_is_even_loaded(monkeypatch, tmp_path):
+    monkeypatch.setattr(java, "find", lambda environ, wrappers: java.Found(None, ["It rained."]))
+    with pytest.raises(LedgerError, match=r"Spark needs Java 17 or newer and there is none: .* It rained\."):
+        session()
+
+
+def test_the_java_that_was_found_and_this_python_are_what_spark_will_use(monkeypatch, tmp_path):
+    # Given a machine with a Java, on which Spark itself is missing
+    monkeypatch.setattr(java, "find", lambda environ, wrappers: java.Found(tmp_path, []))
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    monkeypatch.setenv("JAVA_HOME", "elsewhere")
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    # When a session is asked for
+    with pytest.raises(ImportError):
+        session()
+    # Then all that came before is set up
+    assert os.environ["JAVA_HOME"] == str(tmp_path)
+    assert os.environ.pop("PYSPARK_PYTHON") == sys.executable

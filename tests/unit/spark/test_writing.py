@@ -1,0 +1,91 @@
+"""What a user may say about writing, and which columns can be written."""
+
+from __future__ import annotations
+
+import pytest
+
+from redis_ledger.errors import InvalidRequest
+from redis_ledger.spark.writing import Writing, check, used, writing
+
+GIVEN = {"bootstrap": "http://b1:8080,http://b2:8080"}
+
+
+def said(mode="batch", **options: str) -> Writing:
+    return writing({**GIVEN, **options}, mode)
+
+
+def test_options_are_read_in_any_case_and_what_spark_adds_is_passed_over():
+    found = said("stream", TOPIC="orders", Compression="zstd", queryname="q", checkpointlocation="/tmp/c")
+    assert (found.topic, found.compression, found.once_name) == ("orders", 4, None)
+    assert found.connection.urls == ("http://b1:8080", "http://b2:8080")
+
+
+def test_a_query_name_is_not_what_batches_are_counted_under():
+    # A query of the same name with another checkpoint begins at batch 0 again, and would be taken for done.
+    assert said("stream", queryName="daily").once_name is None
+    assert said("stream", onceName="daily").once_name == "daily"
+
+
+@pytest.mark.parametrize(
+    ("mode", "options", "told"),
+    [
+        ("batch", {"topics": "orders"}, "There is no option topics; do you mean topic?"),
+        ("batch", {"topic": "a b"}, "topic: "),
+        ("batch", {"onceName": "job"}, "onceName and onceNumber go together"),
+        ("batch", {"onceNumber": "7"}, "onceName and onceNumber go together"),
+        ("batch", {"onceName": "job", "onceNumber": "-7"}, "onceNumber is '-7'"),
+        ("stream", {"onceNumber": "7"}, "onceNumber is for batch jobs"),
+        ("stream", {"compression": "brotli"}, "compression is 'brotli'; it can be none or gzip"),
+        ("stream", {"batchBytes": "100000000"}, "batchBytes is 100000000; it can be 67108864 at most."),
+        ("stream", {"transactionTimeoutMs": "0"}, "transactionTimeoutMs is '0'"),
+        ("stream", {"startingOffsets": "earliest"}, "There is no option startingOffsets"),
+    ],
+)
+def test_what_cannot_be_understood_is_refused_in_a_sentence(mode, options, told):
+    with pytest.raises(InvalidRequest) as caught:
+        said(mode, **options)
+    assert caught.value.detail.startswith(told)
+    assert caught.value.detail.endswith((".", "?"))
+
+
+@pytest.mark.parametrize(
+    ("types", "options", "told"),
+    [
+        ({"key": "string"}, {"topic": "t"}, "There is no column value;"),
+        ({"value": "string"}, {}, "Nothing says which topic;"),
+        ({"value": "bigint"}, {"topic": "t"}, "The column value is bigint; it has to be binary or string. Cast it."),
+        ({"value": "binary", "topic": "int"}, {}, "The column topic is int; it has to be string."),
+        ({"value": "binary", "partition": "bigint"}, {"topic": "t"}, "The column partition is bigint;"),
+        ({"value": "binary", "headers": "map<string,string>"}, {"topic": "t"}, "The column headers is map"),
+        ({"value": "binary", "deliver_at": "string"}, {"topic": "t"}, "The column deliver_at is string;"),
+        (
+            {"value": "binary", "deliver_at": "timestamp", "deliver_after": "bigint"},
+            {"topic": "t"},
+            "There are columns deliver_at and deliver_after;",
+        ),
+        ({"value": "binary"}, {"topic": "t", "keepTimestamp": "true"}, "keepTimestamp is on"),
+    ],
+)
+def test_columns_that_cannot_be_written_are_named(types, options, told):
+    with pytest.raises(InvalidRequest) as caught:
+        check(types, said(**options), overwrite=False)
+    assert caught.value.detail.startswith(told)
+
+
+def test_a_topic_cannot_be_overwritten():
+    with pytest.raises(InvalidRequest, match="can only be appended to"):
+        check({"value": "string"}, said(topic="t"), overwrite=True)
+
+
+def test_a_frame_as_the_source_reads_it_can_be_written_as_it_is_and_other_columns_are_left_alone():
+    types = {
+        "key": "binary", "value": "binary", "topic": "string", "partition": "int", "offset": "bigint",
+        "timestamp": "timestamp", "timestampType": "int", "headers": "array<struct<key:string,value:binary>>",
+    }  # fmt: skip
+    for options, wanted in (
+        ({}, ["value", "key", "headers", "topic", "partition"]),
+        ({"topic": "t"}, ["value", "key", "headers", "partition"]),
+        ({"topic": "t", "keepTimestamp": "true"}, ["value", "key", "headers", "partition", "timestamp"]),
+    ):
+        check(types, said(**options), overwrite=False)
+        assert used(types, said(**options)) == wanted
