@@ -15,7 +15,6 @@ import fcntl
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -88,12 +87,13 @@ def prepare() -> int:
 
 
 def build() -> int:
+    """In place where there is one of this Python, so that a small change of the lock is a small change here."""
     began = time.monotonic()
     print(f"spark: building {HOME} from {LOCK.relative_to(ROOT)} (two minutes, once)", file=sys.stderr, flush=True)
-    shutil.rmtree(HOME, ignore_errors=True)
-    made = [sys.executable, "-m", "venv", str(HOME)]
-    if subprocess.call(made, stdout=subprocess.DEVNULL) != 0 and subprocess.call([*made, "--without-pip"]) != 0:
-        return 1
+    if not answers():
+        made = [sys.executable, "-m", "venv", "--clear", str(HOME)]
+        if subprocess.call(made, stdout=subprocess.DEVNULL) != 0 and subprocess.call([*made, "--without-pip"]) != 0:
+            return 1
     if code := install(lambda name: name not in (FROM_SOURCE, JAVA), "--only-binary", ":all:"):
         return code
     # What builds it is there now and pinned, so pip need not fetch a newer one behind the lock's back.
@@ -101,6 +101,15 @@ def build() -> int:
         return code
     print(f"spark: ready after {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     return 0
+
+
+def answers() -> bool:
+    """Whether it is an environment of this interpreter's version."""
+    probe = [str(PYTHON), "-c", "import sys; print(sys.version)"]
+    try:
+        return subprocess.check_output(probe, stderr=subprocess.DEVNULL, text=True).strip() == sys.version.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return False
 
 
 def install(wanted: Callable[[str], bool], *options: str) -> int:

@@ -117,22 +117,8 @@ class Agenda:
     def _index_from(self, from_ms: int) -> AsyncIterator[Indexed]:
         d = self._keys.delay
         return merge.merged(
-            [self._set_from(key, from_ms) for key in (d.open, d.closing, d.queue)] + [self._sealed_from(from_ms)]
+            [self.index.in_order(key, from_ms) for key in (d.open, d.closing, d.queue)] + [self._sealed_from(from_ms)]
         )
-
-    async def _set_from(self, key: bytes, from_ms: int) -> AsyncIterator[Indexed]:
-        seen: Indexed | None = None
-        count = PAGE
-        while True:
-            rows = await self._command("ZRANGEBYSCORE", key, from_ms, "+inf", "WITHSCORES", "LIMIT", 0, count)
-            page = sorted(Indexed.read(m, int(s)) for m, s in zip(rows[::2], rows[1::2], strict=True))
-            for indexed in page:
-                if seen is None or indexed > seen:
-                    yield indexed
-            if len(page) < count:
-                return
-            count = 2 * count if page[0].due_ms == page[-1].due_ms else PAGE
-            seen, from_ms = page[-1], page[-1].due_ms
 
     async def _sealed_from(self, from_ms: int) -> AsyncIterator[Indexed]:
         streams = [self._bucket_from(bucket, from_ms) for bucket in await self.index.buckets()]

@@ -177,6 +177,7 @@ class Delays:
             try:
                 await clockwork.index.sweep()
                 await mending.prune(clockwork.index)
+                await mending.forget_parts(clockwork.index)
             except UnknownTopic:
                 self.forget(clockwork)
         await self.show()

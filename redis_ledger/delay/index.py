@@ -96,26 +96,45 @@ class DelayIndex(DelayCalls):
     async def finish_seal(self, closing: str) -> bool:
         """Seals the bucket that was handed over, by this broker or by one that is gone."""
         with self._tally.operation("create"):
-            entries = await self._members(self.delay.closing)
             first, last = map(int, closing.split("-"))
-            made = await self._snapshot(-first, -last, _as_stream(entries))
+            made = await self._snapshot(-first, -last, self._pending(self.in_order(self.delay.closing)))
             bucket, entry = made if made is not None else (None, 0)
             listed = await self.list_sealed(closing, bucket, entry)
         if not listed and bucket is not None:
             await self.drop_snapshot(bucket.snapshot)
         return listed
 
-    async def _members(self, key: bytes) -> list[Indexed]:
-        """All of a sorted set that is still pending, in order.  What comes or goes meanwhile may be there or not."""
-        found: list[Indexed] = []
-        cursor: Any = b"0"
+    async def in_order(self, key: bytes, from_ms: int = 0) -> AsyncIterator[Indexed]:
+        """A sorted set from a due time on, in order.  What comes or goes meanwhile may be there or not."""
+        seen, count = (-1, b""), PAGE
         while True:
-            cursor, rows = await self._command("ZSCAN", key, cursor, "COUNT", PAGE)
-            found += [Indexed.read(m, int(s)) for m, s in zip(rows[::2], rows[1::2], strict=True) if m]
-            if int(cursor) == 0:
-                break
-        live = await self.live(entry.entry for entry in found)
-        return sorted(entry for entry in set(found) if live.holds(entry.entry))
+            rows = await self._command("ZRANGEBYSCORE", key, from_ms, "+inf", "WITHSCORES", "LIMIT", 0, count)
+            page = [row for row in zip(map(int, rows[1::2]), rows[::2], strict=True) if row > seen]
+            for at in range(0, len(page), PAGE):
+                for each in sorted(Indexed.read(member, due) for due, member in page[at : at + PAGE]):
+                    yield each
+                await asyncio.sleep(0)  # others take their turn
+            if len(rows) < 2 * count:
+                return
+            count = 2 * count if int(rows[1]) == int(rows[-1]) else PAGE
+            seen = (int(rows[-1]), rows[-2])
+            from_ms = seen[0]
+
+    async def _pending(self, entries: AsyncIterator[Indexed]) -> AsyncIterator[Indexed]:
+        """Of these, what is still pending."""
+        some: list[Indexed] = []
+        async for entry in entries:
+            some.append(entry)
+            if len(some) == PAGE:
+                live = await self.live(each.entry for each in some)
+                for each in some:
+                    if live.holds(each.entry):
+                        yield each
+                some = []
+        live = await self.live(each.entry for each in some)
+        for each in some:
+            if live.holds(each.entry):
+                yield each
 
     async def _snapshot(
         self, first_ledger: int, last_ledger: int, entries: AsyncIterator[Indexed]
@@ -271,8 +290,8 @@ class DelayIndex(DelayCalls):
             rows = await self._command("ZRANGE", self.delay.next, 0, -1)
             horizon = next((r.decode() for r in rows if r.endswith(b" " + bucket.name.encode())), "")
         with self._tally.operation("create"):
-            entries = sorted([entry async for entry in self.from_ledgers(bucket.first_ledger, bucket.last_ledger)])
-            made = await self._snapshot(bucket.first_ledger, bucket.last_ledger, _as_stream(entries))
+            entries = await _sorted(self.from_ledgers(bucket.first_ledger, bucket.last_ledger))
+            made = await self._snapshot(bucket.first_ledger, bucket.last_ledger, entries)
             again, entry = made if made is not None else (None, 0)
             done = await self.replace([(bucket, horizon)], bucket.name, again, entry)
         if done:
@@ -352,6 +371,18 @@ def read_stored(ledger: int, entry: int, fields: Sequence[bytes]) -> tuple[Index
     header = read_header(payload)
     newest_ms = max(-1, min(header.max_timestamp, COMPARED_MS_MAX))
     return Indexed(min(dues), entry, WHOLE, ledger, header.count, len(payload), newest_ms), dues
+
+
+async def _sorted(entries: AsyncIterator[Indexed]) -> AsyncIterator[Indexed]:
+    """Sorted in runs that are merged: all at once would hold everything up."""
+    runs: list[list[Indexed]] = [[]]
+    async for entry in entries:
+        if len(runs[-1]) == PAGE:
+            runs[-1].sort()
+            runs.append([])
+        runs[-1].append(entry)
+    runs[-1].sort()
+    return merge.merged([_as_stream(run) for run in runs])
 
 
 async def _as_stream(entries: Sequence[Indexed]) -> AsyncIterator[Indexed]:

@@ -3,6 +3,7 @@
 listed, and its snapshot damaged   made again from its ledgers (index.reindex)
 in delay:next, and not listed      its entries go back to the queue, and it is forgotten
 most of it cancelled               written again without that; deleted when nothing is left
+in parts, and its payload is gone  forgotten: nobody can ask for it any more
 """
 
 from __future__ import annotations
@@ -66,3 +67,24 @@ async def _left_of(index: DelayIndex, bucket: Bucket) -> tuple[int, int]:
         live = await index.live(chunk * CHUNK for chunk in entries.chunks)
         pending, there = pending + entries.shared(live), there + entries.shared(entries)
     return pending, there
+
+
+async def forget_parts(index: DelayIndex) -> int:
+    """Forgets what became of single records whose payload went with an old ledger; how many entries."""
+    keys, key = index.keys, index.keys.state
+    rows = await index.store.command("HGETALL", keys.ledgers, key=key)
+    ledgers = {int(n): int(row.split(b" ")[0]) for n, row in zip(rows[::2], rows[1::2], strict=True) if int(n) < 0}
+    first = max(ledgers.values(), default=-1) + 1
+    for ledger in sorted(ledgers, reverse=True):
+        oldest = await index.store.command("XRANGE", keys.data(ledger), "-", "+", "COUNT", 1, key=key)
+        if oldest:
+            first = int(oldest[0][0][2:])
+            break
+    cursor, count = b"0", 0
+    while True:
+        cursor, found = await index.store.command("HSCAN", index.delay.parts, cursor, "COUNT", CHUNK, key=key)
+        gone = [name for name in found[::2] if name and int(name) < first]
+        if gone:
+            count += await index.store.command("HDEL", index.delay.parts, *gone, key=key)
+        if int(cursor) == 0:
+            return count

@@ -11,6 +11,7 @@ import pytest
 from redis_ledger.broker.waiting import Waiting
 from redis_ledger.clock import ManualClock
 from redis_ledger.config import Config
+from redis_ledger.delay import mending
 from redis_ledger.delay.index import DelayIndex
 from redis_ledger.delay.tally import Tally
 from redis_ledger.errors import UnknownScheduled
@@ -145,16 +146,59 @@ async def test_what_was_delivered_from_a_ledger_that_is_gone_is_not_called_cance
 
 
 async def test_what_an_orphan_left_in_a_sealed_ledger_is_never_indexed(partition):
-    # Given payload that was never accepted, above the last entry of a ledger that was sealed then
+    # Given payload above the last entry of a sealed ledger: from a broker that had not heard, and then died
     await schedule(partition, 100)
-    await orphan(partition, -1)
     index = index_of(partition)
     await index.seal(-1)
-    accepted = await schedule(partition, 200)
+    await schedule(partition, 200)
+    accepted = await schedule(partition, 300)
+    await orphan(partition, -1)
     # When the index is made again from the ledgers
     (bucket,) = await index.buckets()
     assert await index.reindex(bucket)
     # Then it is not taken for the entry of that number, which is in the next one
-    assert accepted.first_entry == 2
+    assert accepted.first_entry == 3
     entries = [each async for each in index.from_ledgers(-1, -2)]
-    assert [(each.entry, each.ledger, each.due_ms) for each in entries] == [(1, -1, 100), (2, -2, 200)]
+    assert [(each.entry, each.ledger, each.due_ms) for each in entries] == [(1, -1, 100), (2, -2, 200), (3, -2, 300)]
+
+
+async def test_an_index_made_again_has_every_record_at_the_time_it_has_now(partition):
+    # Given a record that has come once and comes again at 900, one of a block that was moved, and others
+    await schedule(partition, 100)
+    index, waiting = index_of(partition), Waiting(partition, index_of(partition), lambda: 0)
+    await index.set_repeat(1, "100 {}")
+    block = Later(encode([(None, b"x", (), 5), (None, b"y", (), 5)]), 2, 5, 200, (300, 200))
+    await partition.schedule([block, *later(400)], now=None, records=3)
+    await waiting.move(ScheduledId(0, 2, 0), 700)
+    assert (await index.fire(10, 100)).owed == 1
+    owed = (await index.repeats())[b"!1"]
+    assert await index.rearm(1, owed, 900, "900 {}")
+    # Then they are where they will be due, once each
+    entries = sorted([(each.due_ms, each.entry, each.index) async for each in index.from_ledgers(-1, -1)])
+    assert entries == [(200, 2, 1), (400, 3, -1), (700, 2, 0), (900, 1, -1)]
+    await index.seal(-1)
+    (bucket,) = await index.buckets()
+    assert await index.reindex(bucket)
+    (bucket,) = await index.buckets()
+    assert [(each.due_ms, each.entry) for each in await index.segment(bucket, 0)] == [(d, e) for d, e, _ in entries]
+
+
+async def test_what_became_of_single_records_is_forgotten_with_their_payload(partition):
+    # Given an entry of which one record was delivered and one cancelled, and a later one of the same kind
+    two = encode([(None, b"x", (), 5), (None, b"y", (), 5)])
+    index, waiting = index_of(partition), Waiting(partition, index_of(partition), lambda: 0)
+    for entry, due in ((1, 100), (2, 500)):
+        await partition.schedule([Later(two, 2, 5, due)], now=None, records=2)
+        await waiting.cancel([ScheduledId(0, entry, 0)])
+    await index.fire(10, 100)
+    assert await mending.forget_parts(index) == 0
+    # When the payload of the first has gone
+    await index.seal(-1)
+    await partition.schedule([Later(two, 2, 5, 600)], now=None, records=2)
+    await waiting.cancel([ScheduledId(0, 3, 0)])
+    await waiting.cancel([ScheduledId(0, 2, 1)])
+    await partition.trim(retention_ms=-1, retention_bytes=-1, below_offset=1)
+    # Then nothing is kept of it, and all of what is pending
+    assert await mending.forget_parts(index) == 1
+    rows = await partition._store.command("HGETALL", partition.keys.delay.parts, key=partition.keys.state)
+    assert dict(zip(rows[::2], rows[1::2], strict=True)) == {b"": b"", b"3": b"x1"}

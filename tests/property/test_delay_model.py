@@ -58,7 +58,7 @@ THEMES = [
     "move cancel seal load rebuild reindex fire release list",
     "seal load merge reindex prune sweep damage unlist rotate fire",
     "in_txn end settle half_settled seal load rotate clear cancel move fire",
-    "again orphan rotate seal trim clear rebuild release cancel list",
+    "again orphan rotate seal trim clear rebuild release cancel list forget",
 ]
 
 

@@ -55,6 +55,10 @@ async def prune(index: DelayIndex, _: int) -> None:
     await mending.prune(index)
 
 
+async def forget(index: DelayIndex, _: int) -> None:
+    await mending.forget_parts(index)
+
+
 async def unlist(index: DelayIndex, n: int) -> None:
     buckets = await index.buckets()
     if buckets:
@@ -63,5 +67,5 @@ async def unlist(index: DelayIndex, n: int) -> None:
 
 
 UPKEEP: dict[str, Callable[[DelayIndex, int], Awaitable[None]]] = {
-    each.__name__: each for each in (seal, rotate, load, merge, reindex, damage, sweep, prune, unlist)
+    each.__name__: each for each in (seal, rotate, load, merge, reindex, damage, sweep, prune, forget, unlist)
 }
