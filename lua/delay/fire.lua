@@ -193,9 +193,7 @@ if records > 0 then
   redis.call("HINCRBY", delay, "entries", whole(-entries))
   redis.call("HINCRBY", delay, "fired", whole(records))
   local following_offset, stable = whole(next_offset), nothing_open and whole(next_offset) or held[3]
-  redis.call("HSET", state, "next", following_offset, "stable", stable, "newest", newest_text)
-  redis.call("HINCRBY", state, "bytes", whole(bytes))
-  redis.call("SPUBLISH", KEYS[4], held[4] .. " " .. following_offset .. " " .. stable)
+  log_grew(state, KEYS[4], held[4], following_offset, stable, newest_text, whole(bytes))
 end
 local first = -1
 for _, key in ipairs(SETS) do

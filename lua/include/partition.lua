@@ -22,6 +22,13 @@ local function stable_offset(firsts, next_offset)
   return next_offset
 end
 
+-- The log has grown by so many bytes: where it ends, how far it is decided, its newest timestamp; waiting readers hear.
+local function log_grew(state, wake, epoch, following, stable, newest, bytes)
+  redis.call("HSET", state, "next", following, "stable", stable, "newest", newest)
+  redis.call("HINCRBY", state, "bytes", bytes)
+  redis.call("SPUBLISH", wake, epoch .. " " .. following .. " " .. stable)
+end
+
 -- Deletes the payload that no script has accepted; whatever a ledger's counts were, now they are right.  A sealed ledger
 -- keeps the number of its last entry: where entries go on from ledger to ledger, the next one has those above it.
 local function heal(data, ledgers, ledger, row)

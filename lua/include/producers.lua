@@ -1,5 +1,5 @@
 -- What a producer may write: its sequence (KIP-98) and the fence of its transaction.  For scripts whose KEYS are
--- 4 producers  5 open  7 ended  8 watermarks.  Nothing here writes but windows_save.
+-- 4 producers  5 open  6 firsts  7 ended  8 watermarks.  Nothing here writes but windows_save and opened_save.
 local WRAP = 2147483648 -- sequences count to 2^31 - 1 and begin again
 local windows, opens, refused = {}, {}, {} -- by producer: its window, its open transaction, whether this call refused it
 
@@ -78,5 +78,13 @@ local function windows_save(now)
       end
       redis.call("HSET", KEYS[4], pid, table.concat(parts, " "))
     end
+  end
+end
+
+-- opened: of each transaction that begins here its producer, its row of `open`, its first offset.
+local function opened_save(opened)
+  for _, o in ipairs(opened) do
+    redis.call("HSET", KEYS[5], o[1], o[2])
+    redis.call("ZADD", KEYS[6], o[3], o[1])
   end
 end

@@ -85,15 +85,10 @@ row.issued, row.deleted, row.bytes = row.issued + count, row.deleted + #removed,
 if #accepted > 0 then row.max = next_offset - 1 end
 redis.call("HSET", ledgers, ledger, ledger_text(row))
 windows_save(ARGV[3])
-for _, o in ipairs(opened) do
-  redis.call("HSET", KEYS[5], o[1], o[2])
-  redis.call("ZADD", KEYS[6], o[3], o[1])
-end
+opened_save(opened)
 if #accepted > 0 then
   local following, stable = whole(next_offset), held[4]
   if nothing_open then stable = opened[1] and opened[1][3] or following end
-  redis.call("HSET", state, "next", following, "stable", stable, "newest", whole(newest))
-  redis.call("HINCRBY", state, "bytes", whole(bytes))
-  redis.call("SPUBLISH", KEYS[10], held[5] .. " " .. following .. " " .. stable)
+  log_grew(state, KEYS[10], held[5], following, stable, whole(newest), whole(bytes))
 end
 return { OK, held[5], whole(row.bytes), row.created, unpack(answers) }

@@ -14,8 +14,9 @@ KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 ended  8
 ARGV        1 topic_id  2 ledger  3 delay ledger (-1, -2, ...)  4 now_ms  5 number of originals
             6.. the originals: records  producer_id (-1 none)  epoch  sequence (-1 none)  coordinator  serial ("" none)
             verified  now (records that are due now, 0 none)  bytes and newest timestamp of these  later (number of entries)
-            records  bytes  blocks (numbers of all these entries), and for each of them due_ms (of a block, whose records are each due by themselves: their due times, with commas)
-            and, as one text, the rest of its member: ledger records bytes newest_ms
+            records  bytes  blocks (numbers of all these entries), and for each of them due_ms (of a block, whose records
+            are each due by themselves: their due times, with commas) and, as one text, the rest of its member: ledger
+            records bytes newest_ms
 RETURNS     {OK, leader_epoch, ledger_bytes, ledger_created_ms, delay_ledger_bytes, delay_ledger_created_ms, entries of the open
             bucket, answer ...} one answer for each original: {OK, base_offset (-1 none), first entry}
             | {DUPLICATE, base_offset, or -e-1 where it has none and e is its first entry}
@@ -202,15 +203,10 @@ if live_entries > 0 then
 end
 if held_records > 0 then redis.call("HINCRBY", delay, "held", whole(held_records)) end
 windows_save(ARGV[4])
-for _, o in ipairs(opened) do
-  redis.call("HSET", KEYS[5], o[1], o[2])
-  redis.call("ZADD", KEYS[6], o[3], o[1])
-end
+opened_save(opened)
 if #logged > 0 then
   local following, stable = whole(next_offset), held[4]
   if nothing_open then stable = opened[1] and opened[1][3] or following end
-  redis.call("HSET", state, "next", following, "stable", stable, "newest", whole(newest))
-  redis.call("HINCRBY", state, "bytes", whole(bytes))
-  redis.call("SPUBLISH", KEYS[10], held[5] .. " " .. following .. " " .. stable)
+  log_grew(state, KEYS[10], held[5], following, stable, whole(newest), whole(bytes))
 end
 return { OK, held[5], whole(row.bytes), row.created, whole(late.bytes), late.created, open_count, unpack(answers) }

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from operator import add
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from redis_ledger.broker.repeats import repeat_of
 from redis_ledger.broker.types import DelayStats, Scheduled
@@ -39,7 +39,7 @@ Order = tuple[int, int, int, int]  # due ms, partition, entry, index
 class Agenda:
     def __init__(self, partition: Partition, index: DelayIndex, now_ms: Callable[[], int]) -> None:
         self.partition, self.index, self._now_ms = partition, index, now_ms
-        self._store, self._keys = index.store, partition.keys
+        self._keys = partition.keys
 
     # -- lists -------------------------------------------------------------------------------------------------------
 
@@ -135,16 +135,13 @@ class Agenda:
 
     async def _records(self, some: Sequence[Indexed]) -> list[Scheduled]:
         """Of these index entries, what is really pending, record by record."""
-        if not some:
-            return []
-        d, live = self._keys.delay, await self.index.live(each.entry for each in some)
-        some = [each for each in some if live.holds(each.entry)]
+        d, some = self._keys.delay, await self.index.alive(some)
         if not some:
             return []
         names = [each.entry for each in some]
-        parts = await self._command("HMGET", d.parts, *names)
-        repeats = await self._command("HMGET", d.repeats, *names)
-        moved = await self._command("HMGET", d.moved, *(f"{each.entry}.{each.index}" for each in some))
+        parts = await self.index.command("HMGET", d.parts, *names)
+        repeats = await self.index.command("HMGET", d.repeats, *names)
+        moved = await self.index.command("HMGET", d.moved, *(f"{each.entry}.{each.index}" for each in some))
         stored = await self._stored(some)
         found: list[Scheduled] = []
         for indexed, row, repeat, due in zip(some, parts, repeats, moved, strict=True):
@@ -165,7 +162,10 @@ class Agenda:
         """Entry → its records; nothing for one that was cancelled meanwhile."""
         ledgers = {each.entry: each.ledger for each in some}
         replies = await asyncio.gather(
-            *(self._command("XRANGE", self._keys.data(n), f"0-{entry}", f"0-{entry}") for entry, n in ledgers.items())
+            *(
+                self.index.command("XRANGE", self._keys.data(n), f"0-{entry}", f"0-{entry}")
+                for entry, n in ledgers.items()
+            )
         )
         return {entry: decode(rows[0][1][1]) for entry, rows in zip(ledgers, replies, strict=True) if rows}
 
@@ -178,7 +178,7 @@ class Agenda:
         number, state = self.partition.number, await self.index.state()
         if state is None:
             return DelayStats(number, 0, 0, 0, 0, 0, 0, -1, -1, 0, 0)
-        d, command = self._keys.delay, self._command
+        d, command = self._keys.delay, self.index.command
         loaded = overdue = 0
         heads, tails = list[int](), list[int]()
         for key in (d.open, d.closing, d.queue):
@@ -207,7 +207,7 @@ class Agenda:
     async def _edge(self, key: bytes, order: str, begin: str, end: str) -> list[int]:
         """The first due time of a sorted set of which anything is pending; nothing when there is none."""
         at = 0
-        while rows := await self._command(order, key, begin, end, "WITHSCORES", "LIMIT", at, PAGE):
+        while rows := await self.index.command(order, key, begin, end, "WITHSCORES", "LIMIT", at, PAGE):
             some = [Indexed.read(m, int(s)) for m, s in zip(rows[::2], rows[1::2], strict=True)]
             if found := await self._first_pending(some):
                 return found
@@ -254,8 +254,8 @@ class Agenda:
             return []
         d, live = self._keys.delay, await self.index.live(each.entry for each in some)
         names = [each.entry for each in some]
-        has_parts = int(await self._command("HLEN", d.parts)) > 1
-        parts = await self._command("HMGET", d.parts, *names) if has_parts else [None] * len(some)
+        has_parts = int(await self.index.command("HLEN", d.parts)) > 1
+        parts = await self.index.command("HMGET", d.parts, *names) if has_parts else [None] * len(some)
         moved = {} if not has_parts else await self.index.moved()
         found = []
         for each, row in zip(some, parts, strict=True):
@@ -268,9 +268,6 @@ class Agenda:
                 is_moved = (each.index, each.due_ms) in moved.get(each.entry, ())
                 found.append(int(mark == b"b" or (mark == b"m" and is_moved)))
         return found
-
-    async def _command(self, *args: str | bytes | int) -> Any:
-        return await self._store.command(*args, key=self._keys.state)
 
 
 def shown(id: ScheduledId, due_ms: int, record: Record, repeat: bytes | None) -> Scheduled:

@@ -91,9 +91,8 @@ class Appends:
                 f"A batch of {header.count} records; at most {self._config.batch_records_max} are taken."
             )
         split = await self._split(where, header, data) if where.delays_by_headers else None
-        if split is not None and where.config.delayed_delivery_block_after_ms:
-            far_ms = self._delays.now_ms() + where.config.delayed_delivery_block_after_ms
-            split = split._replace(later=in_blocks(split.later, far_ms))
+        if split is not None:
+            split = split._replace(later=in_blocks(split.later, where.config, self._delays.now_ms()))
         arrival = Arrival(where, data, header, source, split)
         if not header.is_transactional:
             return arrival.place(None)

@@ -76,7 +76,7 @@ class Broker:
         self.waiters = Waiters(store)
         self.coordinators = Coordinators(store, self.name, config, clock)
         self.members = Members(store, self.name, http_address)
-        self.delays = Delays(store, self.catalog, self.members, config, clock)
+        self.delays = Delays(store, self.catalog, self.members, clock)
         participants = Participants(store, config, clock, self.catalog.marker_written, self.delays.transaction_ended)
         registry = Registry(self.coordinators, config)
         self.topics = Topics(self.catalog, store, config)

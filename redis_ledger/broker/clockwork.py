@@ -70,7 +70,6 @@ class Clockwork:
             Tally(partition.topic),
         )  # fmt: skip
         self.known_ms: int | None = None
-        self.last = Fired(0)
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
@@ -163,7 +162,6 @@ class Clockwork:
             fired = await self.index.fire(config.delayed_delivery_fire_chunk)
             self._fired_at = self._loop.time()
             self._owner.server.learn(fired.now_ms, begun)
-            self.last = fired
             if not fired.ledger:  # nothing was ever scheduled here
                 self.known_ms = None
                 return
@@ -208,12 +206,12 @@ class Clockwork:
         is_near = fired.horizon_ms - self.partition.config.delayed_delivery_load_ahead_ms <= fired.now_ms
         most = self.partition.config.delayed_delivery_max_indexes_per_segment
         has_room = most < 0 or fired.queued + most <= most * max(fired.buckets, 1)
-        is_loading = self._loading is not None and not self._loading.done()
-        if is_needed and self._loading is not None and is_loading:
-            await asyncio.wait({self._loading})
+        loading = self._loading if self._loading is not None and not self._loading.done() else None
+        if is_needed and loading is not None:
+            await asyncio.wait({loading})
         elif is_needed:
             await self.index.load(fired.horizon)
-        elif is_near and has_room and not is_loading:
+        elif is_near and has_room and loading is None:
             horizon = fired.horizon
             self._loading = self._loop.create_task(self._quietly(lambda: self.index.load(horizon)))
         return is_needed
@@ -262,7 +260,6 @@ class Clockwork:
         await self.index.seal(state.ledger, close=close)
         while await self.index.merge():
             pass
-        self.kick()
 
     async def _quietly(self, act: Callable[[], Awaitable[object]]) -> None:
         try:

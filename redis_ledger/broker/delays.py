@@ -38,9 +38,9 @@ JUMP_MS = 500  # Redis's clock has jumped when it is off by more than this from 
 
 
 class Delays:
-    def __init__(self, store: Store, catalog: Catalog, members: Members, config: Config, clock: Clock) -> None:
+    def __init__(self, store: Store, catalog: Catalog, members: Members, clock: Clock) -> None:
         self._store, self._catalog, self._members = store, catalog, members
-        self._config, self._clock = config, clock
+        self._clock = clock
         self._loop = asyncio.get_running_loop()
         self.server = ServerClock(self._loop)
         self._heard: tuple[int, float, float] | None = None  # Redis's time at the last heartbeat, and when that was

@@ -155,13 +155,12 @@ class Records:
         if transaction is not None:
             pid, epoch = transaction.producer_id, 0
         futures: list[asyncio.Future[Accepted]] = []
-        splits: dict[int, tuple[Now | None, list[Later]]] = {}
+        splits: dict[int, tuple[Now | None, Sequence[Later]]] = {}
         for where, records, sequence, dues in prepared.batches:
             rows = [(r.key, r.value, r.headers, now if r.timestamp_ms is None else r.timestamp_ms) for r in records]
             if dues is not None:
                 here, later = scheduling.split(rows, dues, pid, epoch, sequence, transactional=transaction is not None)
-                if where.config.delayed_delivery_block_after_ms:
-                    later = scheduling.in_blocks(later, now + where.config.delayed_delivery_block_after_ms)
+                later = scheduling.in_blocks(later, where.config, now)
                 splits[len(futures)] = (here, later)
                 futures.append(
                     where.schedule(

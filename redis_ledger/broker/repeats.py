@@ -74,9 +74,8 @@ class Repeats:
             try:
                 repeat = Repeat.read(text.partition(b" ")[2]).done_once()
                 due = repeat.next_after(int(owed.split(b" ")[0]), self._delays.server.high_ms())
-            except (
-                InvalidRepeat
-            ) as error:  # this machine may not know the time zone; the record waits for one that does
+            except InvalidRepeat as error:
+                # This machine may not know the time zone: the record waits for one that does.
                 log.warning("a record cannot be repeated here", entry=name[1:].decode(), error=str(error))
                 continue
             await index.rearm(int(name[1:]), owed, due, "" if due is None else _text(due, repeat))

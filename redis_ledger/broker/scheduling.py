@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from redis_ledger.broker.types import Appended, Placed
+from redis_ledger.config import Config
 from redis_ledger.ids import ScheduledId
 from redis_ledger.ledger.partition import Accepted
 from redis_ledger.records.batch import COMPRESSIONS
@@ -29,7 +30,7 @@ def split(
     sequence: int,
     *,
     transactional: bool,
-) -> tuple[Now | None, list[Later]]:
+) -> tuple[Now | None, Sequence[Later]]:
     """Only what is due now is the producer's: a scheduled entry is seen when its transaction has long been decided."""
     groups: dict[int | None, list[NewRecord]] = {}
     for row, due in zip(rows, dues, strict=True):
@@ -46,11 +47,15 @@ def split(
     return Now(payload, len(here), max(row[3] for row in here)), later
 
 
-def in_blocks(later: Sequence[Later], far_ms: int) -> list[Later]:
-    """Entries due at far_ms or later as compressed blocks of up to BLOCK_RECORDS records, each with its own due time.
+def in_blocks(later: Sequence[Later], config: Config, now_ms: int) -> Sequence[Later]:
+    """What is due late, as the topic's config says, as compressed blocks of up to BLOCK_RECORDS records, each with its
+    own due time.
 
     Takes a third of the memory or less where records resemble each other; a reader unpacks a block for each record.
     """
+    if not config.delayed_delivery_block_after_ms:
+        return later
+    far_ms = now_ms + config.delayed_delivery_block_after_ms
     kept = [each for each in later if each.due_ms < far_ms or each.records >= BLOCK_RECORDS]
     far = [each for each in later if each.due_ms >= far_ms and each.records < BLOCK_RECORDS]
     rows = [(record, each.due_ms) for each in far for record in decode(each.payload)]

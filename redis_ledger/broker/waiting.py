@@ -40,9 +40,9 @@ class Waiting(Agenda):
         if mark not in "1bm":
             raise await self._refusal(id, found)
         due = found.dues[id.index if mark == "b" else 0]
-        repeat = await self._command("HGET", self._keys.delay.repeats, id.entry)
+        repeat = await self.index.command("HGET", self._keys.delay.repeats, id.entry)
         if mark == "m":
-            due = int(await self._command("HGET", self._keys.delay.moved, f"{id.entry}.{id.index}") or due)
+            due = int(await self.index.command("HGET", self._keys.delay.moved, f"{id.entry}.{id.index}") or due)
         elif repeat is not None:
             due = int(repeat.split(b" ")[0])  # what is stored beside the payload is its first time
         return shown(id, due, decode(found.payload)[id.index], repeat)
@@ -51,7 +51,7 @@ class Waiting(Agenda):
         """Raises UnknownScheduled, AlreadyCancelled (its payload is gone)."""
         ledger = await self._ledger_of(id.entry)
         d, name = self._keys.delay, f"0-{id.entry}"
-        rows = [] if ledger is None else await self._command("XRANGE", self._keys.data(ledger), name, name)
+        rows = [] if ledger is None else await self.index.command("XRANGE", self._keys.data(ledger), name, name)
         if ledger is None:
             raise self._unknown(id)
         if not rows and id.entry < await self._first_of(ledger):
@@ -62,7 +62,7 @@ class Waiting(Agenda):
         if id.index >= indexed.records:
             raise self._unknown(id)
         live = await self.index.live([id.entry])
-        parts = await self._command("HGET", d.parts, id.entry)
+        parts = await self.index.command("HGET", d.parts, id.entry)
         return _Found(indexed, dues, rows[0][1][1], live.holds(id.entry), (parts or b"").decode())
 
     async def _refusal(self, id: ScheduledId, found: _Found) -> LedgerError:
@@ -70,7 +70,7 @@ class Waiting(Agenda):
             return AlreadyCancelled(f"{id} was cancelled.")
         if not found.is_live and await self._is_held(id.entry):
             return UnknownScheduled(f"{id} belongs to an open transaction; it is scheduled when that commits.")
-        if id.entry <= int(await self._command("HGET", self._keys.delay.state, "cleared") or 0):
+        if id.entry <= int(await self.index.command("HGET", self._keys.delay.state, "cleared") or 0):
             return UnknownScheduled(f"{id} was delivered, or went when everything that was scheduled was cleared.")
         return AlreadyDelivered(f"{id} is in the log already.")
 
@@ -81,7 +81,7 @@ class Waiting(Agenda):
         state = await self.index.state()
         if state is None or not state.held:
             return False
-        rows = await self._command("HGETALL", self._keys.delay.state)
+        rows = await self.index.command("HGETALL", self._keys.delay.state)
         words = b" %012d " % entry, b" %012d." % entry
         return any(
             b"/" in name and any(word in text for word in words)
@@ -97,13 +97,13 @@ class Waiting(Agenda):
 
     async def _first_of(self, ledger: int) -> int:
         """The first entry a delay ledger ever had: what is below it went with an older ledger."""
-        reply = await self._command("XINFO", "STREAM", self._keys.data(ledger))
+        reply = await self.index.command("XINFO", "STREAM", self._keys.data(ledger))
         told = dict(zip(reply[::2], reply[1::2], strict=True))
         return int(told[b"last-generated-id"].split(b"-")[1]) - int(told[b"entries-added"]) + 1
 
     async def _ledgers(self) -> list[tuple[int, int]]:
         """Delay ledgers and the last entry of each, oldest first."""
-        rows = await self._command("HGETALL", self._keys.ledgers)
+        rows = await self.index.command("HGETALL", self._keys.ledgers)
         found = [(int(n), int(row.split(b" ")[0])) for n, row in zip(rows[::2], rows[1::2], strict=True)]
         return sorted((pair for pair in found if pair[0] < 0), reverse=True)
 

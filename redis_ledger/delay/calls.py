@@ -79,10 +79,14 @@ class DelayCalls:
             raise UnknownTopic(f"Topic {self._topic!r} does not exist (any more).", topic=self._topic)
         return reply
 
+    async def command(self, *args: Any) -> Any:
+        """A plain command on the partition's node."""
+        return await self.store.command(*args, key=self.keys.state)
+
     async def state(self) -> State | None:
         """None when nothing was ever scheduled here."""
         names = ("ledger", "first", "open", "records", "entries", "held", "closing", "fired", "cancelled")
-        row = await self.store.command("HMGET", self.delay.state, *names, key=self.keys.state)
+        row = await self.command("HMGET", self.delay.state, *names)
         if row[0] is None:
             return None
         ledger, first, opened, records, entries, held = map(int, row[:6])
@@ -90,18 +94,18 @@ class DelayCalls:
 
     async def version(self) -> bytes | None:
         """Another one: buckets have changed meanwhile, and entries may be elsewhere than they were."""
-        found: bytes | None = await self.store.command("HGET", self.delay.state, "version", key=self.keys.state)
+        found: bytes | None = await self.command("HGET", self.delay.state, "version")
         return found
 
     async def settle_all(self, txn: str) -> bool:
         """Indexes (committed) or deletes (aborted) what a decided transaction has scheduled here, batch by batch;
         whether there was anything."""
-        row = await self.store.command("HGET", self.delay.state, txn, key=self.keys.state)
+        row = await self.command("HGET", self.delay.state, txn)
         if not row or row[:1] == b"O":
             return False
         has_done = False
         for number in range(1, int(row.split(b" ")[1]) + 1):
-            text = await self.store.command("HGET", self.delay.state, f"{txn}/{number}", key=self.keys.state)
+            text = await self.command("HGET", self.delay.state, f"{txn}/{number}")
             if text:
                 await self.settle(txn, number, int(text.split(b" ", 4)[2]))
                 has_done = True
@@ -214,11 +218,11 @@ class DelayCalls:
 
     async def repeats(self) -> dict[bytes, bytes]:
         """Entry → how it repeats; "!<entry>" → its due time and member, while it waits to be scheduled again."""
-        rows = await self.store.command("HGETALL", self.delay.repeats, key=self.keys.state)
+        rows = await self.command("HGETALL", self.delay.repeats)
         return {name: row for name, row in zip(rows[::2], rows[1::2], strict=True) if name}
 
     async def set_repeat(self, entry: int, text: str) -> None:
-        await self.store.command("HSET", self.delay.repeats, entry, text, key=self.keys.state)
+        await self.command("HSET", self.delay.repeats, entry, text)
 
     async def rearm(self, entry: int, owed: bytes, due_ms: int | None, repeat: str) -> bool:
         k, d = self.keys, self.delay

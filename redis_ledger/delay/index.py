@@ -56,7 +56,7 @@ class DelayIndex(DelayCalls):
 
     async def buckets(self) -> list[Bucket]:
         """Sealed buckets, oldest ledgers first."""
-        rows = await self._command("HGETALL", self.delay.buckets)
+        rows = await self.command("HGETALL", self.delay.buckets)
         found = [Bucket.read(name, row) for name, row in zip(rows[::2], rows[1::2], strict=True) if name]
         return sorted(found, key=lambda bucket: -bucket.first_ledger)
 
@@ -64,7 +64,7 @@ class DelayIndex(DelayCalls):
         """Raises DamagedSnapshot."""
         known = self._metadata.get(bucket.snapshot)
         if known is None:
-            data = await self._command("HGET", self.delay.snapshot(bucket.snapshot), 0)
+            data = await self.command("HGET", self.delay.snapshot(bucket.snapshot), 0)
             known = snapshots.decode_metadata(data or b"")
             if len(self._metadata) > 64:
                 self._metadata.clear()
@@ -73,7 +73,7 @@ class DelayIndex(DelayCalls):
 
     async def segment(self, bucket: Bucket, number: int) -> list[Indexed]:
         """number: from 0.  Raises DamagedSnapshot."""
-        data = await self._command("HGET", self.delay.snapshot(bucket.snapshot), number + 1)
+        data = await self.command("HGET", self.delay.snapshot(bucket.snapshot), number + 1)
         return snapshots.decode_segment(data or b"")
 
     async def live(self, entries: Iterable[int]) -> LiveBits:
@@ -81,10 +81,12 @@ class DelayIndex(DelayCalls):
         chunks = sorted({entry // CHUNK for entry in entries})
         if not chunks:
             return LiveBits.from_reply([], [])
-        return LiveBits.from_reply(chunks, await self._command("HMGET", self.delay.live, *chunks))
+        return LiveBits.from_reply(chunks, await self.command("HMGET", self.delay.live, *chunks))
 
-    async def _command(self, *args: Any) -> Any:
-        return await self.store.command(*args, key=self.keys.state)
+    async def alive(self, entries: Sequence[Indexed]) -> list[Indexed]:
+        """Of these, those of which anything is pending."""
+        live = await self.live(each.entry for each in entries)
+        return [each for each in entries if live.holds(each.entry)]
 
     # -- seal --------------------------------------------------------------------------------------------------------
 
@@ -97,8 +99,7 @@ class DelayIndex(DelayCalls):
         """Seals the bucket that was handed over, by this broker or by one that is gone."""
         with self._tally.operation("create"):
             first, last = map(int, closing.split("-"))
-            made = await self._snapshot(-first, -last, self._pending(self.in_order(self.delay.closing)))
-            bucket, entry = made if made is not None else (None, 0)
+            bucket, entry = await self._snapshot(-first, -last, self._pending(self.in_order(self.delay.closing)))
             listed = await self.list_sealed(closing, bucket, entry)
         if not listed and bucket is not None:
             await self.drop_snapshot(bucket.snapshot)
@@ -108,7 +109,7 @@ class DelayIndex(DelayCalls):
         """A sorted set from a due time on, in order.  What comes or goes meanwhile may be there or not."""
         seen, count = (-1, b""), PAGE
         while True:
-            rows = await self._command("ZRANGEBYSCORE", key, from_ms, "+inf", "WITHSCORES", "LIMIT", 0, count)
+            rows = await self.command("ZRANGEBYSCORE", key, from_ms, "+inf", "WITHSCORES", "LIMIT", 0, count)
             page = [row for row in zip(map(int, rows[1::2]), rows[::2], strict=True) if row > seen]
             for at in range(0, len(page), PAGE):
                 for each in sorted(Indexed.read(member, due) for due, member in page[at : at + PAGE]):
@@ -126,20 +127,16 @@ class DelayIndex(DelayCalls):
         async for entry in entries:
             some.append(entry)
             if len(some) == PAGE:
-                live = await self.live(each.entry for each in some)
-                for each in some:
-                    if live.holds(each.entry):
-                        yield each
+                for each in await self.alive(some):
+                    yield each
                 some = []
-        live = await self.live(each.entry for each in some)
-        for each in some:
-            if live.holds(each.entry):
-                yield each
+        for each in await self.alive(some):
+            yield each
 
     async def _snapshot(
         self, first_ledger: int, last_ledger: int, entries: AsyncIterator[Indexed]
-    ) -> tuple[Bucket, int] | None:
-        """Writes a snapshot that is not listed yet: its row and its first entry; None when there are no entries.
+    ) -> tuple[Bucket | None, int]:
+        """Writes a snapshot that is not listed yet: its row (None when there are no entries) and its first entry.
         entries: in order."""
         config = self._config()
         step_ms = config.delayed_delivery_max_time_step_per_segment_s * 1000
@@ -166,7 +163,7 @@ class DelayIndex(DelayCalls):
                 await write(pending[:-1])
                 del pending[:-1]
         if first is None:
-            return None
+            return None, 0
         await write(pending)
         metadata = snapshots.encode_metadata(first_ledger, last_ledger, segments)
         await self._written(name, [(0, metadata)], None)
@@ -186,7 +183,7 @@ class DelayIndex(DelayCalls):
     async def load(self, horizon: str) -> None:
         """Loads the next segment of the bucket that `delay:next` names.  A damaged one is made again."""
         name = horizon.split(" ")[1].encode()
-        row = await self._command("HGET", self.delay.buckets, name)
+        row = await self.command("HGET", self.delay.buckets, name)
         if row is None:
             await mending.bring_back(self, name.decode(), horizon)
             return
@@ -195,14 +192,12 @@ class DelayIndex(DelayCalls):
             with self._tally.operation("load"):
                 await self._load(bucket, horizon)
         except snapshots.DamagedSnapshot as error:
-            if await self._command("HGET", self.delay.buckets, name) == row:  # else somebody else has loaded its last
+            if await self.command("HGET", self.delay.buckets, name) == row:  # else somebody else has loaded its last
                 mending.warn(self, bucket.name, error)
                 await self.reindex(bucket, horizon)
 
     async def _load(self, bucket: Bucket, horizon: str) -> None:
-        entries = await self.segment(bucket, bucket.loaded)
-        live = await self.live(entry.entry for entry in entries)
-        entries = [entry for entry in entries if live.holds(entry.entry)]
+        entries = await self.alive(await self.segment(bucket, bucket.loaded))
         after: Bucket | str = bucket._replace(loaded=bucket.loaded + 1)
         member_after = ""
         assert isinstance(after, Bucket)
@@ -250,8 +245,7 @@ class DelayIndex(DelayCalls):
             segment = (await self.metadata(bucket)).segments[bucket.loaded]
             sources.append((bucket, next_member(segment.first_entry, bucket.name)))
         first, last = chosen[0].first_ledger, chosen[-1].last_ledger
-        made = await self._snapshot(first, last, merge.merged([self._rest_of(bucket) for bucket in chosen]))
-        merged, entry = made if made is not None else (None, 0)
+        merged, entry = await self._snapshot(first, last, merge.merged([self._rest_of(bucket) for bucket in chosen]))
         done = await self.replace(sources, f"{-first}-{-last}", merged, entry)
         if done:
             for source in chosen:
@@ -263,11 +257,8 @@ class DelayIndex(DelayCalls):
     async def _rest_of(self, bucket: Bucket) -> AsyncIterator[Indexed]:
         """What of a bucket is not loaded yet and still pending, in order."""
         for number in range(bucket.loaded, bucket.segments):
-            entries = await self.segment(bucket, number)
-            live = await self.live(entry.entry for entry in entries)
-            for entry in entries:
-                if live.holds(entry.entry):
-                    yield entry
+            for entry in await self.alive(await self.segment(bucket, number)):
+                yield entry
 
     # -- repair ------------------------------------------------------------------------------------------------------
 
@@ -287,12 +278,11 @@ class DelayIndex(DelayCalls):
     async def reindex(self, bucket: Bucket, horizon: str | None = None) -> bool:
         """Makes a bucket's snapshot again from its delay ledgers: what of them is pending."""
         if horizon is None:
-            rows = await self._command("ZRANGE", self.delay.next, 0, -1)
+            rows = await self.command("ZRANGE", self.delay.next, 0, -1)
             horizon = next((r.decode() for r in rows if r.endswith(b" " + bucket.name.encode())), "")
         with self._tally.operation("create"):
             entries = await _sorted(self.from_ledgers(bucket.first_ledger, bucket.last_ledger))
-            made = await self._snapshot(bucket.first_ledger, bucket.last_ledger, entries)
-            again, entry = made if made is not None else (None, 0)
+            again, entry = await self._snapshot(bucket.first_ledger, bucket.last_ledger, entries)
             done = await self.replace([(bucket, horizon)], bucket.name, again, entry)
         if done:
             await self._delete(bucket.snapshot)
@@ -308,12 +298,12 @@ class DelayIndex(DelayCalls):
             int(name): int(text.split(b" ")[0]) for name, text in (await self.repeats()).items() if name[:1] != b"!"
         }
         for ledger in range(first, last - 1, -1):
-            row = await self._command("HGET", self.keys.ledgers, ledger)
+            row = await self.command("HGET", self.keys.ledgers, ledger)
             if row is None:
                 continue
             after, end = "-", f"0-{row.split(b' ')[0].decode()}"  # what lies above was never accepted
             while True:
-                rows = await self._command("XRANGE", self.keys.data(ledger), after, end, "COUNT", 500)
+                rows = await self.command("XRANGE", self.keys.data(ledger), after, end, "COUNT", 500)
                 live = await self.live(int(row[0][2:]) for row in rows)
                 for name, fields in rows:
                     entry = int(name[2:])
@@ -333,7 +323,7 @@ class DelayIndex(DelayCalls):
     async def moved(self) -> dict[int, list[tuple[int, int]]]:
         """Entry → (index, due ms) of its records that were rescheduled."""
         found: dict[int, list[tuple[int, int]]] = {}
-        rows = await self._command("HGETALL", self.delay.moved)
+        rows = await self.command("HGETALL", self.delay.moved)
         for name, due in zip(rows[::2], rows[1::2], strict=True):
             if name:
                 entry, index = map(int, name.split(b"."))
@@ -356,7 +346,7 @@ class DelayIndex(DelayCalls):
         whenever: also those begun just now."""
         before = 0 if whenever else self._clock.now_ms() - BEGUN_MS_MAX
         listed = {bucket.snapshot for bucket in await self.buckets()}
-        rows = await self._command("HKEYS", self.delay.snaps)
+        rows = await self.command("HKEYS", self.delay.snaps)
         doomed = [row.decode() for row in rows if row and row.decode() not in listed]
         return sum([await self.drop_snapshot(snapshot, before) for snapshot in doomed])
 

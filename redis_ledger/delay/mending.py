@@ -31,8 +31,7 @@ def warn(index: DelayIndex, bucket: str, error: object) -> None:
 
 async def bring_back(index: DelayIndex, name: str, horizon: str) -> None:
     """The bucket that `delay:next` names is not listed.  horizon: its member there."""
-    key = index.keys.state
-    if await index.store.command("ZSCORE", index.delay.next, horizon, key=key) is None:
+    if await index.command("ZSCORE", index.delay.next, horizon) is None:
         return  # it was done when this was asked for
     warn(index, name, "It is not listed.")
     first, last = map(int, name.split("-"))
@@ -71,20 +70,20 @@ async def _left_of(index: DelayIndex, bucket: Bucket) -> tuple[int, int]:
 
 async def forget_parts(index: DelayIndex) -> int:
     """Forgets what became of single records whose payload went with an old ledger; how many entries."""
-    keys, key = index.keys, index.keys.state
-    rows = await index.store.command("HGETALL", keys.ledgers, key=key)
+    keys = index.keys
+    rows = await index.command("HGETALL", keys.ledgers)
     ledgers = {int(n): int(row.split(b" ")[0]) for n, row in zip(rows[::2], rows[1::2], strict=True) if int(n) < 0}
     first = max(ledgers.values(), default=-1) + 1
     for ledger in sorted(ledgers, reverse=True):
-        oldest = await index.store.command("XRANGE", keys.data(ledger), "-", "+", "COUNT", 1, key=key)
+        oldest = await index.command("XRANGE", keys.data(ledger), "-", "+", "COUNT", 1)
         if oldest:
             first = int(oldest[0][0][2:])
             break
     cursor, count = b"0", 0
     while True:
-        cursor, found = await index.store.command("HSCAN", index.delay.parts, cursor, "COUNT", CHUNK, key=key)
+        cursor, found = await index.command("HSCAN", index.delay.parts, cursor, "COUNT", CHUNK)
         gone = [name for name in found[::2] if name and int(name) < first]
         if gone:
-            count += await index.store.command("HDEL", index.delay.parts, *gone, key=key)
+            count += await index.command("HDEL", index.delay.parts, *gone)
         if int(cursor) == 0:
             return count

@@ -80,9 +80,10 @@ class _PartitionEnds:
     def _settle(self, ends: list[_End], done: asyncio.Future[Any]) -> None:
         error = done.exception() if not done.cancelled() else StoreUnavailable()
         gone = error is None and done.result()[0] == Status.UNKNOWN_TOPIC
+        if error is None and len(done.result()) > len(ends) + 1:
+            self.has_scheduled = True
         for i, end in enumerate(ends):
             offset = -1 if error is not None or gone else int(done.result()[i + 1])
-            self.has_scheduled = self.has_scheduled or (error is None and len(done.result()) > len(ends) + 1)
             if offset >= 0:
                 self._written(end.decision, offset)
             if end.future.done():

@@ -64,7 +64,7 @@ async def log_of(topic: ScheduledTopic, hour_ms: int) -> list[Seen]:
 async def is_quiet(topic: ScheduledTopic) -> bool:
     """Nothing is left half done by whoever died."""
     index = await topic.index()
-    row = await index._command("HMGET", index.delay.state, "closing", "decided", "owed", "held")
+    row = await index.command("HMGET", index.delay.state, "closing", "decided", "owed", "held")
     return await live_transactions(topic.broker) == 0 and [value or b"" for value in row] in (
         [b"", b"", b"", b""],
         *([b"", decided, owed, b"0"] for decided in (b"", b" ") for owed in (b"", b"0")),

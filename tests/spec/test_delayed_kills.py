@@ -74,7 +74,7 @@ async def seal(index: DelayIndex) -> None:
 
 async def load_all(index: DelayIndex) -> None:
     while (await index.buckets()) != []:
-        rows = await index._command("ZRANGE", index.delay.next, 1, 1)
+        rows = await index.command("ZRANGE", index.delay.next, 1, 1)
         await index.load(rows[0].decode())
 
 

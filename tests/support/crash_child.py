@@ -16,8 +16,9 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -212,12 +213,13 @@ async def finished(store: DyingStore, broker: Broker) -> None:
     store.end(died=False)
 
 
-def run_forked(line: str) -> dict[str, Any]:
+def run_forked(work: Callable[[int], Coroutine[Any, Any, None]]) -> dict[str, Any]:
+    """What a child that does the work reported.  work: ends the process itself; given the pipe's end to report to."""
     read_end, write_end = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            asyncio.run(work(Case(**json.loads(line)), write_end))
+            asyncio.run(work(write_end))
         finally:
             os._exit(1)  # only reached when the step itself failed; its traceback is on stderr
     os.close(write_end)
@@ -233,7 +235,7 @@ def run_forked(line: str) -> dict[str, Any]:
 
 def main() -> None:
     for line in sys.stdin:
-        print(json.dumps(run_forked(line)), flush=True)
+        print(json.dumps(run_forked(partial(work, Case(**json.loads(line))))), flush=True)
 
 
 # -- the test's side -------------------------------------------------------------------------------------------------

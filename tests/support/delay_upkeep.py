@@ -24,7 +24,7 @@ async def rotate(index: DelayIndex, n: int) -> None:
 
 
 async def load(index: DelayIndex, _: int) -> None:
-    rows = await index._command("ZRANGEBYSCORE", index.delay.next, 0, "+inf", "LIMIT", 0, 1)
+    rows = await index.command("ZRANGEBYSCORE", index.delay.next, 0, "+inf", "LIMIT", 0, 1)
     if rows:
         await index.load(rows[0].decode())
 

@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Literal
 
 from redis_ledger.broker.broker import Broker
@@ -21,7 +22,7 @@ from redis_ledger.config import Config
 from redis_ledger.delay.repeat import Repeat
 from redis_ledger.ids import ScheduledId
 from redis_ledger.store.store import ScriptCall, Store
-from tests.support.crash_child import DIED, ROOT, DyingStore
+from tests.support.crash_child import DIED, ROOT, DyingStore, run_forked
 from tests.support.cut_store import LOOKS
 from tests.support.scheduled import ScheduledTopic
 
@@ -168,26 +169,9 @@ async def work(case: Case, report_to: int) -> None:
     store.end(died=False)
 
 
-def run_forked(line: str) -> dict[str, Any]:
-    read_end, write_end = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            asyncio.run(work(Case(**json.loads(line)), write_end))
-        finally:
-            os._exit(1)  # only reached when a step itself failed; its traceback is on stderr
-    os.close(write_end)
-    with os.fdopen(read_end, "rb") as pipe:
-        text = pipe.read()
-    _, status = os.waitpid(pid, 0)
-    code = os.waitstatus_to_exitcode(status)
-    report: dict[str, Any] = json.loads(text) if text else {}
-    return report if report and code == (DIED if report["died"] else 0) else {"error": f"exit code {code}, {report}"}
-
-
 def main() -> None:
     for line in sys.stdin:
-        print(json.dumps(run_forked(line)), flush=True)
+        print(json.dumps(run_forked(partial(work, Case(**json.loads(line))))), flush=True)
 
 
 # -- the test's side -------------------------------------------------------------------------------------------------
