@@ -65,6 +65,9 @@ class Problem(Reply):
 class Settings(Request):
     retention_ms: Limit | UnsetType = UNSET
     retention_bytes: Limit | UnsetType = UNSET
+    retention_acknowledged: (
+        Annotated[bool, Meta(description="Trim only what every subscription has acknowledged.")] | UnsetType
+    ) = UNSET
     batch_bytes_max: Annotated[int, Meta(ge=0, lt=1 << 31, description="Largest record batch.")] | UnsetType = UNSET
     ledger_bytes_max: Annotated[int, Meta(ge=1 << 20, lt=1 << 31)] | UnsetType = UNSET
     ledger_age_ms_max: Annotated[int, Meta(ge=1_000, le=NUMBER_MAX)] | UnsetType = UNSET
@@ -110,6 +113,7 @@ class PartitionState(Reply):
     ledgers: int
     bytes: int
     open_transactions: int
+    cold_offset: Annotated[int, Meta(description="What lies below is in Parquet; 0 where nothing is.")]
 
 
 class TopicDetail(Topic):

@@ -10,16 +10,16 @@ from typing import Any, Final
 Examples = dict[str, Any]
 
 _SETTINGS: Final = {
-    "retention_ms": 604_800_000, "retention_bytes": -1, "batch_bytes_max": 8_388_608,
-    "ledger_bytes_max": 67_108_864, "ledger_age_ms_max": 3_600_000, "delayed_delivery_max_delay_ms": 0,
-    "delayed_delivery_tick_time_ms": 2,
+    "retention_ms": 604_800_000, "retention_bytes": -1, "retention_acknowledged": False,
+    "batch_bytes_max": 8_388_608, "ledger_bytes_max": 67_108_864, "ledger_age_ms_max": 3_600_000,
+    "delayed_delivery_max_delay_ms": 0, "delayed_delivery_tick_time_ms": 2,
 }  # fmt: skip
 _TOPIC: Final = {
     "name": "orders", "id": "5f0c8a7e1b2d", "partitions": 3, "settings": _SETTINGS, "created_ms": 1_763_720_931_000,
 }  # fmt: skip
 _PARTITION: Final = {
     "partition": 0, "start_offset": 0, "stable_offset": 18, "end_offset": 20, "leader_epoch": 0, "active_ledger": 1,
-    "ledgers": 1, "bytes": 2_048, "open_transactions": 1,
+    "ledgers": 1, "bytes": 2_048, "open_transactions": 1, "cold_offset": 0,
 }  # fmt: skip
 _CURSOR: Final = {
     "partition": 0, "mark_delete": 17, "read": 20, "end": 20, "acked_ahead": 1, "leased": 2, "pending": 0, "backlog": 2,

@@ -20,10 +20,10 @@ from redis_ledger.config import Config
 
 PREFIX = "REDIS_LEDGER_"
 _SWITCH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+_RETENTION = ("retention_ms", "retention_bytes")  # 0 keeps nothing that was acknowledged: see _agree
 # -1 means no limit
 _ENDLESS = {
-    "retention_ms",
-    "retention_bytes",
+    *_RETENTION,
     "delayed_delivery_max_indexes_per_segment",
     "delayed_delivery_max_num_buckets",
 }
@@ -36,7 +36,9 @@ _FROM_ZERO = {
     "delayed_delivery_ledger_step_per_bucket",
     "delayed_delivery_load_ahead_ms",
     "delayed_delivery_block_after_ms",
+    "cold_cache_bytes",
 }
+_PATHS = {"cold_home"}  # text with fewer rules; empty turns them off
 _KNOWN = {field.name: field.default for field in fields(Config)}
 
 
@@ -132,6 +134,10 @@ def _parse(shown: str, name: str, value: Any, default: Any) -> Any:
     if isinstance(default, int):
         return _number(shown, name, value)
     text = str(value)
+    if name in _PATHS:
+        if text.isprintable():
+            return text.strip()
+        raise BadSetting(f"{shown}={text!r} cannot be used; use printable characters.")
     if not text or not text.isascii() or not text.isprintable() or set(text) & set("{}* "):
         raise BadSetting(
             f"{shown}={text!r} cannot be used; use printable ASCII characters without braces, * and spaces."
@@ -145,7 +151,7 @@ def _number(shown: str, name: str, value: Any) -> int:
         number = int(value)
     except (TypeError, ValueError):
         raise BadSetting(f"{shown}={value} is not a whole number; give one from {least} up.") from None
-    if not least <= number < 2**53 or (least == -1 and number == 0):
+    if not least <= number < 2**53 or (least == -1 and number == 0 and name not in _RETENTION):
         what = "-1 (no limit) or a number from 1 up" if least == -1 else f"a number from {least} up, below 2^53"
         raise BadSetting(f"{shown}={value} is out of range; give {what}.")
     return number
@@ -153,6 +159,12 @@ def _number(shown: str, name: str, value: Any) -> int:
 
 def _agree(config: Config) -> None:
     """Settings that are fine alone and make no sense together."""
+    for name in _RETENTION:
+        if getattr(config, name) == 0 and not config.retention_acknowledged:
+            raise BadSetting(
+                f"{name}=0 would trim every record at once; give -1 (no limit) or a number from 1 up, or turn "
+                "retention_acknowledged on, so that they go once they are acknowledged."
+            )
     if config.default_timeout_ms > config.max_transaction_timeout_ms:
         raise BadSetting(
             f"default_timeout_ms={config.default_timeout_ms} is above max_transaction_timeout_ms="

@@ -19,8 +19,9 @@ class Config:
     partitions_max: int = 1_000  # most partitions one topic may have
     retention_ms: int = 604_800_000  # records older than this are trimmed; -1 keeps them (Kafka: retention.ms)
     retention_bytes: int = -1  # payload bytes kept per partition; -1 is no limit (Kafka: retention.bytes)
+    retention_acknowledged: bool = False  # on: both trim only what every subscription of the topic has acknowledged
     ledger_bytes_max: int = 67_108_864  # a payload ledger is sealed when it holds this many bytes
-    ledger_age_ms_max: int = 3_600_000  # or when it is this old
+    ledger_age_ms_max: int = 3_600_000  # or when it is this old and holds something, whether or not anybody appends
     # requests
     body_bytes_max: int = 16_777_216  # largest HTTP body
     records_per_request_max: int = 10_000  # most records of one produce, receive or acknowledge
@@ -80,6 +81,9 @@ class Config:
     group_session_ms: int = 45_000  # session timeout of the consumer protocol (KIP-848)
     offsets_retention_ms: int = 604_800_000  # offsets of an empty group are kept this long after its last commit
     offset_metadata_bytes_max: int = 4_096  # metadata stored with an offset
+    # history in Parquet
+    cold_home: str = ""  # folder or URI of offloaded history: /var/lib/x, s3://bucket/prefix; empty: no offloading
+    cold_cache_bytes: int = 67_108_864  # of history read back, kept in memory
     # the link to Redis
     redis_timeout_ms: int = 10_000  # longest one call to Redis may take
     redis_retry_ms: int = 5_000  # how long a call that is safe to repeat is repeated before it fails

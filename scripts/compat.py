@@ -83,6 +83,7 @@ def served(brokers: int, logs: Path) -> Iterator[tuple[Address, subprocess.Popen
     data = logs / "data"
     command = [sys.executable, "-m", "app.cli.main", "serve", "--data-dir", str(data), "--durability", "process"]
     command += ["--http", "127.0.0.1:0", "--kafka", "127.0.0.1:0", "--brokers", str(brokers)]
+    command += ["--cold-home", str(data / "cold")]
     environ = {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_")}
     said = logs / "server.log"
     with said.open("w") as log:

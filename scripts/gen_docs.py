@@ -81,10 +81,10 @@ def settings_page() -> str:
         "Each is read from the environment as `REDIS_LEDGER_` and its name in capitals, for example\n"
         "`REDIS_LEDGER_RETENTION_MS=86400000`. Units are the last part of a name.\n",
     ]
-    found = list(settings())
+    found, empty = list(settings()), '""'
     for section in dict.fromkeys(setting.section for setting in found):
         parts.append(f"## {section[:1].upper()}{section[1:]}\n")
-        rows = [(f"`{s.name}`", f"`{s.default}`", s.meaning) for s in found if s.section == section]
+        rows = [(f"`{s.name}`", f"`{s.default or empty}`", s.meaning) for s in found if s.section == section]
         parts.append(table(("setting", "default", "meaning"), rows))
     parts.append(
         "## Pulsar's names\n\n"

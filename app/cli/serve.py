@@ -52,6 +52,14 @@ def serve(
             "lossy: allows a Redis that may lose what it has answered."
         ),
     ] = "disk",
+    cold_home: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER|URI",
+            help="Where history in Parquet is (/var/lib/x, s3://bucket/prefix), the same for all brokers and for the "
+            "jobs that write it. Without it nothing is offloaded.",
+        ),
+    ] = None,
     log_level: Annotated[Literal["debug", "info", "warning", "error"], typer.Option()] = "info",
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the broker; may be repeated.")
@@ -65,7 +73,8 @@ def serve(
     """
     log.configure(log_level)
     try:
-        _run(data_dir, http, kafka, advertised, redis, brokers, durability, set_ or [], exit_with_stdin, log_level)
+        given = [*(set_ or []), *([] if cold_home is None else [f"cold_home={_absolute(cold_home)}"])]
+        _run(data_dir, http, kafka, advertised, redis, brokers, durability, given, exit_with_stdin, log_level)
     except Refusal as refusal:
         typer.echo(f"redis-ledger: {refusal}", err=True)
         sys.exit(refusal.exit_code)
@@ -101,6 +110,7 @@ def _run(
         config = environment.config_from(os.environ, overrides(settings))
     except environment.BadSetting as error:
         raise Refusal(str(error)) from error
+    _check_home(config.cold_home)
     for sentence in environment.without_effect(os.environ, overrides(settings)):
         log.get().warning("a setting is without effect", reason=sentence)
     options = serving.Options(
@@ -120,6 +130,25 @@ def _run(
 
     work = one if brokers == 1 else several
     uvloop.run(serving.until_told_to_stop(work, exit_with_stdin))
+
+
+def _absolute(home: str) -> str:
+    """A folder that was given relative to where the command runs; a URI stays as it is."""
+    return home if not home or "://" in home else os.path.abspath(home)
+
+
+def _check_home(home: str) -> None:
+    """Raises Refusal where history in Parquet could not be read."""
+    if not home:
+        return
+    try:
+        from redis_ledger.offload.home import open_home
+
+        open_home(home)
+    except ImportError as missing:
+        raise Refusal(f"{missing}") from missing
+    except LedgerError as error:
+        raise Refusal(error.detail) from error
 
 
 def overrides(settings: list[str]) -> dict[str, Any]:

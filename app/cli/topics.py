@@ -9,13 +9,20 @@ import typer
 
 from app.cli.output import URL, Json, Url, connected, counted, document, reporting, table
 from app.refusal import Refusal
-from redis_ledger.client.models import Topic
+from redis_ledger.client.models import PartitionState, Topic
 
 topics = typer.Typer(no_args_is_help=True, help="Create, list, describe, grow and delete topics.")
 
 Name = Annotated[str, typer.Argument(metavar="TOPIC")]
 Retention = Annotated[int | None, typer.Option(min=-1, help="Records older than this are trimmed; -1 keeps them.")]
 Bytes = Annotated[int | None, typer.Option(min=-1, help="Payload bytes kept per partition; -1 is no limit.")]
+Acknowledged = Annotated[
+    bool | None,
+    typer.Option(
+        "--retention-acknowledged/--no-retention-acknowledged",
+        help="Both trim only what every subscription has acknowledged.",
+    ),
+]
 
 
 @topics.command()
@@ -24,12 +31,14 @@ def create(
     partitions: Annotated[int | None, typer.Option(min=1, help="The broker's setting, when not given.")] = None,
     retention_ms: Retention = None,
     retention_bytes: Bytes = None,
+    retention_acknowledged: Acknowledged = None,
     url: Url = URL,
     json: Json = False,
 ) -> None:
     """Create a topic."""
     with connected(url, json) as client:
-        _show(client.topics.create(name, partitions, _settings(retention_ms, retention_bytes)), json)
+        settings = _settings(retention_ms, retention_bytes, retention_acknowledged)
+        _show(client.topics.create(name, partitions, settings), json)
 
 
 @topics.command("list")
@@ -57,13 +66,8 @@ def describe(name: Name, url: Url = URL, json: Json = False) -> None:
             f"{found.name}  {counted(found.partitions, 'partition')}  created {_time(found.created_ms)}  "
             f"settings: {settings}"
         )
-        table(
-            ["partition", "start", "stable", "end", "bytes", "ledgers", "open transactions"],
-            [
-                (p.partition, p.start_offset, p.stable_offset, p.end_offset, p.bytes, p.ledgers, p.open_transactions)
-                for p in found.partition_states
-            ],
-        )
+        heads = ["partition", "start", "cold", "stable", "end", "bytes", "ledgers", "open transactions"]
+        table(heads, [_row(p) for p in found.partition_states])
 
 
 @topics.command()
@@ -72,14 +76,15 @@ def grow(
     partitions: Annotated[int | None, typer.Option(min=1, help="More than there are now.")] = None,
     retention_ms: Retention = None,
     retention_bytes: Bytes = None,
+    retention_acknowledged: Acknowledged = None,
     url: Url = URL,
     json: Json = False,
 ) -> None:
     """Give a topic more partitions, or other settings."""
     with reporting(json):
-        settings = _settings(retention_ms, retention_bytes)
+        settings = _settings(retention_ms, retention_bytes, retention_acknowledged)
         if partitions is None and settings is None:
-            raise Refusal("Nothing to change; give --partitions, --retention-ms or --retention-bytes.")
+            raise Refusal("Nothing to change; give --partitions or an option of --retention.")
     with connected(url, json) as client:
         _show(client.topics.grow(name, partitions, settings), json)
 
@@ -105,8 +110,8 @@ def delete(
             typer.echo(f"Deleted {name}.")
 
 
-def _settings(retention_ms: int | None, retention_bytes: int | None) -> dict[str, int] | None:
-    given = {"retention_ms": retention_ms, "retention_bytes": retention_bytes}
+def _settings(ms: int | None, size: int | None, acknowledged: bool | None) -> dict[str, int] | None:
+    given = {"retention_ms": ms, "retention_bytes": size, "retention_acknowledged": acknowledged}
     return {name: value for name, value in given.items() if value is not None} or None
 
 
@@ -115,6 +120,13 @@ def _show(topic: Topic, as_json: bool) -> None:
         document(topic)
     else:
         typer.echo(f"{topic.name}: {counted(topic.partitions, 'partition')}")
+
+
+def _row(p: PartitionState) -> tuple[int, ...]:
+    return (
+        p.partition, p.start_offset, p.cold_offset, p.stable_offset, p.end_offset, p.bytes, p.ledgers,
+        p.open_transactions,
+    )  # fmt: skip
 
 
 def _time(ms: int) -> str:

@@ -14,6 +14,8 @@ from app.values import new_record, shown_headers, shown_key, shown_value
 from redis_ledger.broker.types import Appended, Fetched, NewRecord, Placed, ProducerSequence
 from redis_ledger.errors import (
     BadChecksum,
+    ColdDamaged,
+    ColdUnavailable,
     CorruptBatch,
     DelayTooLong,
     DuplicateSequence,
@@ -148,7 +150,7 @@ def placed(found: Sequence[Placed]) -> list[bodies.Placed] | UnsetType:
     "/v1/topics/{topic}/partitions/{partition}/records",
     hot=True,
     answers={200: bodies.Fetched},
-    errors=(UnknownTopic, UnknownPartition, OffsetOutOfRange),
+    errors=(UnknownTopic, UnknownPartition, OffsetOutOfRange, ColdUnavailable, ColdDamaged),
     examples=examples.FETCH,
 )
 async def fetch(call: Call, topic: str, partition: str, query: bodies.FetchQuery) -> Answer:
@@ -189,7 +191,8 @@ UNPACKED_BYTES_MAX = 16 << 20  # of keys and values; the batch that passes it is
 
 
 def _records(fetched: Fetched, query: bodies.FetchQuery) -> bodies.Fetched:
-    begin = query.offset if isinstance(query.offset, int) else 0
+    # The first batch may begin before the offset asked for, and before the log start.
+    begin = max(query.offset if isinstance(query.offset, int) else 0, fetched.start_offset)
     shown: list[bodies.RecordOut] = []
     next_offset, unpacked = fetched.next_offset, 0
     for batch in fetched.batches:
@@ -202,7 +205,11 @@ def _records(fetched: Fetched, query: bodies.FetchQuery) -> bodies.Fetched:
         first = max(batch.base_offset, begin)
         last = min(batch.last_offset, first + room - 1)
         transaction: Any = UNSET if batch.transaction is None else str(batch.transaction)
-        for record in decode_range(batch.data, first, last):
+        records = decode_range(batch.data, first, last)
+        if len(records) <= last - first:  # history in Parquet has gaps between its offsets
+            records = decode_range(batch.data, first, batch.last_offset)[:room]
+            last = records[-1].offset if len(records) == room else batch.last_offset
+        for record in records:
             unpacked += len(record.key or b"") + len(record.value or b"")
             key, key_base64 = shown_key(record.key)
             value, text, base64 = shown_value(record.value)

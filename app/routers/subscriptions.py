@@ -14,6 +14,8 @@ from app.operations import TRANSACTION_ERRORS, Routes
 from app.values import shown_headers, shown_key, shown_value
 from redis_ledger.broker.types import Message, SubscriptionStats
 from redis_ledger.errors import (
+    ColdDamaged,
+    ColdUnavailable,
     ConsumerBusy,
     InvalidPosition,
     InvalidRequest,
@@ -80,7 +82,15 @@ async def delete_subscription(call: Call, topic: str, name: str) -> None:
     keyed=True,
     hot=True,
     optional=True,
-    errors=(UnknownTopic, UnknownSubscription, UnknownPartition, WrongSubscriptionKind, ConsumerBusy),
+    errors=(
+        UnknownTopic,
+        UnknownSubscription,
+        UnknownPartition,
+        WrongSubscriptionKind,
+        ConsumerBusy,
+        ColdUnavailable,
+        ColdDamaged,
+    ),
     examples=examples.RECEIVE,
 )
 async def receive(call: Call, topic: str, name: str, body: bodies.Receive) -> bodies.Received:

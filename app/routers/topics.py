@@ -10,6 +10,8 @@ from app.operations import Routes
 from redis_ledger.broker.types import PartitionState, Topic
 from redis_ledger.errors import InvalidTopicName, TopicBusy, TopicExists, UnknownTopic
 
+SWITCHES = {"retention_acknowledged", "delayed_delivery"}
+
 routes = Routes("topics")
 
 
@@ -76,9 +78,7 @@ def shown(found: Topic) -> bodies.Topic:
 def _settings(found: Topic) -> dict[str, int | bool]:
     """The catalog knows numbers only.  delayed_delivery is shown where a topic has been told: true and false are both
     more than its absence."""
-    shown: dict[str, int | bool] = dict(found.settings)
-    switch = shown.pop("delayed_delivery", -1)
-    return shown if switch < 0 else {**shown, "delayed_delivery": bool(switch)}
+    return {name: bool(value) if name in SWITCHES else value for name, value in found.settings.items()}
 
 
 def partition_state(state: PartitionState) -> bodies.PartitionState:

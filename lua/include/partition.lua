@@ -15,6 +15,12 @@ local function ledger_text(row)
     row.issued, row.deleted, row.sealed, row.max, row.unlogged, row.bytes, row.created)
 end
 
+-- Whether a ledger's payload may go: none is still to come into the log, and what the log has of it lies below the log
+-- start, or below `cold` (nil: nothing is): then it is in Parquet as well.
+local function is_spent(row, start, cold)
+  return row.sealed == "1" and row.unlogged == 0 and row.max < math.max(start, tonumber(cold or 0))
+end
+
 -- The first offset of the oldest open transaction, or the next offset: how far a committed reader may go.
 local function stable_offset(firsts, next_offset)
   local oldest = redis.call("ZRANGEBYSCORE", firsts, 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)

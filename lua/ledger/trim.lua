@@ -2,40 +2,81 @@
 --[[ ledger/trim: move the log start past what retention no longer keeps, and say which ledgers may go.
 
 Undecided records are never trimmed.  The order is: log start first, then the log, then (ledger/drop) the payload, so
-payload missing below the start is out of range and above it is corruption.
+payload missing below the start is out of range, below `cold` it lies in Parquet, and above both it is corruption.
 
-KEYS        1 state  2 ledgers  3 log  4 aborted
+    offset   0    1    2    3    4    5    6    7    8
+             too old            young            open transaction
+                       ^ mark of the slowest subscription              ^ stable
+    start              2 when only what was acknowledged may go, else 4; to delete below an offset asks nobody
+
+KEYS        1 state  2 ledgers  3 log  4 aborted  5 subs
+            6.. the cursors of the subscriptions in ARGV
 ARGV        1 topic_id  2 drop entries appended before this time, ms (-1 none)  3 payload bytes to keep (-1 all)
             4 delete everything below this offset (-1 no; DeleteRecords)  5 most log entries to look at
-RETURNS     {OK, log start, entries trimmed, ledger ...} ledgers that nothing refers to any more | {UNKNOWN_TOPIC}
-COMPLEXITY  O(entries trimmed + ledgers)
+            6 acknowledged (1: time and bytes take only what every subscription has acknowledged; Kafka groups do not count)
+            7.. two for each cursor: its subscription (percent-encoded), and when it was created if it is the leftover of a
+            deleted subscription and does not count ("" it counts)
+RETURNS     {OK, log start, entries trimmed, ledger ...} ledgers whose payload nothing refers to any more | {UNKNOWN_TOPIC}
+            | {STALE, subscription ...} one that counts was not named: the subscriptions as they are now
+COMPLEXITY  O(entries trimmed + ledgers + subscriptions), and at most ARGV[5] entries that are owed to no subscription
 WRITES      log start, log, aborted set, byte count
-SOURCE      Kafka retention.ms, retention.bytes, KIP-107
+SOURCE      Kafka retention.ms, retention.bytes, KIP-107; Pulsar "message retention" (acknowledged)
 ]]
 --- @include "include/status"
 --- @include "include/partition"
-local held = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "bytes")
+--- @include "include/cursor"
+--- @include "include/deliverable"
+local PAGE = 64
+local held = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "bytes", "cold")
 if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local start, stable, kept = tonumber(held[2]), tonumber(held[3]), tonumber(held[4])
 local before, bytes_max, below = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local new_start, trimmed = start, 0
-local items = redis.call("XRANGE", KEYS[3], "-", "+", "COUNT", ARGV[5])
-local reached = #items < tonumber(ARGV[5]) -- everything that may go was looked at
-for _, item in ipairs(items) do
-  local last = tonumber(string.match(item[1], "^(%d+)"))
-  local fields = item[2] -- l ledger e entry b base n records s bytes p v q f t time
-  local old = tonumber(fields[20]) < before or (bytes_max >= 0 and kept > bytes_max) or last < below
-  if last >= stable or not old then
-    reached = true
-    break
+
+local needed = stable -- the first offset that somebody has yet to acknowledge
+if ARGV[6] == "1" then
+  local named, subs, names, is_known = {}, redis.call("HGETALL", KEYS[5]), { STALE }, true
+  for i = 7, #ARGV, 2 do named[ARGV[i]] = { KEYS[6 + (i - 7) / 2], ARGV[i + 1] } end
+  for i = 1, #subs, 2 do
+    if subs[i] ~= "" and subs[i + 1] ~= "kafka" then
+      local cursor = named[subs[i]]
+      names[#names + 1] = subs[i]
+      if cursor then
+        local at = redis.call("HMGET", cursor[1], "mark", "created")
+        if at[2] ~= cursor[2] then needed = math.min(needed, tonumber(at[1])) end
+      else
+        is_known = false
+      end
+    end
   end
-  new_start, trimmed, kept = last + 1, trimmed + 1, kept - tonumber(fields[10])
+  if not is_known then return names end
+  if needed < stable then -- markers and aborted records from there on are owed to nobody
+    needed = each_stretch(KEYS[3], KEYS[4], math.max(needed, start), stable, tonumber(ARGV[5]), function(first, _, fields)
+      if fields then return first end
+    end)
+  end
+end
+
+local new_start, trimmed, looked, most, from, reached = start, 0, 0, tonumber(ARGV[5]), "-", false
+while not reached and looked < most do
+  local count = math.min(PAGE, most - looked)
+  local items = redis.call("XRANGE", KEYS[3], from, "+", "COUNT", whole(count))
+  looked, reached = looked + #items, #items < count -- reached: everything that may go was looked at
+  for _, item in ipairs(items) do
+    local last = tonumber(string.match(item[1], "^(%d+)"))
+    local fields = item[2] -- l ledger e entry b base n records s bytes p v q f t time
+    local is_surplus = tonumber(fields[20]) < before or (bytes_max >= 0 and kept > bytes_max)
+    if last >= stable or not (last < below or (is_surplus and last < needed)) then
+      reached = true
+      break
+    end
+    new_start, trimmed, kept = last + 1, trimmed + 1, kept - tonumber(fields[10])
+    from = "(" .. item[1]
+  end
 end
 if reached and below > new_start and below <= stable then new_start = below end
-local rows, droppable = redis.call("HGETALL", KEYS[2]), {}
+local reply, rows = { OK, whole(new_start), trimmed }, redis.call("HGETALL", KEYS[2])
 for i = 1, #rows, 2 do
-  local row = ledger_row(rows[i + 1])
-  if row.sealed == "1" and row.unlogged == 0 and row.max < new_start then droppable[#droppable + 1] = rows[i] end
+  if is_spent(ledger_row(rows[i + 1]), new_start, held[5]) then reply[#reply + 1] = rows[i] end
 end
 
 if new_start > start then
@@ -43,4 +84,4 @@ if new_start > start then
   redis.call("XTRIM", KEYS[3], "MINID", whole(new_start) .. "-0")
   redis.call("ZREMRANGEBYSCORE", KEYS[4], 0, new_start - 1)
 end
-return { OK, whole(new_start), trimmed, unpack(droppable) }
+return reply

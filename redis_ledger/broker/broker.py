@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from redis_ledger.broker.appends import Appends
+from redis_ledger.broker.cold import Cold
 from redis_ledger.broker.configs import Configs
 from redis_ledger.broker.consumers import Consumers
 from redis_ledger.broker.delays import Delays
@@ -31,6 +32,7 @@ from redis_ledger.broker.positions import Positions
 from redis_ledger.broker.producers import Producers
 from redis_ledger.broker.records import Records
 from redis_ledger.broker.registry import Registry
+from redis_ledger.broker.retention import TopicRetention
 from redis_ledger.broker.subscriptions import Subscriptions
 from redis_ledger.broker.topics import Topics
 from redis_ledger.broker.transactions import Transactions
@@ -42,6 +44,7 @@ from redis_ledger.config import Config
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.waiters import Waiters
+from redis_ledger.offload.reader import ColdReader
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Coordinators
 from redis_ledger.txn.identities import Identities
@@ -73,6 +76,8 @@ class Broker:
         self.name = f"{name or socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self.facts: dict[str, Any] = {}  # what /readyz tells besides, such as the durability
         self.catalog = Catalog(store, config, clock)
+        self.cold_reader = ColdReader(store, config.cold_home, config.cold_cache_bytes) if config.cold_home else None
+        self.catalog.cold = self.cold_reader
         self.waiters = Waiters(store)
         self.coordinators = Coordinators(store, self.name, config, clock)
         self.members = Members(store, self.name, http_address)
@@ -80,6 +85,7 @@ class Broker:
         participants = Participants(store, config, clock, self.catalog.marker_written, self.delays.transaction_ended)
         registry = Registry(self.coordinators, config)
         self.topics = Topics(self.catalog, store, config)
+        self.cold = Cold(self.catalog, store, config, clock)
         self.configs = Configs(self.catalog, config)
         self.users = Users(store)
         self.identities = Identities(store, self.coordinators)
@@ -103,9 +109,10 @@ class Broker:
         self.positions = Positions(self.offsets, registry, self.catalog)
         self.groups = Groups(store, self.members, self.offsets, config)
         self.consumers = Consumers(self.groups, self.catalog)
+        self.retention = TopicRetention(store, self.catalog, self.cold, config, clock)
         self.upkeep = Upkeep(
             store, self.catalog, self.coordinators, self.transactions, self.members, self.offsets, self.producers,
-            self.delays, config, clock,
+            self.delays, self.retention, config, clock,
         )  # fmt: skip
 
     @classmethod
@@ -135,6 +142,8 @@ class Broker:
         await self.upkeep.close()
         await self.transactions.close()
         await self.waiters.close()
+        if self.cold_reader is not None:
+            await self.cold_reader.close()
 
     async def ready(self) -> dict[str, Any]:
         """What /readyz tells.  Raises StoreUnavailable when Redis does not answer."""

@@ -119,6 +119,10 @@ def _table(*rows: Setting) -> dict[str, Setting]:
 TOPIC = _table(
     _own("retention.ms", Type.LONG, "retention_ms", "log.retention.ms", "Older records are trimmed; -1 keeps them."),
     _own("retention.bytes", Type.LONG, "retention_bytes", "log.retention.bytes", "Kept per partition; -1: no limit."),
+    _own(
+        "retention.acknowledged", Type.BOOLEAN, "retention_acknowledged", "log.retention.acknowledged",
+        "true: retention.ms and retention.bytes trim only what every subscription has acknowledged.",
+    ),
     _own("max.message.bytes", Type.INT, "batch_bytes_max", "message.max.bytes", "Largest record batch."),
     _own("segment.bytes", Type.INT, "ledger_bytes_max", "log.segment.bytes", "A ledger of this size is sealed."),
     _own("segment.ms", Type.LONG, "ledger_age_ms_max", "log.roll.ms", "A ledger of this age is sealed."),
@@ -156,7 +160,7 @@ TOPIC = _table(
     _fixed("index.interval.bytes", Type.INT, "4096", "Without effect: there are no index files."),
     _fixed("preallocate", Type.BOOLEAN, "false", "Without effect: there are no segment files."),
     _fixed("unclean.leader.election.enable", Type.BOOLEAN, "false", "There is no leader election: state is in Redis."),
-    _fixed("remote.storage.enable", Type.BOOLEAN, "false", "All that is retained is in Redis."),
+    _fixed("remote.storage.enable", Type.BOOLEAN, "false", "History goes to Parquet by a job, of any topic."),
     _fixed("local.retention.ms", Type.LONG, "-2", "As retention.ms."),
     _fixed("local.retention.bytes", Type.LONG, "-2", "As retention.bytes."),
 )  # fmt: skip

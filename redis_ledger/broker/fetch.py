@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from redis_ledger.broker.types import Fetched, FetchedBatch, Isolation
-from redis_ledger.errors import LedgerError, UnknownTopic
+from redis_ledger.errors import LedgerError, OffsetOutOfRange, UnknownTopic
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger import log as logs
 from redis_ledger.ledger.catalog import Catalog
@@ -23,6 +23,8 @@ from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.records.batch import place
 from redis_ledger.records.control import MARKER_BYTES, marker
 from redis_ledger.records.read import decode
+
+SCAN_BYTES = 1 << 20
 
 
 class Wanted(NamedTuple):
@@ -55,8 +57,7 @@ class Fetching:
         committed = isolation == "read_committed"
         deadline = self._loop.time() + wait_ms / 1000
         try:
-            at = await self._start(partition, offset, committed)
-            fetched = await self._once(partition, at, committed, max_bytes)
+            fetched = await self._first(partition, offset, committed, max_bytes)
             if fetched.batches or wait_ms <= 0:
                 return fetched
             async with self._waiters.listen([partition.keys], committed=committed) as listener:
@@ -112,25 +113,45 @@ class Fetching:
         self, partition: Partition, timestamp_ms: int | None, committed: bool
     ) -> tuple[int, int] | None:
         """Offset and timestamp of the first record as late as the time, or (None) of the first of the newest ones; None
-        when there is none.  Cost: O(log n) round trips and one decoded batch."""
-        if timestamp_ms is None:
-            last = await partition.newest_entry()
-            if last is None or last.newest_ms < 0:
-                return None
-            timestamp_ms = last.newest_ms
-        entry = await partition.entry_at(timestamp_ms)
-        offset = None if entry is None else entry.base_offset
-        while offset is not None:
-            read = await partition.read(offset, committed=committed, bytes_max=1)
+        when there is none.  Cost: O(log n) round trips and one decoded batch; every batch from the log start on when a
+        later one than any that is left has been trimmed, for the log knows the newest time so far, and that stays."""
+        if timestamp_ms is not None:
+            return (await self._first_since(partition, timestamp_ms, committed))[0]
+        last = await partition.newest_entry()
+        if last is None or last.newest_ms < 0:
+            return None
+        found, newest = await self._first_since(partition, last.newest_ms, committed)
+        return found or newest
+
+    async def _first_since(
+        self, partition: Partition, timestamp_ms: int, committed: bool
+    ) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+        """Offset and timestamp of the first record as late as the time; and, when there is none, of the newest of all
+        that were looked at."""
+        entry, newest = await partition.entry_at(timestamp_ms), None
+        if entry is None:
+            return None, None
+        offset, bytes_max = entry.base_offset, 1
+        while True:
+            try:
+                read = await partition.read(offset, committed=committed, bytes_max=bytes_max)
+            except OffsetOutOfRange as error:
+                start = int(error.facts.get("start_offset", -1))
+                if start <= offset:
+                    raise
+                offset = start  # inside the batch, or behind it by now
+                continue
             if not read.entries:
-                return None
+                return None, newest
             for found, payload in zip(read.entries, read.payloads, strict=True):
                 for record in () if found.is_marker else decode(payload):
+                    at = found.base_offset + record.offset, record.timestamp_ms
+                    if at[0] < read.head.start_offset:
+                        continue
                     if record.timestamp_ms >= timestamp_ms:
-                        return found.base_offset + record.offset, record.timestamp_ms
-            # What made this entry the first may have been trimmed since: the next ones are looked at one by one.
-            offset = read.entries[-1].last_offset + 1
-        return None
+                        return at, None
+                    newest = at if newest is None or at[1] > newest[1] else newest
+            offset, bytes_max = read.entries[-1].last_offset + 1, SCAN_BYTES
 
     async def _poll_one(self, wanted: Wanted, committed: bool, share: int) -> Polled:
         try:
@@ -141,6 +162,18 @@ class Fetching:
             return error
         except LedgerError as error:
             return error
+
+    async def _first(
+        self, partition: Partition, offset: int | Literal["earliest", "latest"], committed: bool, max_bytes: int
+    ) -> Fetched:
+        while True:
+            at = await self._start(partition, offset, committed)
+            try:
+                return await self._once(partition, at, committed, max_bytes)
+            except OffsetOutOfRange:
+                if offset != "earliest":
+                    raise
+                # The log start has moved on since it was asked for.
 
     async def _start(self, partition: Partition, offset: int | Literal["earliest", "latest"], committed: bool) -> int:
         if isinstance(offset, int):

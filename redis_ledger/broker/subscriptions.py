@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import contextlib
 import itertools
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Literal, TypeVar
@@ -25,21 +26,19 @@ from redis_ledger.cursor import offsets as registers
 from redis_ledger.cursor.holds import Holds
 from redis_ledger.cursor.ranges import Range, to_ranges
 from redis_ledger.errors import (
-    CorruptBatch,
     InvalidRequest,
     LedgerError,
     TransactionConflict,
     UnknownPartition,
     UnknownSubscription,
     UnknownTopic,
-    UnsupportedCompression,
 )
 from redis_ledger.ids import MessageId, TxnId, check_subscription_name
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.log import LogEntry
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.reader import Piece
 from redis_ledger.ledger.waiters import Waiters
-from redis_ledger.records.read import decode_range
 from redis_ledger.store.keys import encode_name
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Participant
@@ -222,22 +221,28 @@ class Subscriptions:
         )  # fmt: skip
         if not received.deliveries:
             return [], received
-        entries = {d.base: _entry(d) for d in received.deliveries}
-        payloads = dict(zip(entries, await partition.payloads(list(entries.values())), strict=True))
-        messages = []
-        unreadable: list[Range] = []
-        for d in received.deliveries:
-            shift = d.base  # at rest a batch's own base offset is 0
-            try:
-                records = decode_range(payloads[d.base], d.first - shift, d.last - shift)
-            except (CorruptBatch, UnsupportedCompression) as error:
+        pieces = [Piece(_entry(d), d.first, d.last) for d in received.deliveries]
+        messages, unreadable = list[Message](), list[Range]()
+        try:
+            read = await partition.records(pieces)
+        except LedgerError:  # nobody was given them: the next who asks need not wait until they are due
+            with contextlib.suppress(LedgerError):
+                ids = [MessageId(partition.number, n) for d in received.deliveries for n in range(d.first, d.last + 1)]
+                await self.nack(partition.topic, name, consumer, ids)
+            raise
+        for d, found in zip(received.deliveries, read, strict=True):
+            if isinstance(found, LedgerError):
                 _log.error("a batch that cannot be read was passed over", topic=partition.topic,
-                           partition=partition.number, offset=d.base, subscription=name, error=str(error))  # fmt: skip
+                           partition=partition.number, offset=d.base, subscription=name, error=str(found))  # fmt: skip
                 unreadable.append(Range(d.first, d.last))
                 continue
+            shift, records = found
             for r in records:
                 at = MessageId(partition.number, r.offset + shift)
                 messages.append(Message(at, d.deliveries, r.timestamp_ms, r.key, r.value, r.headers))
+            if len(records) <= d.last - d.first:  # the others were compacted away
+                there = {r.offset + shift for r in records}
+                unreadable += to_ranges([offset for offset in range(d.first, d.last + 1) if offset not in there])
         if unreadable:  # Kafka producers' batches are stored unread; one that is broken must not stop what is behind it
             await self.ack_one(partition, name, consumer, unreadable, None)
         return messages, received

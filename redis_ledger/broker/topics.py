@@ -11,7 +11,7 @@ from redis_ledger.config import Config
 from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
 from redis_ledger.ledger.catalog import Catalog, TopicEntry
 from redis_ledger.ledger.partition import Partition
-from redis_ledger.ledger.reader import PartitionHead
+from redis_ledger.ledger.places import PartitionHead
 from redis_ledger.ledger.settings import effective
 from redis_ledger.store.store import Store
 
@@ -56,11 +56,11 @@ class Topics:
         if not 0 <= wanted <= head.end_offset:
             raise OffsetOutOfRange(f"Offset {wanted} is not in {name}:{number}, which ends at {head.end_offset}.")
         while True:
-            start, trimmed = await partition.trim(
+            trimmed = await partition.trim(
                 retention_ms=-1, retention_bytes=-1, below_offset=wanted, entries_max=ENTRIES_MAX
             )
-            if trimmed < ENTRIES_MAX:
-                return start
+            if trimmed.entries < ENTRIES_MAX:
+                return trimmed.start_offset
 
     async def head(self, name: str, number: int) -> PartitionHead:
         """Where a partition stands.  Raises UnknownTopic, UnknownPartition."""
@@ -111,7 +111,7 @@ class Topics:
         )
         return PartitionState(
             partition.number, head.start_offset, head.stable_offset, head.end_offset, head.leader_epoch,
-            head.active_ledger, ledgers, head.bytes, opened - 1,
+            head.active_ledger, ledgers, head.bytes, opened - 1, head.cold_offset,
         )  # fmt: skip
 
     def _shown(self, entry: TopicEntry) -> Topic:

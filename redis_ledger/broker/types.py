@@ -109,6 +109,8 @@ class Fetched:
 
 @dataclass(slots=True)
 class PartitionState:
+    """bytes: of all its log makes visible, in Redis and in Parquet.  cold_offset: where history in Parquet ends."""
+
     partition: int
     start_offset: int
     stable_offset: int
@@ -118,6 +120,7 @@ class PartitionState:
     ledgers: int
     bytes: int
     open_transactions: int
+    cold_offset: int
 
 
 class PartitionProducer(NamedTuple):

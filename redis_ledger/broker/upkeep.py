@@ -19,24 +19,21 @@ from redis_ledger.broker.delays import Delays
 from redis_ledger.broker.members import Members
 from redis_ledger.broker.offsets import Offsets
 from redis_ledger.broker.producers import Producers
+from redis_ledger.broker.retention import TopicRetention
 from redis_ledger.broker.transactions import Transactions
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
-from redis_ledger.errors import LedgerError, UnknownTopic
+from redis_ledger.errors import LedgerError
 from redis_ledger.ids import TxnId
-from redis_ledger.ledger.catalog import Catalog, TopicEntry
-from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.store.keys import CatalogKeys
-from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Coordinator, Coordinators
 
-FORGET_PRODUCERS = Script.load("ledger/forget_producers")
 HEARTBEAT_S = 1.0
 RETENTION_S = 30.0
 IDLE_S = 600.0
 DELAYS_S = 10.0
-PRODUCER_SILENT_MS = 86_400_000
 BROKER_GONE_MS = 600_000
 ENDING_MAX = 256  # overdue transactions ended at once
 
@@ -56,12 +53,14 @@ class Upkeep:
         offsets: Offsets,
         producers: Producers,
         delays: Delays,
+        retention: TopicRetention,
         config: Config,
         clock: Clock,
     ) -> None:
         self._store, self._catalog, self._coordinators = store, catalog, coordinators
         self._transactions, self._config, self._clock = transactions, config, clock
         self._members, self._offsets, self._producers, self._delays = members, offsets, producers, delays
+        self._retention = retention
         self._keys = CatalogKeys(store.prefix)
         self._tasks: list[asyncio.Task[None]] = []
         self._ending: dict[TxnId, asyncio.Task[None]] = {}
@@ -146,18 +145,11 @@ class Upkeep:
         await command("HDEL", k.addresses, name, key=k.brokers)
         await command("ZREM", k.brokers, name, key=k.brokers)
 
-    # -- retention ---------------------------------------------------------------------------------------------------
+    # -- retention and expiry ------------------------------------------------------------------------------------------
 
     async def retain(self) -> None:
-        """Trims every partition by its topic's settings, and forgets producers that have been silent for a day."""
-        for entry in await self._catalog.list():
-            for number in range(entry.partitions):
-                try:
-                    partition = await self._catalog.partition(entry.name, number)
-                    await self._trim(entry, partition)
-                    await self._forget_producers(partition)
-                except UnknownTopic:
-                    break  # deleted meanwhile: the others are looked at all the same
+        """Seals, trims and forgets in every partition, by its topic's settings."""
+        await self._retention.retain()
 
     async def expire_offsets(self) -> None:
         """Forgets the offsets of Kafka groups that have had no members for long, and committed nothing."""
@@ -175,24 +167,3 @@ class Upkeep:
         for coordinator in self._coordinators:
             before = now - self._config.transactional_id_expiration_ms
             await self._transactions.together.forget_unused(coordinator, before)
-
-    async def _trim(self, entry: TopicEntry, partition: Partition) -> None:
-        config = entry.over(self._config)
-        while True:
-            _, trimmed = await partition.trim(retention_ms=config.retention_ms, retention_bytes=config.retention_bytes)
-            if trimmed < 1000:
-                return
-
-    async def _forget_producers(self, partition: Partition) -> None:
-        k, before = partition.keys, self._clock.now_ms() - PRODUCER_SILENT_MS
-        cursor: Any = b"0"
-        while True:
-            cursor, rows = await self._store.command("HSCAN", k.producers, cursor, "COUNT", 500, key=k.state)
-            silent = []
-            for pid, row in zip(rows[::2], rows[1::2], strict=True):
-                if row and int(row.split(b" ")[1]) < before:
-                    silent += [pid, row]
-            if silent:
-                await self._store.call(FORGET_PRODUCERS, (k.producers, k.open), silent)
-            if cursor == b"0":
-                return

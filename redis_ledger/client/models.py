@@ -4,7 +4,7 @@
     comes out RecordPosition  Message                    where it went; a record as read or delivered
               ScheduledPosition  ScheduledRecord         the same of one that is delivered later
               Topic  PartitionState  SubscriptionStats   what the broker says of itself
-              TransactionStatus  Executed
+              TransactionStatus  Executed  ColdTopic
 
 A value is bytes as they are, a str as UTF-8, None as a null value (a tombstone), anything else as JSON.
 """
@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from redis_ledger.ids import MessageId, ScheduledId
+from redis_ledger.offload.manifest import Plan, Segment
 
 Isolation = Literal["read_committed", "read_uncommitted"]
 Kind = Literal["shared", "exclusive"]
@@ -194,6 +195,7 @@ class PartitionState(msgspec.Struct, frozen=True):
     ledgers: int = 0
     bytes: int = 0
     open_transactions: int = 0
+    cold_offset: int = 0  # what lies below is in Parquet
 
 
 class TopicDescription(msgspec.Struct, frozen=True):
@@ -203,6 +205,38 @@ class TopicDescription(msgspec.Struct, frozen=True):
     settings: dict[str, int | bool]
     created_ms: int
     partition_states: list[PartitionState]
+
+
+class ColdPartition(msgspec.Struct, frozen=True):
+    """A partition's history in Parquet.  version: rises with every change of segments.  plan: what is to be written."""
+
+    partition: int
+    start_offset: int
+    stable_offset: int
+    cold_offset: int
+    version: int
+    plan: Plan | None
+    segments: list[Segment]
+
+
+class ColdTopic(msgspec.Struct, frozen=True):
+    """home: the folder or bucket that the files of segments are in, "" where the broker has none."""
+
+    home: str
+    partitions: list[ColdPartition]
+
+
+class ColdPublished(msgspec.Struct, frozen=True):
+    cold_offset: int
+    ledgers_dropped: int
+    bytes_dropped: int
+
+
+class ColdSwapped(msgspec.Struct, frozen=True):
+    """files: of the segments that left."""
+
+    version: int
+    files: list[str]
 
 
 class OffsetFound(msgspec.Struct, frozen=True):

@@ -16,6 +16,7 @@
     │   ├── TopicExists  TopicBusy  SubscriptionExists  WrongSubscriptionKind  ConsumerBusy
     │   ├── NotYourMessage  NotDelivered  RequestInProgress  IdempotencyKeyReused
     │   ├── AlreadyDelivered  AlreadyCancelled
+    │   ├── ColdOff  UnknownPlan  SegmentMismatch  ManifestChanged
     │   ├── ProducerError
     │   │   └── SequenceGap  DuplicateSequence  StaleEpoch  UnknownProducer  ProducerFenced  UnknownTransactionalId
     │   ├── GroupError
@@ -25,8 +26,9 @@
     │   └── TransactionError
     │       ├── InvalidTxnStatus  TransactionConflict  TransactionEnded  TransactionAbortOnly  NotAllowed
     │       └── AlreadyCommitted  AlreadyAborted  TransactionTimedOut
+    ├── ColdDamaged                 a file of offloaded records has to be restored
     └── Unavailable                 the same request may work a moment later
-        ├── StoreUnavailable  StoreTimeout  StorageFull  TooManyTransactions  Draining
+        ├── StoreUnavailable  StoreTimeout  StorageFull  TooManyTransactions  Draining  ColdUnavailable
         └── OutcomeUnknown          the reply was lost and the call was not safe to repeat
 
 `code` is the stable name of a problem (RFC 9457 `type` and our `code`), `http_status` its HTTP status, `kafka_code` its
@@ -45,6 +47,7 @@ from redis_ledger.errors.base import (
     NotFound,
     Unavailable,
 )
+from redis_ledger.errors.cold import ColdDamaged, ColdUnavailable
 from redis_ledger.errors.delays import (
     AlreadyCancelled,
     AlreadyDelivered,
@@ -71,6 +74,7 @@ from redis_ledger.errors.groups import (
     UnstableOffsets,
     UnsupportedAssignor,
 )
+from redis_ledger.errors.offload import ColdOff, ManifestChanged, SegmentMismatch, UnknownPlan
 from redis_ledger.errors.requests import (
     AuthenticationFailed,
     BadChecksum,
@@ -149,6 +153,9 @@ __all__ = [
     "AuthenticationFailed",
     "BadChecksum",
     "BadRequest",
+    "ColdDamaged",
+    "ColdOff",
+    "ColdUnavailable",
     "Conflict",
     "ConsumerBusy",
     "CoordinatorNotFound",
@@ -183,6 +190,7 @@ __all__ = [
     "InvalidTopicName",
     "InvalidTxnStatus",
     "LedgerError",
+    "ManifestChanged",
     "MemberIdRequired",
     "MetadataTooLarge",
     "MethodNotAllowed",
@@ -199,6 +207,7 @@ __all__ = [
     "RequestInProgress",
     "RequestTooLarge",
     "RouteNotFound",
+    "SegmentMismatch",
     "SequenceGap",
     "StaleEpoch",
     "StaleMember",
@@ -219,6 +228,7 @@ __all__ = [
     "Unavailable",
     "UnknownMember",
     "UnknownPartition",
+    "UnknownPlan",
     "UnknownProducer",
     "UnknownScheduled",
     "UnknownSubscription",

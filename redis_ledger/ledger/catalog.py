@@ -34,6 +34,7 @@ from redis_ledger.ids import check_topic_name
 from redis_ledger.ledger import settings as settings_of
 from redis_ledger.ledger.log import LogEntry
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.reader import ColdReading
 from redis_ledger.ledger.scheduling import Scheduling
 from redis_ledger.ledger.tail import Tails
 from redis_ledger.store.keys import CatalogKeys
@@ -85,6 +86,7 @@ class Catalog:
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._tails = Tails(config.tail_cache_bytes)
         self.on_scheduled: Callable[[Partition, Scheduling], None] | None = None  # told by every partition
+        self.cold: ColdReading | None = None  # handed to every partition
         self._version = -1
         self._names: dict[str, str] = {}  # topic id → name; `get` has the last word
         self._names_version = -1  # of the catalog when it was all looked through last
@@ -379,5 +381,5 @@ class Catalog:
     def _scratch(self, entry: TopicEntry, number: int) -> Partition:
         config, tail = entry.over(self._config), self._tails.open()
         partition = Partition(self._store, entry.name, number, entry.id, config, self._clock, tail)
-        partition.delays_by_headers = entry.delays_by_headers
+        partition.delays_by_headers, partition.cold = entry.delays_by_headers, self.cold
         return partition

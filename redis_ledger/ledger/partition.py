@@ -4,7 +4,7 @@ Append.  The payload goes into the active payload ledger by a plain XADD, and in
 (epoch, sequence, fence: it then gets an offset and a log entry) or deletes it again.  Nobody predicts an offset, so any
 number of brokers append to one partition without a race.  Appends that arrive together travel together.
 
-Reading is PartitionReader's; what was accepted here goes into its tail.
+Reading is PartitionReader's; what was accepted here goes into its tail.  Sealing and trimming are Retention's.
 
 Source: PIP-31 (transaction buffer, marker approach), KIP-98; docs/decisions/0002.
 """
@@ -12,7 +12,7 @@ Source: PIP-31 (transaction buffer, marker approach), KIP-98; docs/decisions/000
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -22,12 +22,12 @@ from redis_ledger.errors import (
     LedgerError,
     OutcomeUnknown,
     StoreUnavailable,
-    UnknownTopic,
 )
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.log import TRANSACTIONAL, LogEntry
 from redis_ledger.ledger.reader import PartitionReader
 from redis_ledger.ledger.refusals import refusal
+from redis_ledger.ledger.retention import Retention, Trimmed
 from redis_ledger.ledger.scheduling import (
     Batch,
     Scheduling,
@@ -47,9 +47,6 @@ from redis_ledger.store.store import ScriptCall, ScriptMissing, Store
 APPEND = Script.load("ledger/append")
 SCHEDULE = Script.load("ledger/schedule")
 CREATE = Script.load("ledger/create")
-ROLL = Script.load("ledger/roll")
-TRIM = Script.load("ledger/trim")
-DROP = Script.load("ledger/drop")
 DELETE = Script.load("ledger/delete")
 
 TIMESTAMP_MAX = (1 << 53) - 1  # what Lua's numbers can compare
@@ -100,6 +97,7 @@ class Partition(PartitionReader):
             turnstile=lambda: store.turnstile(self.keys.state),
             puts_back=self._is_unclear,
         )
+        self._retention = Retention(store, self.keys, topic, topic_id)
         k = self.keys
         self._append_keys = (k.state, k.ledgers, k.log, k.producers, k.open, k.firsts, k.ended, k.watermarks)
         d = k.delay
@@ -310,7 +308,7 @@ class Partition(PartitionReader):
     async def create(self) -> bool:
         """Makes the partition's keys; False when a partition of another topic id is in the way."""
         k = self.keys
-        keys = (*k.fixed()[:10], k.data(1), k.delay.state)
+        keys = (*k.fixed()[:10], k.data(1), k.delay.state, k.cold)
         reply = await self._store.call(CREATE, keys, (self.topic_id, self._clock.now_ms()))
         return bool(reply[0] == Status.OK)
 
@@ -327,27 +325,51 @@ class Partition(PartitionReader):
             return  # the next append asks again
 
     async def roll(self) -> int:
-        """Seals the active ledger and opens the next; the number of the one that is active now."""
-        k, active = self.keys, self._ledger
-        keys = (k.state, k.ledgers, k.log, k.data(active + 1))
-        reply = await self._store.call(ROLL, keys, (self.topic_id, active, self._clock.now_ms()))
-        if reply[0] == Status.OK:
-            self._ledger = int(reply[1])
+        """Seals the active ledger, as this broker knows it, and opens the next; which one is active now."""
+        self._ledger = await self._retention.roll(self._ledger, self._clock.now_ms())
         return self._ledger
 
+    async def seal(self) -> int:
+        """Seals the active ledger as it is in Redis, unless it is empty; which one is active now."""
+        _, active, _ = await self._retention.open_ledgers()
+        if active.entries == 0:
+            return active.number
+        self._ledger = await self._retention.roll(active.number, self._clock.now_ms())
+        return self._ledger
+
+    async def seal_what_is_due(self) -> int | None:
+        """For a partition that perhaps nobody appends to: seals the active ledger if it is full, old, or of nothing but
+        trimmed records; that of scheduled records, if it is due too, so that who knows their index seals it."""
+        start_offset, active, late = await self._retention.open_ledgers()
+        now_ms = self._clock.now_ms()
+        if active.is_due(start_offset, now_ms, self.config):
+            self._ledger = await self._retention.roll(active.number, now_ms)
+        return late.number if late and late.is_due(start_offset, now_ms, self.config) else None
+
     async def trim(
-        self, *, retention_ms: int, retention_bytes: int, below_offset: int = -1, entries_max: int = 1000
-    ) -> tuple[int, int]:
-        """Retention: the log start afterwards, and how many log entries went.  Ledgers nothing refers to go too."""
-        k, now = self.keys, self._clock.now_ms()
-        before = -1 if retention_ms < 0 else now - retention_ms
-        args = (self.topic_id, before, retention_bytes, below_offset, entries_max)
-        reply = await self._store.call(TRIM, (k.state, k.ledgers, k.log, k.aborted), args)
-        if reply[0] != Status.OK:
-            raise UnknownTopic(f"Topic {self.topic!r} does not exist (any more).", topic=self.topic)
-        for ledger in map(int, reply[3:]):
-            await self._store.call(DROP, (k.state, k.ledgers, k.data(ledger)), (self.topic_id, ledger))
-        return int(reply[1]), int(reply[2])
+        self,
+        *,
+        retention_ms: int,
+        retention_bytes: int,
+        below_offset: int = -1,
+        acknowledged: bool = False,
+        leftovers: Mapping[str, str] | None = None,
+        entries_max: int = 1000,
+    ) -> Trimmed:
+        """Moves the log start over at most entries_max log entries, and drops the ledgers whose payload is not needed.
+
+        acknowledged   time and bytes take only what every subscription has acknowledged
+        leftovers      cursors that do not count: subscription (percent-encoded) → when it was created, as stored
+        below_offset   goes whatever the others say, up to the stable offset
+        """
+        before_ms = -1 if retention_ms < 0 else self._clock.now_ms() - retention_ms
+        trimmed = await self._retention.trim(
+            before_ms=before_ms, bytes_max=retention_bytes, below_offset=below_offset, acknowledged=acknowledged,
+            leftovers=leftovers or {}, entries_max=entries_max,
+        )  # fmt: skip
+        if trimmed.entries or below_offset >= 0:
+            self.forget_ahead()
+        return trimmed
 
     async def delete(self) -> None:
         """Closes the partition, then unlinks all it has.  A retry finishes what was begun."""
@@ -359,7 +381,7 @@ class Partition(PartitionReader):
             command("HKEYS", k.ledgers, key=k.state), command("HKEYS", k.subs, key=k.state),
             command("HKEYS", k.delay.snaps, key=k.state),
         )  # fmt: skip
-        doomed = [k.state, *k.fixed()[1:10], *(k.data(int(ledger)) for ledger in ledgers), *k.delay.all()]
+        doomed = [k.state, *k.fixed()[1:10], k.cold, *(k.data(int(ledger)) for ledger in ledgers), *k.delay.all()]
         doomed += [k.delay.snapshot(each.decode()) for each in snapshots if each]
         doomed += [key for sub in subs if sub for key in k.sub(unquote(sub.decode())).all()]
         await self._store.call(DELETE, doomed, (self.topic_id,))

@@ -3,6 +3,7 @@
 Tail.  One small read of the state, which tells how far this reader may go.
 Redis. One round trip for state, log range and aborted transactions, one for the payload, in runs of adjacent entries.
 Ahead. Who has read on from where the last read ended will do so again: what comes next is read while the client works.
+Cold.  Below `cold` the payload may be in Parquet alone: another reads it, and is handed in (offload/reader.py).
 
 The stable offset is read first: all below it is decided and will not change.
 Source: PIP-31 (transaction buffer, marker approach); docs/decisions/0002.
@@ -11,33 +12,33 @@ Source: PIP-31 (transaction buffer, marker approach); docs/decisions/0002.
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from operator import attrgetter, itemgetter
+from typing import NamedTuple, Protocol
 
-from redis_ledger.errors import LedgerError, OffsetOutOfRange, UnknownTopic
-from redis_ledger.ids import TxnId
+from redis_ledger.errors import (
+    BadRequest,
+    ColdDamaged,
+    ColdUnavailable,
+    CorruptBatch,
+    LedgerError,
+    OffsetOutOfRange,
+    StoreUnavailable,
+    UnsupportedCompression,
+)
 from redis_ledger.ledger import log as logs
+from redis_ledger.ledger.places import STATE_FIELDS, PartitionHead, PartitionPlaces
 from redis_ledger.ledger.tail import Tail
+from redis_ledger.records.batch import place
+from redis_ledger.records.read import Record, decode, decode_range
 from redis_ledger.records.sift import Unpacked, sift, unpack
-from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
 
-STATE_FIELDS = ("topic_id", "epoch", "start", "stable", "next", "ledger", "bytes")
 OFFSET_MAX = (1 << 63) - 1
 AHEAD_BYTES_MAX, AHEAD_S_MAX = 2 << 20, 2.0  # a read ahead is never larger, and never older when it is used
 ENTRIES_MAX = 1024  # log entries one read looks at
 ABORTED_MAX = 256  # aborted transactions fetched with a read; more are fetched only when a range needs them
-
-
-class PartitionHead(NamedTuple):
-    """Where a partition stands, from one HMGET."""
-
-    leader_epoch: int
-    start_offset: int
-    stable_offset: int
-    end_offset: int
-    active_ledger: int
-    bytes: int
 
 
 class Read(NamedTuple):
@@ -47,6 +48,38 @@ class Read(NamedTuple):
     entries: list[logs.LogEntry]
     payloads: list[bytes | memoryview]
     aborted: list[logs.Aborted]
+
+
+class Piece(NamedTuple):
+    """Some records of an entry: offsets first to last."""
+
+    entry: logs.LogEntry
+    first: int
+    last: int
+
+
+class Found(NamedTuple):
+    """shift: what the records' offsets count from."""
+
+    shift: int
+    records: list[Record]
+
+
+class ColdReading(Protocol):
+    """Where the payload is that is not in Redis any more."""
+
+    async def read(
+        self, of: PartitionReader, offset: int, end: int, bytes_max: int
+    ) -> tuple[list[logs.LogEntry], list[bytes]]:
+        """Batches from the one that holds the offset, or is the next behind it; end: where the cold part ends."""
+        ...
+
+
+class _Moved(Exception):
+    """The payload is in Parquet, and no more in Redis."""
+
+
+_offset = itemgetter(0)
 
 
 def _sifted(entries: Sequence[logs.LogEntry], found: dict[tuple[int, int], bytes]) -> list[bytes]:
@@ -73,31 +106,16 @@ class _Ahead(NamedTuple):
     read: asyncio.Task[Read]
 
 
-class PartitionReader:
+class PartitionReader(PartitionPlaces):
     """What can be read of one partition of one incarnation of a topic (its topic id)."""
 
     def __init__(self, store: Store, topic: str, number: int, topic_id: str, tail: Tail) -> None:
-        self.topic, self.number, self.topic_id, self.tail = topic, number, topic_id, tail
-        self.keys = PartitionKeys(store.prefix, topic, number)
-        self._store = store
+        super().__init__(store, topic, number, topic_id, tail)
+        self.cold: ColdReading | None = None
         self._loop = asyncio.get_running_loop()
-        self._leader_epoch = 0
         self._following = -1  # where the last read from Redis ended
         self._ahead: _Ahead | None = None
         self._entry_bytes = 1024  # of the batches read last: how many log entries a read of so many bytes needs
-
-    async def head(self) -> PartitionHead:
-        reply = await self._store.command("HMGET", self.keys.state, *STATE_FIELDS, key=self.keys.state)
-        return self._head(reply)
-
-    def _head(self, reply: Sequence[Any]) -> PartitionHead:
-        if reply[0] is None or reply[0].decode() != self.topic_id:
-            raise UnknownTopic(f"Topic {self.topic!r} does not exist (any more).", topic=self.topic)
-        head = PartitionHead._make(map(int, reply[1:]))
-        if head.leader_epoch != self._leader_epoch:
-            self._leader_epoch = head.leader_epoch
-            self.tail.clear()
-        return head
 
     async def read(self, offset: int, *, committed: bool, bytes_max: int) -> Read:
         """Batches from the one that holds `offset` on, up to the stable offset (committed) or the end, as many as fit.
@@ -111,9 +129,15 @@ class PartitionReader:
             read = await self._read_tail(offset, committed, bytes_max)
             if read is not None:
                 return read
+        if offset < self._cold_end and self.cold is not None:
+            return await self._read_cold(self.cold, offset, committed, bytes_max)
         read = await self._read_ahead(offset, committed, bytes_max)
         if read is None:
-            read = await self._read_redis(offset, committed, bytes_max)
+            try:
+                read = await self._read_redis(offset, committed, bytes_max)
+            except _Moved:
+                assert self.cold is not None
+                return await self._read_cold(self.cold, offset, committed, bytes_max)
         self._look_ahead(offset, committed, bytes_max, read)
         return read
 
@@ -124,7 +148,7 @@ class PartitionReader:
         self._drop(ahead)
         try:
             read = await ahead.read
-        except LedgerError:
+        except (LedgerError, _Moved):
             return None  # asked again, and told then
         return read if read.entries else None
 
@@ -142,6 +166,11 @@ class PartitionReader:
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
         self._ahead = ahead = _Ahead(following, committed, bytes_max, task)
         self._loop.call_later(AHEAD_S_MAX, self._drop, ahead)
+
+    def forget_ahead(self) -> None:
+        """What was read ahead may have been trimmed since."""
+        if self._ahead is not None:
+            self._drop(self._ahead)
 
     def _drop(self, ahead: _Ahead) -> None:
         if self._ahead is ahead:
@@ -183,6 +212,8 @@ class PartitionReader:
         answers = await asyncio.gather(state, log, aborted_reply)
         head = self._head(answers[0])
         self._check(head, offset)
+        if offset < head.cold_offset and self.cold is not None:
+            raise _Moved
         end = head.stable_offset if committed else head.end_offset
         entries = logs.that_fit(logs.parse_log(answers[1]), end, bytes_max)
         if entries:
@@ -195,6 +226,24 @@ class PartitionReader:
         self.tail.learn(entries, payloads, head.end_offset)
         return Read(head, entries, list(payloads), aborted)
 
+    async def _read_cold(self, cold: ColdReading, offset: int, committed: bool, bytes_max: int) -> Read:
+        """Of what was committed, as plain batches without gaps but in offsets: nothing of it is told as aborted."""
+        head = await self.head()
+        self._check(head, offset)
+        if offset >= head.cold_offset:
+            raise StoreUnavailable(f"{self.topic}:{self.number} was set back to an earlier state meanwhile; try again.")
+        entries, payloads = await self._from_cold(cold, offset, head.cold_offset, bytes_max)
+        return Read(head, entries, list(payloads), [])
+
+    async def _from_cold(
+        self, cold: ColdReading, offset: int, end: int, bytes_max: int
+    ) -> tuple[list[logs.LogEntry], list[bytes]]:
+        try:
+            return await cold.read(self, offset, end, bytes_max)
+        except ColdDamaged:
+            self._check(await self.head(), offset)  # what was trimmed meanwhile is not damaged
+            raise
+
     def _check(self, head: PartitionHead, offset: int) -> None:
         if not head.start_offset <= offset <= head.end_offset:
             raise OffsetOutOfRange(
@@ -205,7 +254,8 @@ class PartitionReader:
             )
 
     async def payloads(self, entries: Sequence[logs.LogEntry]) -> list[bytes]:
-        """The payload of each entry, as stored.  A missing one is out of range below the log start, else corruption."""
+        """The payload of each entry, as stored.  A missing one is out of range below the log start, else corruption.
+        Raises _Moved when all that is missing is in Parquet."""
         is_partial = any(entry.flags & logs.PARTIAL for entry in entries)
         if is_partial:
             entries = await self._with_parts(entries)
@@ -225,13 +275,71 @@ class PartitionReader:
         if missing:
             head = await self.head()
             if missing[-1].last_offset < head.start_offset:
-                raise OffsetOutOfRange(f"Offset {missing[0].base_offset} was trimmed meanwhile.")
+                raise OffsetOutOfRange(
+                    f"Offset {missing[0].base_offset} was trimmed meanwhile.",
+                    start_offset=head.start_offset,
+                    end_offset=head.end_offset,
+                )
+            if missing[-1].last_offset < head.cold_offset:
+                if self.cold is None:
+                    raise ColdUnavailable(
+                        f"{self.topic}:{self.number}: offset {missing[0].base_offset} was offloaded to Parquet, and "
+                        "this broker has no cold_home to read it from."
+                    )
+                raise _Moved
             raise LedgerError(
                 f"{self.topic}:{self.number}: the payload of offset {missing[-1].base_offset} is missing: damage."
             )
         if is_partial:
             return _sifted(entries, found)
         return [b"" if e.is_marker else found[e.ledger, e.entry] for e in entries]
+
+    async def records(self, pieces: Sequence[Piece]) -> list[Found | BadRequest]:
+        """What each piece holds, or why its batch cannot be read.  What was compacted away, or trimmed meanwhile, is
+        left out.  Raises as `read` does."""
+        try:
+            return await self._records(pieces)
+        except OffsetOutOfRange as error:
+            start = int(error.facts.get("start_offset", 0))
+            left = [piece._replace(first=max(piece.first, start)) for piece in pieces if piece.last >= start]
+            if left == list(pieces):
+                raise
+            found = iter(await self.records(left))
+            return [next(found) if piece.last >= start else Found(0, []) for piece in pieces]
+
+    async def _records(self, pieces: Sequence[Piece]) -> list[Found | BadRequest]:
+        cold_end = 0 if self.cold is None else self._cold_end
+        entries = {piece.entry.base_offset: piece.entry for piece in pieces if piece.last >= cold_end}
+        try:
+            payloads = dict(zip(entries, await self.payloads(list(entries.values())), strict=True)) if entries else {}
+        except _Moved:
+            return await self._records(pieces)  # the end of the cold part is known better by now
+        cold = await self._cold_records([piece for piece in pieces if piece.last < cold_end], cold_end)
+        found: list[Found | BadRequest] = []
+        for piece in pieces:
+            base = piece.entry.base_offset
+            try:
+                if base in payloads:  # at rest a batch's own base offset is 0
+                    found.append(Found(base, decode_range(payloads[base], piece.first - base, piece.last - base)))
+                else:
+                    low = bisect_left(cold, piece.first, key=_offset)
+                    found.append(Found(0, cold[low : bisect_left(cold, piece.last + 1, low, key=_offset)]))
+            except (CorruptBatch, UnsupportedCompression) as error:
+                found.append(error)
+        return found
+
+    async def _cold_records(self, pieces: Sequence[Piece], end: int) -> list[Record]:
+        """All records of the batches that the pieces touch, ascending.  The pieces end below `end`."""
+        found: list[Record] = []
+        at = 0
+        for piece in sorted(pieces, key=attrgetter("first")):
+            at = max(at, piece.first)
+            while at <= piece.last:
+                assert self.cold is not None
+                (entry, *_), (payload, *_) = await self._from_cold(self.cold, at, end, 1)
+                found += () if entry.is_marker else decode(place(payload, entry.base_offset, 0))
+                at = entry.last_offset + 1
+        return found
 
     async def _with_parts(self, entries: Sequence[logs.LogEntry]) -> list[logs.LogEntry]:
         """What was told of an entry elsewhere does not say which of its records are meant: the log does."""
@@ -244,50 +352,3 @@ class PartitionReader:
             else:
                 whole.append(entry)
         return whole
-
-    async def offset_at(self, timestamp_ms: int) -> int:
-        """The first offset appended at or after the time, or the end.  Appends are nearly in time order, so this halves
-        the log: O(log n) round trips."""
-        head = await self.head()
-        low, high = head.start_offset, head.end_offset
-        while low < high:
-            middle = (low + high) // 2
-            reply = await self._store.command("XRANGE", self.keys.log, middle, "+", "COUNT", 1, key=self.keys.state)
-            entries = logs.parse_log(reply)
-            if entries and entries[0].appended_ms < timestamp_ms:
-                low = entries[0].last_offset + 1
-            else:
-                high = min(middle, entries[0].base_offset) if entries else middle
-        return low
-
-    async def open_transaction(self, producer_id: int) -> tuple[TxnId, int] | None:
-        """The transaction that the producer has open here, and its epoch."""
-        row = await self._store.command("HGET", self.keys.open, producer_id, key=self.keys.state)
-        if not row:
-            return None
-        epoch, coordinator, serial, _ = map(int, row.split())
-        return TxnId(coordinator, serial), epoch
-
-    async def entry_at(self, timestamp_ms: int) -> logs.LogEntry | None:
-        """The first entry that can hold a record as late as the time, by the newest record timestamp up to it; None
-        when no record is.  Cost: O(log n) round trips."""
-        head = await self.head()
-        low, high = head.start_offset, head.end_offset
-        found = None
-        while low < high:
-            middle = (low + high) // 2
-            reply = await self._store.command("XRANGE", self.keys.log, middle, "+", "COUNT", 1, key=self.keys.state)
-            entries = logs.parse_log(reply)
-            if not entries:  # trimmed meanwhile
-                high = middle
-            elif entries[0].newest_ms < timestamp_ms:
-                low = entries[0].last_offset + 1
-            else:
-                found, high = entries[0], min(middle, entries[0].base_offset)
-        return found
-
-    async def newest_entry(self) -> logs.LogEntry | None:
-        """The last entry of the log."""
-        reply = await self._store.command("XREVRANGE", self.keys.log, "+", "-", "COUNT", 1, key=self.keys.state)
-        found = logs.parse_log(reply)
-        return found[0] if found else None

@@ -21,6 +21,7 @@ DELAYED = "delayed_delivery"
 SETTINGS = {  # the least and the most
     "retention_ms": (-1, INT64_MAX),
     "retention_bytes": (-1, INT64_MAX),
+    "retention_acknowledged": (0, 1),
     "batch_bytes_max": (0, INT32_MAX),
     "ledger_bytes_max": (1 << 20, INT32_MAX),
     "ledger_age_ms_max": (1_000, INT64_MAX),

@@ -8,8 +8,9 @@
     published  the plan's segments join the manifest in one script call, and `cold` moves to their end
     after it   ledgers that end below `cold` lose their payload; the log keeps its entries
 
-Segments lie side by side without a gap, and hold what was committed in their stretch: aborted records and markers leave
-gaps in offsets, and a compacted segment more of them.  Redis has the manifest; files are only what it names.  Pure.
+Segments lie side by side; where retention was quicker than offloading there is a gap, and it is below the log start.
+They hold what was committed in their stretch: aborted records and markers leave gaps in offsets, and compaction leaves
+more.  Redis has the manifest; files are only what it names.  Pure.
 Source: KIP-405 (remote log segments), Pulsar's offload of ledgers.
 """
 
@@ -21,9 +22,14 @@ from operator import attrgetter
 
 import msgspec
 
+from redis_ledger.errors import SegmentMismatch
+
 
 class Stretch(msgspec.Struct, frozen=True, gc=False):
-    """Offsets from first to end (exclusive), and the file that is to hold them, relative to the home of cold data."""
+    """Offsets from first to end (exclusive), and the file that is to hold them, relative to the home of cold data.
+
+    The log start may move into it while it is written: what is below is not there any more.
+    """
 
     first: int
     end: int
@@ -51,7 +57,7 @@ class Segment(msgspec.Struct, frozen=True, gc=False):
 
 
 class Plan(msgspec.Struct, frozen=True, gc=False):
-    """id: random; published by it once.  stretches: ascending, side by side, from `cold` on."""
+    """id: random; published by it once.  stretches: ascending, side by side, from `cold` or the log start on."""
 
     id: str
     stretches: list[Stretch]
@@ -82,3 +88,74 @@ def is_chain(stretches: Sequence[Stretch | Segment], first: int) -> bool:
             return False
         first = each.end
     return True
+
+
+def folder(topic: str, topic_id: str, partition: int) -> str:
+    """Of a partition's files, relative to the home; the id keeps a topic apart from one of its name before it."""
+    return f"{topic}/{topic_id[:8]}/partition={partition}/"
+
+
+def file_of(folder: str, first: int, end: int, id: str) -> str:
+    """The file of a stretch; id: of the plan, or whatever else tells it from other files of the same stretch."""
+    return f"{folder}{first:020d}-{end:020d}-{id}.parquet"
+
+
+def check_against(plan: Plan, segments: Sequence[Segment]) -> None:
+    """Raises SegmentMismatch unless the segments are the plan's stretches, one by one."""
+    if len(segments) != len(plan.stretches):
+        raise SegmentMismatch(
+            f"Plan {plan.id} has {len(plan.stretches)} stretches, not {len(segments)}; give one segment for each."
+        )
+    for stretch, segment in zip(plan.stretches, segments, strict=True):
+        if (segment.first, segment.end) != (stretch.first, stretch.end):
+            raise SegmentMismatch(
+                f"Plan {plan.id} has the stretch {stretch.first} to {stretch.end} where the segment {segment.first} to "
+                f"{segment.end} was given; give the segments in the order of the plan."
+            )
+        if segment.file not in ("", stretch.file):
+            raise SegmentMismatch(
+                f"Plan {plan.id} names {stretch.file} for {stretch.first} to {stretch.end}, not {segment.file}; write "
+                "files under the names of the plan, and none where there is no record."
+            )
+        _check_counts(segment)
+
+
+def to_swap(manifest: Manifest, firsts: Sequence[int], added: Sequence[Segment], folder: str) -> list[Segment]:
+    """The segments that leave when those added come.  Raises SegmentMismatch unless both cover the same stretch."""
+    leaving = set(firsts)
+    removed = [segment for segment in manifest.segments if segment.first in leaving]
+    if not removed or len(removed) != len(firsts):
+        missing = sorted(leaving.difference(segment.first for segment in removed))
+        raise SegmentMismatch(
+            f"There is no segment that begins at {missing[:1] or firsts}; name those the manifest has."
+        )
+    first, end = removed[0].first, removed[-1].end
+    if not is_chain(removed, first):
+        raise SegmentMismatch("The segments to remove do not lie side by side; swap each run of them by itself.")
+    if not added or not is_chain(added, first) or added[-1].end != end:
+        raise SegmentMismatch(
+            f"The segments to remove cover {first} to {end}, those to add do not; add segments side by side from "
+            f"{first} to {end}."
+        )
+    # One of those that leave may come back as it was: a swap that only makes another version.
+    files = {segment.file for segment in manifest.segments if segment.file and segment not in added}
+    for segment in added:
+        name = segment.file.removeprefix(folder)
+        if segment.file and (name == segment.file or "/" in name or segment.file in files):
+            raise SegmentMismatch(
+                f"{segment.file} cannot be the file of {segment.first} to {segment.end}; give it a new name in "
+                f"{folder}."
+            )
+        _check_counts(segment)
+    return removed
+
+
+def _check_counts(segment: Segment) -> None:
+    stretch, has_file = f"{segment.first} to {segment.end}", segment.file != ""
+    if segment.records > segment.end - segment.first:
+        raise SegmentMismatch(f"The stretch {stretch} cannot hold {segment.records} records.")
+    if has_file != (segment.records > 0) or has_file != (segment.bytes > 0):
+        raise SegmentMismatch(
+            f"The segment {stretch} has {segment.records} records and {segment.bytes} bytes in the file "
+            f"{segment.file!r}; a segment without records has no file, any other has one."
+        )

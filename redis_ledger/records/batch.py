@@ -7,7 +7,7 @@
     16     1    magic               int8    2
     17     4    CRC-32C             uint32  of everything that follows it
     21     2    attributes          int16   bits 0-2 compression, 3 timestamp type, 4 transactional, 5 control
-    23     4    last offset delta   int32   count - 1: nothing here compacts
+    23     4    last offset delta   int32   count - 1, or more where offsets have gaps (offloaded records only)
     27     8    base timestamp      int64   milliseconds
     35     8    max timestamp       int64
     43     8    producer id         int64   -1: none                 ┐
@@ -139,6 +139,10 @@ def check(header: BatchHeader, view: Buffer, *, batch_bytes_max: int) -> None:
     if header.size != len(view):
         raise CorruptBatch(f"The batch says it is {header.size} bytes long, but {len(view)} were given.")
     check_shape(header)
+    if header.count != header.last_offset_delta + 1:
+        raise CorruptBatch(
+            f"The batch says it holds {header.count} records, but its last offset delta is {header.last_offset_delta}."
+        )
     if header.attributes & CONTROL:
         raise CorruptBatch("The batch is a control batch; only the broker writes those.")
     found = crc32c(view[CRC_FROM:])
@@ -153,7 +157,7 @@ def check_shape(header: BatchHeader) -> None:
     """What must hold of any batch before its records can be read.  Raises CorruptBatch or UnsupportedCompression."""
     if header.magic != MAGIC:
         raise CorruptBatch(f"The batch has magic {header.magic}; only record batches of version {MAGIC} are taken.")
-    if header.count < 1 or header.count != header.last_offset_delta + 1:
+    if not 1 <= header.count <= header.last_offset_delta + 1:
         raise CorruptBatch(
             f"The batch says it holds {header.count} records, but its last offset delta is {header.last_offset_delta}."
         )

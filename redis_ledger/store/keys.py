@@ -1,7 +1,7 @@
 """Every key name, as a function of ids.  The part in braces is the hash tag: all keys of one partition share a slot,
 and all keys of one coordinator share a slot, so one script can change them atomically on a cluster too.
 
-    rl:{orders:3}:state         hash    topic id, epoch, next offset, log start, active ledger, stable offset, counters
+    rl:{orders:3}:state         hash    topic id, epoch, offsets (next, start, cold, stable), active ledger, counters
     rl:{orders:3}:ledgers       hash    "<ledger>" → issued deleted sealed max_offset unlogged bytes created_ms
     rl:{orders:3}:data:<ledger> stream  payload: one entry per record batch, field b; id 0-<entry>
     rl:{orders:3}:log           stream  what is visible, in offset order; id <last offset>-1
@@ -12,6 +12,7 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{orders:3}:ended         zset    "coordinator-serial" tombstones, score = time of the end
     rl:{orders:3}:watermarks    hash    coordinator → low watermark (serial)
     rl:{orders:3}:subs          hash    subscription (percent-encoded) → kind
+    rl:{orders:3}:cold          hash    first offset → JSON of a segment in Parquet; "plan" → what is next; "version"
     rl:{orders:3}:sub:<name>    hash    cursor: kind, mark, read, consumer, counters; of a Kafka group: offset, fence
     ...:<name>|acks             hash    chunk of 8192 offsets → bitmap of what is acknowledged beyond the mark
     ...:<name>|leases           hash    first offset → last consumer count deadline
@@ -94,8 +95,8 @@ class PartitionKeys:
     """The keys of one partition."""
 
     __slots__ = (
-        "_base", "_subs", "aborted", "delay", "ended", "firsts", "ledgers", "log", "open", "producers", "state", "subs",
-        "wake", "watermarks",
+        "_base", "_subs", "aborted", "cold", "delay", "ended", "firsts", "ledgers", "log", "open", "producers", "state",
+        "subs", "wake", "watermarks",
     )  # fmt: skip
 
     def __init__(self, prefix: str, topic: str, partition: int) -> None:
@@ -110,6 +111,7 @@ class PartitionKeys:
         self.ended = f"{base}:ended".encode()
         self.watermarks = f"{base}:watermarks".encode()
         self.subs = f"{base}:subs".encode()
+        self.cold = f"{base}:cold".encode()
         self.wake = f"{base}:wake".encode()
         self.delay = DelayKeys(base)
         self._subs: dict[str, SubscriptionKeys] = {}

@@ -15,7 +15,7 @@ from tests.support.serving import ROOT, Serve
 README = ROOT / "README.md"
 HOWTO = ROOT / "docs" / "howto"
 WITH_PYTHON = [README, HOWTO / "use-python.md", HOWTO / "use-kafka.md", HOWTO / "delay-records.md"]
-WITH_CURL = [README, HOWTO / "use-http.md", HOWTO / "delay-records.md"]
+WITH_CURL = [README, HOWTO / "use-http.md", HOWTO / "delay-records.md", HOWTO / "retention.md"]
 
 
 @pytest.fixture

@@ -68,13 +68,15 @@ async def test_a_topic_has_settings_of_its_own_and_the_others_from_the_broker(ap
     own = {"batch_bytes_max": 400, "ledger_bytes_max": 1 << 20}
     created = await ok(api.post("/v1/topics", json={"name": "orders", "settings": own}), 201)
     assert created["settings"] == {
-        "retention_ms": 604_800_000, "retention_bytes": -1, "ledger_age_ms_max": 3_600_000,
-        "delayed_delivery_max_delay_ms": 0, "delayed_delivery_tick_time_ms": 2, **own,
+        "retention_ms": 604_800_000, "retention_bytes": -1, "retention_acknowledged": False,
+        "ledger_age_ms_max": 3_600_000, "delayed_delivery_max_delay_ms": 0, "delayed_delivery_tick_time_ms": 2, **own,
     }  # fmt: skip
     body = {"records": [{"text": "x" * 500}]}
     await expect_problem(api.post("/v1/topics/orders/records", json=body), 413, "request_too_large")
     await ok(api.patch("/v1/topics/orders", json={"settings": {"batch_bytes_max": 4_000}}))
     await ok(api.post("/v1/topics/orders/records", json=body))
+    changed = await ok(api.patch("/v1/topics/orders", json={"settings": {"retention_acknowledged": True}}))
+    assert changed["settings"]["retention_acknowledged"] is True
     wrong = {"settings": {"ledger_bytes_max": 1_000}}
     await expect_problem(api.patch("/v1/topics/orders", json=wrong), 400, "invalid_request")
 

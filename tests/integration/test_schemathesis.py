@@ -41,7 +41,8 @@ def serving(redis_url: str, prefix: str) -> Iterator[str]:
 
     async def run() -> None:
         # A long poll of a millisecond is as good here as one of a minute.
-        async with open_broker(redis_url, prefix, coordinators=2, wait_ms_max=1, partitions_max=8) as broker:
+        settings: dict[str, Any] = {"coordinators": 2, "wait_ms_max": 1, "partitions_max": 8, "cold_home": "/nowhere"}
+        async with open_broker(redis_url, prefix, **settings) as broker:
             server = HttpServer(create_app(broker), "127.0.0.1", 0)
             await server.start()
             found.update(address=server.address, stop=asyncio.Event(), loop=asyncio.get_running_loop())

@@ -171,6 +171,7 @@ def test_an_old_server_is_refused(processes: Keep[Serve], tmp_path: Path) -> Non
         (("--set", "nonsense"), "not NAME=VALUE"),
         (("--data-dir", str(ROOT)), "neither empty nor a data directory"),
         (("--data-dir", "/proc/none"), "cannot be used"),
+        (("--cold-home", "nonsense://x"), "neither an absolute path nor a known URI"),
     ],
 )
 def test_what_cannot_be_understood_or_used_is_refused(
@@ -256,6 +257,13 @@ def test_several_brokers_are_one_command(processes: Keep[Serve], tmp_path: Path)
     assert not is_alive(one)
     assert not is_alive(two)
     assert running_pid(tmp_path / "data") is None
+
+
+def test_every_broker_of_a_command_has_the_same_home_for_history(processes: Keep[Serve], tmp_path: Path) -> None:
+    serve = processes(Serve("--data-dir", tmp_path / "data", "--brokers", "2", "--cold-home", "my history"))
+    produce(serve, "one")
+    homes = [httpx.get(f"{url}/v1/topics/t/cold", trust_env=False).json()["home"] for url in serve.urls]
+    assert homes == [str(ROOT / "my history")] * 2
 
 
 def test_a_users_own_app_in_the_current_directory_is_not_mistaken_for_ours(

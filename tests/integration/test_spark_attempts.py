@@ -10,8 +10,8 @@ import pytest
 from redis_ledger import Client
 from redis_ledger.client.batches import Entry
 from redis_ledger.client.deliveries import Delivery
-from redis_ledger.errors import AlreadyAborted, LedgerError, UnknownPartition
-from redis_ledger.spark.attempts import Attempt, Step, abort_rest, commit
+from redis_ledger.errors import AlreadyAborted, LedgerError, ProducerFenced, UnknownPartition
+from redis_ledger.spark.attempts import Attempt, Step, abort_rest, check_not_fenced, commit
 from redis_ledger.spark.lanes import Row
 from redis_ledger.spark.writing import Writing, writing
 from tests.support.served import Served, served
@@ -126,6 +126,22 @@ def test_a_driver_that_comes_back_cannot_commit_what_its_successor_has(client, w
     commit(wanted, Step(NAME, 5), new)
     assert not commit(wanted, Step(NAME, 5), old)
     assert seen(client) == ["a"]
+
+
+def test_a_driver_that_comes_back_late_disturbs_nothing_and_is_told(client, wanted):
+    # Given a driver that rested before its commit of batch 5, and another one that did it and is writing batch 6
+    old = [attempted(wanted, 5, "0.0", "a")]
+    assert commit(wanted, Step(NAME, 5), [attempted(wanted, 5, "0.0", "a")])
+    check_not_fenced(wanted, Step(NAME, 5))
+    new = [attempted(wanted, 6, "0.0", "b")]
+    # When the first one goes on
+    assert not commit(wanted, Step(NAME, 5), old)
+    # Then what the other is writing is left alone
+    assert commit(wanted, Step(NAME, 6), new)
+    assert seen(client) == ["a", "b"]
+    # And once there are batches behind its own, it is told that it is not the one
+    with pytest.raises(ProducerFenced, match="those up to 6 are there already"):
+        check_not_fenced(wanted, Step(NAME, 5))
 
 
 def test_a_batch_without_rows_is_counted(client, wanted):

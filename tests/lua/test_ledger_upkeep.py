@@ -25,6 +25,7 @@ def test_a_new_partition_has_every_key_from_the_start(ledger):
         "subs",
         "data:1",
         "delay:state",
+        "cold",
     }
     assert set(ledger.dump()) == names
     assert (ledger.next, ledger.stable, ledger.row()) == (0, 0, [0, 0, 0, -1, 0, 0, ledger.now])
@@ -151,7 +152,7 @@ def test_a_ledger_goes_when_it_is_sealed_and_nothing_refers_to_it(ledger):
     # When the log begins within the second
     assert ledger.trim(below=5) == [Status.OK, "5", 2, "1"]
     # Then the first may go, and nothing else
-    assert [ledger.drop(n)[1] for n in (3, 2, 1, 1)] == [0, 0, 1, 0]
+    assert [ledger.drop(n)[1:] for n in (3, 2, 1, 1)] == [[0, 0], [0, 0], [1, 20], [0, 0]]
     assert not ledger.client.exists(ledger.keys.data(1))
     assert ledger.client.exists(ledger.keys.data(2), ledger.keys.data(3)) == 2
     assert ledger.trim(below=8) == [Status.OK, "8", 2, "2"]
@@ -160,14 +161,14 @@ def test_a_ledger_goes_when_it_is_sealed_and_nothing_refers_to_it(ledger):
 def test_a_sealed_ledger_that_never_held_anything_may_go_at_once(ledger):
     ledger.roll()
     assert ledger.trim() == [Status.OK, "0", 0, "1"]
-    assert ledger.drop(1) == [Status.OK, 1]
+    assert ledger.drop(1) == [Status.OK, 1, 0]
 
 
 def test_a_ledger_with_unlogged_entries_stays(ledger):
     ledger.roll()
     ledger.client.hset(ledger.keys.ledgers, "1", f"1 0 1 -1 1 10 {ledger.now}")
     assert ledger.trim() == [Status.OK, "0", 0]
-    assert ledger.drop(1) == [Status.OK, 0]
+    assert ledger.drop(1) == [Status.OK, 0, 0]
 
 
 def test_trims_and_drops_of_another_topic_are_refused(ledger):
@@ -193,7 +194,8 @@ def test_a_partition_is_closed_first_and_removed_then(ledger):
     assert ledger.create("t-2")[0] == Status.EXISTS
     assert ledger.end({"txn": (0, 1), "commit": True}) == [Status.UNKNOWN_TOPIC]
     # and when it is removed, also twice, nothing is left
-    keys = [*ledger.keys.fixed()[1:10], ledger.keys.data(1), ledger.keys.data(2), ledger.keys.delay.state]
+    k = ledger.keys
+    keys = [*k.fixed()[1:10], k.data(1), k.data(2), k.delay.state, k.cold]
     assert ledger.delete() == [Status.OK, 1]
     assert ledger.delete(*keys) == [Status.OK, 1]
     assert ledger.dump() == {}
@@ -215,7 +217,8 @@ def test_a_partition_with_thousands_of_keys_can_be_deleted(ledger):
         pipe.hset(key, "", "")
     pipe.execute()
     ledger.delete()
-    fixed = (*ledger.keys.fixed()[1:10], ledger.keys.delay.state, ledger.keys.data(1))
+    k = ledger.keys
+    fixed = (*k.fixed()[1:10], k.delay.state, k.data(1), k.cold)
     assert ledger.delete(*fixed, *subs) == [Status.OK, 1]
     assert ledger.dump() == {}
 

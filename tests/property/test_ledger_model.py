@@ -207,7 +207,7 @@ async def play(store: Store, history: list[tuple[str, Any, Any]], bytes_max: int
             await ends.end(Decision(x, state, [Participant(TOPIC, TOPIC_ID, 0)], watermark))
             model.end(x, commit, watermark)
         elif what == "trim":
-            start, _ = await partition.trim(retention_ms=-1, retention_bytes=-1, below_offset=x)
+            start = (await partition.trim(retention_ms=-1, retention_bytes=-1, below_offset=x)).start_offset
             assert model.start <= start <= max(model.start, min(x, model.stable))
             assert start == x or x > model.stable or x <= model.start
             model.start = start

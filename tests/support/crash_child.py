@@ -16,6 +16,7 @@ import contextlib
 import json
 import os
 import sys
+import traceback
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -220,8 +221,10 @@ def run_forked(work: Callable[[int], Coroutine[Any, Any, None]]) -> dict[str, An
     if pid == 0:
         try:
             asyncio.run(work(write_end))
+        except BaseException:  # noqa: BLE001 - the step itself failed
+            traceback.print_exc()
         finally:
-            os._exit(1)  # only reached when the step itself failed; its traceback is on stderr
+            os._exit(1)
     os.close(write_end)
     with os.fdopen(read_end, "rb") as pipe:
         text = pipe.read()

@@ -68,7 +68,7 @@ class Ledger(Node):
         client.script_load(Script.load("ledger/append").source)
 
     def create(self, topic_id: str = TOPIC_ID) -> list[Any]:
-        keys = (*self.keys.fixed()[:10], self.keys.data(1), self.keys.delay.state)
+        keys = (*self.keys.fixed()[:10], self.keys.data(1), self.keys.delay.state, self.keys.cold)
         return self.run("ledger/create", keys, topic_id, self.now)
 
     def append(self, records: int = 1, **more: Any) -> Any:
@@ -156,10 +156,20 @@ class Ledger(Node):
         return reply
 
     def trim(
-        self, *, before: int = -1, bytes_max: int = -1, below: int = -1, most: int = 1000, topic_id: str = TOPIC_ID
+        self,
+        *,
+        before: int = -1,
+        bytes_max: int = -1,
+        below: int = -1,
+        most: int = 1000,
+        named: dict[str, str] | None = None,
+        topic_id: str = TOPIC_ID,
     ) -> list[Any]:
-        k = self.keys
-        return self.run("ledger/trim", (k.state, k.ledgers, k.log, k.aborted), topic_id, before, bytes_max, below, most)
+        """named: only what subscriptions have acknowledged may go; these are known: name → created, of a leftover."""
+        k, subs = self.keys, named or {}
+        keys = (k.state, k.ledgers, k.log, k.aborted, k.subs, *(k.sub(name).cursor for name in subs))
+        rows = [each for pair in subs.items() for each in pair]
+        return self.run("ledger/trim", keys, topic_id, before, bytes_max, below, most, int(named is not None), *rows)
 
     def drop(self, ledger: int, topic_id: str = TOPIC_ID) -> list[Any]:
         keys = (self.keys.state, self.keys.ledgers, self.keys.data(ledger))

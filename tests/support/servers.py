@@ -19,6 +19,8 @@ from typing import Any
 
 from hiredis import Reader, ReplyError, pack_command
 
+from tests.support.reaper import ends_with_us
+
 READY_S_MAX = 10.0
 
 
@@ -71,6 +73,7 @@ class Server:
         arguments = [part for name, value in self._conf.items() for part in (f"--{name}", value)]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen([self._binary, *arguments], stdout=log, stderr=log)
+        ends_with_us(self._process)
         until = time.monotonic() + READY_S_MAX
         while True:
             try:

@@ -10,20 +10,25 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 
 from app import server_binary
-from app.embedded import running_pid
 from app.server_probe import is_ready
+from tests.support.reaper import end_server, ends_with_us, server_ends_with_us
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 20.0
 
 
 class Serve:
-    """A `serve` process.  Arguments are added to `--http 127.0.0.1:0`."""
+    """A `serve` process.  Arguments are added to `--http 127.0.0.1:0`.
+
+    It ends with the tests, and so does the embedded server in its data directory, which would outlive a killed broker.
+    """
+
+    _running: ClassVar[list[Serve]] = []
 
     def __init__(
         self, *arguments: str | Path, http: str = "127.0.0.1:0", environ: dict[str, str] | None = None
@@ -48,6 +53,12 @@ class Serve:
             cwd=ROOT,
             env={**clean, **(environ or {})},
         )
+        ends_with_us(self.process)
+        words = list(map(str, arguments))
+        self.data_dir = Path(words[words.index("--data-dir") + 1]).resolve() if "--data-dir" in words else None
+        if self.data_dir is not None:
+            server_ends_with_us(self.data_dir)
+        self._running.append(self)
         self._ready = ""
 
     @property
@@ -88,9 +99,15 @@ class Serve:
         return self.process.returncode, errors
 
     def clean_up(self) -> None:
+        """Ends it, and the server in its data directory unless another broker of ours uses it."""
         if self.process.poll() is None:
             self.process.kill()
         self.process.communicate()
+        if self in self._running:
+            self._running.remove(self)
+        others = [each for each in self._running if each.process.poll() is None and each.data_dir == self.data_dir]
+        if self.data_dir is not None and not others:
+            end_server(self.data_dir)
 
 
 class RedisServer:
@@ -103,6 +120,7 @@ class RedisServer:
         (directory / "test.conf").write_text("\n".join(lines) + "\n")
         binary = server_binary.find(os.environ).path
         self.process = subprocess.Popen([binary, directory / "test.conf"], stdout=subprocess.DEVNULL)
+        ends_with_us(self.process)
         eventually(lambda: is_ready(self.socket))
 
     @property
@@ -124,7 +142,6 @@ def eventually(holds: Callable[[], bool], within_s: float = PATIENCE_S) -> None:
 
 def kill_server(data_dir: Path) -> int:
     """kill -9 of the embedded server; its process id."""
-    pid = running_pid(data_dir)
+    pid = end_server(data_dir)
     assert pid is not None
-    os.kill(pid, signal.SIGKILL)
     return pid

@@ -53,6 +53,7 @@ class Txn:
 class StubBroker(httpx.AsyncBaseTransport, httpx.BaseTransport):
     def __init__(self, partitions: int = 1) -> None:
         self.partitions = partitions
+        self.partition_states: list[dict[str, int]] = []
         self.calls: list[tuple[str, str]] = []  # method, path
         self.bodies: list[Any] = []
         self.keys: list[str | None] = []
@@ -161,7 +162,7 @@ class StubBroker(httpx.AsyncBaseTransport, httpx.BaseTransport):
             "settings": {},
             "created_ms": 1,
         }
-        return _json({**topic, "partition_states": []})
+        return _json({**topic, "partition_states": self.partition_states})
 
     def _produce(self, topic: str, request: httpx.Request, content: bytes) -> httpx.Response:
         header = read_header(content)

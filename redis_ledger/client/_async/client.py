@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import httpx
 
 from redis_ledger.client._async.admin import AsyncSubscriptions, AsyncTopics, AsyncTransactions
+from redis_ledger.client._async.cold import AsyncCold
 from redis_ledger.client._async.consumer import AsyncConsumer
 from redis_ledger.client._async.leases import AsyncLeases
 from redis_ledger.client._async.producer import AsyncProducer
@@ -67,6 +68,7 @@ class AsyncClient:
         self.subscriptions = AsyncSubscriptions(self._transport)
         self.transactions = AsyncTransactions(self._transport)
         self.scheduled = AsyncScheduled(self._transport)
+        self.cold = AsyncCold(self._transport)
         self._leases = AsyncLeases(self._transport)
         self._txn_sender = self._sender(TXN_IN_FLIGHT_MAX, BUFFER_BYTES)
         self._txn_producers: dict[str, AsyncProducer] = {}

@@ -57,11 +57,11 @@ async def read(
         fetched = await fetch(
             transport, topic, partition, offset, isolation=isolation, wait_ms=wait_ms, max_bytes=max_bytes
         )
+        # The first batch may begin before the offset asked for, and before the log start.
+        first = max(offset if isinstance(offset, int) else 0, fetched.start_offset)
         for header, batch in split(fetched.data):
             if header.is_control:
                 continue
-            # The first batch may begin before the offset asked for.
-            first = offset if isinstance(offset, int) else header.base_offset
             for record in decode_range(batch, first, LAST):
                 yield Message(
                     topic=topic,

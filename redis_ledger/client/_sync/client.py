@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import httpx
 
 from redis_ledger.client._sync.admin import Subscriptions, Topics, Transactions
+from redis_ledger.client._sync.cold import Cold
 from redis_ledger.client._sync.consumer import Consumer
 from redis_ledger.client._sync.leases import Leases
 from redis_ledger.client._sync.producer import Producer
@@ -67,6 +68,7 @@ class Client:
         self.subscriptions = Subscriptions(self._transport)
         self.transactions = Transactions(self._transport)
         self.scheduled = Scheduled(self._transport)
+        self.cold = Cold(self._transport)
         self._leases = Leases(self._transport)
         self._txn_sender = self._sender(TXN_IN_FLIGHT_MAX, BUFFER_BYTES)
         self._txn_producers: dict[str, Producer] = {}

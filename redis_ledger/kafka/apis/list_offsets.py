@@ -1,10 +1,10 @@
 """ListOffsets 1-10: the offset for a time, or for one of the places with a name.
 
--1  end: for committed readers the last stable offset (isolation from 2 on)     -2, -4  log start: nothing is tiered
-away (8)
--3  the record with the newest timestamp (7)                                    -5  last tiered offset: none (9)
+-1  end: for committed readers the last stable offset (isolation from 2 on)
+-2  log start                               -4  the first offset that is not in Parquet, or the log start (8)
+-3  the record with the newest timestamp (7)   -5  the last offset that is in Parquet, if there is any (9)
 A time finds the first record, in offset order, that is as late: the log is halved by the newest timestamp so far,
-then one batch is decoded.  4: leader epochs; 10: a deadline for tiered reads, which are none.
+then one batch is decoded.  4: leader epochs; 10: a deadline for tiered reads, which is not looked at.
 """
 
 from __future__ import annotations
@@ -57,9 +57,13 @@ async def _one(topic: str, asked: ListOffsetsPartition, committed: bool, call: C
         timestamp, offset = -1, -1
         if wanted == LATEST:
             offset = head.stable_offset if committed else head.end_offset
-        elif wanted in (EARLIEST, EARLIEST_LOCAL):
+        elif wanted == EARLIEST:
             offset = head.start_offset
-        elif wanted != LATEST_TIERED:
+        elif wanted == EARLIEST_LOCAL:
+            offset = max(head.start_offset, head.cold_offset)
+        elif wanted == LATEST_TIERED:
+            offset = head.cold_offset - 1 if head.cold_offset > head.start_offset else -1
+        else:
             found = await call.broker.fetching.find_time(partition, None if wanted == NEWEST else wanted, committed)
             if found is not None:
                 offset, timestamp = found

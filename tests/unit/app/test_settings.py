@@ -29,7 +29,8 @@ def test_a_switch_is_read_in_any_usual_spelling(text, value):
     [
         ("BODY_BYTES_MAX", "big", "REDIS_LEDGER_BODY_BYTES_MAX=big is not a whole number; give one from 1 up."),
         ("BODY_BYTES_MAX", "0", "REDIS_LEDGER_BODY_BYTES_MAX=0 is out of range; give a number from 1 up, below 2^53."),
-        ("RETENTION_MS", "0", "REDIS_LEDGER_RETENTION_MS=0 is out of range; give -1 (no limit) or a number from 1 up."),
+        ("RETENTION_MS", "0", "retention_ms=0 would trim every record at once; give -1 (no limit)"),
+        ("RETENTION_BYTES", "-2", "REDIS_LEDGER_RETENTION_BYTES=-2 is out of range; give -1 (no limit)"),
         ("AUTO_CREATE_TOPICS", "maybe", "REDIS_LEDGER_AUTO_CREATE_TOPICS=maybe is not a switch; use true or false."),
         ("PREFIX", "a{b", "REDIS_LEDGER_PREFIX='a{b' cannot be used"),
         ("DEFAULT_TIMEOUT_MS", "999999999", "default_timeout_ms=999999999 is above max_transaction_timeout_ms=900000"),
@@ -42,6 +43,16 @@ def test_a_bad_value_is_refused_in_one_sentence(name, value, sentence):
         config_from({f"REDIS_LEDGER_{name}": value})
     assert str(refused.value).startswith(sentence)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("home", ["", "/var/lib/my history", "s3://bucket/prefix?region=eu-west-1"])
+def test_a_home_may_be_any_path_or_uri_or_none(home):
+    assert config_from({"REDIS_LEDGER_COLD_HOME": home}).cold_home == home
+
+
+def test_nothing_needs_to_be_kept_where_subscriptions_hold_records_back():
+    config = config_from({"REDIS_LEDGER_RETENTION_MS": "0", "REDIS_LEDGER_RETENTION_ACKNOWLEDGED": "on"})
+    assert (config.retention_ms, config.retention_acknowledged) == (0, True)
 
 
 def test_an_unknown_override_is_refused_with_what_was_probably_meant():

@@ -180,6 +180,16 @@ def test_a_switch_is_true_or_false_and_has_no_value_where_it_is_unset(text, valu
     assert changed([Change("delayed.delivery", DELETE, None)]) == {"delayed_delivery": None}
 
 
+def test_whether_records_wait_for_acknowledgements_is_the_brokers_choice_or_the_topics():
+    name, started_with = "retention.acknowledged", replace(CONFIG, retention_acknowledged=True)
+    assert settings_of([(name, "true")]) == {"retention_acknowledged": 1}
+    assert (found(TOPIC, name).value, found(TOPIC, name).source) == ("false", Source.DEFAULT)
+    told = found(TOPIC, name, started_with, {"retention_acknowledged": 0})
+    assert [(each.value, each.source) for each in told.synonyms] == [
+        ("false", Source.TOPIC), ("true", Source.STATIC_BROKER), ("false", Source.DEFAULT),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("value", ["1", "0", "yes", "", "none"])
 def test_a_switch_takes_no_other_word(value):
     with pytest.raises(InvalidConfig, match=r"delayed\.delivery is true or false"):

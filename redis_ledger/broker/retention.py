@@ -1,0 +1,163 @@
+"""Retention of every topic: what is sealed, trimmed and forgotten without anybody asking.
+
+    each partition   seal the active ledger if it is due ─▶ move the log start ─▶ drop payload ─▶ forget cold segments
+
+A topic may keep what its subscriptions have not acknowledged (retention_acknowledged).  A subscription exists when it
+exists on partition 0, and has a cursor on every partition or gets it on first use; so a partition gets the cursors it
+lacks before it is trimmed.  A cursor that partition 0 does not know is being made just now, and counts, or was left
+behind by a delete that was cut short: after LEFTOVER_MS it counts no more.
+
+Every broker does this, and nobody has to be first: all of it is idempotent.
+Source: Kafka's log cleaner (delete), Pulsar "message retention"; docs/howto/retention.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+from urllib.parse import unquote
+
+import structlog
+
+from redis_ledger.broker.cold import Cold
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.cursor import calls
+from redis_ledger.delay.calls import DelayCalls
+from redis_ledger.errors import LedgerError, SubscriptionExists, UnknownTopic
+from redis_ledger.ledger.catalog import Catalog, TopicEntry
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.store.scripts import Script
+from redis_ledger.store.store import Store
+
+FORGET_PRODUCERS = Script.load("ledger/forget_producers")
+AT_ONCE = 8  # partitions looked at
+ENTRIES_MAX = 1_000  # log entries trimmed by one call
+LEFTOVER_MS = 600_000
+PRODUCER_SILENT_MS = 86_400_000
+
+log = structlog.get_logger(__name__)
+
+
+class TopicRetention:
+    def __init__(self, store: Store, catalog: Catalog, cold: Cold, config: Config, clock: Clock) -> None:
+        self._store, self._catalog, self._cold, self._config, self._clock = store, catalog, cold, config, clock
+        self._starts: dict[tuple[str, int], int] = {}  # below which nothing of a partition is in its manifest
+
+    async def retain(self) -> None:
+        """Looks at every partition once.  One that cannot be reached holds up no other."""
+        known, self._starts = self._starts, {}
+        for entry in await self._catalog.list():
+            for first in range(0, entry.partitions, AT_ONCE):
+                numbers = range(first, min(first + AT_ONCE, entry.partitions))
+                await asyncio.gather(*(self._retain_quietly(entry, number, known) for number in numbers))
+
+    async def _retain_quietly(self, entry: TopicEntry, number: int, known: Mapping[tuple[str, int], int]) -> None:
+        try:
+            partition = await self._catalog.partition(entry.name, number)
+            await self._seal(partition)
+            start_offset = await self.trim(entry, partition)
+            await self._forget_producers(partition)
+            at = entry.id, number
+            if known.get(at, 0) < start_offset:
+                await self._forget_cold(entry.name, number)
+            self._starts[at] = start_offset
+        except UnknownTopic:
+            return  # deleted meanwhile
+        except LedgerError as error:
+            log.warning("retention failed, trying again", topic=entry.name, partition=number, error=str(error))
+
+    async def _seal(self, partition: Partition) -> None:
+        delay_ledger = await partition.seal_what_is_due()
+        if delay_ledger is not None:
+            delays = DelayCalls(self._store, partition.keys, partition.topic, partition.topic_id)
+            await delays.rotate(delay_ledger, self._clock.now_ms(), close=False)
+
+    async def trim(self, entry: TopicEntry, partition: Partition) -> int:
+        """Where the log starts now."""
+        config = entry.over(self._config)
+        waits = bool(config.retention_acknowledged)
+        leftovers = await self._leftovers(partition) if waits else {}
+        while True:
+            trimmed = await partition.trim(
+                retention_ms=config.retention_ms, retention_bytes=config.retention_bytes, acknowledged=waits,
+                leftovers=leftovers, entries_max=ENTRIES_MAX,
+            )  # fmt: skip
+            if trimmed.entries < ENTRIES_MAX:
+                return trimmed.start_offset
+
+    # -- history in Parquet ------------------------------------------------------------------------------------------
+
+    async def _forget_cold(self, topic: str, number: int) -> None:
+        """Files go after the manifest has forgotten them.  Those that cannot be deleted from here are left to the next
+        run of the job that writes them: nothing names them any more."""
+        files = await self._cold.forget(topic, number)
+        if not files or not self._config.cold_home:
+            return
+        try:
+            await asyncio.to_thread(_delete, self._config.cold_home, files)
+        except (OSError, ValueError, ImportError) as error:  # Arrow's own errors are of both kinds
+            log.warning("files below the log start are left to the next offload job", topic=topic, partition=number,
+                        files=len(files), error=str(error))  # fmt: skip
+
+    # -- cursors -----------------------------------------------------------------------------------------------------
+
+    async def _leftovers(self, partition: Partition) -> Mapping[str, str]:
+        """The cursors that do not count, by their subscription (percent-encoded), with the time they were made.
+
+        The partition is read first: a subscription that is made in between is known to partition 0 last.
+        """
+        if partition.number == 0:
+            return {}
+        here = await self._subscriptions(partition)
+        known = await self._subscriptions(await self._catalog.partition(partition.topic, 0))
+        for name, kind in known.items():
+            if name not in here:
+                with suppress(SubscriptionExists):  # made again meanwhile, as another kind
+                    await self._make(partition, name, kind)
+        before = self._clock.now_ms() - LEFTOVER_MS
+        strange = [name for name in here if name not in known]
+        created = await asyncio.gather(*(self._created(partition, name) for name in strange))
+        return {name: at for name, at in zip(strange, created, strict=True) if at and int(at) < before}
+
+    async def _subscriptions(self, partition: Partition) -> dict[str, Any]:
+        k = partition.keys
+        rows = await self._store.command("HGETALL", k.subs, key=k.state)
+        kinds = {name.decode(): kind.decode() for name, kind in zip(rows[::2], rows[1::2], strict=True) if name}
+        return {name: kind for name, kind in kinds.items() if kind != "kafka"}
+
+    async def _make(self, partition: Partition, name: str, kind: Any) -> None:
+        now = self._clock.now_ms()
+        await calls.create(self._store, partition.keys, partition.topic_id, unquote(name), kind, "earliest", now_ms=now)
+
+    async def _created(self, partition: Partition, name: str) -> str:
+        cursor = partition.keys.sub(unquote(name)).cursor
+        at = await self._store.command("HGET", cursor, "created", key=partition.keys.state)
+        return at.decode() if at else ""
+
+    # -- producers ---------------------------------------------------------------------------------------------------
+
+    async def _forget_producers(self, partition: Partition) -> None:
+        """Those that have been silent for a day."""
+        k, before = partition.keys, self._clock.now_ms() - PRODUCER_SILENT_MS
+        cursor: Any = b"0"
+        while True:
+            cursor, rows = await self._store.command("HSCAN", k.producers, cursor, "COUNT", 500, key=k.state)
+            silent = []
+            for pid, row in zip(rows[::2], rows[1::2], strict=True):
+                if row and int(row.split(b" ")[1]) < before:
+                    silent += [pid, row]
+            if silent:
+                await self._store.call(FORGET_PRODUCERS, (k.producers, k.open), silent)
+            if cursor == b"0":
+                return
+
+
+def _delete(uri: str, files: Sequence[str]) -> None:
+    from redis_ledger.offload.home import open_home
+
+    home = open_home(uri)
+    for file in files:
+        home.delete(file)

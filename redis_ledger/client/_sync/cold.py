@@ -1,0 +1,95 @@
+"""History in Parquet: what a job that writes it asks and tells the broker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+import msgspec
+
+from redis_ledger.client._sync.transport import Transport, path
+from redis_ledger.client.models import ColdPublished, ColdSwapped, ColdTopic
+from redis_ledger.offload.manifest import Plan, Segment
+
+FILES_MS = 60_000  # what the broker may take longer than for other calls: it opens every file
+
+T = TypeVar("T")
+Files: TypeAlias = list[str]
+
+
+class _Planned(msgspec.Struct):
+    plan: Plan | None
+
+
+class _Files(msgspec.Struct):
+    files: Files
+
+
+class Cold:
+    """plan = client.cold.plan("orders", 0)"""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def describe(self, topic: str) -> ColdTopic:
+        """Which stretches lie in which files, and what is to be written, for every partition.
+
+        [p.cold_offset for p in (client.cold.describe("orders")).partitions]
+        """
+        return self._transport.call("GET", path("topics", topic, "cold"), answer=ColdTopic)
+
+    def plan(self, topic: str, partition: int, *, seal: bool = False, older_than_ms: int = 0) -> Plan | None:
+        """What to write next; the plan that is there already, if there is one.  None: there is nothing to write.
+
+        seal           up to the stable offset; the active ledger is sealed first
+        older_than_ms  only what was appended so long ago
+        Raises ColdOff when the broker has no home for it.
+
+        plan = client.cold.plan("orders", 0, older_than_ms=3_600_000)
+        """
+        body = {"seal": seal, "older_than_ms": older_than_ms}
+        return (self._call(topic, partition, "plan", body, _Planned)).plan
+
+    def publish(self, topic: str, partition: int, plan: Plan | str, segments: Sequence[Segment]) -> ColdPublished:
+        """One segment for each stretch of the plan; their payload leaves Redis.  Publishing again is no error.
+
+        Raises UnknownPlan, SegmentMismatch, ColdUnavailable; then nothing has changed.
+
+        (client.cold.publish("orders", 0, plan, segments)).cold_offset
+        """
+        body = {"plan": plan if isinstance(plan, str) else plan.id, "segments": segments}
+        return self._call(topic, partition, "publish", body, ColdPublished, FILES_MS)
+
+    def abandon(self, topic: str, partition: int, plan: Plan | str) -> Files:
+        """Gives a plan up; the files it named, of which some may be there.  Raises UnknownPlan.
+
+        files = client.cold.abandon("orders", 0, plan)
+        """
+        body = {"plan": plan if isinstance(plan, str) else plan.id}
+        return (self._call(topic, partition, "abandon", body, _Files)).files
+
+    def swap(
+        self, topic: str, partition: int, version: int, remove: Sequence[int], add: Sequence[Segment]
+    ) -> ColdSwapped:
+        """Puts segments in the place of those that begin at `remove`; both cover the same stretch, side by side.
+
+        version  of the manifest this was decided by.  Raises ManifestChanged when it is another one by now,
+                 SegmentMismatch; then nothing has changed
+
+        client.cold.swap("orders", 0, found.version, [segment.first], [smaller])
+        """
+        body = {"version": version, "remove": remove, "add": add}
+        return self._call(topic, partition, "swap", body, ColdSwapped, FILES_MS)
+
+    def forget(self, topic: str, partition: int) -> Files:
+        """Forgets the segments that lie wholly below the log start; their files, which nothing refers to any more.
+
+        files = client.cold.forget("orders", 0)
+        """
+        return (self._call(topic, partition, "forget", {}, _Files)).files
+
+    def _call(
+        self, topic: str, partition: int, what: str, body: Mapping[str, object], answer: type[T], wait_ms: int = 0
+    ) -> T:
+        where = path("topics", topic, "partitions", partition, call=f"/cold:{what}")
+        return self._transport.call("POST", where, body, answer=answer, idempotency_key=True, wait_ms=wait_ms)

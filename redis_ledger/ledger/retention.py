@@ -1,0 +1,134 @@
+"""Retention of one partition: when its ledgers are sealed, how far its log start moves, which payload goes.
+
+    log     ......|------------------------------------------|    an entry goes when it is below the start
+                  ^ start                    ^ cold          ^ next
+    ledger  1 sealed | 2 sealed | 3 sealed | 4 sealed | 5 active
+            goes       goes       goes       stays      stays      payload goes below the start, and below cold
+
+The log start goes first, then the log, then the payload, so a reader that is late finds "trimmed", never damage.  Every
+step may be repeated, and taken by several brokers at once.
+
+Source: Pulsar "managed ledger trimming" and "message retention"; Kafka retention.ms and retention.bytes; KIP-107.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from redis_ledger.config import Config
+from redis_ledger.errors import UnknownTopic
+from redis_ledger.store.keys import PartitionKeys
+from redis_ledger.store.replies import Status
+from redis_ledger.store.scripts import Script
+from redis_ledger.store.store import Store
+
+ROLL = Script.load("ledger/roll")
+TRIM = Script.load("ledger/trim")
+DROP = Script.load("ledger/drop")
+
+DROPS_MAX = 64  # ledgers dropped at once
+
+
+class OpenLedger(NamedTuple):
+    """A ledger that entries go into, as it was at one moment.  size: of its payload in bytes.  max_offset: -1 when the
+    log has nothing of it.  unlogged: entries that are still to come into the log."""
+
+    number: int
+    entries: int
+    size: int
+    max_offset: int
+    unlogged: int
+    created_ms: int
+
+    @classmethod
+    def parse(cls, number: int, row: bytes) -> OpenLedger:
+        issued, deleted, _, max_offset, unlogged, size, created_ms = map(int, row.split())
+        return cls(number, issued - deleted, size, max_offset, unlogged, created_ms)
+
+    def is_due(self, start_offset: int, now_ms: int, config: Config) -> bool:
+        """Whether it is to be sealed: it is full, it is old, or all it holds was trimmed.  An empty one never is, nor
+        one of records that wait until they are due: it could not go."""
+        if self.entries == 0 or self.unlogged > 0:
+            return False
+        is_full = self.size >= config.ledger_bytes_max
+        is_old = now_ms - self.created_ms >= config.ledger_age_ms_max
+        return is_full or is_old or self.max_offset < start_offset
+
+
+class Trimmed(NamedTuple):
+    """Where the log starts now; how many log entries went, and how many ledgers with how many bytes of payload."""
+
+    start_offset: int
+    entries: int
+    ledgers: int
+    bytes: int
+
+
+class Retention:
+    def __init__(self, store: Store, keys: PartitionKeys, topic: str, topic_id: str) -> None:
+        self._store, self._keys, self._topic, self._topic_id = store, keys, topic, topic_id
+
+    async def open_ledgers(self) -> tuple[int, OpenLedger, OpenLedger | None]:
+        """The log start; the active ledger; that of scheduled records, None where nothing was ever scheduled.
+        Raises UnknownTopic."""
+        k, command = self._keys, self._store.command
+        while True:
+            (topic_id, active, start), delayed = await asyncio.gather(
+                command("HMGET", k.state, "topic_id", "ledger", "start", key=k.state),
+                command("HGET", k.delay.state, "ledger", key=k.state),
+            )
+            if topic_id is None or topic_id.decode() != self._topic_id:
+                raise self._unknown()
+            rows = await command("HMGET", k.ledgers, active, delayed or "", key=k.state)
+            if rows[0] and (rows[1] or not delayed):  # else it was sealed and dropped meanwhile
+                late = OpenLedger.parse(int(delayed), rows[1]) if delayed else None
+                return int(start), OpenLedger.parse(int(active), rows[0]), late
+
+    async def roll(self, ledger: int, now_ms: int) -> int:
+        """Seals the ledger if it is the active one; the number of the one that is active now."""
+        k = self._keys
+        keys = (k.state, k.ledgers, k.log, k.data(ledger + 1))
+        reply = await self._store.call(ROLL, keys, (self._topic_id, ledger, now_ms))
+        if reply[0] != Status.OK:
+            raise self._unknown()
+        return int(reply[1])
+
+    async def trim(
+        self,
+        *,
+        before_ms: int,
+        bytes_max: int,
+        below_offset: int,
+        acknowledged: bool,
+        leftovers: Mapping[str, str],
+        entries_max: int,
+    ) -> Trimmed:
+        k, subs, named = self._keys, list[bytes](), list[str | bytes]()
+        while True:
+            args = (self._topic_id, before_ms, bytes_max, below_offset, entries_max, int(acknowledged), *named)
+            reply = await self._store.call(TRIM, (k.state, k.ledgers, k.log, k.aborted, k.subs, *subs), args)
+            if reply[0] != Status.STALE:
+                break
+            names = [name.decode() for name in reply[1:]]
+            subs = [k.sub(unquote(name)).cursor for name in names]
+            named = [each for name in names for each in (name, leftovers.get(name, ""))]
+        if reply[0] != Status.OK:
+            raise self._unknown()
+        ledgers = [int(ledger) for ledger in reply[3:]]
+        sizes = list[int]()
+        for at in range(0, len(ledgers), DROPS_MAX):
+            sizes += await asyncio.gather(*map(self._drop, ledgers[at : at + DROPS_MAX]))
+        gone = [size for size in sizes if size >= 0]
+        return Trimmed(int(reply[1]), int(reply[2]), len(gone), sum(gone))
+
+    async def _drop(self, ledger: int) -> int:
+        """The bytes of its payload; -1 when it was not this call that dropped it."""
+        k = self._keys
+        reply = await self._store.call(DROP, (k.state, k.ledgers, k.data(ledger)), (self._topic_id, ledger))
+        return int(reply[2]) if reply[0] == Status.OK and reply[1] else -1
+
+    def _unknown(self) -> UnknownTopic:
+        return UnknownTopic(f"Topic {self._topic!r} does not exist (any more).", topic=self._topic)

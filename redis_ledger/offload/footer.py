@@ -1,0 +1,88 @@
+"""A CRC of the footer, inside the footer: Parquet has none, and its readers may end the whole process over a bad one.
+
+    ... row groups | metadata  ... redis_ledger.footer = 5f3a01c2 ... | length | PAR1
+                   └── CRC-32, taken while that value was 00000000 ──┘
+
+The value is among the file's own key-value metadata, so to everybody else this is a Parquet file like others.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from zlib import crc32
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from redis_ledger.errors import ColdDamaged
+
+KEY, BLANK = "redis_ledger.footer", "00000000"
+TAIL_BYTES = 64 << 10  # read at first; a footer is rarely longer
+_END_BYTES = 8  # length and magic
+_BEFORE = KEY.encode() + b"\x18\x08"  # as Thrift's compact protocol puts a text of 8 bytes behind its key
+
+
+class FooterSink:
+    """What a ParquetWriter writes to: passes on, and from `hold` on keeps back, until `seal` fills the CRC in."""
+
+    def __init__(self, sink: Any) -> None:
+        self._sink = sink
+        self._held: list[bytes] | None = None
+        self._written = 0
+        self.closed = False
+
+    def write(self, piece: Any) -> int:
+        if self._held is None:
+            self._sink.write(piece)
+        else:
+            self._held.append(bytes(piece))
+        self._written += len(piece)
+        return len(piece)
+
+    def hold(self) -> None:
+        self._held = []
+
+    def seal(self) -> None:
+        assert self._held is not None
+        written = b"".join(self._held)
+        length = int.from_bytes(written[-_END_BYTES:-4], "little")
+        at = len(written) - _END_BYTES - length
+        metadata, blank = written[at:-_END_BYTES], _BEFORE + BLANK.encode()
+        assert metadata.count(blank) == 1, metadata.count(blank)
+        filled = metadata.replace(blank, _BEFORE + b"%08x" % crc32(metadata))
+        self._sink.write(written[:at] + filled + written[-_END_BYTES:])
+
+    def tell(self) -> int:
+        return self._written
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self.closed = True
+
+    def readable(self) -> bool:
+        return False
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+
+def read_footer(source: Any) -> Any:
+    """The file's metadata, once its CRC is known to be right.  source: a pyarrow file.  Raises ColdDamaged."""
+    size = source.size()
+    tail = source.read_at(min(size, TAIL_BYTES), size - min(size, TAIL_BYTES))
+    length = int.from_bytes(tail[-_END_BYTES:-4], "little") + _END_BYTES
+    if length > size or tail[-4:] != b"PAR1":
+        raise ColdDamaged("It does not end as a Parquet file does.")
+    if length > len(tail):
+        tail = source.read_at(length, size - length)
+    metadata = tail[-length:-_END_BYTES]
+    before, found, after = metadata.partition(_BEFORE)
+    blanked = before + found + BLANK.encode() + after[8:]
+    if not found or after[:8] != b"%08x" % crc32(blanked):
+        raise ColdDamaged("Its footer does not have the CRC that it should have.")
+    return parquet.read_metadata(pa.BufferReader(tail))

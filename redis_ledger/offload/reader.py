@@ -1,0 +1,191 @@
+"""Reading history: what Redis does not hold any more comes from Parquet, as batches, at the offsets it always had.
+
+    offset ─▶ manifest ─▶ segment ─▶ row group ─▶ block of batches ─▶ as many as fit
+               kept; read again     a thread decodes it; it stays in memory within cold_cache_bytes, and a reader
+               on a miss            that goes on from where it stopped finds the next one decoded as well
+
+A reader behind the last record of history gets a marker of its last offset, so that it goes on in Redis.
+A file may be replaced (compacted) or gone at any time: on a miss the manifest is read again, and when it names the same
+file still, the reader is told.  Nothing is ever passed over.
+Source: KIP-405 (RemoteLogManager.read, RemoteIndexCache).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+from redis_ledger.errors import ColdDamaged, ColdUnavailable, LedgerError
+from redis_ledger.ledger.log import COMMIT, MARKER, LogEntry
+from redis_ledger.ledger.reader import PartitionReader
+from redis_ledger.offload.blocks import Block, BlockKey, Blocks, Files
+from redis_ledger.offload.calls import ColdCalls
+from redis_ledger.offload.manifest import Manifest, Segment
+from redis_ledger.store.store import Store
+
+if TYPE_CHECKING:
+    from redis_ledger.offload.segment import GroupSpan
+
+THREADS = 2
+MANIFESTS_KEPT, SPANS_KEPT = 1_024, 256
+MANIFEST_S_MAX = 5.0  # then it is asked whether its version is still the same
+ATTEMPTS = 3  # a file may be replaced again while it is looked for
+_last = attrgetter("last")
+
+
+class _Kept(NamedTuple):
+    manifest: Manifest
+    seen_s: float
+
+
+class ColdReader:
+    """Of one broker, for all partitions.  home: cold_home; cache_bytes: cold_cache_bytes."""
+
+    def __init__(self, store: Store, home: str, cache_bytes: int) -> None:
+        self._store, self._home = store, home
+        self._loop = asyncio.get_running_loop()
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="cold")
+        self._manifests: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
+        self._spans: OrderedDict[str, list[GroupSpan]] = OrderedDict()
+        self._blocks = Blocks(cache_bytes)
+        self._loading: dict[BlockKey, asyncio.Future[Block]] = {}
+        self._opening: asyncio.Future[Files] | None = None
+
+    async def read(
+        self, of: PartitionReader, offset: int, end: int, bytes_max: int
+    ) -> tuple[list[LogEntry], list[bytes]]:
+        """Batches from the one that holds the offset, or is the next behind it; at least one entry.
+
+        end: where the partition's history ends; it is above the offset.  Raises ColdUnavailable, ColdDamaged.
+        """
+        manifest = await self._manifest(of, end)
+        for _ in range(ATTEMPTS):
+            try:
+                return await self._read(manifest, of, offset, end, bytes_max)
+            except (ColdUnavailable, ColdDamaged):
+                known = manifest
+                manifest = await self._manifest(of, end, fresh=True)
+                if manifest.version == known.version:
+                    raise
+        return await self._read(manifest, of, offset, end, bytes_max)
+
+    async def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        opening = self._opening
+        if opening is not None and opening.done() and not opening.cancelled() and opening.exception() is None:
+            await asyncio.to_thread(opening.result().close)
+
+    async def _read(
+        self, manifest: Manifest, of: PartitionReader, offset: int, end: int, bytes_max: int
+    ) -> tuple[list[LogEntry], list[bytes]]:
+        at = offset
+        while at < end:
+            segment = manifest.holding(at)
+            if segment is None:
+                raise ColdDamaged(f"{of.topic}:{of.number}: no segment in Parquet has offset {at}.")
+            if segment.file:
+                spans = await self._spans_of(segment)
+                group = bisect_left(spans, at, key=_last)
+                if group < len(spans):
+                    key = BlockKey(segment.file, group)
+                    block = await self._block(key, segment)
+                    if at == block.following or at <= spans[group].first:
+                        self._look_ahead(manifest, segment, group)
+                    entries, payloads = block.since(at, bytes_max)
+                    block.following = entries[-1].last_offset + 1
+                    if block.following == block.end:
+                        self._blocks.spend(key)
+                    return entries, payloads
+            at = segment.end
+        return [LogEntry(0, 0, end - 1, 1, 0, -1, -1, -1, MARKER | COMMIT, -1, -1)], [b""]
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    async def _manifest(self, of: PartitionReader, end: int, *, fresh: bool = False) -> Manifest:
+        """As it is kept, unless it ends before `end`, or another version has been made of it."""
+        key, now_s = (of.topic_id, of.number), self._loop.time()
+        kept = self._manifests.get(key)
+        if kept is not None and not fresh and kept.manifest.end >= end and now_s - kept.seen_s < MANIFEST_S_MAX:
+            return kept.manifest
+        calls = ColdCalls(self._store, of.keys, of.topic, of.topic_id)
+        if kept is None or fresh or await calls.version() != kept.manifest.version:
+            manifest = await calls.manifest()
+        else:
+            manifest = kept.manifest
+        self._manifests[key] = _Kept(manifest, now_s)
+        self._manifests.move_to_end(key)
+        if len(self._manifests) > MANIFESTS_KEPT:
+            self._manifests.popitem(last=False)
+        return manifest
+
+    async def _spans_of(self, segment: Segment) -> list[GroupSpan]:
+        spans = self._spans.get(segment.file)
+        if spans is None:
+            files = await self._files()
+            spans = await self._loop.run_in_executor(self._threads, files.groups, segment)
+            self._spans[segment.file] = spans
+            if len(self._spans) > SPANS_KEPT:
+                self._spans.popitem(last=False)
+        return spans
+
+    async def _block(self, key: BlockKey, segment: Segment) -> Block:
+        block = self._blocks.get(key)
+        if block is None:
+            files = await self._files()
+            block = await asyncio.shield(self._load(files, key, segment))
+        return block
+
+    def _load(self, files: Files, key: BlockKey, segment: Segment) -> asyncio.Future[Block]:
+        """Shared by all who want the block meanwhile."""
+        loading = self._loading.get(key)
+        if loading is None:
+            loading = self._loop.run_in_executor(self._threads, files.load, segment, key.group)
+            self._loading[key] = loading
+            loading.add_done_callback(lambda done: self._loaded(key, done))
+        return loading
+
+    def _loaded(self, key: BlockKey, done: asyncio.Future[Block]) -> None:
+        del self._loading[key]
+        if not done.cancelled() and done.exception() is None:
+            self._blocks.put(key, done.result())
+
+    def _look_ahead(self, manifest: Manifest, segment: Segment, group: int) -> None:
+        """Begins to load what comes next, if there is a thread for it and room.  When it fails, who asks is told."""
+        opening = self._opening
+        if len(self._loading) >= THREADS or not self._blocks.has_room or opening is None or not opening.done():
+            return
+        following: Segment | None = segment
+        if group + 1 == len(self._spans.get(segment.file, ())):
+            group, following = -1, manifest.holding(segment.end)
+            while following is not None and not following.file:
+                following = manifest.holding(following.end)
+        if following is not None:
+            key = BlockKey(following.file, group + 1)
+            if key not in self._blocks:
+                self._load(opening.result(), key, following)
+
+    async def _files(self) -> Files:
+        """Raises ColdUnavailable; whatever it is that fails, the next read tries again."""
+        if self._opening is None:
+            self._opening = self._loop.run_in_executor(self._threads, _open, self._home)
+        opening = self._opening
+        try:
+            return await asyncio.shield(opening)
+        finally:
+            if self._opening is opening and opening.done() and (opening.cancelled() or opening.exception() is not None):
+                self._opening = None
+
+
+def _open(home: str) -> Files:
+    try:
+        from redis_ledger.offload.segment import open_home
+    except ImportError as missing:
+        raise ColdUnavailable(str(missing)) from missing
+    try:
+        return Files(open_home(home))
+    except LedgerError as error:
+        raise ColdUnavailable(f"The home of offloaded records cannot be opened: {error.detail}") from error

@@ -1,0 +1,86 @@
+"""Nothing that tests start outlives them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.server_probe import command_line
+from tests.support.reaper import server_pid
+from tests.support.serving import ROOT, Serve, eventually
+
+# What a test leaves when it is killed: a broker with its own server, a server without its broker, and two bare ones.
+LEAVES = """
+import json, signal
+from pathlib import Path
+from tests.support.reaper import server_pid
+from tests.support.servers import Server
+from tests.support.serving import RedisServer, Serve
+
+def test_that_never_ends(tmp_path):
+    both = Serve("--data-dir", tmp_path / "both", "--durability", "process")
+    alone = Serve("--data-dir", tmp_path / "alone", "--durability", "process")
+    assert both.ready and alone.ready
+    alone.kill()
+    (tmp_path / "bare").mkdir()
+    bare, other = Server(tmp_path / "bare", unix=True), RedisServer(tmp_path / "other", [])
+    bare.start()
+    started = [both.process.pid, other.process.pid, bare._process.pid]
+    started += [server_pid(tmp_path / name) for name in ("both", "alone")]
+    Path({note!r}).with_suffix(".new").write_text(json.dumps(started))
+    Path({note!r}).with_suffix(".new").rename({note!r})
+    while True:
+        signal.pause()
+"""
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Of a name short enough for sockets in it."""
+    with tempfile.TemporaryDirectory(prefix="rl-") as made:
+        yield Path(made)
+
+
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_what_a_test_has_started_ends_with_it_whatever_ends_it(folder: Path, ending: signal.Signals) -> None:
+    # Given tests that have started servers
+    note, file = folder / "note", folder / "test_leaves.py"
+    file.write_text(LEAVES.format(note=str(note)))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder)]
+    command += ["-c", "/dev/null", "--import-mode=importlib", "--basetemp", str(folder / "t"), str(file)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as tests:
+        try:
+            eventually(lambda: note.exists() or tests.poll() is not None)
+            assert note.exists(), tests.communicate()[0]
+            started = json.loads(note.read_text())
+            assert [pid for pid in started if pid is None or not command_line(pid)] == []
+            # When they are cut off
+            tests.send_signal(ending)
+        finally:
+            if ending is not signal.SIGKILL:
+                eventually(lambda: tests.poll() is not None)
+            tests.kill()
+    # Then nothing is left of them
+    eventually(lambda: [pid for pid in started if command_line(pid)] == [])
+
+
+def test_a_broker_that_is_cleaned_up_takes_its_server_along_unless_another_one_needs_it(tmp_path: Path) -> None:
+    first, second = (Serve("--data-dir", tmp_path / "d", "--durability", "process") for _ in range(2))
+    try:
+        assert first.ready
+        assert second.ready
+        server = server_pid(tmp_path / "d")
+        assert server is not None
+        first.clean_up()
+        assert command_line(server)
+    finally:
+        first.clean_up()
+        second.clean_up()
+    eventually(lambda: not command_line(server))

@@ -1,0 +1,179 @@
+"""A job that offloads a partition and a broker that serves it, both dying at a chosen write, in a process of their own.
+
+Started once, it forks for every case it reads, as crash_child does.  Steps can be done again: that is what the job does
+that is started after one that died.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, Literal
+
+from redis_ledger.broker.broker import Broker
+from redis_ledger.config import Config
+from redis_ledger.offload.manifest import Segment, Stretch, file_of
+from redis_ledger.offload.segment import Row, SegmentWriter, open_home, table_of
+from redis_ledger.records.read import decode
+from redis_ledger.store.store import ScriptCall, Store
+from tests.support.broker import records
+from tests.support.crash_child import DIED, READS, ROOT, DyingStore, run_forked
+
+TOPIC = "orders"
+SETTINGS: dict[str, Any] = {"coordinators": 1, "retention_ms": -1}
+STEPS = ("offload", "compact", "produce", "offload again", "delete", "forget", "produce more", "plan", "abandon")
+KEPT = (0, 2)  # offsets of the first segment that compaction keeps
+
+
+@dataclass(slots=True)
+class Case:
+    """n 0: survive."""
+
+    url: str
+    prefix: str
+    n: int
+    when: Literal["before", "after"]
+    home: str
+
+
+@dataclass(slots=True)
+class Report:
+    """finished: steps that were carried out to their end."""
+
+    died: bool
+    writes: list[str]
+    finished: list[str]
+
+
+class CountedStore(DyingStore):
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.finished: list[str] = []
+
+    def multi(self, key: bytes, commands: Sequence[Any], *, retry: bool = False) -> Any:
+        kinds = dict.fromkeys(c.script.name if isinstance(c, ScriptCall) else c[0].decode() for c in commands)
+        if READS.issuperset(kind.encode() for kind in kinds):
+            return Store.multi(self, key, commands, retry=retry)
+        return self._count("+".join(kinds), lambda: Store.multi(self, key, commands, retry=retry))
+
+    def end(self, *, died: bool) -> None:
+        os.write(self.report_to, json.dumps(asdict(Report(died, self.writes, self.finished))).encode())
+        os._exit(DIED if died else 0)
+
+
+async def prepare(broker: Broker) -> None:
+    """Two ledgers, the first one sealed."""
+    await broker.topics.create(TOPIC, 1)
+    await broker.records.produce(TOPIC, records("a", "b"))
+    await (await broker.catalog.partition(TOPIC, 0)).seal()
+    await broker.records.produce(TOPIC, records("c"))
+
+
+class Scenario:
+    def __init__(self, broker: Broker, home: str) -> None:
+        self.broker, self.cold, self.home = broker, broker.cold, home
+
+    def steps(self) -> dict[str, Callable[[], Awaitable[object]]]:
+        return {
+            "offload": self.offload,
+            "compact": self.compact,
+            "produce": lambda: self.broker.records.produce(TOPIC, records("d", "e")),
+            "offload again": self.offload,
+            "delete": lambda: self.broker.topics.delete_records(TOPIC, 0, 3),
+            "forget": lambda: self.cold.forget(TOPIC, 0),
+            "produce more": lambda: self.broker.records.produce(TOPIC, records("f")),
+            "plan": lambda: self.cold.plan(TOPIC, 0, seal=True),
+            "abandon": self.abandon,
+        }
+
+    async def offload(self) -> None:
+        while (plan := await self.cold.plan(TOPIC, 0, seal=True)) is not None:
+            partition = await self.broker.catalog.partition(TOPIC, 0)
+            start = (await partition.head()).start_offset
+            found = await self.rows(max(start, plan.stretches[0].first))
+            await self.cold.publish(TOPIC, 0, plan.id, [await self.write(each, found) for each in plan.stretches])
+
+    async def compact(self) -> None:
+        """The first segment, unless it is compacted or forgotten."""
+        [standing] = await self.cold.standings(TOPIC)
+        first = standing.manifest.holding(0)
+        if first is None or first.records == len(KEPT):
+            return
+        folder = first.file.rpartition("/")[0] + "/"
+        stretch = Stretch(0, first.end, file_of(folder, 0, first.end, "compacted"))
+        smaller = await self.write(stretch, [Row(offset, 1, None, b"kept") for offset in KEPT])
+        await self.cold.swap(TOPIC, 0, standing.manifest.version, [0], [smaller])
+
+    async def abandon(self) -> None:
+        [standing] = await self.cold.standings(TOPIC)
+        if standing.plan is not None:
+            await self.cold.abandon(TOPIC, 0, standing.plan.id)
+
+    async def rows(self, offset: int) -> list[Row]:
+        partition = await self.broker.catalog.partition(TOPIC, 0)
+        read = await partition.read(offset, committed=True, bytes_max=1 << 20)
+        return [
+            Row(entry.base_offset + place, record.timestamp_ms, record.key, record.value)
+            for entry, payload in zip(read.entries, read.payloads, strict=True)
+            for place, record in enumerate(decode(payload))
+        ]
+
+    async def write(self, stretch: Stretch, found: Sequence[Row]) -> Segment:
+        topic_id = (await self.broker.catalog.get(TOPIC)).id
+        with SegmentWriter(open_home(self.home), stretch, topic_id) as writer:
+            writer.add(table_of(TOPIC, 0, [row for row in found if stretch.first <= row.offset < stretch.end]))
+            return writer.finish()
+
+
+async def work(case: Case, report_to: int) -> None:
+    store = await CountedStore.open(case.url, prefix=case.prefix)
+    assert isinstance(store, CountedStore)
+    broker = await Broker.open(store, Config(prefix=case.prefix, cold_home=case.home, **SETTINGS))
+    await broker.upkeep.close()
+    steps = Scenario(broker, case.home).steps()
+    store.arm(case.n, case.when, report_to)
+    for name in STEPS:
+        await steps[name]()
+        store.finished.append(name)
+    store.end(died=False)
+
+
+def main() -> None:
+    for line in sys.stdin:
+        print(json.dumps(run_forked(partial(work, Case(**json.loads(line))))), flush=True)
+
+
+# -- the test's side -------------------------------------------------------------------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def cold_child() -> AsyncIterator[Callable[[Case], Awaitable[Report]]]:
+    """Runs a case, and tells how it went."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", __name__, cwd=ROOT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    asks, answers = process.stdin, process.stdout
+
+    async def run(case: Case) -> Report:
+        asks.write(json.dumps(asdict(case)).encode() + b"\n")
+        answer = json.loads(await answers.readline())
+        assert "error" not in answer, answer["error"]
+        return Report(**answer)
+
+    try:
+        yield run
+    finally:
+        asks.close()
+        await process.wait()
+
+
+if __name__ == "__main__":
+    main()

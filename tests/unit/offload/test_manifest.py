@@ -1,0 +1,122 @@
+"""The manifest: which segment holds an offset, and what may be published or swapped."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from redis_ledger.errors import SegmentMismatch
+from redis_ledger.offload.manifest import (
+    Manifest,
+    Plan,
+    Segment,
+    Stretch,
+    check_against,
+    file_of,
+    folder,
+    is_chain,
+    to_swap,
+)
+
+HERE = "orders/5f0c8a7e/partition=0/"
+PLAN = Plan("a", [Stretch(10, 20, f"{HERE}1.parquet"), Stretch(20, 25, f"{HERE}2.parquet")])
+
+
+def segment(first: int, end: int, file: str = f"{HERE}x.parquet", records: int = 1, size: int = 100) -> Segment:
+    return Segment(first, end, file, records, size, 1, 2, "00")
+
+
+FIRST, SECOND = segment(10, 20, f"{HERE}1.parquet"), segment(20, 25, f"{HERE}2.parquet")
+EMPTY = segment(20, 25, "", 0, 0)
+
+
+def test_the_segment_that_holds_an_offset_is_found():
+    manifest = Manifest(3, [FIRST, SECOND, segment(40, 50)])
+    found = {offset: manifest.holding(offset) for offset in (9, 10, 19, 20, 24, 25, 39, 40, 50)}
+    assert [offset for offset, held in found.items() if held is None] == [9, 25, 39, 50]
+    assert (found[10], found[19], found[20], found[24]) == (FIRST, FIRST, SECOND, SECOND)
+    assert (manifest.end, Manifest(0, []).end) == (50, 0)
+
+
+def test_a_chain_has_neither_gaps_nor_empty_links():
+    assert is_chain([FIRST, SECOND], 10)
+    assert is_chain([], 10)
+    assert not is_chain([FIRST, SECOND], 11)
+    assert not is_chain([FIRST, segment(21, 25)], 10)
+    assert not is_chain([FIRST, segment(20, 20)], 10)
+
+
+def test_a_file_is_named_by_its_stretch_in_a_folder_of_its_partition():
+    where = folder("orders", "5f0c8a7e1b2d", 3)
+    assert where == "orders/5f0c8a7e/partition=3/"
+    assert file_of(where, 4, 4_000, "c07d") == f"{where}00000000000000000004-00000000000000004000-c07d.parquet"
+
+
+@pytest.mark.parametrize("segments", [[FIRST, SECOND], [FIRST, EMPTY]])
+def test_the_segments_of_a_plan_may_be_published(segments):
+    check_against(PLAN, segments)
+
+
+@pytest.mark.parametrize(
+    ("segments", "sentence"),
+    [
+        ([FIRST], "has 2 stretches, not 1"),
+        ([SECOND, FIRST], "has the stretch 10 to 20 where the segment 20 to 25 was given"),
+        ([FIRST, segment(20, 26, SECOND.file)], "has the stretch 20 to 25 where the segment 20 to 26 was given"),
+        ([FIRST, segment(20, 25, FIRST.file)], "names orders/5f0c8a7e/partition=0/2.parquet for 20 to 25, not"),
+        ([FIRST, segment(20, 25, SECOND.file, 6)], "stretch 20 to 25 cannot hold 6 records"),
+        ([FIRST, segment(20, 25, "", 1, 0)], "a segment without records has no file"),
+        ([FIRST, segment(20, 25, SECOND.file, 0, 100)], "any other has one"),
+        ([FIRST, segment(20, 25, SECOND.file, 1, 0)], "1 records and 0 bytes"),
+    ],
+)
+def test_other_segments_may_not(segments, sentence):
+    with pytest.raises(SegmentMismatch, match=sentence):
+        check_against(PLAN, segments)
+
+
+MANIFEST = Manifest(4, [FIRST, SECOND, segment(25, 30, f"{HERE}3.parquet"), segment(40, 50, f"{HERE}4.parquet")])
+NEW = f"{HERE}new.parquet"
+
+
+@pytest.mark.parametrize(
+    ("firsts", "added"),
+    [
+        ([10], [segment(10, 20, NEW)]),
+        ([20, 10], [segment(10, 25, NEW)]),
+        ([10], [segment(10, 15, NEW), segment(15, 20, "", 0, 0)]),
+    ],
+)
+def test_segments_may_take_the_place_of_others_in_the_same_stretch(firsts, added):
+    assert [each.first for each in to_swap(MANIFEST, firsts, added, HERE)] == sorted(firsts)
+
+
+@pytest.mark.parametrize(
+    ("firsts", "added", "sentence"),
+    [
+        ([], [segment(10, 20, NEW)], "no segment that begins at"),
+        ([11], [segment(11, 20, NEW)], r"no segment that begins at \[11\]"),
+        ([10, 10], [segment(10, 20, NEW)], "no segment that begins at"),
+        ([10, 25], [segment(10, 30, NEW)], "do not lie side by side"),
+        ([25, 40], [segment(25, 50, NEW)], "do not lie side by side"),
+        ([10], [], "cover 10 to 20, those to add do not"),
+        ([10], [segment(10, 19, NEW)], "cover 10 to 20, those to add do not"),
+        ([10], [segment(10, 15, NEW), segment(16, 20, "", 0, 0)], "cover 10 to 20, those to add do not"),
+        ([10], [segment(10, 20, FIRST.file, 1, 99)], "give it a new name"),
+        ([10], [segment(10, 20, "other/5f0c8a7e/partition=0/new.parquet")], "give it a new name in orders/"),
+        ([10], [segment(10, 20, f"{HERE}../new.parquet")], "give it a new name"),
+        ([10], [segment(10, 20, NEW, 11)], "cannot hold 11 records"),
+    ],
+)
+def test_a_swap_of_anything_else_is_refused(firsts, added, sentence):
+    with pytest.raises(SegmentMismatch, match=sentence):
+        to_swap(MANIFEST, firsts, added, HERE)
+
+
+def test_what_is_stored_reads_back_as_it_was():
+    for value in (PLAN, FIRST, EMPTY):
+        assert msgspec.json.decode(msgspec.json.encode(value), type=type(value)) == value
+
+
+def test_a_segment_that_comes_back_as_it_was_only_makes_another_version():
+    assert to_swap(Manifest(1, [FIRST, SECOND]), [10], [FIRST], HERE) == [FIRST]
