@@ -9,8 +9,8 @@ RUN    := $(BIN)/python
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-demo demo serve quick check test fmt format lint types layers tidy unit lua property integration spec \
-	crash compat compat-quick fuzz setup-spark spark proto wire sync docs lock bench bench-kafka bench-delay build clean
+.PHONY: help setup setup-demo demo demo-spark serve quick check test fmt format lint types layers tidy unit lua property integration spec \
+	crash compat compat-quick fuzz setup-spark spark spark-quick proto wire sync docs lock bench bench-kafka bench-delay bench-spark build clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -23,6 +23,9 @@ setup-demo:
 
 demo: setup-demo ## runs the demo: real data, killed brokers, exactly-once results (about a minute)
 	@$(BIN)/redis-ledger demo
+
+demo-spark: setup-demo ## the same through Spark: a killed driver, windows, Parquet, and a report (minutes; Java, or the wheel of one)
+	@$(RUN) scripts/spark.py run -m app.demo_spark
 
 serve: setup-demo ## runs a broker on port 8080 with its own Redis, data in .data/
 	@$(BIN)/redis-ledger serve --data-dir .data --http 127.0.0.1:8080
@@ -67,6 +70,9 @@ bench-kafka: setup ## measures against a real Apache Kafka in one run (under 40 
 bench-delay: setup ## measures delivery of scheduled records (under 10 minutes)
 	@$(RUN) -m bench.delay
 
+bench-spark: setup ## measures reading and writing with Spark, and offloading (under 10 minutes; needs Java)
+	@$(RUN) -m bench.spark
+
 compat: setup ## runs real Kafka clients against a broker (Go, a JDK and Maven for two of them; about 5 minutes)
 	@$(RUN) scripts/compat.py
 
@@ -76,8 +82,11 @@ compat-quick: setup ## their quick part (under 3 minutes; leaves out Go and Java
 setup-spark: setup ## builds Spark's own environment in the user's cache (half a gigabyte; Java 17, or the wheel of one)
 	@$(RUN) scripts/spark.py setup
 
-spark: setup ## runs the tests of reading and writing topics with Spark, on a real one
+spark: setup ## runs the tests of reading and writing topics with Spark, on a real one, and on a small cluster
 	@$(RUN) scripts/check.py spark
+
+spark-quick: setup ## their quick part (under 6 minutes)
+	@$(RUN) scripts/check.py spark-quick
 
 fuzz: setup ## sends mutated frames to the Kafka port for ten minutes
 	@$(RUN) scripts/fuzz.py --seconds 600

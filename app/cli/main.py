@@ -21,6 +21,11 @@ COMMANDS = {
     "scheduled": ("app.cli.scheduled", "scheduled", "Create, list, cancel and move records that are delivered later."),
     "txns": ("app.cli.txns", "txns", "List, show, commit and abort transactions."),
     "users": ("app.cli.users", "users", "Add, list and remove users of Kafka clients."),
+    "pipeline": (
+        "app.cli.pipeline",
+        "pipeline",
+        "Run a job on Spark: offload, compact, replay, reconcile, transform.",
+    ),
     "demo": (
         "app.cli.demo",
         "demo",

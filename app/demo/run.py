@@ -79,7 +79,7 @@ class Demo:
         self._data_dir = home / "data"
         self._logs = home / "logs"
         self._progress = progress
-        port = _free_port()
+        port = free_port()
         self._url = f"http://127.0.0.1:{port}"
         self._broker = broker(self._data_dir, port, self._logs)
         self._workers = [
@@ -231,7 +231,7 @@ class Demo:
         kill_redis(self._data_dir)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """A port nobody listens on: the broker has to come back on the one its clients know."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from redis_ledger.spark.session import session
+from redis_ledger.spark.session import bring_along, session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,4 +28,5 @@ def register(spark: SparkSession) -> None:
 
     # Spark refuses a source that takes filters while this is off.
     spark.conf.set(PUSHDOWN, "true")
+    bring_along(spark)  # a format is registered with the environment of that moment
     spark.dataSource.register(RedisLedgerSource)

@@ -7,18 +7,22 @@ import functools
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from redis_ledger.client._sync.admin import Subscriptions, Topics, Transactions
 from redis_ledger.client._sync.transport import BATCH, Transport, path
 from redis_ledger.client.bodies import contents_body
-from redis_ledger.errors import LedgerError
+from redis_ledger.errors import LedgerError, ProducerFenced
 from redis_ledger.ids import TxnId
-from redis_ledger.records.build import encode
 from redis_ledger.spark.lanes import Lanes, Parcel, Row
 from redis_ledger.spark.places import Offsets
 from redis_ledger.spark.plain_http import transport
 from redis_ledger.spark.writing import Writing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from redis_ledger.spark.piles import Pile, Piles
 
 SENDS_AT_ONCE = 4  # of one process; a partition has one on its way
 LEFT_MAX = 10_000  # transactions looked at, of those that are left open
@@ -35,6 +39,11 @@ class Step(NamedTuple):
         """How the owner of every transaction under this name begins."""
         return f"{self.name[:900]} batch "
 
+    def is_behind(self, owner: str) -> bool:
+        """Whether this owner of a transaction does a later step than this."""
+        number = owner.removeprefix(self.owner).partition(" ")[0]
+        return self.number is not None and number.isdecimal() and int(number) > self.number
+
     def owner_of(self, task: str) -> str:
         return f"{self.owner}{'-' if self.number is None else self.number} task {task}"
 
@@ -47,7 +56,8 @@ class Attempt:
         self._transport: Transport = transport(wanted.connection.from_broker(place))
         self._transactions = Transactions(self._transport)
         self._wanted, self._step, self._task = wanted, step, task
-        self._lanes = Lanes(wanted.topic, Topics(self._transport).partition_count, wanted.batch_bytes, place)
+        self._gathering = wanted.topic, Topics(self._transport).partition_count, wanted.batch_bytes, place
+        self._lanes = Lanes(*self._gathering)
         self._under_way: dict[tuple[str, int], Future[None]] = {}
         self._id: TxnId | None = None
         self.records = 0
@@ -64,12 +74,27 @@ class Attempt:
         for parcel in self._lanes.put(row):
             self._send(parcel)
 
+    def put_all(self, batch: pa.RecordBatch) -> None:
+        """Rows without a time of delivery, much faster; an attempt is given its rows in one way or the other."""
+        self.records += batch.num_rows
+        for pile in self._piles.put(batch):
+            self._send(pile)
+
     def finish(self) -> None:
         """Everything is written when this returns."""
         for parcel in self._lanes.rest():
             self._send(parcel)
+        if "_piles" in vars(self):
+            for pile in self._piles.rest():
+                self._send(pile)
         for sent in self._under_way.values():
             sent.result()
+
+    @functools.cached_property
+    def _piles(self) -> Piles:
+        from redis_ledger.spark.piles import Piles
+
+        return Piles(*self._gathering)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -81,7 +106,7 @@ class Attempt:
         with contextlib.suppress(LedgerError):  # then its timeout does it, and the error that is told is the first
             self._transactions.abort(self._id)
 
-    def _send(self, parcel: Parcel) -> None:
+    def _send(self, parcel: Parcel | Pile) -> None:
         if self._id is None:
             begun = self._transactions.begin(
                 self._wanted.transaction_timeout_ms,
@@ -96,19 +121,12 @@ class Attempt:
         self._under_way[place] = _threads().submit(_post, self._transport, self._wanted, self._id, parcel)
 
 
-def _post(sent: Transport, wanted: Writing, txn: TxnId, parcel: Parcel) -> None:
+def _post(sent: Transport, wanted: Writing, txn: TxnId, parcel: Parcel | Pile) -> None:
     """Repeated when its answer is lost: the sequence makes that harmless."""
-    if parcel.is_delayed:
+    if isinstance(parcel, Parcel) and parcel.is_delayed:
         sent.call("POST", path("topics", parcel.topic, "records"), _delayed_body(txn, parcel), answer=object)
         return
-    data = encode(
-        [entry[:4] for entry in parcel.entries],
-        compression=wanted.compression,
-        producer_id=txn.producer_id,
-        epoch=0,
-        sequence=parcel.sequence,
-        transactional=True,
-    )
+    data = parcel.batch(wanted.compression, txn)
     params: dict[str, str | int] = {"partition": parcel.partition, "transaction": str(txn)}
     sent.send("POST", path("topics", parcel.topic, "records"), data, headers={"content-type": BATCH}, params=params)
 
@@ -152,11 +170,26 @@ def _acknowledged(wanted: Writing, step: Step, subscription: str, read: Offsets)
     return txn
 
 
+def check_not_fenced(wanted: Writing, step: Step) -> None:
+    """Of a step that somebody else did.  Raises ProducerFenced when steps behind it were done too: then it was not done
+    by a driver that died here, for whoever does a step again does the last one."""
+    done = Transactions(transport(wanted.connection)).once(step.name)
+    if done is not None and step.number is not None and done > step.number:
+        raise ProducerFenced(
+            f"Batch {step.number} of {step.name!r} was not written: those up to {done} are there already. Either "
+            "another driver uses this checkpoint, then leave the stream to it; or this is an old copy of a checkpoint, "
+            "then begin with a new one and startingOffsets."
+        )
+
+
 def abort_rest(wanted: Writing, step: Step) -> None:
-    """Attempts that failed, were overtaken, or belong to a driver that died.  What cannot be aborted now times out."""
+    """Attempts that failed, were overtaken, or belong to a driver that died.  What cannot be aborted now times out.
+    Steps behind this one are left alone: who comes back after it was overtaken must not disturb its successor."""
     transactions = Transactions(transport(wanted.connection))
     with contextlib.suppress(LedgerError):
         for left in transactions.list("open", owner=step.owner, limit=LEFT_MAX):
+            if step.is_behind(left.owner):
+                continue
             with contextlib.suppress(LedgerError):
                 transactions.abort(left.id)
 

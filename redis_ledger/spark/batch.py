@@ -9,11 +9,12 @@ from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from redis_ledger.spark import filters, plan, standings
+from redis_ledger.spark import cold, filters, plan, standings
 from redis_ledger.spark.fetch import chunks, task_of
 from redis_ledger.spark.filters import ALL, LAST, Bounds
 from redis_ledger.spark.options import Reading
 from redis_ledger.spark.rows import arrow_batches
+from redis_ledger.spark.workers import settle
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,14 +40,17 @@ class BatchReader(DataSourceReader):
         first, end = filters.tightened(starts, ends, there, bounds, found)
         settled = plan.settled(first, end, there)
         plan.check_loss(settled.losses, fail=reading.fail_on_data_loss)
-        return tasks(settled.ranges, reading, bounds)
+        return tasks(settled.ranges, reading, standings.colds(reading, settled.ranges, there), bounds)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read(partition, self._schema)
 
 
-def tasks(ranges: Sequence[plan.Range], reading: Reading, bounds: Bounds = ALL) -> list[InputPartition]:
-    cut = plan.cut(ranges, tasks_min=reading.tasks_min, task_bytes=reading.task_bytes)
+def tasks(
+    ranges: Sequence[plan.Range], reading: Reading, colds: standings.Colds, bounds: Bounds = ALL
+) -> list[InputPartition]:
+    parts = plan.parted(ranges, colds, reading.task_bytes, cold.wanted_in(bounds))
+    cut = plan.cut(parts, tasks_min=reading.tasks_min, task_bytes=reading.task_bytes)
     return [InputPartition(task_of(each, reading, bounds, number)) for number, each in enumerate(cut)]
 
 
@@ -55,5 +59,8 @@ def read(partition: InputPartition, schema: StructType) -> Iterator[pa.RecordBat
     task = partition.value
     if task is None:
         return iter(())
+    settle()
     arrow = to_arrow_schema(schema, timezone="UTC")
+    if task.range.segments:
+        return cold.read(arrow, task)
     return arrow_batches(arrow, task.range.partition, chunks(task))

@@ -1,6 +1,6 @@
 """What a task does: raw record batches of one range come over HTTP, the next while the last is being decoded.
 
-    broker   ── batches ──→ fetch (a thread) ──→ split, decode (compiled) ──→ records of the range, in order
+    broker   ── batches ──→ fetch (a thread) ──→ split ──→ chunks: batches, and which of their records are meant
                              ↑ the next request leaves before these are decoded
 
 A batch may begin before the range and end behind it, for it is cut where a task begins and not where a batch does.
@@ -8,6 +8,7 @@ A batch may begin before the range and end behind it, for it is cut where a task
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -29,10 +30,33 @@ SLACK_BYTES = 64 << 10  # what a request asks for beyond the average
 
 
 class Chunk(NamedTuple):
-    """Records of one batch, and what its header says of all of them."""
+    """A batch that is there, and which of its records are meant: from first to end (exclusive), within the bounds.
+
+    data, at: the answer that it came in, and where it begins there.
+    """
 
     header: BatchHeader
-    records: list[Record]
+    data: bytes
+    at: int
+    first: int
+    end: int
+    bounds: Bounds
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of its records are meant."""
+        header = self.header
+        return header.base_offset >= self.first and header.last_offset < self.end and not self.bounds.looks_at_time
+
+    @property
+    def records(self) -> list[Record]:
+        """One by one; `fields` has them all at once."""
+        batch = memoryview(self.data)[self.at : self.at + self.header.size]
+        if self.is_whole:
+            return decode(batch)
+        from_ms, until_ms = self.bounds.from_ms, self.bounds.until_ms
+        found = decode_range(batch, self.first, self.end - 1)
+        return [each for each in found if from_ms <= each.timestamp_ms < until_ms]
 
 
 @dataclass(frozen=True)
@@ -46,6 +70,11 @@ class Task:
     fail_on_data_loss: bool
     bounds: Bounds = ALL
 
+    def live_from(self, offset: int) -> Task:
+        """What is left of it, from a broker."""
+        left = self.range._replace(first=offset, segments=(), home="")
+        return dataclasses.replace(self, range=left)
+
 
 def task_of(each: Range, reading: Reading, bounds: Bounds, number: int) -> Task:
     """number: of the task within its batch; each begins with another broker."""
@@ -56,7 +85,7 @@ def task_of(each: Range, reading: Reading, bounds: Bounds, number: int) -> Task:
 
 
 def chunks(task: Task) -> Generator[Chunk, None, None]:
-    """The records of the task, in offset order.  Raises OffsetOutOfRange for what has been deleted since it was cut,
+    """The batches of the task, in offset order.  Raises OffsetOutOfRange for what has been deleted since it was cut,
     unless losses are to be passed over."""
     sent = transport(task.connection)
     topic, partition = task.range.partition
@@ -65,7 +94,9 @@ def chunks(task: Task) -> Generator[Chunk, None, None]:
         return reader.fetch(sent, topic, partition, offset, isolation=task.isolation, wait_ms=0, max_bytes=max_bytes)
 
     for fetched in _ahead(task, functools.partial(_tolerant, task, fetch)):
-        yield from taken(fetched.data, task.range, task.bounds)
+        # Where a loss was passed over, the first batch may begin before the log does.
+        present = task.range._replace(first=max(task.range.first, fetched.start_offset))
+        yield from taken(fetched.data, present, task.bounds)
 
 
 def _ahead(task: Task, fetch: Callable[[int, int], RecordBatches]) -> Iterator[RecordBatches]:
@@ -119,20 +150,14 @@ def request_bytes(offsets_left: int, bytes_per_offset: float, most: int) -> int:
 
 
 def taken(data: bytes, wanted: Range, bounds: Bounds) -> Iterator[Chunk]:
-    """The records within the range and the bounds, batch by batch."""
-    for header, batch in split(data):
-        if header.is_control or header.last_offset < wanted.first or header.max_timestamp < bounds.from_ms:
-            continue
+    """The batches that may hold records within the range and the bounds."""
+    at = 0
+    for header, _ in split(data):
         if header.base_offset >= wanted.end:
             return
-        if header.base_offset >= wanted.first and header.last_offset < wanted.end:
-            records = decode(batch)
-        else:
-            records = decode_range(batch, wanted.first, wanted.end - 1)
-        if bounds.looks_at_time:
-            records = [each for each in records if bounds.from_ms <= each.timestamp_ms < bounds.until_ms]
-        if records:
-            yield Chunk(header, records)
+        if not (header.is_control or header.last_offset < wanted.first or header.max_timestamp < bounds.from_ms):
+            yield Chunk(header, data, at, wanted.first, wanted.end, bounds)
+        at += header.size
 
 
 @functools.cache

@@ -13,9 +13,16 @@ from typing import NamedTuple
 
 from redis_ledger.client.batches import RECORDS_MAX, Entry
 from redis_ledger.errors import InvalidRequest
+from redis_ledger.ids import TxnId
+from redis_ledger.records.build import encode
 from redis_ledger.records.partitioner import partition_for
 
 HELD_BYTES_MAX = 32 << 20  # of one task, over all its lanes
+NO_TOPIC = "A row has null in the column topic; say where it goes, or set the option topic."
+
+
+def below_0(partition: int) -> str:
+    return f"A row has {partition} in the column partition; partitions begin at 0."
 
 
 class Row(NamedTuple):
@@ -34,6 +41,16 @@ class Parcel(NamedTuple):
     sequence: int
     entries: list[Entry]
     is_delayed: bool
+
+    def batch(self, compression: int, txn: TxnId) -> bytes:
+        return encode(
+            [entry[:4] for entry in self.entries],
+            compression=compression,
+            producer_id=txn.producer_id,
+            epoch=0,
+            sequence=self.sequence,
+            transactional=True,
+        )
 
 
 class _Lane:
@@ -84,10 +101,10 @@ class Lanes:
     def _place(self, row: Row) -> tuple[str, int]:
         topic = self._topic or row.topic
         if topic is None:
-            raise InvalidRequest("A row has null in the column topic; say where it goes, or set the option topic.")
+            raise InvalidRequest(NO_TOPIC)
         if row.partition is not None:
             if row.partition < 0:
-                raise InvalidRequest(f"A row has {row.partition} in the column partition; partitions begin at 0.")
+                raise InvalidRequest(below_0(row.partition))
             return topic, row.partition
         count = self._counts.get(topic)
         if count is None:

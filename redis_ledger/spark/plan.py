@@ -6,6 +6,11 @@
 
 All of it is deciding: partitions as they stand go in, ranges come out.  A batch is planned from two offsets alone, so
 that Spark can ask for the same one again after a crash.
+
+What has been offloaded is read from its files, by tasks that do not ask a broker:
+
+    cold segments      0 ──────── 4000 ─────── 9100 ┐ cold
+        orders:0              2500 ──── file, file ─┼─ range of this batch, from the broker ── 12000
 """
 
 from __future__ import annotations
@@ -13,23 +18,34 @@ from __future__ import annotations
 import itertools
 import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from redis_ledger.errors import OffsetOutOfRange
 from redis_ledger.ids import TopicPartition
+from redis_ledger.offload.manifest import Segment
 from redis_ledger.spark.places import Offsets, Standing
 
 _log = logging.getLogger("redis_ledger.spark")
 
 
+class Offloaded(NamedTuple):
+    """What of a partition is offloaded.  home: where files are; segments: ascending, side by side."""
+
+    home: str
+    segments: Sequence[Segment]
+
+
 class Range(NamedTuple):
-    """Offsets from first to end (exclusive) of one partition."""
+    """Offsets from first to end (exclusive) of one partition.  segments: those that hold them; empty: the broker does.
+    home: where the files of segments are."""
 
     partition: TopicPartition
     first: int
     end: int
     bytes_per_offset: float = 1024.0
+    segments: tuple[Segment, ...] = ()
+    home: str = ""
 
     @property
     def offsets(self) -> int:
@@ -179,5 +195,52 @@ def cut(ranges: Iterable[Range], *, tasks_min: int, task_bytes: int) -> list[Ran
         by_share = round(tasks_min * each.bytes / total) if total else 1
         pieces = min(each.offsets, max(1, by_size, by_share))
         bounds = [each.first + each.offsets * place // pieces for place in range(pieces + 1)]
-        tasks += [each._replace(first=low, end=high) for low, high in itertools.pairwise(bounds)]
+        for low, high in itertools.pairwise(bounds):
+            held = tuple(segment for segment in each.segments if segment.first < high and segment.end > low)
+            if held or not each.segments:  # between two files there may be nothing
+                tasks.append(each._replace(first=low, end=high, segments=held))
     return tasks
+
+
+def parted(
+    ranges: Iterable[Range],
+    colds: Mapping[TopicPartition, Offloaded],
+    task_bytes: int,
+    is_wanted: Callable[[Segment], bool] = lambda _: True,
+) -> list[Range]:
+    """The ranges, with what lies in files apart from what the broker has.  Small files side by side make one range, and
+    those that hold nothing that is wanted make none."""
+    parts: list[Range] = []
+    for each in ranges:
+        cold = colds.get(each.partition, Offloaded("", ()))
+        at = each.first
+        held: list[Range] = []
+        for segment in cold.segments:
+            if segment.end <= at:
+                continue
+            if segment.first > at or at >= each.end:
+                break  # what the manifest does not name, the broker is asked for
+            if segment.file and is_wanted(segment):
+                density = max(1.0, segment.bytes / (segment.end - segment.first))
+                end = min(segment.end, each.end)
+                held.append(Range(each.partition, at, end, density, (segment,), cold.home))
+            at = min(segment.end, each.end)
+        parts += joined(held, task_bytes)
+        if at < each.end:
+            parts.append(each._replace(first=at))
+    return parts
+
+
+def joined(ranges: Iterable[Range], bytes_max: int) -> list[Range]:
+    """Ranges of one partition, ascending, as few as can be where none that was joined is larger than that."""
+    made: list[Range] = []
+    for each in ranges:
+        if made and made[-1].bytes + each.bytes <= bytes_max:
+            last = made[-1]
+            density = (last.bytes + each.bytes) / (each.end - last.first)
+            made[-1] = last._replace(
+                end=each.end, bytes_per_offset=density, segments=last.segments + each.segments
+            )  # fmt: skip
+        else:
+            made.append(each)
+    return made

@@ -9,18 +9,17 @@ A user's own schema may name fewer of them; only those are made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.ids import TopicPartition, TxnId
 from redis_ledger.records.batch import LOG_APPEND_TIME, BatchHeader
-from redis_ledger.records.read import Record
 from redis_ledger.spark.fetch import Chunk
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from redis_ledger.spark.fields import Body, Fields, fields, unpacked
 
 TYPES = {
     "key": "binary",
@@ -35,9 +34,8 @@ TYPES = {
     "transaction": "string",
 }
 ALWAYS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
-# Of one Arrow batch, in records and in bytes of the batches they came in.  What fits a cache is built faster: the last
-# one is what is still at hand.
-ROWS_MAX, BYTES_MAX = 10_000, 512 << 10
+# Of one Arrow batch, in records and in bytes of them.
+ROWS_MAX, BYTES_MAX = 10_000, 1 << 20
 
 
 def columns(*, include_headers: bool, include_position: bool) -> str:
@@ -59,25 +57,25 @@ def check_columns(types: dict[str, str]) -> None:
 
 
 class Gathered(NamedTuple):
-    """Chunks that make one Arrow batch.  fields: a column for each field of Record, by name."""
+    """Chunks that make one Arrow batch, and what they hold."""
 
     partition: TopicPartition
     chunks: list[Chunk]
-    fields: dict[str, Sequence[Any]]
+    fields: Fields
 
     @property
     def rows(self) -> int:
-        return len(self.fields["offset"])
+        return len(self.fields.offset)
 
 
 def gathered(partition: TopicPartition, chunks: Iterable[Chunk]) -> Iterator[Gathered]:
     """Small record batches together, large ones one by one."""
-    held: list[Chunk] = []
+    held: list[Body] = []
     rows = size = 0
     for chunk in chunks:
-        held.append(chunk)
-        rows += len(chunk.records)
-        size += chunk.header.size
+        held.append(unpacked(chunk))
+        rows += chunk.header.count
+        size += held[-1].size
         if rows >= ROWS_MAX or size >= BYTES_MAX:
             yield _gathered(partition, held)
             held, rows, size = [], 0, 0
@@ -85,33 +83,20 @@ def gathered(partition: TopicPartition, chunks: Iterable[Chunk]) -> Iterator[Gat
         yield _gathered(partition, held)
 
 
-def _gathered(partition: TopicPartition, held: list[Chunk]) -> Gathered:
-    turned = zip(*chain.from_iterable(chunk.records for chunk in held), strict=True)
-    return Gathered(partition, held, dict(zip(Record._fields, turned, strict=True)))
+def _gathered(partition: TopicPartition, held: list[Body]) -> Gathered:
+    return Gathered(partition, [body.chunk for body in held], fields(held))
 
 
 def arrow_batches(schema: pa.Schema, partition: TopicPartition, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
     """schema: the columns wanted, as pyspark translates them."""
-    import pyarrow as pa
-
     for part in gathered(partition, chunks):
-        arrays = [_MAKE[field.name](part, field.type) for field in schema]
-        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _each(field: str) -> Callable[[Gathered, Any], pa.Array]:
-    def make(part: Gathered, kind: pa.DataType) -> pa.Array:
-        import pyarrow as pa
-
-        return pa.array(part.fields[field], kind)
-
-    return make
+        if part.rows:
+            arrays = [_MAKE[field.name](part, field.type) for field in schema]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _constant(value_of: Callable[[TopicPartition], str | int]) -> Callable[[Gathered, Any], pa.Array]:
     def make(part: Gathered, kind: pa.DataType) -> pa.Array:
-        import pyarrow as pa
-
         return pa.repeat(pa.scalar(value_of(part.partition), kind), part.rows)
 
     return make
@@ -119,35 +104,29 @@ def _constant(value_of: Callable[[TopicPartition], str | int]) -> Callable[[Gath
 
 def _of_batch(value_of: Callable[[BatchHeader], Any]) -> Callable[[Gathered, Any], pa.Array]:
     def make(part: Gathered, kind: pa.DataType) -> pa.Array:
-        import pyarrow as pa
-
-        return pa.concat_arrays(
-            [pa.repeat(pa.scalar(value_of(chunk.header), kind), len(chunk.records)) for chunk in part.chunks]
-        )
+        values = [value_of(chunk.header) for chunk in part.chunks]
+        if len(set(values)) == 1:
+            return pa.repeat(pa.scalar(values[0], kind), part.rows)
+        return pa.array(values, kind).take(pa.array(part.fields.chunk))
 
     return make
 
 
 def _timestamps(part: Gathered, kind: pa.DataType) -> pa.Array:
-    import pyarrow as pa
-
-    return pa.array(part.fields["timestamp_ms"], pa.timestamp("ms", kind.tz)).cast(kind)
+    return pa.array(part.fields.timestamp_ms).cast(pa.timestamp("ms", kind.tz)).cast(kind)
 
 
 def _headers(part: Gathered, kind: pa.DataType) -> pa.Array:
     """Null where a record has none, as Kafka's connector has it."""
-    import pyarrow as pa
-
-    return pa.array(
-        [[{"key": name, "value": held} for name, held in headers] or None for headers in part.fields["headers"]], kind
-    )
+    if not part.fields.headers.any():
+        return pa.nulls(part.rows, kind)
+    records = (record for chunk in part.chunks for record in chunk.records)
+    return pa.array([[{"key": name, "value": held} for name, held in each.headers] or None for each in records], kind)
 
 
 def _positions(part: Gathered, kind: pa.DataType) -> pa.Array:
-    import pyarrow as pa
-
-    number = part.partition.partition
-    return pa.array([f"{number}:{offset}" for offset in part.fields["offset"]], kind)
+    offsets = pa.array(part.fields.offset).cast(kind)
+    return pc.binary_join_element_wise(pa.scalar(str(part.partition.partition), kind), offsets, pa.scalar(":", kind))
 
 
 def transaction_of(header: BatchHeader) -> str | None:
@@ -155,14 +134,17 @@ def transaction_of(header: BatchHeader) -> str | None:
 
 
 _MAKE: dict[str, Callable[[Gathered, Any], Any]] = {
-    "key": _each("key"),
-    "value": _each("value"),
+    "key": lambda part, kind: part.fields.keys().cast(kind),
+    "value": lambda part, kind: part.fields.values().cast(kind),
     "topic": _constant(lambda partition: partition.topic),
     "partition": _constant(lambda partition: partition.partition),
-    "offset": _each("offset"),
+    "offset": lambda part, kind: pa.array(part.fields.offset, kind),
     "timestamp": _timestamps,
     "timestampType": _of_batch(lambda header: int(bool(header.attributes & LOG_APPEND_TIME))),
     "headers": _headers,
     "position": _positions,
     "transaction": _of_batch(transaction_of),
+    # Of offloaded files only: a query has no use for them.
+    "producerId": _of_batch(lambda header: header.producer_id),
+    "producerEpoch": _of_batch(lambda header: header.producer_epoch),
 }

@@ -48,6 +48,20 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     return found
 
 
+def bring_along(spark: SparkSession) -> None:
+    """When this library came as a zip (--py-files), has every process of Python find it there.
+
+    Spark forgets such files where it starts the reader and the committer of a stream, on the driver.  Executors keep
+    them in the folder they run in.
+    """
+    place = Path(__file__).parents[2]
+    if place.is_file():
+        found = spark.sparkContext.environment
+        found["PYTHONPATH"] = os.pathsep.join(
+            filter(None, [str(place.absolute()), place.name, found.get("PYTHONPATH")])
+        )
+
+
 def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "redis-ledger"
 

@@ -21,7 +21,8 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 from pyspark.sql.types import StructType
 
 from redis_ledger.spark import checkpoint, columns, writing
-from redis_ledger.spark.attempts import Attempt, Step, abort_rest, commit
+from redis_ledger.spark.attempts import Attempt, Step, abort_rest, check_not_fenced, commit
+from redis_ledger.spark.workers import settle
 from redis_ledger.spark.writing import Writing
 
 if TYPE_CHECKING:
@@ -47,11 +48,16 @@ def _written(wanted: Writing, used: Sequence[str], step: Step, batches: Iterator
     """On an executor."""
     context = TaskContext.get()
     assert context is not None, "a task has a context"
+    settle()
     attempt = Attempt(wanted, step, context.partitionId(), f"{context.partitionId()}.{context.attemptNumber()}")
     with attempt:
-        for batch in batches:
-            for row in columns.rows(batch, used):
-                attempt.put(row)
+        if {"deliver_at", "deliver_after"}.isdisjoint(used):
+            for batch in batches:
+                attempt.put_all(batch.select(used))
+        else:
+            for batch in batches:
+                for row in columns.rows(batch, used):
+                    attempt.put(row)
         attempt.finish()
     return Written(step.name, attempt.txn, attempt.records)
 
@@ -74,7 +80,7 @@ class BatchWriter(DataSourceArrowWriter):
         return _written(self._wanted, self._used, self._step, iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        commit(self._wanted, self._step, _txns(messages))
+        commit(self._wanted, self._step, _txns(messages), self._wanted.read)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         abort_rest(self._wanted, self._step)
@@ -104,7 +110,9 @@ class StreamWriter(DataSourceStreamArrowWriter):
         if self._wanted.subscription is not None:
             assert self._wanted.checkpoint is not None, "the options were checked"
             read = checkpoint.read(self._wanted.checkpoint, batchId)
-        commit(self._wanted, Step(name, batchId), _txns(messages), read)
+        step = Step(name, batchId)
+        if not commit(self._wanted, step, _txns(messages), read):
+            check_not_fenced(self._wanted, step)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         if (name := _name(messages) or self._wanted.once_name) is not None:

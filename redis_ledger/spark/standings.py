@@ -6,14 +6,17 @@ import re
 from collections.abc import Iterable
 
 from redis_ledger.client._sync.admin import Topics
+from redis_ledger.client._sync.cold import Cold
 from redis_ledger.client.models import PartitionState
 from redis_ledger.errors import UnknownTopic
 from redis_ledger.ids import TopicPartition
 from redis_ledger.spark.options import Reading
 from redis_ledger.spark.places import Offsets, Place, Standing, check_found, check_named, resolved
 from redis_ledger.spark.plain_http import transport
+from redis_ledger.spark.plan import Offloaded, Range
 
 Standings = dict[TopicPartition, Standing]
+Colds = dict[TopicPartition, Offloaded]
 
 
 def standings(reading: Reading, *, all_named: bool) -> Standings:
@@ -43,7 +46,20 @@ def standings(reading: Reading, *, all_named: bool) -> Standings:
 def standing_of(state: PartitionState, reading: Reading) -> Standing:
     end = state.stable_offset if reading.isolation == "read_committed" else state.end_offset
     held = max(1, state.end_offset - state.start_offset)
-    return Standing(state.start_offset, end, state.end_offset, max(1.0, state.bytes / held))
+    return Standing(state.start_offset, end, state.end_offset, max(1.0, state.bytes / held), state.cold_offset)
+
+
+def colds(reading: Reading, ranges: Iterable[Range], found: Standings) -> Colds:
+    """What is offloaded of the partitions of which a range begins there.  Cost: a call for each topic with one."""
+    begun = {each.partition for each in ranges if each.first < found[each.partition].cold}
+    asked = Cold(transport(reading.connection))
+    offloaded: Colds = {}
+    for topic in sorted({partition.topic for partition in begun}):
+        told = asked.describe(topic)
+        for each in told.partitions:
+            if (partition := TopicPartition(topic, each.partition)) in begun:
+                offloaded[partition] = Offloaded(told.home, each.segments)
+    return offloaded
 
 
 def times(reading: Reading, wanted: Offsets) -> dict[TopicPartition, int | None]:

@@ -75,10 +75,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return None if self._seen is None else to_checkpoint(self._seen)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        ends = of_checkpoint(end)
-        settled = plan.settled(plan.rewound(of_checkpoint(start), ends), ends, self._now())
+        ends, there = of_checkpoint(end), self._now()
+        settled = plan.settled(plan.rewound(of_checkpoint(start), ends), ends, there)
         plan.check_loss(settled.losses, fail=self._reading.fail_on_data_loss)
-        return tasks(settled.ranges, self._reading)
+        return tasks(settled.ranges, self._reading, standings.colds(self._reading, settled.ranges, there))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read(partition, self._schema)

@@ -21,12 +21,13 @@ from redis_ledger.errors import InvalidRequest, InvalidTopicName
 from redis_ledger.ids import check_subscription_name, check_topic_name
 from redis_ledger.records.batch import COMPRESSIONS
 from redis_ledger.spark.options import CONNECTION, Connection, Mode, connection, count, given, one_of, switch
+from redis_ledger.spark.places import Offsets, offsets_of
 
 # Spark hands these on, whatever they are for.
 NOT_OURS = ("queryName", "checkpointLocation", "path")
 WRITING = (
     *CONNECTION, "topic", "onceName", "onceNumber", "compression", "batchBytes", "transactionTimeoutMs",
-    "keepTimestamp", "commitSubscription", *NOT_OURS,
+    "keepTimestamp", "commitSubscription", "commitOffsets", *NOT_OURS,
 )  # fmt: skip
 BATCH_BYTES, BATCH_BYTES_MAX = 1 << 20, 64 << 20
 TRANSACTION_TIMEOUT_MS = 600_000
@@ -48,7 +49,8 @@ TIMESTAMP = "timestamp"
 class Writing:
     """topic: of every record, or None when a column says it.  once_name: what steps are counted under; None: the id of
     the query, and a batch job without it is not counted.  compression: its number in records.batch.COMPRESSIONS.
-    subscription: what a stream has read is acknowledged there; checkpoint: where it writes down what that was."""
+    subscription: what was read is acknowledged there; checkpoint: where a stream writes down what that was; read: what
+    it was by the word of a batch job."""
 
     connection: Connection
     topic: str | None
@@ -60,6 +62,7 @@ class Writing:
     keep_timestamp: bool
     subscription: str | None
     checkpoint: str | None
+    read: Offsets | None = None
 
 
 def writing(options: Mapping[str, str], mode: Mode) -> Writing:
@@ -74,13 +77,12 @@ def writing(options: Mapping[str, str], mode: Mode) -> Writing:
         raise InvalidRequest(f"onceNumber is {number!r}; it is a whole number from 0 on.")
     subscription, checkpoint = texts.get("commitSubscription") or None, texts.get("checkpointLocation")
     if subscription is not None:
-        if mode == "batch":
-            raise InvalidRequest("commitSubscription is for streams; a batch job does not know what was read for it.")
-        if checkpoint is None:
+        if mode == "stream" and checkpoint is None:
             raise InvalidRequest(
                 "commitSubscription needs the option checkpointLocation: what was read is written there."
             )
         check_subscription_name(subscription)
+    read = _read(texts.get("commitOffsets"), subscription, mode)
     topic = texts.get("topic") or None
     if topic is not None:
         try:
@@ -98,7 +100,23 @@ def writing(options: Mapping[str, str], mode: Mode) -> Writing:
         keep_timestamp=switch(texts, "keepTimestamp", False),
         subscription=subscription,
         checkpoint=checkpoint,
+        read=read,
     )
+
+
+def _read(text: str | None, subscription: str | None, mode: Mode) -> Offsets | None:
+    if mode == "stream" and text is not None:
+        raise InvalidRequest("commitOffsets is for batch jobs; a stream knows what it has read, so leave it out.")
+    if mode == "batch" and (text is None) != (subscription is None):
+        raise InvalidRequest(
+            "commitSubscription and commitOffsets go together in a batch job: where it is noted, and how far it has read."
+        )
+    if text is None:
+        return None
+    read = offsets_of("commitOffsets", text)
+    if min(read.values()) < 0:
+        raise InvalidRequest("commitOffsets says how far was read: each is an offset from 0 on, not a word for one.")
+    return read
 
 
 def check(types: Mapping[str, str], writing: Writing, *, overwrite: bool) -> None:

@@ -21,20 +21,24 @@ from redis_ledger.kafka.wire.messages.delete_records_request import (
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
+from tests.spark.quick import is_quick
 from tests.support.kafka import KafkaClient
 from tests.support.serving import Serve
 
 if find_spec("pyspark") is None:
     collect_ignore_glob = ["test_*"]
 
-TEST_S_MAX = 300  # on a machine that is busy with other things
+TEST_S_MAX = 400  # on a machine that is busy with other things
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses by markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.timeout(TEST_S_MAX))
+            if not is_quick(item.path.name, getattr(item, "originalname", item.name)):
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")
@@ -59,8 +63,15 @@ def spark(tmp_path_factory) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def broker(tmp_path_factory) -> Iterator[Serve]:
-    serve = Serve("--data-dir", tmp_path_factory.mktemp("broker") / "data", "--durability", "process")
+def cold_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the broker has offloaded records."""
+    return tmp_path_factory.mktemp("cold")
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory, cold_home) -> Iterator[Serve]:
+    data = tmp_path_factory.mktemp("broker") / "data"
+    serve = Serve("--data-dir", data, "--durability", "process", "--cold-home", cold_home)
     yield serve
     serve.clean_up()
 

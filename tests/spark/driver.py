@@ -1,41 +1,111 @@
-"""A driver in a process of its own, to be killed: queries that write lines of files, one file a batch, into topics.
+"""The job of these tests, one topic's values copied into another; and a driver in a process of its own, to be killed.
 
-python -m tests.spark.driver '{"pid": ..., "queries": [{"folder": ..., "checkpoint": ..., "options": {...}}, ...]}'
+    python -m tests.spark.driver '{"home": "/tmp/x", "jobs": [{"mode": "stream", "source": "in", ...}, ...]}'
+
+It begins its jobs two by two, the next when these have come to their points, and leaves in its home `pid`, that of the
+JVM, and for each job that has ended `<sink>.end`: empty, or why it failed.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from redis_ledger.spark import register
-from tests.spark.failing import FailingSource
+from tests.spark.failing import FailingSource, Point
+
+SUBSCRIPTION = "copy"
+BATCHES, ROWS_OF_ARROW = 3, 5  # of a stream, with 20 records each; of an Arrow batch
+AT_ONCE = 2
+# Of a stream's reader Spark waits ten seconds for the process to start, however busy the machine is.
+STARTS_MAX, TOO_BUSY = 5, "Python worker failed to connect back"
+SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_OF_ARROW)}
 
 
-def begin(
-    spark: SparkSession, folder: str, checkpoint: str, options: dict[str, str], name: str = "redis-ledger"
-) -> StreamingQuery:
-    """It ends when all there is has been written."""
-    lines = spark.readStream.option("maxFilesPerTrigger", 1).text(folder).repartition(2)
-    writer = lines.writeStream.format(name).options(**options).option("checkpointLocation", checkpoint)
-    return writer.trigger(availableNow=True).start()
+@dataclass(frozen=True)
+class Copy:
+    """mode: batch, stream.  ends: of the source, {"in": {"0": 30}}; a batch job says it.  point: where it stops, or is
+    empty; see failing.py.  home: where a stream keeps its checkpoint."""
+
+    mode: str
+    source: str
+    sink: str
+    bootstrap: str
+    ends: str
+    home: str
+    point: str = ""
+
+    def run(self, spark: SparkSession) -> None:
+        """Until all there is has been copied, from any thread.  Raises what the job raises."""
+        assert spark._jvm is not None
+        # A batch job looks its format up in the session of the thread, and a thread of ours has none yet.
+        SparkSession._get_j_spark_session_class(spark._jvm).setActiveSession(spark._jsparkSession)
+        kind = "redis-ledger-failing" if self.point else "redis-ledger"
+        point = {"point": self.point} if self.point else {}
+        read = {"bootstrap": self.bootstrap, "topics": self.source, "startingOffsets": "earliest", **point}
+        read |= {"fetchBytes": "250000"}
+        write = {"bootstrap": self.bootstrap, "topic": self.sink, "commitSubscription": SUBSCRIPTION, **point}
+        write |= {"batchBytes": "100"}
+        if self.mode == "batch":
+            frame = spark.read.format(kind).options(**read, endingOffsets=self.ends).load().select("value")
+            once = {"onceName": self.sink, "onceNumber": "7", "commitOffsets": self.ends}
+            frame.write.format(kind).options(**write, **once).mode("append").save()
+            return
+        frame = spark.readStream.format(kind).options(**read, maxOffsetsPerTrigger="20").load().select("value")
+        writer = frame.writeStream.format(kind).options(**write, checkpointLocation=self.checkpoint)
+        for start in range(1, STARTS_MAX + 1):
+            try:
+                writer.trigger(availableNow=True).start().awaitTermination()
+                return
+            except StreamingQueryException as error:
+                if TOO_BUSY not in str(error) or start == STARTS_MAX:
+                    raise
+
+    @property
+    def checkpoint(self) -> str:
+        return f"{self.home}/{self.sink}.checkpoint"
+
+
+def prepared(spark: SparkSession) -> SparkSession:
+    """With both formats, and Arrow batches so small that a task has several."""
+    for name, value in SETTINGS.items():
+        spark.conf.set(name, value)
+    register(spark)
+    spark.dataSource.register(FailingSource)
+    return spark
 
 
 def main() -> None:
     given = json.loads(sys.argv[1])
+    home, jobs = Path(given["home"]), [Copy(**job) for job in given["jobs"]]
     # More threads than tasks: those that wait to be killed are in nobody's way.
-    builder = SparkSession.builder.master("local[8]").config("spark.ui.enabled", "false")
-    spark = builder.config("spark.log.level", "OFF").getOrCreate()
-    register(spark)
-    spark.dataSource.register(FailingSource)
+    builder = SparkSession.builder.master(f"local[{2 * len(jobs) + 2}]").config("spark.ui.enabled", "false")
+    spark = prepared(builder.config("spark.log.level", "OFF").getOrCreate())
     assert spark._jvm is not None
-    Path(given["pid"]).write_text(str(spark._jvm.java.lang.ProcessHandle.current().pid()))
-    for query in [begin(spark, **each, name="redis-ledger-failing") for each in given["queries"]]:
-        query.awaitTermination()
+    (home / "pid").write_text(str(spark._jvm.java.lang.ProcessHandle.current().pid()))
+
+    def run(job: Copy) -> None:
+        said = ""
+        try:
+            job.run(spark)
+        except (PySparkException, Py4JError) as error:
+            said = str(error)
+        (home / f"{job.sink}.ending").write_text(said)
+        (home / f"{job.sink}.ending").rename(home / f"{job.sink}.end")
+
+    with ThreadPoolExecutor(len(jobs)) as threads:
+        for first in range(0, len(jobs), AT_ONCE):
+            begun = {job: threads.submit(run, job) for job in jobs[first : first + AT_ONCE]}
+            while not all(running.done() or Point(job.point).notes() for job, running in begun.items()):
+                time.sleep(0.05)  # jobs tell by files that they are where they stop
 
 
 if __name__ == "__main__":

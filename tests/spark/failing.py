@@ -1,24 +1,40 @@
-"""Sources that fail, or take the whole driver with them, at a point of a write: imported by Spark's workers by name.
+"""Sources and sinks that stop, or fail, at a point of a job: imported by Spark's workers by name.
 
-before   some rows are written, by a task that has not said so     written   the tasks are done, nothing is decided
-failed   the same, but only this attempt of the task dies          committed    the batch is visible, Spark was not told
+    reading     a task has read some records, and there are more
+    begun       a task has its first rows, and nothing is written
+    midway      a task has written some rows, and has more
+    wrote       a task has written all its rows, and has not said so
+    failed      the same; the first attempt of each task fails there
+    overtaken   the same; only the first attempt of task 0 stops
+    written     the tasks are done, nothing is decided
+    noted       the same, and what was read is noted in the transaction of the driver
+    committed   the batch is visible, Spark was not told
+
+Who stops leaves a note and waits: to be killed, or for the file that says `go`.
 """
 
 from __future__ import annotations
 
-import signal
+import contextlib
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from unittest.mock import patch
 
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql.datasource import WriterCommitMessage
+from pyspark.sql.datasource import InputPartition, WriterCommitMessage
 from pyspark.sql.types import StructType
 
+from redis_ledger.client._sync.admin import Transactions
+from redis_ledger.client.models import CommittedAll
+from redis_ledger.spark.batch import BatchReader
 from redis_ledger.spark.sink import BATCH_ID, BatchWriter, StreamWriter, Written
 from redis_ledger.spark.source import RedisLedgerSource
-from redis_ledger.spark.writing import writing
+from redis_ledger.spark.stream import StreamReader
+
+JOB = 1  # the batch of a stream at which it stops; a batch job is that one
 
 
 class Failed(Exception):
@@ -26,65 +42,147 @@ class Failed(Exception):
 
 
 class Point:
-    """From the options, which Spark takes to every process: "written 1 /tmp/note" is batch 1, and how to say so."""
+    """From the options, which Spark takes to every process: "written /tmp/notes"."""
 
     def __init__(self, text: str) -> None:
-        self.name, batch, note = text.split(" ")
-        self.batch, self.note = int(batch), Path(note)
+        self.name, _, folder = text.partition(" ")
+        self.folder = Path(folder)
 
-    def reached(self, name: str, batch: int) -> None:
-        """Says so, and waits to be killed."""
-        if (name, batch) == (self.name, self.batch):
-            self.note.touch()
-            signal.pause()
+    def notes(self) -> list[str]:
+        """One for each process that came here: which task and attempt it was, or "driver"."""
+        return sorted(path.name for path in self.folder.glob("at-*"))
 
-    def cut(self, batches: Iterator[pa.RecordBatch], batch: int) -> Iterator[pa.RecordBatch]:
-        yield from batches
-        context = TaskContext.get()
-        assert context is not None
-        if self.name == "failed" and batch == self.batch and context.attemptNumber() == 0:
+    def go(self) -> None:
+        (self.folder / "go").touch()
+
+    def note(self, what: str) -> None:
+        (self.folder / what).touch()
+
+    def reached(self, name: str, batch: int, who: str = "driver") -> None:
+        if (name, batch) == (self.name, JOB):
+            self.note(f"at-{who}")
+            self.wait()
+
+    def wait(self, what: str = "go") -> None:
+        while not (self.folder / what).exists():
+            time.sleep(0.02)  # another process makes it
+
+    @contextlib.contextmanager
+    def commit(self, batch: int) -> Iterator[None]:
+        """On the driver."""
+        decide = Transactions.commit_all
+
+        def noted(*given: Any, **more: Any) -> CommittedAll:
+            self.reached("noted", batch)
+            return decide(*given, **more)
+
+        self.reached("written", batch)
+        with patch.object(Transactions, "commit_all", noted):
+            yield
+        self.reached("committed", batch)
+
+    def read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """On an executor."""
+        _, who, batch = task()
+        for number, each in enumerate(batches):
+            if number:
+                self.note(f"went-on-{who}")
+            yield each
+            if not number:
+                self.reached("reading", batch, who)
+
+    def written(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """On an executor; what was yielded is being written when the next is asked for."""
+        context, who, batch = task()
+        self.note(f"began-{who}-of-{batch}")
+        is_first, place = batch == JOB and context.attemptNumber() == 0, context.partitionId()
+        if self.name == "overtaken" and batch == JOB and not is_first and place == 0:
+            self.wait("at-0.0")  # the first attempt has written everything before this one begins
+        for number, each in enumerate(batches):
+            self.reached("midway" if number else "begun", batch, who)
+            yield each
+        self.reached("wrote", batch, who)
+        if self.name == "failed" and is_first:
+            self.note(f"at-{who}")
             raise Failed("the first attempt fails when all its rows are written")
-        self.reached("before", batch)
+        if is_first and place == 0:
+            self.reached("overtaken", batch, who)
 
 
-def taken(options: Any) -> tuple[Point, dict[str, str]]:
-    texts = dict(options)
-    return Point(texts.pop("point")), texts
+def task() -> tuple[TaskContext, str, int]:
+    """The task, its number with that of the attempt, and its batch."""
+    context = TaskContext.get()
+    assert context is not None
+    batch = int(context.getLocalProperty(BATCH_ID) or JOB)
+    return context, f"{context.partitionId()}.{context.attemptNumber()}", batch
 
 
-class FailingStream(StreamWriter):
-    def __init__(self, point: Point, texts: dict[str, str], schema: StructType) -> None:
-        super().__init__(writing(texts, "stream"), schema, False)
-        self._point = point
+class StoppingBatchReader(BatchReader):
+    point: Point
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return self.point.read(iter(super().read(partition)))
+
+
+class StoppingStreamReader(StreamReader):
+    point: Point
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return self.point.read(iter(super().read(partition)))
+
+
+class StoppingBatchWriter(BatchWriter):
+    point: Point
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        context = TaskContext.get()
-        assert context is not None
-        batch = int(context.getLocalProperty(BATCH_ID) or -1)
-        return super().write(self._point.cut(iterator, batch))
+        return super().write(self.point.written(iterator))
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        with self.point.commit(JOB):
+            super().commit(messages)
+
+
+class StoppingStreamWriter(StreamWriter):
+    point: Point
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        return super().write(self.point.written(iterator))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        self._point.reached("written", batchId)
-        super().commit(messages, batchId)
-        self._point.reached("committed", batchId)
+        with self.point.commit(batchId):
+            super().commit(messages, batchId)
 
 
-class FailingBatch(BatchWriter):
-    def __init__(self, point: Point, texts: dict[str, str], schema: StructType) -> None:
-        super().__init__(writing(texts, "batch"), schema, False)
-        self._point = point
-
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        return super().write(self._point.cut(iterator, 0))
+Stopping = TypeVar(
+    "Stopping", StoppingBatchReader, StoppingStreamReader, StoppingBatchWriter, StoppingStreamWriter
+)  # fmt: skip
 
 
 class FailingSource(RedisLedgerSource):
+    def __init__(self, options: dict[str, str]) -> None:
+        texts = dict(options)
+        self._point = Point(texts.pop("point"))
+        super().__init__(texts)
+
     @classmethod
     def name(cls) -> str:
         return "redis-ledger-failing"
 
-    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
-        return FailingStream(*taken(self.options), schema)
+    def reader(self, schema: StructType) -> BatchReader:
+        return self._stopping(super().reader(schema), StoppingBatchReader)
+
+    def streamReader(self, schema: StructType) -> StreamReader:
+        return self._stopping(super().streamReader(schema), StoppingStreamReader)
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
-        return FailingBatch(*taken(self.options), schema)
+        return self._stopping(super().writer(schema, overwrite), StoppingBatchWriter)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
+        return self._stopping(super().streamWriter(schema, overwrite), StoppingStreamWriter)
+
+    def _stopping(self, made: Any, kind: type[Stopping]) -> Stopping:
+        """The same object, with a point in what it does."""
+        made.__class__ = kind
+        made.point = self._point
+        stopping: Stopping = made
+        return stopping

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -51,6 +52,15 @@ def test_topics_are_told_to_people_and_to_programs(stub):
     assert json.loads(run("topics", "describe", "orders", "--json").out)["name"] == "orders"
 
 
+def test_how_far_history_was_offloaded_is_told_to_people(stub):
+    stub.partition_states = [
+        {"partition": 0, "start_offset": 1, "cold_offset": 20, "stable_offset": 30, "end_offset": 31}
+    ]
+    lines = [re.findall(r"\w+", line)[:5] for line in run("topics", "describe", "orders").out.splitlines()]
+    assert ["partition", "start", "cold", "stable", "end"] in lines
+    assert ["0", "1", "20", "30", "31"] in lines
+
+
 def test_deleting_needs_a_yes_where_nobody_can_be_asked(stub):
     refused = run("topics", "delete", "orders")
     assert (refused.code, stub.calls) == (2, [])
@@ -60,6 +70,20 @@ def test_deleting_needs_a_yes_where_nobody_can_be_asked(stub):
 
 def test_growing_by_nothing_is_wrong_usage(stub):
     assert run("topics", "grow", "orders").code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "settings"),
+    [
+        (["--retention-ms", "0", "--retention-acknowledged"], {"retention_ms": 0, "retention_acknowledged": True}),
+        (["--no-retention-acknowledged"], {"retention_acknowledged": False}),
+        (["--retention-bytes", "-1"], {"retention_bytes": -1}),
+    ],
+)
+def test_what_is_kept_can_be_chosen_and_changed(stub, words, settings):
+    for command in ("create", "grow"):
+        run("topics", command, "orders", *words)
+        assert stub.bodies[-1]["settings"] == settings
 
 
 def test_an_error_is_one_sentence_and_exit_code_one(stub):

@@ -128,6 +128,11 @@ def test_or_is_passed_over_when_that_was_asked_for(log):
     assert values(task(log, 10, fail_on_data_loss=False)) == [*range(30, 100)]
 
 
+def test_a_batch_that_the_log_begins_in_is_read_from_there_on(log):
+    log.start, log.batches = 34, log.batches[3:]
+    assert values(task(log, 10, fail_on_data_loss=False)) == [*range(34, 100)]
+
+
 @pytest.mark.parametrize("first", [95, 120])
 def test_an_end_that_has_come_nearer_is_a_loss_too(log, first):
     with pytest.raises(OffsetOutOfRange, match="orders:0"):

@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from redis_ledger.errors import OffsetOutOfRange
 from redis_ledger.ids import TopicPartition
+from redis_ledger.offload.manifest import Segment
 from redis_ledger.spark import plan
 from redis_ledger.spark.places import Standing
-from redis_ledger.spark.plan import Range
+from redis_ledger.spark.plan import Offloaded, Range
 
 A, B, C = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 THERE = {A: Standing(5, 20, 25, 100.0), B: Standing(0, 7, 7, 10.0)}
@@ -170,3 +171,73 @@ def test_ranges_are_cut_by_size_and_into_as_many_tasks_as_asked(tasks_min, task_
 
 def test_nothing_to_read_makes_no_task():
     assert plan.cut([], tasks_min=8, task_bytes=1) == []
+
+
+# -- what is offloaded -------------------------------------------------------------------------------------------------
+
+
+def segment(first: int, end: int, size: int = 1_000, *, file: str | None = None, ms: int = 0) -> Segment:
+    return Segment(first, end, f"{first}.parquet" if file is None else file, end - first, size, ms, ms + 9, "")
+
+
+FILES = [segment(0, 10), segment(10, 20, file=""), segment(20, 50, ms=100), segment(50, 60, ms=200)]
+COLDS = {A: Offloaded("/home", FILES)}
+
+
+def shown(ranges):
+    return [(each.first, each.end, tuple(s.first for s in each.segments)) for each in ranges]
+
+
+@pytest.mark.parametrize(
+    ("first", "end", "task_bytes", "parts"),
+    [
+        (0, 80, 1, [(0, 10, (0,)), (20, 50, (20,)), (50, 60, (50,)), (60, 80, ())]),
+        (0, 80, 2_000, [(0, 50, (0, 20)), (50, 60, (50,)), (60, 80, ())]),
+        (0, 80, 9_000, [(0, 60, (0, 20, 50)), (60, 80, ())]),
+        (5, 30, 1, [(5, 10, (0,)), (20, 30, (20,))]),
+        (12, 18, 1, []),  # nothing was committed there
+        (55, 60, 1, [(55, 60, (50,))]),
+        (60, 80, 1, [(60, 80, ())]),
+        (59, 61, 1, [(59, 60, (50,)), (60, 61, ())]),
+    ],
+)
+def test_what_lies_in_files_is_read_from_them_and_the_rest_from_the_broker(first, end, task_bytes, parts):
+    found = plan.parted([Range(A, first, end), Range(B, 0, 7)], COLDS, task_bytes)
+    assert shown(found) == [*parts, (0, 7, ())]
+    assert {each.home for each in found} <= {"/home", ""}
+
+
+def test_a_file_without_anything_that_is_wanted_makes_no_task():
+    found = plan.parted([Range(A, 0, 70)], COLDS, 1, lambda each: each.min_ms == 100)
+    assert shown(found) == [(20, 50, (20,)), (60, 70, ())]
+
+
+def test_a_stretch_that_the_manifest_lacks_is_asked_of_the_broker():
+    assert shown(plan.parted([Range(A, 0, 30)], {A: Offloaded("/home", FILES[2:])}, 1)) == [(0, 30, ())]
+    assert shown(plan.parted([Range(A, 0, 70)], {A: Offloaded("/home", [])}, 1)) == [(0, 70, ())]
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 30), st.integers(1, 5_000), st.booleans()), max_size=8),
+    st.integers(0, 100), st.integers(1, 100), st.integers(1, 20_000), st.integers(1, 9),
+)  # fmt: skip
+def test_parts_cover_each_wanted_offset_once_however_they_are_cut(lengths, first, count, task_bytes, tasks_min):
+    segments, at = [], 0
+    for length, size, has_file in lengths:
+        segments.append(segment(at, at + length, size, file=None if has_file else ""))
+        at += length
+    whole = Range(A, first, first + count)
+    tasks = plan.cut(
+        plan.parted([whole], {A: Offloaded("h", segments)}, task_bytes), tasks_min=tasks_min, task_bytes=task_bytes
+    )
+    owner = {offset: each for each in segments for offset in range(each.first, each.end)}
+    read = []
+    for task in tasks:
+        for offset in range(task.first, task.end):
+            if not task.segments:
+                assert offset not in owner
+                read.append(offset)
+            elif offset in owner and owner[offset] in task.segments:
+                read.append(offset)
+    wanted = [each for each in range(first, first + count) if each not in owner or owner[each].file]
+    assert read == wanted

@@ -26,6 +26,11 @@ def test_a_query_name_is_not_what_batches_are_counted_under():
     assert said("stream", onceName="daily").once_name == "daily"
 
 
+def test_a_batch_job_says_itself_how_far_it_has_read():
+    found = said(commitSubscription="etl", commitOffsets='{"orders": {"0": 12, "1": 0}}')
+    assert (found.subscription, found.read) == ("etl", {("orders", 0): 12, ("orders", 1): 0})
+
+
 @pytest.mark.parametrize(
     ("mode", "options", "told"),
     [
@@ -35,6 +40,12 @@ def test_a_query_name_is_not_what_batches_are_counted_under():
         ("batch", {"onceNumber": "7"}, "onceName and onceNumber go together"),
         ("batch", {"onceName": "job", "onceNumber": "-7"}, "onceNumber is '-7'"),
         ("stream", {"onceNumber": "7"}, "onceNumber is for batch jobs"),
+        ("batch", {"commitSubscription": "s"}, "commitSubscription and commitOffsets go together"),
+        ("batch", {"commitOffsets": '{"t": {"0": 1}}'}, "commitSubscription and commitOffsets go together"),
+        ("batch", {"commitSubscription": "s", "commitOffsets": '{"t": {"0": -1}}'}, "commitOffsets says how far"),
+        ("batch", {"commitSubscription": "s", "commitOffsets": "{}"}, "commitOffsets names no partition"),
+        ("stream", {"commitSubscription": "s"}, "commitSubscription needs the option checkpointLocation"),
+        ("stream", {"commitOffsets": '{"t": {"0": 1}}'}, "commitOffsets is for batch jobs"),
         ("stream", {"compression": "brotli"}, "compression is 'brotli'; it can be none or gzip"),
         ("stream", {"batchBytes": "100000000"}, "batchBytes is 100000000; it can be 67108864 at most."),
         ("stream", {"transactionTimeoutMs": "0"}, "transactionTimeoutMs is '0'"),

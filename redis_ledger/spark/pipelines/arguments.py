@@ -1,0 +1,184 @@
+"""What every pipeline can be told: which brokers, which topics, where Spark runs; and how it ends.
+
+redis-ledger pipeline NAME --bootstrap http://b1:8080,http://b2:8080 --topic orders --master local[4]
+
+exit  0 done · 1 it failed, in one sentence · 2 it was not called as it can be
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from redis_ledger.client import Client
+from redis_ledger.errors import LedgerError, UnknownTopic
+from redis_ledger.spark.options import Connection, connection
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+URL = "http://127.0.0.1:8080"
+UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+QUIET: Mapping[str, str] = {"spark.log.level": "FATAL", "spark.ui.showConsoleProgress": "false"}
+
+
+def parser(name: str, summary: str) -> argparse.ArgumentParser:
+    """With --bootstrap, --token, --timeout, --master and --conf."""
+    made = argparse.ArgumentParser(prog=f"redis-ledger pipeline {name}", description=summary, allow_abbrev=False)
+    made.add_argument(
+        "--bootstrap", metavar="URLS", default=os.environ.get("REDIS_LEDGER_URL", URL),
+        help="addresses of brokers, separated by commas (%(default)s)",
+    )  # fmt: skip
+    made.add_argument("--token", help="sent to the brokers as a bearer")
+    made.add_argument(
+        "--timeout", type=duration_ms, default=60_000, metavar="DURATION",
+        help="how long a call is repeated while no broker serves it (1m)",
+    )  # fmt: skip
+    made.add_argument(
+        "--master", help="where Spark runs: local[4], spark://host:7077 (what spark-submit says, or here)"
+    )
+    made.add_argument(
+        "--conf", action="append", default=[], type=_setting, metavar="NAME=VALUE",
+        help="a setting of Spark, as in spark.driver.memory=2g; as many as you like",
+    )  # fmt: skip
+    return made
+
+
+def add_topics(made: argparse.ArgumentParser) -> None:
+    """--topic, as often as wanted, or --pattern."""
+    which = made.add_mutually_exclusive_group(required=True)
+    which.add_argument("--topic", action="append", metavar="NAME", help="a topic; as many as you like")
+    which.add_argument(
+        "--pattern", type=_pattern, metavar="REGEX", help="all topics whose whole name this regular expression matches"
+    )
+
+
+def topics_of(given: argparse.Namespace, client: Client) -> list[str]:
+    """Raises UnknownTopic for one that was named and is not there."""
+    there = [topic.name for topic in client.topics.list()]
+    if given.pattern is not None:
+        return [name for name in there if re.fullmatch(given.pattern, name)]
+    for name in given.topic:
+        if name not in there:
+            raise UnknownTopic(f"There is no topic {name}.")
+    return list(dict.fromkeys(given.topic))
+
+
+def connection_of(given: argparse.Namespace) -> Connection:
+    """What tasks are handed.  Raises InvalidRequest for an address that is none."""
+    texts = {"bootstrap": given.bootstrap, "timeoutMs": str(given.timeout)}
+    return connection(texts if given.token is None else {**texts, "token": given.token})
+
+
+def client_of(reached: Connection) -> Client:
+    headers = {} if reached.token is None else {"authorization": f"Bearer {reached.token}"}
+    return Client(reached.urls, timeout_ms=reached.timeout_ms, headers=headers)
+
+
+def options_of(reached: Connection) -> dict[str, str]:
+    """The same for `spark.read.format("redis-ledger").options(...)`."""
+    texts = {"bootstrap": ",".join(reached.urls), "timeoutMs": str(reached.timeout_ms)}
+    return texts if reached.token is None else {**texts, "token": reached.token}
+
+
+@contextlib.contextmanager
+def started(given: argparse.Namespace) -> Iterator[SparkSession]:
+    """A session; stopped at the end unless there was one before.  Raises LedgerError where Spark cannot start."""
+    try:
+        from pyspark.errors import PySparkRuntimeError
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise LedgerError(NO_SPARK) from None
+    from redis_ledger.spark import session
+
+    try:
+        SparkSession.active()
+        is_ours = False
+    except PySparkRuntimeError:
+        is_ours = True
+    found = session(given.master, {**QUIET, **dict(given.conf)})
+    try:
+        yield found
+    finally:
+        if is_ours:
+            found.stop()
+
+
+NO_SPARK = "This needs Spark, which is not here: pip install 'redis-ledger[spark]', or spark-submit this file."
+
+
+def ended(name: str, work: Callable[[], None]) -> int:
+    """Does it, and is the exit code.  What fails is told in one sentence."""
+    try:
+        work()
+    except LedgerError as error:
+        _tell(name, error.detail)
+    except KeyboardInterrupt:
+        _tell(name, "interrupted; run it again to go on.")
+    except Exception as error:
+        sentence = sentence_of(error)
+        if sentence is None:
+            raise
+        _tell(name, sentence)
+    else:
+        return 0
+    return 1
+
+
+def sentence_of(error: BaseException) -> str | None:
+    """Why a job failed; None for a fault of ours.  The text of Spark's errors holds the whole trace of a task, and the
+    last line of Python's says it."""
+    if isinstance(error, LedgerError):
+        return error.detail
+    if isinstance(error, OSError):
+        return str(error)
+    if not type(error).__module__.startswith(("py4j.", "pyspark.")):
+        return None
+    text = str(error)
+    raised = re.findall(r"^(?:\w+\.)*(?P<kind>[A-Z]\w+): (?P<detail>\S.*)$", text, re.MULTILINE)
+    if "Traceback" in text and raised:
+        kind, detail = raised[-1]
+        return detail if _is_ours(kind) else f"A task failed: {kind}: {detail}"
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    # Py4J begins with which call it was, and says what was wrong behind it.
+    reasons = [line.removeprefix(": ") for line in lines if not line.startswith("An error occurred while calling")]
+    return reasons[0] if reasons else text
+
+
+def _is_ours(kind: str) -> bool:
+    from redis_ledger import errors
+
+    found = getattr(errors, kind, None)
+    return isinstance(found, type) and issubclass(found, LedgerError)
+
+
+def duration_ms(text: str) -> int:
+    """5m, 12h, 1d, 500ms."""
+    found = re.fullmatch(r"(\d{1,9})(ms|s|m|h|d|w)", text.strip())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration; write it as 30s, 5m, 12h or 1d")
+    return int(found[1]) * UNITS_MS[found[2]]
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, is_set, value = text.partition("=")
+    if not is_set or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a regular expression: {error}") from None
+    return text
+
+
+def _tell(name: str, sentence: str) -> None:
+    print(f"{name}: {sentence}", file=sys.stderr, flush=True)

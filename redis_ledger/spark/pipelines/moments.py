@@ -1,0 +1,25 @@
+"""A time as somebody types it: ISO 8601 with its zone, or milliseconds since 1970."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def moment_ms(text: str) -> int:
+    """2026-01-01T12:00:00Z, 2026-01-01T13:00+01:00, 1767268800000.  Raises ArgumentTypeError."""
+    if text.isascii() and text.isdigit() and len(text) <= 18:
+        return int(text)
+    try:
+        read = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a time; write 2026-01-01T12:00:00Z, or milliseconds since 1970"
+        ) from None
+    if read.tzinfo is None:
+        raise argparse.ArgumentTypeError(f"{text!r} lacks its zone; write 2026-01-01T12:00:00Z, or 13:00:00+01:00")
+    if read < _EPOCH:
+        raise argparse.ArgumentTypeError(f"{text!r} is before 1970")
+    return (read - _EPOCH) // timedelta(milliseconds=1)

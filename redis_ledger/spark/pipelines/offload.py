@@ -1,0 +1,145 @@
+"""Offload: sealed history goes from Redis to Parquet, and Redis drops its payload.
+
+    plan       stored beside the partition: stretches of offsets, and the file of each
+    write      a task for each stretch, on executors: committed records, offsets kept
+    verify     every file is read back, counted and compared
+    publish    the manifest has the files, and Redis drops the payload that they hold
+    tidy up    manifest.json beside the files; segments below the log start, and files that nobody names, are deleted
+
+    redis-ledger pipeline offload --topic orders --older-than 1d --every 5m
+
+Killed anywhere, the next run finds the plan and the files that are there, and goes on.  Everything that decides is one
+call of a broker, so two runs at a time do some of the work twice, and no harm.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from redis_ledger.client import Client
+from redis_ledger.errors import LedgerError
+from redis_ledger.spark.options import Connection
+from redis_ledger.spark.pipelines.arguments import (
+    NO_SPARK,
+    add_topics,
+    client_of,
+    connection_of,
+    duration_ms,
+    ended,
+    parser,
+    sentence_of,
+    started,
+    topics_of,
+)
+from redis_ledger.spark.pipelines.progress import Done, Progress, hear
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+    from redis_ledger.spark.offloading import Run, Wish
+
+NAME = "offload"
+SUMMARY = "Write sealed history to Parquet, and have Redis drop its payload."
+DAY_MS = 86_400_000
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def main(arguments: Sequence[str]) -> int:
+    given = arguments_of(arguments)
+    return ended(NAME, lambda: run(given))
+
+
+def arguments_of(arguments: Sequence[str]) -> argparse.Namespace:
+    made = parser(NAME, SUMMARY)
+    add_topics(made)
+    made.add_argument(
+        "--seal", action="store_true", help="also what is still being written: up to the first open transaction"
+    )
+    made.add_argument(
+        "--older-than", type=duration_ms, default=0, metavar="DURATION",
+        help="only what came so long ago; the rest stays in Redis alone (30m, 12h, 1d)",
+    )  # fmt: skip
+    made.add_argument(
+        "--verify", action=argparse.BooleanOptionalAction, default=True,
+        help="read every file back and compare it before Redis drops anything (on)",
+    )  # fmt: skip
+    made.add_argument(
+        "--orphans-after", type=duration_ms, default=DAY_MS, metavar="DURATION",
+        help="delete files that nobody names when they are so old; a compaction must not take as long (1d)",
+    )  # fmt: skip
+    often = made.add_mutually_exclusive_group()
+    often.add_argument("--once", action="store_true", help="do it now, and end (this is so unless told otherwise)")
+    often.add_argument("--every", type=duration_ms, metavar="DURATION", help="do it again and again, so often (5m)")
+    return made.parse_args(list(arguments))
+
+
+def run(given: argparse.Namespace) -> None:
+    try:
+        from redis_ledger.spark.offloading import Wish
+    except ImportError as missing:
+        raise LedgerError(f"{NO_SPARK} ({missing})") from missing
+    wish = Wish(given.seal, given.older_than, given.verify, given.orphans_after)
+    reached = connection_of(given)
+    with client_of(reached) as client:
+        topics_of(given, client)  # a name that is wrong is told before Spark starts
+        with started(given) as spark:
+            while True:
+                began_s = time.monotonic()
+                try:
+                    round_of(client, reached, topics_of(given, client), wish, spark.sparkContext)
+                except LedgerError as error:
+                    if given.every is None:
+                        raise
+                    print(f"{NAME}: {error.detail}", file=sys.stderr, flush=True)
+                if given.every is None:
+                    return
+                time.sleep(max(0.0, began_s + given.every / 1000 - time.monotonic()))
+
+
+def round_of(client: Client, reached: Connection, topics: Sequence[str], wish: Wish, context: SparkContext) -> None:
+    """All topics, one after the other.  Raises LedgerError with what failed, when the others are done."""
+    from redis_ledger.spark.offloading import Offload
+
+    progress = Progress(NAME)
+    failed: list[Exception] = []
+    for topic in topics:
+        try:
+            failed += Offload(client, reached, topic, wish, on_spark(context, progress), progress).all()
+        except LedgerError as error:
+            failed.append(error)
+    if progress.finished or not failed:
+        progress.end("offloaded")
+    if failed:
+        sentences = list(dict.fromkeys(sentence_of(error) for error in failed))
+        if None in sentences:  # a fault of ours: its trace is wanted
+            raise next(error for error in failed if sentence_of(error) is None)
+        more = f" (and {len(sentences) - 1} more)" if len(sentences) > 1 else ""
+        raise LedgerError(f"{sentences[0]}{more}") from failed[0]
+
+
+def on_spark(context: SparkContext, progress: Progress) -> Run:
+    """A task for each piece."""
+
+    def run(work: Callable[[T], R], pieces: Sequence[T], told: Callable[[T, R], Done] | None = None) -> list[R]:
+        heard = None if told is None else hear(context, progress.done)
+
+        def task(piece: T) -> R:
+            done = work(piece)
+            if heard is not None and told is not None:
+                heard.add([told(piece, done)])
+            return done
+
+        done: list[R] = context.parallelize(pieces, len(pieces)).map(task).collect()
+        return done
+
+    return run
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

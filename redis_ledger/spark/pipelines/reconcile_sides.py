@@ -1,0 +1,142 @@
+"""Where records to compare are, and how each place is read as a table.
+
+    topic:orders          key, value, topic, partition, offset, timestamp; what is committed now, and no more
+    cold:orders           of the same topic what was offloaded: the files that the manifest names, read as files
+    parquet:out/hours     a folder, a file or a glob; the columns it has
+    jsonl:flights.jsonl   lines of JSON: its members as columns, and the line as `value` unless it has a member of
+                          that name
+    expect:facts.json     no records, but what is to be true of those of the other side
+
+A topic is read up to where it stands when it is first looked at, so that every look sees the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+from redis_ledger.errors import InvalidRequest
+from redis_ledger.spark.options import Connection, reading
+from redis_ledger.spark.pipelines.arguments import client_of, options_of
+from redis_ledger.spark.places import Standing
+from redis_ledger.spark.standings import standings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Kind = Literal["topic", "cold", "parquet", "jsonl", "expect"]
+NAMES: dict[Kind, str] = {
+    "topic": "topic",
+    "cold": "offloaded",
+    "parquet": "Parquet",
+    "jsonl": "JSON lines",
+    "expect": "expectations",
+}
+LINE = "value"
+
+
+class Side(NamedTuple):
+    kind: Kind
+    place: str
+
+    @property
+    def name(self) -> str:
+        return f"{NAMES[self.kind]} {self.place}"
+
+
+def side(text: str) -> Side:
+    """For argparse."""
+    kind, _, place = text.partition(":")
+    for known in get_args(Kind):
+        if kind == known and place:
+            return Side(known, place)
+    raise argparse.ArgumentTypeError(
+        f"{text!r} does not say where records are: topic:NAME, cold:NAME, parquet:PATH, jsonl:PATH or expect:FILE.json"
+    )
+
+
+class Loaded(NamedTuple):
+    """standings: of a topic's partitions; elsewhere there are none."""
+
+    side: Side
+    frame: DataFrame
+    standings: dict[int, Standing]
+
+
+def load(spark: SparkSession, side: Side, reached: Connection, isolation: str, *, headers: bool) -> Loaded:
+    """Raises UnknownTopic, InvalidRequest; Spark's AnalysisException where there is no such file."""
+    if side.kind == "topic":
+        return _topic(spark, side, reached, isolation, headers)
+    if side.kind == "cold":
+        return _cold(spark, side, reached)
+    if side.kind == "parquet":
+        return Loaded(side, spark.read.parquet(side.place), {})
+    if side.kind == "jsonl":
+        return Loaded(side, _lines(spark, side.place), {})
+    raise InvalidRequest("Expectations are no records; give them as --right.")
+
+
+def _topic(spark: SparkSession, side: Side, reached: Connection, isolation: str, headers: bool) -> Loaded:
+    options = {**options_of(reached), "topics": side.place, "isolation": isolation}
+    found = standings(reading(options, "batch"), all_named=True)
+    if len({partition.topic for partition in found}) != 1:
+        raise InvalidRequest(f"{side.place!r} is more than one topic; compare them one by one.")
+    options |= {
+        "startingOffsets": _offsets(side.place, {at.partition: standing.start for at, standing in found.items()}),
+        "endingOffsets": _offsets(side.place, {at.partition: standing.end for at, standing in found.items()}),
+        "includeHeaders": str(headers).lower(),
+    }
+    frame = spark.read.format("redis-ledger").options(**options).load()
+    return Loaded(side, frame, {at.partition: standing for at, standing in found.items()})
+
+
+def _offsets(topic: str, at: dict[int, int]) -> str:
+    return json.dumps({topic: {str(number): offset for number, offset in at.items()}})
+
+
+def _cold(spark: SparkSession, side: Side, reached: Connection) -> Loaded:
+    with client_of(reached) as client:
+        found = client.cold.describe(side.place)
+    home = f"file://{found.home}" if found.home.startswith("/") else found.home
+    files = [f"{home}/{each.file}" for one in found.partitions for each in one.segments if each.file]
+    if not files:
+        raise InvalidRequest(f"Nothing of {side.place} is offloaded.")
+    standings = {
+        one.partition: Standing(one.segments[0].first, one.cold_offset, one.cold_offset)
+        for one in found.partitions
+        if one.segments
+    }
+    return Loaded(side, spark.read.parquet(*files), standings)
+
+
+def _lines(spark: SparkSession, place: str) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    text = spark.read.text(place).where(F.length(F.trim(LINE)) > 0)
+    shape = spark.read.json(place).schema
+    if "_corrupt_record" in shape.names:
+        raise InvalidRequest(f"{place} has lines that are not JSON; the first is {_first_bad(text)!r}.")
+    members = [F.col("members")[name].alias(name) for name in shape.names]
+    parsed = text.withColumn("members", F.from_json(LINE, shape))
+    if LINE in shape.names:
+        return parsed.select(*members)
+    return parsed.select(*members, F.col(LINE))
+
+
+def _first_bad(lines: DataFrame) -> str:
+    from pyspark.sql import functions as F
+
+    bad = lines.where(F.expr(f"try_parse_json({LINE})").isNull()).first()
+    return "" if bad is None else str(bad[0])[:80]
+
+
+def shaped(spark: SparkSession, frame: DataFrame, query: str | None, where: str | None) -> DataFrame:
+    """query: SQL over the table `side`.  Both are the user's; Spark's AnalysisException says what is wrong."""
+    if query:
+        frame.createOrReplaceTempView("side")
+        try:
+            frame = spark.sql(query)
+        finally:
+            spark.catalog.dropTempView("side")
+    return frame.where(where) if where else frame

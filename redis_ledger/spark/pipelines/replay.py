@@ -1,0 +1,280 @@
+"""Replay: a range of one topic is written to another, at a rate, and every record of it once.
+
+    orders      ····│ range, fixed when the job is first run │····
+                     step 1   step 2   step 3
+    orders-dev        ↓ each in one decision: its records, its number, and where the next one begins
+
+    killed in a step     nothing of it is seen; whoever runs the job again begins with it
+    killed between two   the next run goes on with the next
+    two run it           each step is committed by one of them, and what the other wrote of it is aborted
+
+Nothing is kept on this machine.  The broker has the range and the position, as two subscriptions of the source: its lag
+is what is left.
+
+    redis-ledger pipeline replay --from orders --to orders-dev --from-time 2026-01-01T00:00:00Z --rate 5000
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from redis_ledger.client import Client
+from redis_ledger.client.models import TopicDescription
+from redis_ledger.errors import InvalidRequest, LedgerError
+from redis_ledger.ids import TopicPartition
+from redis_ledger.spark import plan, standings
+from redis_ledger.spark.attempts import Step
+from redis_ledger.spark.options import Connection, reading
+from redis_ledger.spark.pipelines import replays
+from redis_ledger.spark.pipelines.arguments import client_of, connection_of, ended, options_of, parser, started
+from redis_ledger.spark.pipelines.counted import last_number, noted
+from redis_ledger.spark.pipelines.moments import moment_ms
+from redis_ledger.spark.pipelines.progress import Done, Progress
+from redis_ledger.spark.pipelines.replays import Pace
+from redis_ledger.spark.places import Offsets, to_checkpoint
+from redis_ledger.spark.writing import TRANSACTION_TIMEOUT_MS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NAME = "replay"
+# The arguments that say what is replayed; the others say how.
+IDENTITY = ("source", "target", "from_time", "to_time", "from_offsets", "to_offsets")
+
+
+def main(arguments: Sequence[str]) -> int:
+    given = arguments_of(arguments)
+    return ended(NAME, lambda: run(given))
+
+
+def arguments_of(arguments: Sequence[str]) -> argparse.Namespace:
+    made = parser(NAME, "Write a range of a topic to another one, at a rate, and every record once.")
+    made.add_argument("--from", dest="source", required=True, metavar="TOPIC", help="what is replayed")
+    made.add_argument("--to", dest="target", required=True, metavar="TOPIC", help="where it is written")
+    first, last = made.add_mutually_exclusive_group(), made.add_mutually_exclusive_group()
+    like = "ISO 8601 with a zone, or ms since 1970"
+    first.add_argument(
+        "--from-time", type=moment_ms, metavar="TIME", help=f"from the first record that is as late on: {like}"
+    )
+    first.add_argument("--from-offsets", metavar="JSON", help='from these offsets on: {"0": 12, "1": 40}')
+    last.add_argument("--to-time", type=moment_ms, metavar="TIME", help="up to the first record that is as late")
+    last.add_argument("--to-offsets", metavar="JSON", help="up to these offsets, exclusive")
+    made.add_argument("--rate", type=_count, metavar="N", help="records a second (as fast as it goes)")
+    made.add_argument(
+        "--step", type=_count, metavar="N",
+        help=f"offsets that are written in one go ({replays.BURST_S} s of the rate, or {replays.STEP_OFFSETS})",
+    )  # fmt: skip
+    made.add_argument(
+        "--name", help="of the job: run again under it, it goes on (derived from the topics and the range)"
+    )
+    made.add_argument(
+        "--partition", choices=("keep", "key"),
+        help="where a record goes: to its partition, or where its key says (keep, if both topics have as many)",
+    )  # fmt: skip
+    stamps = made.add_mutually_exclusive_group()
+    stamps.add_argument(
+        "--keep-timestamps", dest="keeps_timestamps", action="store_true", default=True,
+        help="records keep their times (this is so)",
+    )  # fmt: skip
+    stamps.add_argument(
+        "--now", dest="keeps_timestamps", action="store_false", help="records get the time at which they are written"
+    )
+    made.add_argument(
+        "--skip-lost", action="store_true", help="go on when records of the range have been deleted meanwhile"
+    )
+    given = made.parse_args(arguments)
+    if given.from_time is not None and given.to_time is not None and given.from_time >= given.to_time:
+        made.error("--to-time has to be later than --from-time")
+    return given
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 12 and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
+
+
+def run(
+    given: argparse.Namespace,
+    clock_s: Callable[[], float] = time.monotonic,
+    sleep_s: Callable[[float], None] = time.sleep,
+) -> None:
+    reached = connection_of(given)
+    with client_of(reached) as client:
+        job = Job(client, reached, given)
+        state = job.begun()
+        progress = Progress(NAME)
+        progress.say(f"{job.label} from {_shown(state.position)} to {_shown(state.end)}")
+        if not replays.left(state.position, state.end):
+            progress.say("nothing is left of it; to replay it once more, give another --name.")
+            return
+        pace = Pace(given.rate, clock_s, sleep_s)
+        with started(given) as spark:
+            steps(job, spark, state, pace, progress)
+        progress.end("replayed")
+
+
+def steps(job: Job, spark: SparkSession, state: State, pace: Pace, progress: Progress) -> None:
+    """All that are left, one by one."""
+    there = replays.left(state.position, state.end)
+    while replays.left(state.position, state.end):
+        until, number = job.following(state), state.number + 1
+        pace.wait()
+        records = job.write(spark, state, until)
+        pace.wrote(records)
+        state = job.state()
+        done = there - replays.left(state.position, state.end)
+        progress.done(Done(f"step {number}, {done:,} of {there:,} offsets", records))
+
+
+class State(NamedTuple):
+    """As it is committed.  number: of the last step.  position: where the next one begins."""
+
+    number: int
+    position: Offsets
+    end: Offsets
+
+
+class Job:
+    """Raises UnknownTopic, InvalidRequest."""
+
+    def __init__(self, client: Client, reached: Connection, given: argparse.Namespace) -> None:
+        self._client, self._reached, self._given = client, reached, given
+        source, target = client.topics.describe(given.source), client.topics.describe(given.target)
+        said = {name: getattr(given, name) for name in IDENTITY}
+        name = given.name if given.name is not None else replays.derived_name(said)
+        self._names = replays.names(name, source.id, target.id)
+        self._keeps_partition = keeps_partition(given.partition, source, target)
+        self.label = f"{given.source} → {given.target}, named {name}:"
+
+    def begun(self) -> State:
+        """As it stands; the range is fixed by the first who asks."""
+        while (state := self._found()) is None:
+            self._fix_range()
+        return state
+
+    def state(self) -> State:
+        """Raises LedgerError when what the broker knew of the job is gone."""
+        state = self._found()
+        if state is None:
+            raise LedgerError(self._gone())
+        return state
+
+    def following(self, state: State) -> Offsets:
+        size = replays.step_size(self._given.step, self._given.rate)
+        return replays.following(state.position, state.end, size)
+
+    def write(self, spark: SparkSession, state: State, until: Offsets) -> int:
+        """One step; how many records it has.  Whether it is this run that committed it, the state says."""
+        from pyspark.sql import Observation
+        from pyspark.sql.functions import count, lit
+
+        given, partitions = self._given, self._client.topics.describe(self._given.source).partitions
+        options = {
+            "topics": given.source,
+            "startingOffsets": replays.all_named(state.position, given.source, partitions),
+            "endingOffsets": replays.all_named(until, given.source, partitions),
+            "includeHeaders": "true",
+            "failOnDataLoss": str(not given.skip_lost).lower(),
+        }
+        written = {
+            "topic": given.target,
+            "onceName": self._names.position,
+            "onceNumber": str(state.number + 1),
+            "commitSubscription": self._names.position,
+            "commitOffsets": replays.all_named(until, given.source, partitions),
+            "keepTimestamp": str(given.keeps_timestamps).lower(),
+        }
+        columns = ["key", "value", "headers", "timestamp", *(["partition"] if self._keeps_partition else [])]
+        reached = options_of(self._reached)
+        read = spark.read.format("redis-ledger").options(**reached, **options).load()
+        # Many tasks read a partition, and one writes it, so that its records stay in order.
+        ordered = read.repartition(partitions, "partition").sortWithinPartitions("partition", "offset")
+        frame = ordered.select(*columns)
+        seen = Observation()
+        counted = frame.observe(seen, count(lit(1)).alias("records"))
+        counted.write.format("redis-ledger").options(**reached, **written).mode("append").save()
+        self._client.subscriptions.note_offsets(given.source, self._names.end, _plain(state.end))  # or it would expire
+        return int(seen.get["records"])
+
+    # -- what the broker knows of it -----------------------------------------------------------------------------------
+
+    def _found(self) -> State | None:
+        """None when nobody has begun."""
+        number = last_number(self._client, self._names.position)
+        position, end = self._noted(self._names.position), self._noted(self._names.end)
+        if position is None and end is None and number is None:
+            return None
+        if position is None or end is None or position.keys() != end.keys():
+            raise LedgerError(self._gone())
+        return State(number or 0, position, end)
+
+    def _gone(self) -> str:
+        return (
+            f"{self._names.position!r} was begun, and how far it came is forgotten: deleted, or too old."
+            " Give another --name to begin anew."
+        )
+
+    def _noted(self, name: str) -> Offsets | None:
+        found = noted(self._client, self._given.source, name)
+        if found is None:
+            return None
+        return {TopicPartition(self._given.source, number): offset for number, offset in found.items()}
+
+    def _fix_range(self) -> None:
+        """Step 0, of which there is only one: if somebody else is first, it is his range."""
+        position, end = self._range()
+        step, calls = Step(self._names.position, 0), self._client.transactions
+        txn = calls.begin(TRANSACTION_TIMEOUT_MS, owner=step.owner_of("range"), together=step.name).id
+        for name, offsets in ((self._names.position, position), (self._names.end, end)):
+            self._client.subscriptions.note_offsets(self._given.source, name, _plain(offsets), txn)
+        if calls.commit_all([txn], (step.name, 0)).status == "already":
+            calls.abort(txn)
+
+    def _range(self) -> tuple[Offsets, Offsets]:
+        given = self._given
+        options = {"topics": given.source, "startingOffsetsByTimestampStrategy": "latest"}
+        if given.from_time is not None:
+            options["startingTimestamp"] = str(given.from_time)
+        if given.to_time is not None:
+            options["endingTimestamp"] = str(given.to_time)
+        if given.from_offsets is not None:
+            options["startingOffsets"] = replays.named_offsets(given.source, given.from_offsets)
+        if given.to_offsets is not None:
+            options["endingOffsets"] = replays.named_offsets(given.source, given.to_offsets)
+        asked = reading({**options_of(self._reached), **options}, "batch")
+        there = standings.standings(asked, all_named=True)
+        starts, ends = standings.starts(asked, there), standings.ends(asked, there)
+        if losses := plan.settled(starts, ends, there).losses:
+            raise InvalidRequest(losses[0])
+        return starts, {partition: max(end, starts[partition]) for partition, end in ends.items()}
+
+
+def keeps_partition(asked: str | None, source: TopicDescription, target: TopicDescription) -> bool:
+    """Raises InvalidRequest where that cannot be."""
+    if asked is None:
+        return source.partitions == target.partitions
+    if asked == "keep" and target.partitions < source.partitions:
+        raise InvalidRequest(
+            f"{source.name} has {source.partitions} partitions and {target.name} {target.partitions}, so records cannot"
+            " keep theirs: let it grow, or give --partition key."
+        )
+    return asked == "keep"
+
+
+def _plain(offsets: Offsets) -> dict[int, int]:
+    return {partition.partition: offset for partition, offset in offsets.items()}
+
+
+def _shown(offsets: Offsets) -> str:
+    (by_partition,) = to_checkpoint(offsets).values()
+    shown = ", ".join(f"{partition}: {offset}" for partition, offset in list(by_partition.items())[:8])
+    return f"{{{shown}{', ...' if len(by_partition) > 8 else ''}}}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

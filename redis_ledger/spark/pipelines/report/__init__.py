@@ -1,0 +1,1 @@
+"""The page that a reconciliation leaves: one HTML file that needs nothing else."""

@@ -1,0 +1,50 @@
+"""Tasks of an offload that die once, imported by Spark's workers by name.
+
+midway     the process ends while the file is being written      written    when it is there, and nobody was told
+executor   the same as midway, and it takes its executor along
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import NamedTuple
+
+from pyspark import TaskContext
+
+from redis_ledger.offload.segment import SegmentWriter
+from redis_ledger.spark.stretches import Piece, Written, write
+
+
+class Dying(NamedTuple):
+    """note: left behind by the attempt that died."""
+
+    point: str
+    note: str
+
+    def write(self, piece: Piece) -> Written:
+        context = TaskContext.get()
+        assert context is not None
+        if context.attemptNumber() > 0 or Path(self.note).exists():
+            return write(piece)
+        finish = SegmentWriter.finish
+
+        def dies(writer: SegmentWriter) -> None:
+            if self.point == "written":
+                finish(writer)
+            else:
+                writer._write_group()
+            Path(self.note).touch()
+            if self.point == "executor":
+                os.kill(executor(), signal.SIGKILL)
+            os._exit(1)
+
+        SegmentWriter.finish = dies  # type: ignore[assignment, method-assign]
+        return write(piece)
+
+
+def executor() -> int:
+    """This worker was forked by a daemon, which its executor had started."""
+    daemon = os.getppid()
+    return int(Path(f"/proc/{daemon}/stat").read_text().rpartition(")")[2].split()[1])

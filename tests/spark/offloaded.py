@@ -1,0 +1,78 @@
+"""Topics of which a part was offloaded, without a job; and what is left of them where it is looked for.
+
+brokers   on one data directory and one home; a fresh one has nothing in memory, so it reads what is in Parquet there
+offload   all that is decided goes to Parquet; call it after every round for a segment of each
+read      what a committed reader gets
+files     of a topic in the home; named: those that the manifest names
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from redis_ledger import Client
+from redis_ledger.client.models import ColdPartition
+from redis_ledger.offload.manifest import Segment, Stretch
+from redis_ledger.offload.segment import Row, SegmentWriter, open_home, table_of
+from tests.support.serving import Serve
+
+
+class Brokers:
+    def __init__(self, folder: Path) -> None:
+        self.home, self._data = folder / "cold", folder / "data"
+        self._started: list[Serve] = []
+        self.url = self.fresh().urls[0]
+
+    def fresh(self) -> Serve:
+        """In the place of the fresh one before it, if there was one."""
+        while len(self._started) > 1:
+            self._started.pop().clean_up()
+        serve = Serve("--data-dir", self._data, "--durability", "process", "--cold-home", self.home)
+        self._started.append(serve)
+        assert serve.ready
+        return serve
+
+    def files(self, topic: str) -> set[str]:
+        return {str(path.relative_to(self.home)) for path in (self.home / topic).rglob("*.parquet")}
+
+    def close(self) -> None:
+        for each in self._started:
+            each.clean_up()
+
+
+class Kept(NamedTuple):
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    timestamp_ms: int
+
+
+def read(client: Client, topic: str, partition: int = 0, first: int = 0) -> list[Kept]:
+    return [Kept(m.offset, m.key, m.value, m.timestamp_ms) for m in client.read(topic, partition, first)]
+
+
+def offload(client: Client, topic: str, partition: int = 0) -> None:
+    plan = client.cold.plan(topic, partition, seal=True)
+    assert plan is not None
+    home, topic_id = client.cold.describe(topic).home, client.topics.describe(topic).id
+    found = read(client, topic, partition, plan.stretches[0].first)
+    segments = [_written(home, topic_id, topic, partition, stretch, found) for stretch in plan.stretches]
+    client.cold.publish(topic, partition, plan, segments)
+
+
+def _written(home: str, id: str, topic: str, partition: int, stretch: Stretch, found: list[Kept]) -> Segment:
+    rows = [Row(m.offset, m.timestamp_ms, m.key, m.value) for m in found if stretch.first <= m.offset < stretch.end]
+    with SegmentWriter(open_home(home), stretch, id) as writer:
+        if rows:
+            writer.add(table_of(topic, partition, rows))
+        return writer.finish()
+
+
+def cold(client: Client, topic: str, partition: int = 0) -> ColdPartition:
+    return client.cold.describe(topic).partitions[partition]
+
+
+def named(client: Client, topic: str) -> set[str]:
+    found = client.cold.describe(topic).partitions
+    return {segment.file for partition in found for segment in partition.segments if segment.file}

@@ -1,0 +1,342 @@
+"""Compacting what was offloaded."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from redis_ledger import Client
+from redis_ledger.errors import ManifestChanged
+from redis_ledger.offload.manifest import Segment
+from redis_ledger.offload.segment import check_file, open_home
+from redis_ledger.spark.pipelines import compact, compacting
+from redis_ledger.spark.pipelines.progress import Progress
+from tests.spark import dying
+from tests.spark.offloaded import Brokers, Kept, cold, named, offload, read
+from tests.support.serving import ROOT
+
+DAY_MS = 86_400_000
+NOW_MS = time.time_ns() // 1_000_000
+
+
+@pytest.fixture(scope="module")
+def brokers(tmp_path_factory) -> Iterator[Brokers]:
+    brokers = Brokers(tmp_path_factory.mktemp("cold"))
+    yield brokers
+    brokers.close()
+
+
+@pytest.fixture
+def url(brokers: Brokers) -> str:
+    return brokers.url
+
+
+@pytest.fixture
+def run(url: str, capsys) -> Callable[..., tuple[int, str]]:
+    """The exit code, and what was told."""
+
+    def call(*arguments: str) -> tuple[int, str]:
+        code = compact.main(["--bootstrap", url, *arguments])
+        return code, capsys.readouterr().err
+
+    return call
+
+
+def compacted(found: list[Kept], cold: int, old_ms: int) -> list[Kept]:
+    """The model."""
+    last = {each.key: each.offset for each in found if each.offset < cold}
+    return [
+        each
+        for each in found
+        if each.offset >= cold
+        or each.key is None
+        or (last[each.key] == each.offset and not (each.value is None and each.timestamp_ms < old_ms))
+    ]
+
+
+def round_of(client: Client, topic: str, chance: random.Random, partitions: int) -> None:
+    """Records of few keys, some without one, tombstones old and new, and a transaction that is aborted."""
+    with client.producer(topic) as producer:
+        for _ in range(120):
+            key = None if chance.random() < 0.1 else f"k{chance.randrange(25)}"
+            value = None if chance.random() < 0.3 else f"{chance.random()}"
+            age_ms = chance.choice((0, 3 * DAY_MS))
+            producer.send(value, key=key, partition=chance.randrange(partitions), timestamp_ms=NOW_MS - age_ms)
+    aborted = client.transaction()
+    for number in range(partitions):
+        aborted.send(topic, "aborted", key="k1", partition=number).result()
+    aborted.abort()
+
+
+async def _by_kafka(address: str, topic: str, partitions: int) -> dict[tuple[int, bytes], bytes | None]:
+    consumer = AIOKafkaConsumer(
+        bootstrap_servers=address, isolation_level="read_committed", auto_offset_reset="earliest"
+    )
+    await consumer.start()
+    try:
+        places = [TopicPartition(topic, number) for number in range(partitions)]
+        consumer.assign(places)
+        ends, found = await consumer.end_offsets(places), {}
+        while [place for place in places if await consumer.position(place) < ends[place]]:
+            for place, records in (await consumer.getmany(timeout_ms=500)).items():
+                for record in records:
+                    if record.key is not None:
+                        found[place.partition, record.key] = record.value
+        return found
+    finally:
+        await consumer.stop()
+
+
+def test_the_last_record_of_each_key_stays_where_it_was(spark, client, name, run, brokers):
+    # Given three rounds that were offloaded, a partition of their own without any record, and more that was not
+    chance = random.Random(7)
+    client.topics.create(name, partitions=3)
+    for _ in range(3):
+        round_of(client, name, chance, 2)
+        for number in (0, 1):
+            offload(client, name, number)
+    round_of(client, name, chance, 2)
+    before = [read(client, name, number) for number in (0, 1)]
+    ends = [cold(client, name, number).cold_offset for number in (0, 1)]
+    old_ms = NOW_MS - DAY_MS
+    wanted = [compacted(found, end, old_ms) for found, end in zip(before, ends, strict=True)]
+    assert all(len(some) < len(found) for some, found in zip(wanted, before, strict=True))
+    # When it would be compacted
+    there = brokers.files(name)
+    code, told = run("--topic", name, "--dry-run")
+    # Then that is told, and nothing has changed
+    assert (code, brokers.files(name)) == (0, there), told
+    below = sum(each.offset < ends[0] for each in wanted[0])
+    assert f"compact: {name}:0: would leave {below} of " in told
+    # When it is compacted
+    code, told = run("--topic", name)
+    # Then exactly what the model says is left, by a broker that remembers nothing, at the same offsets
+    assert code == 0, told
+    keyless = sum(each.offset < ends[0] and each.key is None for each in wanted[0])
+    assert f"compact: {name}:0: leaves {below} of " in told
+    assert f", {keyless} of them without a key; 3 segments are written anew, as 1" in told
+    assert [cold(client, name, number).cold_offset for number in (0, 1)] == ends
+    fresh = brokers.fresh()
+    with Client(fresh.urls[0]) as reader:
+        assert [read(reader, name, number) for number in (0, 1)] == wanted
+        middle = wanted[1][len(wanted[1]) // 2].offset - 1
+        assert read(reader, name, 1, middle) == [each for each in wanted[1] if each.offset >= middle]
+    # And Spark, and a Kafka client by whom the last value of each key is what it was
+    frame = spark.read.format("redis-ledger").option("bootstrap", fresh.urls[0]).option("topics", name).load()
+    rows = sorted((row.partition, row.offset) for row in frame.select("partition", "offset").collect())
+    assert rows == [(number, each.offset) for number in (0, 1) for each in wanted[number]]
+    last = {(number, each.key): each.value for number in (0, 1) for each in before[number] if each.key is not None}
+    by_kafka = asyncio.run(_by_kafka(fresh.field("kafka"), name, 2))
+    assert {place: value for place, value in by_kafka.items() if value is not None} == {
+        place: value for place, value in last.items() if value is not None
+    }
+    # And there are the files of the manifest, intact, and no other
+    assert brokers.files(name) == named(client, name)
+    for number in (0, 1):
+        for segment in cold(client, name, number).segments:
+            check_file(open_home(str(brokers.home)), segment)
+    # When it is done once more, then nothing is written
+    there = brokers.files(name)
+    code, told = run("--topic", name)
+    assert (code, brokers.files(name)) == (0, there)
+    assert f"compact: {name}:0: leaves {below} of {below} records" in told
+    # When tombstones have become old, they go too
+    assert run("--topic", name, "--delete-retention", "0ms")[0] == 0
+    wanted = [compacted(found, end, NOW_MS + DAY_MS) for found, end in zip(before, ends, strict=True)]
+    with Client(brokers.fresh().urls[0]) as reader:
+        assert [read(reader, name, number) for number in (0, 1)] == wanted
+
+
+def test_a_key_that_is_only_deleted_leaves_nothing_and_its_segment_no_file(spark, client, name, run, brokers):
+    client.topics.create(name)
+    with client.producer(name) as producer:
+        for value in ("a", "b", None):
+            producer.send(value, key="k", timestamp_ms=NOW_MS - 2 * DAY_MS)
+    offload(client, name)
+    with client.producer(name) as producer:
+        producer.send("hot", key="j")
+    assert run("--topic", name)[0] == 0
+    (segment,) = cold(client, name).segments
+    assert (segment.first, segment.end, segment.file, segment.records) == (0, 3, "", 0)
+    assert brokers.files(name) == set()
+    with Client(brokers.fresh().urls[0]) as reader:
+        assert [each.value for each in read(reader, name)] == [b"hot"]
+
+
+# -- whoever else is there ---------------------------------------------------------------------------------------------
+
+
+def large(client: Client, topic: str) -> list[Kept]:
+    """Two segments that stay apart, of which each loses a record."""
+    client.topics.create(topic)
+    for _ in range(2):
+        with client.producer(topic) as producer:
+            for n in (0, *range(11)):
+                producer.send(os.urandom(64 << 10), key=f"{n if n else 'both'}-{random.random() if n else 0}")
+        offload(client, topic)
+    return read(client, topic)
+
+
+def job_of(client: Client, url: str, topic: str) -> compact.Job:
+    given = compact.arguments_of(["--bootstrap", url, "--topic", topic, "--segment-mb", "1"])
+    return compact.Job(client, topic, given, NOW_MS, Progress("compact"))
+
+
+def test_segments_that_are_published_meanwhile_are_in_nobodys_way(spark, client, name, url, brokers, monkeypatch):
+    # Given a compaction that is about to swap when another segment is published
+    before = large(client, name)
+    rewritten = compacting.rewritten
+
+    def meanwhile(*given: Any) -> list[Segment]:
+        done = rewritten(*given)
+        monkeypatch.undo()
+        with client.producer(name) as producer:
+            producer.send("later", key="both-0")
+        offload(client, name)
+        return done
+
+    monkeypatch.setattr(compacting, "rewritten", meanwhile)
+    # When it goes on
+    job_of(client, url, name).compact(spark, 0)
+    # Then it has done its work, and the other segment is there
+    segments = cold(client, name).segments
+    assert [segment.records for segment in segments] == [10, 11, 1]
+    assert "compacted" not in segments[2].file
+    assert brokers.files(name) == named(client, name)
+    with Client(brokers.fresh().urls[0]) as reader:
+        assert read(reader, name)[:-1] == compacted(before, segments[2].first, 0)
+
+
+def test_a_compaction_that_was_overtaken_puts_nothing_in_place(spark, client, name, url, brokers, monkeypatch):
+    # Given a run that has written its files when another one begins, looks around and deletes what it finds
+    before = large(client, name)
+    first = job_of(client, url, name)
+    rewritten = compacting.rewritten
+    seen: list[set[str]] = []
+
+    def overtaken(*given: Any) -> list[Segment]:
+        done = rewritten(*given)
+        monkeypatch.undo()
+        seen.append(brokers.files(name))
+        second.append(job_of(client, url, name))
+        second[0]._clean(0)
+        seen.append(brokers.files(name))
+        return done
+
+    second: list[compact.Job] = []
+    monkeypatch.setattr(compacting, "rewritten", overtaken)
+    # Then it stops
+    with pytest.raises(compact.Superseded, match="Another compaction of"):
+        first.compact(spark, 0)
+    written, left = seen
+    assert len(written - left) == 2
+    assert left == named(client, name)
+    # And not even with what it knew could it put such a file in place
+    segments, version = cold(client, name).segments, cold(client, name).version - 1
+    with pytest.raises(ManifestChanged):
+        client.cold.swap(name, 0, version, [segments[0].first], [segments[0]])
+    # And the other one does the work
+    second[0].compact(spark, 0)
+    with Client(brokers.fresh().urls[0]) as reader:
+        assert read(reader, name) == compacted(before, cold(client, name).cold_offset, 0)
+
+
+def test_what_killed_runs_left_is_deleted_and_nothing_else(spark, client, name, run, brokers):
+    # Given files that nothing names: of a segment that was replaced, of an earlier run, and of one that was writing
+    client.topics.create(name)
+    with client.producer(name) as producer:
+        producer.send("a", key="k")
+    offload(client, name)
+    (segment,) = cold(client, name).segments
+    folder = brokers.home / Path(segment.file).parent
+    stretch = f"{0:020d}-{1:020d}"
+    left = [f"{stretch}-0123456789abcdef.parquet", f"{stretch}-compacted17.parquet", f"_tmp-ab-{stretch}-compacted17"]
+    others = ["README.md", f"_tmp-ab-{stretch}-0123456789abcdef", f"{stretch}-compacted{NOW_MS * 2}.parquet"]
+    for each in (*left, *others):
+        (folder / each).write_bytes(b"x")
+    # When the next run begins, with nothing else to do
+    assert run("--topic", name)[0] == 0
+    # Then those are gone; what somebody may be writing, or put there for himself, is not
+    assert set(os.listdir(folder)) == {Path(segment.file).name, *others}
+    assert cold(client, name).segments == [segment]
+    for each in others:
+        (folder / each).unlink()
+
+
+@pytest.mark.timeout(900)  # a process of its own, and a job for each of its calls
+def test_a_driver_that_dies_at_any_call_leaves_old_or_new_and_is_followed_by_one_that_finishes(
+    spark, client, name, url, run, brokers, monkeypatch
+):
+    # Given how many calls there are in a compaction of two segments
+    large(client, f"{name}-0")
+    with monkeypatch.context() as patch:
+        dying.CALLS.count = 0
+        dying.watched(patch.setattr)
+        assert compact.main(["--bootstrap", url, "--topic", f"{name}-0", "--segment-mb", "1"]) == 0
+        calls = dying.CALLS.count
+    assert calls == 6  # the run's number, writing; twice a swap, and a file deleted
+    # And a job for each of them, that dies before it
+    topics = [f"{name}-{at}" for at in range(1, calls + 1)]
+    before = {topic: large(client, topic) for topic in topics}
+    jobs = [
+        {"arguments": ["--bootstrap", url, "--topic", topic, "--segment-mb", "1"], "at": at}
+        for at, topic in enumerate(topics, 1)
+    ]
+    given = json.dumps({"module": "compact", "jobs": jobs})
+    died = subprocess.run(
+        [sys.executable, "-m", "tests.spark.dying", given], cwd=ROOT, capture_output=True, check=False
+    )
+    assert died.returncode == dying.DIED, died.stderr.decode()[-2000:]
+    # Then each segment is there as it was or as it will be
+    with Client(brokers.fresh().urls[0]) as reader:
+        for at, topic in enumerate(topics, 1):
+            records = [segment.records for segment in cold(client, topic).segments]
+            assert records == ([12, 12] if at <= 3 else [10, 12] if at <= 5 else [10, 11]), at
+            found, wanted = read(reader, topic), compacted(before[topic], 24, 0)
+            assert found == [each for each in before[topic] if each in wanted or (records[each.offset >= 12] == 12)], at
+            assert named(client, topic) <= brokers.files(topic)
+    # When they are run again
+    for topic in topics:
+        code, told = run("--topic", topic, "--segment-mb", "1")
+        assert code == 0, told
+    # Then all of it is done, and no file is left over
+    with Client(brokers.fresh().urls[0]) as reader:
+        for topic in topics:
+            assert read(reader, topic) == compacted(before[topic], 24, 0), topic
+            assert brokers.files(topic) == named(client, topic), topic
+
+
+# -- what cannot be done -----------------------------------------------------------------------------------------------
+
+
+def test_topics_of_which_nothing_was_offloaded_are_left_alone(client, name, run):
+    client.topics.create(name)
+    code, told = run("--topic", name)
+    assert (code, told) == (0, "compact: there was nothing to do: nothing has been offloaded.\n")
+    code, told = run("--topic", f"{name}-not")
+    assert (code, told) == (1, f"compact: There is no topic {name}-not.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--topic", "a", "--delete-retention", "soon"], "'soon' is not a duration"),
+        (["--topic", "a", "--segment-mb", "0"], "'0' is not a whole number from 1 to 4096"),
+        ([], "one of the arguments --topic --pattern is required"),
+    ],
+)
+def test_arguments_that_mean_nothing_are_refused_before_anybody_is_asked(capsys, arguments, told):
+    with pytest.raises(SystemExit) as ended:
+        compact.main(arguments)
+    assert (ended.value.code, told in capsys.readouterr().err) == (2, True)

@@ -1,0 +1,194 @@
+"""Records decoded all at once are those that are decoded one by one; damage is refused, whatever it is."""
+
+from __future__ import annotations
+
+import struct
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redis_ledger.errors import CorruptBatch
+from redis_ledger.ids import TopicPartition
+from redis_ledger.records.batch import LOG_APPEND_TIME, place, read_header
+from redis_ledger.records.build import encode
+from redis_ledger.records.read import decode
+from redis_ledger.spark.fetch import Chunk, taken
+from redis_ledger.spark.fields import Fields, fields, unpacked
+from redis_ledger.spark.filters import ALL, Bounds
+from redis_ledger.spark.plan import Range
+from redis_ledger.spark.rows import arrow_batches
+
+ORDERS = TopicPartition("orders", 3)
+contents = st.one_of(st.none(), st.binary(max_size=3), st.binary(min_size=60, max_size=70), st.just(b"x" * 9_000))
+headers = st.lists(st.tuples(st.text(max_size=3), st.none() | st.binary(max_size=3)), max_size=2)
+records = st.tuples(contents, contents, headers, st.integers(0, 1 << 41))
+batches = st.lists(st.tuples(st.lists(records, min_size=1, max_size=12), st.integers(0, 4)), min_size=1, max_size=4)
+
+
+def log(made, first=0) -> bytes:
+    """Batches side by side, from the offset on."""
+    data = b""
+    for rows, compression in made:
+        data += place(encode(rows, compression=compression), first, 0)
+        first += len(rows)
+    return data
+
+
+def chunks(data, first=0, end=1 << 60, bounds=ALL) -> list[Chunk]:
+    return list(taken(data, Range(ORDERS, first, end), bounds))
+
+
+def read(some) -> Fields:
+    return fields([unpacked(chunk) for chunk in some])
+
+
+def rows_of(found: Fields) -> list[tuple[object, ...]]:
+    columns = found.offset.tolist(), found.timestamp_ms.tolist(), found.keys().to_pylist(), found.values().to_pylist()
+    return list(zip(*columns, found.headers.tolist(), strict=True))
+
+
+def one_by_one(some: list[Chunk]) -> list[tuple[object, ...]]:
+    return [(r.offset, r.timestamp_ms, r.key, r.value, len(r.headers)) for chunk in some for r in chunk.records]
+
+
+@given(batches, st.sampled_from([0, 1 << 33]))
+def test_all_at_once_is_what_one_by_one_is(made, first):
+    some = chunks(log(made, first))
+    assert rows_of(read(some)) == one_by_one(some)
+
+
+@given(batches, st.integers(0, 20), st.integers(1, 20), st.integers(0, 1 << 41), st.integers(0, 1 << 41))
+def test_records_outside_the_range_and_the_times_are_left_out(made, first, count, from_ms, until_ms):
+    some = chunks(log(made), first, first + count, Bounds(from_ms=from_ms, until_ms=until_ms))
+    if some:
+        assert rows_of(read(some)) == one_by_one(some)
+
+
+def test_batches_of_several_answers_are_read_together():
+    some = [*chunks(log([([(None, b"a", (), 1)], 0)])), *chunks(log([([(b"k", b"b", (), 2)], 0)], 1))]
+    assert rows_of(read(some)) == [(0, 1, None, b"a", 0), (1, 2, b"k", b"b", 0)]
+
+
+def test_the_time_of_appending_counts_where_the_batch_says_so():
+    data = bytearray(log([([(None, b"a", (), 7), (None, b"b", (), 9)], 0), ([(None, b"c", (), 5)], 0)]))
+    data[22] |= LOG_APPEND_TIME
+    struct.pack_into(">q", data, 35, 1_000)
+    some = chunks(bytes(data))
+    assert read(some).timestamp_ms.tolist() == [1_000, 1_000, 5]
+    assert [r.timestamp_ms for chunk in some for r in chunk.records] == [1_000, 1_000, 5]
+
+
+@given(batches, st.data())
+def test_damage_is_refused_or_makes_no_difference_to_where_memory_is_read(made, data):
+    # Given batches with some bytes of their records, or of what their headers say of them, changed
+    good = log([(rows, 0) for rows, _ in made])
+    bad = bytearray(good)
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(bad) - 1))
+        if at >= 61:
+            bad[at] = data.draw(st.integers(0, 255))
+    # When they are read
+    try:
+        found = read(chunks(bytes(bad)))
+    except CorruptBatch:
+        return
+    # Then what was taken lies within what came, each record in its own place
+    for at, size in ((found.key_at, found.key_size), (found.value_at, found.value_size)):
+        assert (size >= -1).all()
+        assert (at >= 0).all()
+        assert (at + size <= len(bad)).all()
+    found.keys().validate(full=True)
+    found.values().validate(full=True)
+
+
+def record(*fields_: int, size: int | None = None) -> bytes:
+    body = bytes(fields_)
+    return bytes([2 * (len(body) if size is None else size)]) + body
+
+
+GOOD = (0, 0, 0, 1, 1, 0)  # attributes, times, offset, no key, no value, no headers
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (record(*GOOD, size=7), "reaches beyond|ends elsewhere"),
+        (record(*GOOD, size=5), "ends elsewhere"),
+        (record(*GOOD) + b"\0", "ends elsewhere"),
+        (record(*GOOD, 0), "longer or shorter"),
+        (record(0, 0, 0, 1, 2, 65), "longer or shorter|reaches beyond"),
+        (record(0, 0, 0, 1, 1, 2), "longer or shorter"),
+        (record(0, 0, 0, 1, 1, 1, 0), "longer or shorter"),
+        (record(0, 0, 0, 3, 1, 0), "no possible size"),
+        (record(0, 0, 0, *[0xFE] * 9, 1, 1, 0), "no possible size"),
+        (record(0, 0, 2, 1, 1, 0), "out of turn"),
+        (record(0, 0, 1, 1, 1, 0), "out of turn"),
+        (record(0, *[0x80] * 11, 1), "does not end"),
+        (b"\x0d" + bytes(GOOD), "below 0"),
+        (b"\x8c\x80\x80\x80\x80\x80\x00" + bytes(GOOD), "does not end"),
+        (b"\x8c", "reaches beyond"),
+    ],
+)
+def test_a_record_that_does_not_add_up_is_refused(body, why):
+    header = log([([(None, None, (), 0)], 0)])[:61]
+    data = header[:8] + struct.pack(">i", 49 + len(body)) + header[12:] + body
+    with pytest.raises(CorruptBatch, match=why):
+        read(chunks(data))
+
+
+def test_two_records_of_one_offset_are_refused():
+    header = bytearray(log([([(None, None, (), 0)] * 2, 0)])[:61])
+    body = record(*GOOD) * 2
+    data = bytes(header[:8]) + struct.pack(">i", 49 + len(body)) + bytes(header[12:]) + body
+    with pytest.raises(CorruptBatch, match="out of turn"):
+        read(chunks(data))
+    with pytest.raises(CorruptBatch):
+        decode(data)
+
+
+def test_columns_have_the_types_that_were_asked_for():
+    # Given a batch with headers and one of a transaction, and a schema as pyspark makes it
+    data = log([([(b"k", None, [("h", b"1"), ("h", None)], 1_500), (None, b"v", (), 2)], 4)])
+    data += place(
+        encode([(None, b"w", (), 3)], producer_id=(2 << 48) + 7, epoch=0, sequence=0, transactional=True), 2, 0
+    )
+    pair = pa.struct([("key", pa.string()), ("value", pa.binary())])
+    kinds = {
+        "value": pa.binary(), "key": pa.binary(), "topic": pa.string(), "partition": pa.int32(), "offset": pa.int64(),
+        "timestamp": pa.timestamp("us", "UTC"), "timestampType": pa.int32(), "headers": pa.list_(pair),
+        "position": pa.string(), "transaction": pa.string(),
+    }  # fmt: skip
+    schema = pa.schema(list(kinds.items()))
+    # When they are read
+    (batch,) = arrow_batches(schema, ORDERS, chunks(data))
+    # Then every column is there, with nulls where there is nothing
+    assert batch.schema == schema
+    rows = batch.to_pylist()
+    assert rows[0]["headers"] == [{"key": "h", "value": b"1"}, {"key": "h", "value": None}]
+    assert rows[0]["timestamp"].timestamp() == 1.5
+    assert [row["headers"] is None for row in rows] == [False, True, True]
+    assert [row["position"] for row in rows] == ["3:0", "3:1", "3:2"]
+    assert [row["transaction"] is None for row in rows] == [True, True, False]
+    assert [row["key"] for row in rows] == [b"k", None, None]
+    assert [row["value"] for row in rows] == [None, b"v", b"w"]
+    assert {(row["topic"], row["partition"], row["timestampType"]) for row in rows} == {("orders", 3, 0)}
+
+
+def test_batches_that_unpack_to_much_are_not_put_together():
+    # Given batches of a few bytes that hold a megabyte each
+    data = log([([(None, bytes(1 << 20), (), 1)], 4)] * 3)
+    assert len(data) < 10_000
+    # When they are read, then each comes alone
+    schema = pa.schema([("value", pa.binary())])
+    assert [batch.num_rows for batch in arrow_batches(schema, ORDERS, chunks(data))] == [1, 1, 1]
+
+
+def test_a_batch_none_of_whose_records_are_meant_makes_no_rows():
+    # Given records of which the times asked for lie in between
+    data = log([([(None, b"a", (), 1), (None, b"b", (), 9)], 0)])
+    assert read_header(data).max_timestamp == 9
+    # When they are read, then there is nothing
+    schema = pa.schema([("offset", pa.int64())])
+    assert list(arrow_batches(schema, ORDERS, chunks(data, bounds=Bounds(from_ms=4, until_ms=6)))) == []

