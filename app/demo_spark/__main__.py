@@ -84,6 +84,10 @@ def show(outcome: Outcome, console: Console) -> None:
     )
 
 
+def is_off(found: dict[str, int]) -> bool:
+    return found["seen"] != found["expected"] or any(found[name] for name in ("duplicates", "losses", "wrong"))
+
+
 def rows(outcome: Outcome) -> list[tuple[str, str, bool]]:
     """Name, value, and whether it is a broken promise."""
     kills, verdict, cold = outcome.kills, outcome.verdict, outcome.reports["offload"]
@@ -97,10 +101,9 @@ def rows(outcome: Outcome) -> list[tuple[str, str, bool]]:
     reports = [each for each in outcome.reports.values() if "file" in each]
     differing = sum(each["code"] != 0 for each in reports)
     return [
-        ("flights", f"{outcome.inputs}, and {outcome.aborted} more aborted", not verdict["flights"]["holds"]),
+        ("flights", f"{outcome.inputs}, and {outcome.aborted} more aborted", is_off(verdict["flights"])),
         ("hours by airport", f"{verdict['topic']['expected']}", False),
-        ("seen", f"topic {sides[0]['seen']}, Parquet {sides[1]['seen']}", not all(
-            side["seen"] == side["expected"] for side in sides)),
+        ("seen", f"topic {sides[0]['seen']}, Parquet {sides[1]['seen']}", any(map(is_off, sides))),
         ("kills", f"{driver}, broker {kills['broker']}, redis {kills['redis']}", False),
         both("duplicates"),
         both("losses"),

@@ -109,7 +109,7 @@ def _read(text: str | None, subscription: str | None, mode: Mode) -> Offsets | N
         raise InvalidRequest("commitOffsets is for batch jobs; a stream knows what it has read, so leave it out.")
     if mode == "batch" and (text is None) != (subscription is None):
         raise InvalidRequest(
-            "commitSubscription and commitOffsets go together in a batch job: where it is noted, and how far it has read."
+            "In a batch job commitSubscription and commitOffsets go together: where to note it, and how far it read."
         )
     if text is None:
         return None

@@ -48,7 +48,12 @@ def test_every_key_is_documented():
     partition = keys.PartitionKeys("rl", "orders", 3)
     coordinator = keys.CoordinatorKeys("rl", 5)
     catalog = keys.CatalogKeys("rl")
-    names = [*partition.fixed(), partition.cold, *coordinator.all(), *(getattr(catalog, slot) for slot in catalog.__slots__)]
+    names = [
+        *partition.fixed(),
+        partition.cold,
+        *coordinator.all(),
+        *(getattr(catalog, slot) for slot in catalog.__slots__),
+    ]
     listed = [key.decode() for key in names]
     suffixes = [key.decode().partition("|")[2] for key in partition.sub("x").all()]
     missing = [name for name in listed if f"`{name}`" not in page]

@@ -6,7 +6,8 @@
     number    this run's, above that of every earlier one; only the run with the highest puts files in place
     write     new Parquet files for the same stretches, beside the old ones
     swap      one call: the manifest names the new ones; ascending, so that a tombstone goes after what it deletes
-    delete    the old ones
+    delete    the old ones, a while later, when the manifest is read again and does not name them: a Redis that lost
+              what it had just answered names them still
 
 Killed anywhere, the manifest names files that are there, old or new; what else there is the next run deletes.
 
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 NAME = "compact"
 DELETE_RETENTION_MS = 86_400_000
+KEEP_REPLACED_MS = 5_000
 WAVE = 32  # new segments that are written before the first of them takes its place
 ATTEMPTS = 3
 
@@ -68,6 +70,10 @@ def arguments_of(arguments: Sequence[str]) -> argparse.Namespace:
     made.add_argument(
         "--segment-mb", type=_megabytes, default=SEGMENT_BYTES >> 20, metavar="N",
         help="small segments are merged up to this (%(default)s)",
+    )  # fmt: skip
+    made.add_argument(
+        "--keep-replaced", type=duration_ms, default=KEEP_REPLACED_MS, metavar="DURATION",
+        help="how long files that were replaced stay, for readers under way and for a Redis that is set back (5s)",
     )  # fmt: skip
     made.add_argument("--dry-run", action="store_true", help="only tell what would go")
     return made.parse_args(arguments)
@@ -127,6 +133,7 @@ class Job:
         if self._numbers and not cold.home:
             raise InvalidRequest(f"{topic} has offloaded records, and the broker has no cold_home to read them from.")
         self._home: Home | None = open_home(cold.home) if self._numbers else None
+        self._replaced: list[str] = []  # files that the manifest names no more
         self._run = 0 if given.dry_run or not self._numbers else self._begun(now_ms)
 
     def partitions(self) -> list[int]:
@@ -140,6 +147,7 @@ class Job:
                 self._clean(number)
             try:
                 self._compact(spark, number)
+                self._delete_replaced(number)
                 return
             except ManifestChanged:
                 self._check_newest()
@@ -191,15 +199,23 @@ class Job:
             except ManifestChanged:
                 now = self._partition(number)
                 if new in now.segments:  # it was done, and the answer lost
-                    self._delete([segment.file for segment in old])
+                    self._replaced += [segment.file for segment in old]
                     return now.version
                 if not is_unchanged(old, now.segments):
                     self._delete([new.file])
                     raise
                 version = now.version
             else:
-                self._delete(swapped.files)
+                self._replaced += swapped.files
                 return swapped.version
+
+    def _delete_replaced(self, number: int) -> None:
+        """After a while, and only what is not named by then.  A run that dies before leaves them to the next one."""
+        if self._replaced:
+            time.sleep(self._given.keep_replaced / 1000)
+            needed = self._needed(self._partition(number))
+            self._delete([file for file in self._replaced if file not in needed])
+            self._replaced = []
 
     # -- what earlier runs left --------------------------------------------------------------------------------------
 

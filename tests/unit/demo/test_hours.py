@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from app.demo.flights import Flight, load
-from app.demo.tally import tally
+from app.demo.tally import Tally, tally
 from app.demo_spark import committed, hours, plan
+from app.demo_spark.__main__ import rows
+from app.demo_spark.check import Verdict
+from app.demo_spark.run import Outcome
 from app.demo_spark.standing import NONE, Standing
 
 
@@ -80,3 +83,19 @@ def test_a_driver_that_is_started_knows_where_it_has_to_stop() -> None:
     points = [plan.next_point(plan.ALL[number:]) for number in range(len(plan.ALL) + 1)]
     assert points == ["", "written", "committed", "", "", ""]
     assert [kill.at for kill in plan.ALL] == sorted(kill.at for kill in plan.ALL)
+
+
+def test_what_is_shown_marks_the_promises_that_were_broken() -> None:
+    def bad(topic: Tally, code: int = 0) -> list[str]:
+        verdict = Verdict(flights=Tally(11, 11, 0, 0, 0), topic=topic, parquet=Tally(9, 9, 0, 0, 0), unsettled=0)
+        kills = dict.fromkeys(("driver", "written", "committed", "broker", "redis"), 1)
+        reports = {
+            "hours": {"code": code, "file": "hours.html"},
+            "offload": {"code": 0, "files": 4, "records": 11, "bytes": 99},
+        }
+        outcome = Outcome(10, 2, kills, 3, verdict.as_json(), reports, 1.5, verdict.holds and not code)
+        return [name for name, _, is_bad in rows(outcome) if is_bad]
+
+    assert bad(Tally(9, 9, 0, 0, 0)) == []
+    assert bad(Tally(9, 10, 1, 0, 0), code=1) == ["seen", "duplicates", "reports"]
+    assert bad(Tally(9, 8, 0, 1, 0)) == ["seen", "losses"]

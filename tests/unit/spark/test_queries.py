@@ -39,7 +39,8 @@ TEXT = "-- first\nselect value from ordrs"
             " correctness of the schema and catalog.",
         ),
         (
-            "\n[PARSE_SYNTAX_ERROR] Syntax error at or near 'orders': missing ')'. SQLSTATE: 42601 (line 2, pos 17)\n\n",
+            "\n[PARSE_SYNTAX_ERROR] Syntax error at or near 'orders': missing ')'. SQLSTATE: 42601 "
+            "(line 2, pos 17)\n\n",
             "q.sql, line 1, column 18: Syntax error at or near 'orders'.",
         ),
         (

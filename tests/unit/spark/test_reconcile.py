@@ -187,10 +187,20 @@ def test_bins_are_as_wide_as_people_count_and_not_too_many(span_ms: int, wide_ms
 
 
 def test_bars_that_differ_are_marked() -> None:
-    chart = charts.through_time(Bins(LATER_MS, 60_000, [4, 2, 0], [4, 1, 0]), is_two=True)
+    chart = charts.through_time(Bins(LATER_MS, 60_000, [4, 2, 0], [4, 1, 0]), letters="AB")
     styles = [shape.style for shape in chart.shapes]
     assert styles == ["a", "b", "a off", "b off", "mark"]
     assert {shape.said for shape in chart.shapes if "off" in shape.style} == {"2001-09-09 01:47:40: A 2, B 1"}
+
+
+@pytest.mark.parametrize("letter", ["A", "B"])
+def test_a_side_that_knows_times_when_the_other_does_not_is_drawn_alone(letter: str) -> None:
+    counts = {"a": [0, 0], "b": [0, 0], letter.lower(): [4, 2]}
+    chart = charts.through_time(Bins(LATER_MS, 60_000, counts["a"], counts["b"]), letters=letter)
+    assert [(shape.style, shape.y, shape.height) for shape in chart.shapes] == [
+        (letter.lower(), 0, 100), (letter.lower(), 50, 50),
+    ]  # fmt: skip
+    assert chart.shapes[0].said == f"2001-09-09 01:46:40: {letter} 4"
 
 
 def test_a_strip_shows_how_full_the_offsets_are_and_what_is_missing() -> None:

@@ -49,7 +49,14 @@ class Strip(NamedTuple):
     rows: list[tuple[str, Chart]]
 
 
-def through_time(bins: Bins, *, is_two: bool) -> Chart:
+def through_time(bins: Bins, *, letters: str) -> Chart:
+    """letters: of the sides that know a time; one by itself goes upwards."""
+    if letters == "B":
+        alone = through_time(Bins(bins.first_ms, bins.width_ms, bins.b, bins.a), letters="A")
+        return alone._replace(
+            shapes=[each._replace(style="b", said=each.said.replace(": A ", ": B ")) for each in alone.shapes]
+        )
+    is_two = letters == "AB"
     most = max(1, *bins.a, *bins.b)
     shapes = []
     for number, (a, b) in enumerate(zip(bins.a, bins.b, strict=True)):

@@ -32,13 +32,15 @@ def _said(outcome: Outcome) -> dict[str, Any]:
     is_same_log = any(name == "key" and value == "offset" for name, value in outcome.asked)
     chart = outcome.through_time
     rows = partitions(outcome)
+    timed = "".join(each.letter for each in sides if each.times() is not None)
     return {
         "verdict": outcome.verdict,
         "sides": sides,
         "facts": text.facts(outcome),
         "checks": outcome.checks,
         "samples": outcome.samples,
-        "time": None if chart is None else charts.through_time(chart, is_two=len(sides) == 2),
+        "time": None if chart is None else charts.through_time(chart, letters=timed),
+        "timed": timed,
         "bin": None if chart is None else _duration(chart.width_ms),
         "strips": [
             charts.along_offsets(each, letters=letters, is_same_log=is_same_log) for each in outcome.along_offsets
@@ -78,5 +80,5 @@ def _duration(ms: int) -> str:
                        ("second", 1000)):  # fmt: skip
         if ms % unit == 0:
             number = ms // unit
-            return name if number == 1 else f"{number} {name}s"
-    return "ms" if ms == 1 else f"{ms} ms"
+            return f"one {name}" if number == 1 else f"{number} {name}s"
+    return f"{ms} ms"
