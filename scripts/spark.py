@@ -55,7 +55,7 @@ def main() -> int:
 
 def pytest_arguments(given: list[str]) -> list[str]:
     arguments = [argument for argument in given if argument != QUICK]
-    folder = [] if any(not argument.startswith("-") for argument in arguments) else ["tests/spark"]
+    folder = [] if any(argument.startswith("tests") for argument in arguments) else ["tests/spark"]
     subset = [] if arguments == given else ["-m", "not slow"]
     return ["-m", "pytest", "-q", *subset, *folder, *arguments]
 

@@ -138,5 +138,5 @@ class Topology:
             barred = [link for link in links if link.refused_entry]
             if len(barred) == len(links) or self.loop.time() >= until:
                 worst = (barred or list(links))[0]
-                raise StoreUnavailable(f"Redis at {worst.name} cannot be used: {worst.why or 'no answer'}.")
+                raise StoreUnavailable(f"Redis at {worst.name} cannot be used: {str(worst.why or '') or 'no answer'}.")
             await asyncio.sleep(0.005)

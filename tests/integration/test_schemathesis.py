@@ -113,6 +113,8 @@ def map_path_parameters(context: Any, path_parameters: dict[str, Any] | None) ->
 api = schemathesis.openapi.from_dict(document(OPERATIONS), config=SchemathesisConfig(seed=42))
 
 
+# The broker is a thread of this process, and spreads what it does by `random`; Hypothesis takes that for the strategy.
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module")
 @api.parametrize()
 @settings(
     max_examples=EXAMPLES_MAX, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)

@@ -33,5 +33,5 @@ def test_a_subscription_is_committed_to_by_streams_that_say_where_their_checkpoi
     assert (found.subscription, found.checkpoint) == ("nightly", "/tmp/c")
     with pytest.raises(InvalidRequest, match="needs the option checkpointLocation"):
         writing(GIVEN, "stream")
-    with pytest.raises(InvalidRequest, match="is for streams"):
+    with pytest.raises(InvalidRequest, match="commitSubscription and commitOffsets go together"):
         writing({**GIVEN, "checkpointLocation": "/tmp/c"}, "batch")
