@@ -9,6 +9,7 @@ A machine of its own matters: Spark does not start a second attempt of a task be
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+from app.server_probe import command_line
 from tests.support.reaper import ends_with_us
 from tests.support.servers import free_port
 from tests.support.serving import ROOT, eventually
@@ -77,13 +79,18 @@ class Cluster:
         return submitted
 
     def kill_executor(self, host: str) -> None:
-        worker = self._started[1 + WORKERS.index(host)]
-        children = Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text().split()
-        if not children:  # the thread that started it is another one
-            tasks = Path(f"/proc/{worker.pid}/task").glob("*/children")
-            children = [pid for task in tasks for pid in task.read_text().split()]
-        (executor,) = children
-        os.kill(int(executor), signal.SIGKILL)
+        """It is gone when this returns."""
+        (executor,) = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if self._runs(pid, host)]
+        os.kill(executor, signal.SIGKILL)
+        eventually(lambda: not command_line(executor))
+
+    def _runs(self, pid: int, host: str) -> bool:
+        """Whether this is an executor of ours: they run in the folder of their worker."""
+        if "CoarseGrainedExecutorBackend" not in command_line(pid):
+            return False
+        with contextlib.suppress(OSError):  # gone meanwhile
+            return Path(f"/proc/{pid}/cwd").readlink().is_relative_to(self.work(host).resolve())
+        return False
 
     def close(self) -> None:
         for each in reversed(self._started):

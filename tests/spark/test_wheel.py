@@ -67,7 +67,7 @@ def test_a_session_knows_the_format(python: Path) -> None:
     ran = run(python, "-c", REGISTERS, SPARK_LOCAL_IP="127.0.0.1")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith(str(python.parent.parent))
-    assert "bootstrap is missing: one or more addresses of brokers" in ran.stdout
+    assert "InvalidRequest: Say which topics: either topics=a,b or topicsPattern=a.*, and not both." in ran.stdout
 
 
 def test_every_pipeline_says_how_it_is_used(python: Path) -> None:
