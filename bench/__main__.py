@@ -8,7 +8,6 @@ python -m bench --markdown               measures nothing: the latest figures in
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import sys
 import time
@@ -17,7 +16,7 @@ from importlib import import_module
 import uvloop
 from rich.console import Console
 
-from bench import figures
+from bench import command, figures
 from bench.lab import QUICK, Lab, Pace
 from bench.processes import BenchFailed
 
@@ -28,18 +27,11 @@ TIMEOUT_S = 180
 
 
 def main() -> int:
-    assert __doc__ is not None
-    parser = argparse.ArgumentParser(
-        prog="python -m bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(BENCHES)}")
+    parser = command.parser("bench", __doc__, BENCHES)
     parser.add_argument("--quick", action="store_true", help="short runs; nothing is written")
-    parser.add_argument("--markdown", action="store_true", help="put the latest figures into RESULTS.md")
-    asked = parser.parse_args()
-    if unknown := [name for name in asked.names if name not in BENCHES]:
-        parser.error(f"there is no bench {', '.join(unknown)}; choose of {', '.join(BENCHES)}")
+    asked = command.asked(parser, BENCHES)
     if asked.markdown:
-        return show_markdown()
+        return command.show_markdown("bench")
     return measure(asked.names or list(BENCHES), quick=asked.quick)
 
 
@@ -73,14 +65,6 @@ def measure(names: list[str], *, quick: bool) -> int:
 async def _bounded(name: str, lab: Lab) -> None:
     async with asyncio.timeout(TIMEOUT_S):
         await import_module(f"bench.{name}").measure(lab)
-
-
-def show_markdown() -> int:
-    if not figures.LATEST.exists():
-        print("There are no figures yet; run python -m bench first.", file=sys.stderr)
-        return 1
-    print(figures.write_page())
-    return 0
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ python -m bench.delay --markdown      measures nothing: the latest figures into 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import sys
 import time
@@ -18,7 +17,7 @@ from importlib import import_module
 import uvloop
 from rich.console import Console
 
-from bench import figures
+from bench import command, figures
 from bench.lab import Lab, Pace
 from bench.processes import BenchFailed
 
@@ -28,20 +27,9 @@ TIMEOUT_S = 420
 
 
 def main() -> int:
-    assert __doc__ is not None
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.delay", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(figures.DELAY)}")
-    parser.add_argument("--scale", type=float, default=1.0, help="what part of it all; below 1 nothing is written")
-    parser.add_argument("--markdown", action="store_true", help="put the latest figures into RESULTS.md")
-    asked = parser.parse_args()
-    if unknown := [name for name in asked.names if name not in figures.DELAY]:
-        parser.error(f"there is no bench {', '.join(unknown)}; choose of {', '.join(figures.DELAY)}")
-    if not 0 < asked.scale <= 1:
-        parser.error("--scale is above 0, and at most 1")
+    asked = command.scaled("bench.delay", __doc__, figures.DELAY)
     if asked.markdown:
-        return show_markdown()
+        return command.show_markdown("bench.delay", figures.DELAY_BEGIN)
     return measure(asked.names or figures.DELAY, asked.scale)
 
 
@@ -72,25 +60,13 @@ def measure(names: Sequence[str], scale: float) -> int:
         if scale == 1:
             figures.replace(found)  # now: what was measured stays, also if a later bench is interrupted
         progress.print(f"{', '.join(wanted)}: {time.monotonic() - began_s:.0f} s")
-    console.print(figures.table(measured))
-    if scale < 1:
-        console.print("Only a part was done: these are no measurements, and nothing was written.")
-    if missed := [f"{each.bench} {each.case} {each.metric}" for each in measured if each.is_met is False]:
-        console.print(f"Goals missed: {', '.join(missed)}")
+    command.say_scaled(console, measured, scale)
     return 1 if failed else 0
 
 
 async def _bounded(labs: Sequence[Lab]) -> None:
     async with asyncio.timeout(TIMEOUT_S):
         await import_module(f"bench.delay.{labs[0].bench}").measure(*labs)
-
-
-def show_markdown() -> int:
-    if not figures.LATEST.exists():
-        print("There are no figures yet; run python -m bench.delay first.", file=sys.stderr)
-        return 1
-    print(figures.write_page(begin=figures.DELAY_BEGIN))
-    return 0
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ python -m bench.spark --markdown            measures nothing: the latest figures
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import sys
 import time
@@ -16,7 +15,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from bench import figures
+from bench import command, figures
 from bench.lab import Lab, Pace
 from bench.processes import BenchFailed, broker, folder
 from bench.spark import cold, reading, writing
@@ -28,20 +27,9 @@ TIMEOUT_S = 270  # of a group
 
 
 def main() -> int:
-    assert __doc__ is not None
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.spark", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(figures.SPARK)}")
-    parser.add_argument("--scale", type=float, default=1.0, help="what part of it all; below 1 nothing is written")
-    parser.add_argument("--markdown", action="store_true", help="put the latest figures into RESULTS.md")
-    asked = parser.parse_args()
-    if unknown := [name for name in asked.names if name not in figures.SPARK]:
-        parser.error(f"there is no bench {', '.join(unknown)}; choose of {', '.join(figures.SPARK)}")
-    if not 0 < asked.scale <= 1:
-        parser.error("--scale is above 0, and at most 1")
+    asked = command.scaled("bench.spark", __doc__, figures.SPARK)
     if asked.markdown:
-        return show_markdown()
+        return command.show_markdown("bench.spark", figures.SPARK_BEGIN)
     return asyncio.run(measure(asked.names or figures.SPARK, asked.scale))
 
 
@@ -69,11 +57,7 @@ async def measure(names: Sequence[str], scale: float) -> int:
         if scale == 1:
             figures.replace(found)  # now: what was measured stays, also if a later bench is interrupted
         progress.print(f"{', '.join(wanted)}: {time.monotonic() - began_s:.0f} s")
-    console.print(figures.table(measured))
-    if scale < 1:
-        console.print("Only a part was done: these are no measurements, and nothing was written.")
-    if missed := [f"{each.bench} {each.case} {each.metric}" for each in measured if each.is_met is False]:
-        console.print(f"Goals missed: {', '.join(missed)}")
+    command.say_scaled(console, measured, scale)
     return 1 if failed else 0
 
 
@@ -96,14 +80,6 @@ async def _measured(labs: dict[str, Lab], wanted: Sequence[str]) -> None:
                     await cold.measure(labs, served, engine, url, records, held)
                 finally:
                     held.release()
-
-
-def show_markdown() -> int:
-    if not figures.LATEST.exists():
-        print("There are no figures yet; run python -m bench.spark first.", file=sys.stderr)
-        return 1
-    print(figures.write_page(begin=figures.SPARK_BEGIN))
-    return 0
 
 
 if __name__ == "__main__":

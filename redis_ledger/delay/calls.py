@@ -76,7 +76,7 @@ class DelayCalls:
     async def _call(self, script: Script, keys: Sequence[bytes], *args: Any) -> list[Any]:
         reply: list[Any] = await self.store.call(script, keys, (self._topic_id, *args))
         if reply[0] == Status.UNKNOWN_TOPIC:
-            raise UnknownTopic(f"Topic {self._topic!r} does not exist (any more).", topic=self._topic)
+            raise UnknownTopic.gone(self._topic)
         return reply
 
     async def command(self, *args: Any) -> Any:

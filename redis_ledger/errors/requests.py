@@ -148,6 +148,11 @@ class UnknownTopic(NotFound):
 
     code, kafka_code = "unknown_topic", 3
 
+    @classmethod
+    def gone(cls, topic: str) -> UnknownTopic:
+        """It is not there, or another one of its name is."""
+        return cls(f"Topic {topic!r} does not exist (any more).", topic=topic)
+
 
 class UnknownTopicId(UnknownTopic):
     """No topic has this id. Ask for the topic by its name; it may have been deleted and made again."""

@@ -48,7 +48,7 @@ class PartitionPlaces:
 
     def _head(self, reply: Sequence[Any]) -> PartitionHead:
         if reply[0] is None or reply[0].decode() != self.topic_id:
-            raise UnknownTopic(f"Topic {self.topic!r} does not exist (any more).", topic=self.topic)
+            raise UnknownTopic.gone(self.topic)
         head = PartitionHead._make((*map(int, reply[1:-1]), int(reply[-1] or 0)))
         self._cold_end = head.cold_offset
         if head.leader_epoch != self._leader_epoch:

@@ -29,7 +29,7 @@ def refusal(topic: str, number: int, item: Batch, reply: Sequence[Any]) -> Excep
     producer = f"producer {item.producer_id}, {where}"
     match status:
         case Status.UNKNOWN_TOPIC:
-            return UnknownTopic(f"Topic {topic!r} does not exist (any more).", topic=topic)
+            return UnknownTopic.gone(topic)
         case Status.SEQUENCE_GAP:
             expected = int(reply[1])
             return SequenceGap(

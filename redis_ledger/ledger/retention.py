@@ -131,4 +131,4 @@ class Retention:
         return int(reply[2]) if reply[0] == Status.OK and reply[1] else -1
 
     def _unknown(self) -> UnknownTopic:
-        return UnknownTopic(f"Topic {self._topic!r} does not exist (any more).", topic=self._topic)
+        return UnknownTopic.gone(self._topic)

@@ -107,7 +107,7 @@ class ColdCalls:
         return reply
 
     def _unknown(self) -> UnknownTopic:
-        return UnknownTopic(f"Topic {self._topic!r} does not exist (any more).", topic=self._topic)
+        return UnknownTopic.gone(self._topic)
 
 
 def _pairs(segments: Sequence[Segment]) -> list[int | bytes]:

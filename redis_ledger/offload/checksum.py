@@ -18,6 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from crc32c import crc32c
 
+from redis_ledger.records.columns import headers_of, joined, length
+
 MODULUS = 1 << 64
 COLUMNS = ("partition", "offset", "key", "value", "headers")
 _MIX_ONE, _MIX_TWO = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # of splitmix64
@@ -57,31 +59,17 @@ def _mixed(hashes: Any) -> Any:
 def _laid_out(batch: Any) -> Any:
     key, value, headers = (batch.column(name) for name in ("key", "value", "headers"))
     parts = [
-        _fixed(batch.column("partition"), 4),
+        _four_bytes(batch.column("partition")),
         _fixed(batch.column("offset"), 8),
-        _length(key), key, _length(value), value,
+        _four_bytes(length(key)), key, _four_bytes(length(value)), value,
     ]  # fmt: skip
     if headers.null_count < len(headers):
-        parts.append(_of_headers(headers))
-    return _joined(parts)
+        parts.append(headers_of(headers, _four_bytes))
+    return joined(parts)
 
 
-def _of_headers(headers: Any) -> Any:
-    names, values = headers.flatten().flatten()
-    names = names.cast(pa.binary())
-    each = _joined([_length(names), names, _length(values), values])
-    lengths = pc.list_value_length(headers).fill_null(0)
-    ends = pc.cumulative_sum(lengths)
-    offsets = pa.concat_arrays([pa.array([0], ends.type), ends])
-    return pc.binary_join(pa.ListArray.from_arrays(offsets, each), b"")
-
-
-def _joined(parts: list[Any]) -> Any:
-    return pc.binary_join_element_wise(*parts, b"", null_handling="replace", null_replacement=b"")
-
-
-def _length(column: Any) -> Any:
-    return _fixed(pc.fill_null(pc.binary_length(column), -1), 4)
+def _four_bytes(numbers: Any) -> Any:
+    return _fixed(numbers, 4)
 
 
 def _fixed(numbers: Any, width: int) -> Any:

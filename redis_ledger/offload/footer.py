@@ -16,7 +16,8 @@ from pyarrow import parquet
 
 from redis_ledger.errors import ColdDamaged
 
-KEY, BLANK = "redis_ledger.footer", "00000000"
+PREFIX = "redis_ledger."  # of what the file's own metadata says
+KEY, BLANK = f"{PREFIX}footer", "00000000"
 TAIL_BYTES = 64 << 10  # read at first; a footer is rarely longer
 _END_BYTES = 8  # length and magic
 _BEFORE = KEY.encode() + b"\x18\x08"  # as Thrift's compact protocol puts a text of 8 bytes behind its key
@@ -86,3 +87,12 @@ def read_footer(source: Any) -> Any:
     if not found or after[:8] != b"%08x" % crc32(blanked):
         raise ColdDamaged("Its footer does not have the CRC that it should have.")
     return parquet.read_metadata(pa.BufferReader(tail))
+
+
+def told(metadata: Any) -> dict[str, str]:
+    """What the file says of itself, by name without PREFIX."""
+    return {
+        key.decode().removeprefix(PREFIX): value.decode()
+        for key, value in (metadata.metadata or {}).items()
+        if key.startswith(PREFIX.encode())
+    }

@@ -14,9 +14,8 @@ from redis_ledger.offload.manifest import Segment, Stretch
 from redis_ledger.offload.segment import FORMAT, check_file
 
 import pyarrow as pa  # isort: skip  # behind segment, which says what to install where it is missing
-from redis_ledger.offload.footer import read_footer  # isort: skip
+from redis_ledger.offload.footer import read_footer, told  # isort: skip
 
-_PREFIX = "redis_ledger."
 _TIMESTAMP = "timestamp"
 
 
@@ -37,17 +36,16 @@ def _told(home: Home, stretch: Stretch, topic_id: str, size: int) -> Segment | N
     """By its footer.  None: it is about something else."""
     with home.fs.open_input_file(home.path(stretch.file)) as source:
         footer = read_footer(source)
-    told = {name: value.decode() for name, value in (footer.metadata or {}).items()}
+    facts = told(footer)
     wanted = {"format": FORMAT, "topic_id": topic_id, "first": str(stretch.first), "end": str(stretch.end)}
-    if any(told.get(f"{_PREFIX}{name}".encode()) != value for name, value in wanted.items()):
+    if any(facts.get(name) != value for name, value in wanted.items()):
         return None
     times = [_times(footer.row_group(number)) for number in range(footer.num_row_groups)]
     least, most = min(low for low, _ in times), max(high for _, high in times)
-    checksum = told[f"{_PREFIX}checksum".encode()]
-    return Segment(stretch.first, stretch.end, stretch.file, footer.num_rows, size, least, most, checksum)
+    return Segment(stretch.first, stretch.end, stretch.file, footer.num_rows, size, least, most, facts["checksum"])
 
 
 def _times(group: Any) -> tuple[int, int]:
     at = next(n for n in range(group.num_columns) if group.column(n).path_in_schema == _TIMESTAMP)
-    told = group.column(at).statistics
-    return told.min_raw, told.max_raw
+    statistics = group.column(at).statistics
+    return statistics.min_raw, statistics.max_raw

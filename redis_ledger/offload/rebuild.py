@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from redis_ledger.records.batch import LOG_APPEND_TIME
-from redis_ledger.records.columns import batch_of, records
+from redis_ledger.records.columns import records
+from redis_ledger.records.layout import batch_of
 
 COLUMNS = ("offset", "timestamp", "timestampType", "key", "value", "headers")
 RECORDS_MAX, BYTES_MAX = 1_000, 128 << 10  # of one batch; small ones fill an answer of limited size better

@@ -29,7 +29,7 @@ import pyarrow.compute as pc  # isort: skip
 from pyarrow import parquet  # isort: skip
 
 from redis_ledger.offload.checksum import checksum, combined, shown  # isort: skip
-from redis_ledger.offload.footer import BLANK, FooterSink, read_footer  # isort: skip
+from redis_ledger.offload.footer import BLANK, PREFIX, FooterSink, read_footer, told  # isort: skip
 
 __all__ = ["SCHEMA", "Home", "Row", "SegmentWriter", "check_file", "open_home", "read_groups", "rows_of", "table_of"]
 
@@ -50,7 +50,6 @@ SCHEMA = pa.schema(
     ]
 )
 GROUP_BYTES = 8 << 20
-_PREFIX = "redis_ledger."
 _REPEATED = ["topic", "partition", "timestampType", "key", "producerId", "producerEpoch", "transaction"]
 
 
@@ -157,12 +156,12 @@ class SegmentWriter:
         if not self._records:
             return Segment(first, end, "", 0, 0, -1, -1, total)
         self._write_group()
-        told = {
+        facts = {
             "format": FORMAT, "topic_id": self._topic_id, "first": first, "end": end, "checksum": total,
             "footer": BLANK,
         }  # fmt: skip
         self._sink.hold()
-        self._writer.add_key_value_metadata({_PREFIX + name: str(value) for name, value in told.items()})
+        self._writer.add_key_value_metadata({PREFIX + name: str(value) for name, value in facts.items()})
         self._writer.close()
         self._sink.seal()
         opened, self._opened = self._opened, None
@@ -250,11 +249,7 @@ class SegmentFile:
             source = home.fs.open_input_file(home.path(segment.file))
             metadata = read_footer(source)
             self._file = parquet.ParquetFile(source, metadata=metadata, page_checksum_verification=True)
-            self.told = {
-                key.decode().removeprefix(_PREFIX): value.decode()
-                for key, value in (metadata.metadata or {}).items()
-                if key.startswith(_PREFIX.encode())
-            }
+            self.told = told(metadata)
             self._check(metadata.num_rows)
             self.groups = list(self._spans())
 

@@ -36,6 +36,7 @@ from redis_ledger.records.batch import (
 )
 from redis_ledger.records.compression import DECODED_BYTES_MAX, pack, unpack
 from redis_ledger.records.deliver import AFTER, AT, after_ms, at_ms
+from redis_ledger.records.layout import HEAD, batch_of, varint
 from redis_ledger.records.read import decode_steps
 
 STEP = 500  # records between two pauses: a few milliseconds at most
@@ -44,8 +45,6 @@ COMPARED_MS_MAX = (1 << 53) - 1
 
 _NAMES = frozenset((AT, AFTER))
 _TRACE = b"deliver-a"  # of both names
-_HEAD = struct.Struct(">qiibI")  # base offset .. CRC
-_TAIL = struct.Struct(">hiqqqhii")  # attributes .. count
 _AROUND_RECORDS = HEADER_BYTES - LENGTH_END
 _NO_ATTRIBUTES_NO_DELTA = bytes(6)
 _NO_PRODUCER_ONE_RECORD = struct.pack(">qhii", -1, -1, -1, 1)
@@ -215,24 +214,26 @@ def _single(timestamp_ms: int, rest: bytes) -> bytes:
 def _around(rest_bytes: int) -> tuple[bytes, bytes]:
     """What is the same in all batches of one record with as many bytes: what comes before the CRC, and what comes
     between the timestamps and the rest: no producer, one record, its length, no attributes, both deltas 0."""
-    front = _NO_PRODUCER_ONE_RECORD + _varint(rest_bytes + 3) + bytes(3)
+    front = _NO_PRODUCER_ONE_RECORD + varint(rest_bytes + 3) + bytes(3)
     size = CRC_FROM + len(_NO_ATTRIBUTES_NO_DELTA) + 16 + len(front) + rest_bytes
-    return _HEAD.pack(0, size - LENGTH_END, 0, MAGIC, 0)[:CRC_AT], front
+    return HEAD.pack(0, size - LENGTH_END, 0, MAGIC, 0)[:CRC_AT], front
 
 
 def _batch(rows: Sequence[_Row], newest_ms: int, codec: int, attributes: int, producer: tuple[int, int, int]) -> bytes:
     first_ms = rows[0][0]
     pieces: list[bytes] = []
     for offset_delta, (timestamp_ms, rest) in enumerate(rows):
-        front = b"\x00" + _varint(_wrapped(timestamp_ms - first_ms)) + _varint(offset_delta)
-        pieces += (_varint(len(front) + len(rest)), front, rest)
+        front = b"\x00" + varint(_wrapped(timestamp_ms - first_ms)) + varint(offset_delta)
+        pieces += (varint(len(front) + len(rest)), front, rest)
     records = b"".join(pieces)
     if codec and len(records) >= PACKED_FROM_BYTES:
         packed = pack(codec, records)
         if len(packed) < len(records):
             records, attributes = packed, attributes | codec
-    body = _TAIL.pack(attributes, len(rows) - 1, first_ms, newest_ms, *producer, len(rows)) + records
-    return _HEAD.pack(0, len(body) + CRC_FROM - LENGTH_END, 0, MAGIC, crc32c(body)) + body
+    return batch_of(
+        records, attributes=attributes, last_offset_delta=len(rows) - 1, base_ms=first_ms, newest_ms=newest_ms,
+        count=len(rows), producer=producer,
+    )  # fmt: skip
 
 
 def _varint_at(data: bytes, at: int) -> tuple[int, int]:
@@ -245,18 +246,6 @@ def _varint_at(data: bytes, at: int) -> tuple[int, int]:
         shift += 7
         if byte < 0x80:
             return number >> 1, at
-
-
-@lru_cache(8_192)
-def _varint(number: int) -> bytes:
-    """Zigzag, as all numbers of a record are written."""
-    left = number << 1 if number >= 0 else ~(number << 1)
-    out = bytearray()
-    while left >= 0x80:
-        out.append(left & 0x7F | 0x80)
-        left >>= 7
-    out.append(left)
-    return bytes(out)
 
 
 def _comparable(timestamp_ms: int) -> int:

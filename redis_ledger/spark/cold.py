@@ -18,7 +18,7 @@ from redis_ledger.errors import ColdUnavailable, InvalidRequest
 from redis_ledger.offload.manifest import Segment
 from redis_ledger.spark.fetch import Task, chunks
 from redis_ledger.spark.filters import Bounds
-from redis_ledger.spark.rows import arrow_batches
+from redis_ledger.spark.rows import arrow_batches, positions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,12 +83,10 @@ def shaped(schema: pa.Schema, task: Task, batch: pa.RecordBatch) -> pa.RecordBat
 
 def _column(name: str, kind: Any, task: Task, batch: pa.RecordBatch) -> Any:
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     partition = task.range.partition
     if name in ("topic", "partition"):
         return pa.repeat(pa.scalar(getattr(partition, name), kind), batch.num_rows)
     if name == "position":
-        offsets = batch.column("offset").cast(kind)
-        return pc.binary_join_element_wise(pa.scalar(str(partition.partition), kind), offsets, pa.scalar(":", kind))
+        return positions(partition, batch.column("offset"), kind)
     return batch.column(name).cast(kind)

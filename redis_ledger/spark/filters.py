@@ -18,7 +18,7 @@ from redis_ledger.spark.places import Offsets
 FilterT = TypeVar("FilterT")
 
 LAST = (1 << 63) - 1
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NEVER_NULL = ("topic", "partition", "offset", "timestamp", "timestampType")
 
 
@@ -76,7 +76,7 @@ def _applied(bounds: Bounds, kind: str, given: Any) -> Bounds | None:
         low, high = _interval(kind, value)
         return None if low is None else bounds._replace(first=max(bounds.first, low), end=min(bounds.end, high))
     if column == "timestamp" and isinstance(value, datetime) and value.tzinfo is not None:
-        return _timed(bounds, kind, (value - _EPOCH) // timedelta(microseconds=1))
+        return _timed(bounds, kind, (value - EPOCH) // timedelta(microseconds=1))
     return None
 
 

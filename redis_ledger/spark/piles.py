@@ -23,8 +23,9 @@ from redis_ledger.client.batches import RECORD_OVERHEAD, RECORDS_MAX
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.ids import TxnId
 from redis_ledger.records.batch import TRANSACTIONAL
-from redis_ledger.records.columns import batch_of, records
+from redis_ledger.records.columns import records
 from redis_ledger.records.compression import pack
+from redis_ledger.records.layout import batch_of
 from redis_ledger.spark.hashing import partitions_of
 from redis_ledger.spark.lanes import HELD_BYTES_MAX, NO_TOPIC, below_0
 

@@ -124,9 +124,10 @@ def _headers(part: Gathered, kind: pa.DataType) -> pa.Array:
     return pa.array([[{"key": name, "value": held} for name, held in each.headers] or None for each in records], kind)
 
 
-def _positions(part: Gathered, kind: pa.DataType) -> pa.Array:
-    offsets = pa.array(part.fields.offset).cast(kind)
-    return pc.binary_join_element_wise(pa.scalar(str(part.partition.partition), kind), offsets, pa.scalar(":", kind))
+def positions(partition: TopicPartition, offsets: pa.Array, kind: pa.DataType) -> pa.Array:
+    """ "2:1045" """
+    number, colon = pa.scalar(str(partition.partition), kind), pa.scalar(":", kind)
+    return pc.binary_join_element_wise(number, offsets.cast(kind), colon)
 
 
 def transaction_of(header: BatchHeader) -> str | None:
@@ -142,7 +143,7 @@ _MAKE: dict[str, Callable[[Gathered, Any], Any]] = {
     "timestamp": _timestamps,
     "timestampType": _of_batch(lambda header: int(bool(header.attributes & LOG_APPEND_TIME))),
     "headers": _headers,
-    "position": _positions,
+    "position": lambda part, kind: positions(part.partition, pa.array(part.fields.offset), kind),
     "transaction": _of_batch(transaction_of),
     # Of offloaded files only: a query has no use for them.
     "producerId": _of_batch(lambda header: header.producer_id),

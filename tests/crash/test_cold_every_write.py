@@ -18,7 +18,8 @@ from redis_ledger.offload.calls import Standing
 from redis_ledger.offload.manifest import is_chain
 from redis_ledger.offload.segment import open_home, read_groups, rows_of
 from tests.support.broker import one
-from tests.support.cold_child import SETTINGS, STEPS, TOPIC, Case, Report, Scenario, cold_child, prepare
+from tests.support.cold_child import SETTINGS, STEPS, TOPIC, Case, Scenario, cold_child, prepare
+from tests.support.crash_child import StepsReport
 
 AT_ONCE = 8  # cases that are looked at together
 # Three rolls and plans, two publishings, of which each looks what may go and drops it, and the deleting of records.
@@ -62,7 +63,7 @@ async def is_whole(broker: Broker, case: Case) -> None:
         assert standing.plan.stretches[-1].end <= standing.stable, case.n
 
 
-async def gone_on_with(case: Case, report: Report) -> None:
+async def gone_on_with(case: Case, report: StepsReport) -> None:
     """A fresh broker finds what the case has left, and a fresh job does all that is left to do."""
     async with one(case.url, case.prefix, name="fresh", cold_home=case.home, **SETTINGS) as broker:
         await is_whole(broker, case)
@@ -96,7 +97,7 @@ async def gone_on_with(case: Case, report: Report) -> None:
 )
 async def test_offloading_cut_at_any_write_is_gone_on_with(request, prefix, tmp_path: Path, servers, when):
     url = request.getfixturevalue(servers)
-    cases: list[tuple[Case, Report]] = []
+    cases: list[tuple[Case, StepsReport]] = []
     async with cold_child() as run:
         # Given the scenario, cut once at every write it makes
         for n in range(1, 60):
@@ -113,7 +114,7 @@ async def test_offloading_cut_at_any_write_is_gone_on_with(request, prefix, tmp_
     # And whatever was left, the next one goes on with it
     gate = asyncio.Semaphore(AT_ONCE)
 
-    async def look(case: Case, report: Report) -> None:
+    async def look(case: Case, report: StepsReport) -> None:
         async with gate:
             await gone_on_with(case, report)
 

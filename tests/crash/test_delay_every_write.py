@@ -21,7 +21,7 @@ from redis_ledger.delay.index import BEGUN_MS_MAX, DelayIndex
 from redis_ledger.ledger.log import is_aborted
 from redis_ledger.records.read import decode
 from tests.support.broker import SHORT, eventually, live_transactions, one
-from tests.support.crash_child import ROOT
+from tests.support.crash_child import ROOT, StepsReport
 from tests.support.delayed_child import (
     MOVED_TO,
     REPEAT_MS,
@@ -30,7 +30,6 @@ from tests.support.delayed_child import (
     STEPS,
     TOPIC,
     Case,
-    Report,
     delayed_child,
 )
 from tests.support.scheduled import HOUR_MS, LATE_MS_MAX, PATIENCE_S, ScheduledTopic
@@ -81,7 +80,7 @@ async def swept(topic: ScheduledTopic) -> set[str]:
     return await topic.snapshots()
 
 
-def times(report: Report, value: str) -> set[int]:
+def times(report: StepsReport, value: str) -> set[int]:
     """How often a record may be seen."""
     step = next(name for name in SCHEDULED if value in SCHEDULED[name])
     often = 2 if value == "r" else 1
@@ -94,12 +93,12 @@ def times(report: Report, value: str) -> set[int]:
     return {0, often} if next_step(report) == step else {0}
 
 
-def next_step(report: Report) -> str:
+def next_step(report: StepsReport) -> str:
     """What it died in the middle of."""
     return [*STEPS, ""][len(report.finished)]
 
 
-def due_times(report: Report, value: str) -> list[int]:
+def due_times(report: StepsReport, value: str) -> list[int]:
     """When it may be due; of what repeats, each time."""
     if value == "d" and "move" in report.finished:
         return [MOVED_TO]
@@ -108,7 +107,7 @@ def due_times(report: Report, value: str) -> list[int]:
     return [DUES["r"], DUES["r"] + REPEAT_MS] if value == "r" else [DUES[value]]
 
 
-async def gone_on_with(url: str, case: Case, report: Report) -> None:
+async def gone_on_with(url: str, case: Case, report: StepsReport) -> None:
     """A fresh broker finds what the case has left."""
     settings = {**SETTINGS, **SHORT, "coordinators": 1}
     async with one(url, case.prefix, name="fresh", **settings) as broker:
@@ -146,7 +145,7 @@ async def gone_on_with(url: str, case: Case, report: Report) -> None:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_life_of_scheduled_records_cut_at_any_write_is_gone_on_with(redis_url, prefix, when):
-    cases: list[tuple[Case, Report]] = []
+    cases: list[tuple[Case, StepsReport]] = []
     async with delayed_child() as run:
         # Given the scenario, cut once at every write it makes
         for n in range(1, 120):
@@ -166,7 +165,7 @@ async def test_a_life_of_scheduled_records_cut_at_any_write_is_gone_on_with(redi
     # And whatever was left, each record comes once, in order, and not before its time
     gate = asyncio.Semaphore(AT_ONCE)
 
-    async def look(case: Case, report: Report) -> None:
+    async def look(case: Case, report: StepsReport) -> None:
         async with gate:
             await gone_on_with(redis_url, case, report)
 

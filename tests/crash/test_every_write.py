@@ -27,7 +27,7 @@ from tests.support.broker import (
     records,
     visible,
 )
-from tests.support.crash_child import Case, CrashChild, Report, calls_step, crash_child, execute_step
+from tests.support.crash_child import Case, Report, RunCase, calls_step, crash_child, execute_step
 
 TIMEOUT_MS = 1_500
 LEASE_MS = 1_000
@@ -59,14 +59,12 @@ async def prepared(broker: Broker, url: str, step: Any, when: Any, n: int) -> Ca
     return Case(url, broker.config.prefix, step, names[0], names[1:], n, when, TIMEOUT_MS, LEASE_MS)
 
 
-async def cut_at_every_write(
-    child: CrashChild, broker: Broker, url: str, step: str, when: str
-) -> list[tuple[Case, Report]]:
+async def cut_at_every_write(run: RunCase, broker: Broker, url: str, step: str, when: str) -> list[tuple[Case, Report]]:
     """One case after the other, each at a later write, the last of which survives."""
     cases = []
     for n in range(1, 50):
         case = await prepared(broker, url, step, when, n)
-        report = await child.run(case)
+        report = await run(case)
         cases.append((case, report))
         if not report.died:
             return cases
@@ -124,9 +122,9 @@ async def repeated(broker: Broker, case: Case, decided: bool) -> None:
 async def assert_cut_and_mended(
     url: str, prefix: str, step: Literal["execute", "calls"], when: Literal["before", "after"], *, at_once: bool
 ) -> None:
-    async with one(url, prefix, coordinators=1) as broker, crash_child() as child:
+    async with one(url, prefix, coordinators=1) as broker, crash_child() as run:
         # Given the step, cut once at every write it makes
-        cases = await cut_at_every_write(child, broker, url, step, when)
+        cases = await cut_at_every_write(run, broker, url, step, when)
         # Then each of them has been passed
         writes = cases[-1][1].writes
         assert kinds(writes) == KINDS | {"txn/apply": COORDINATOR_CALLS[step]}

@@ -15,7 +15,7 @@ import pytest
 
 from redis_ledger.broker.broker import Broker
 from tests.support.broker import eventually, live_transactions, one, outstanding, visible
-from tests.support.crash_child import GROUP, INPUT, Case, CrashChild, Report, crash_child, kafka_step
+from tests.support.crash_child import GROUP, INPUT, Case, Report, RunCase, crash_child, kafka_step
 
 OUTPUT = [value.upper() for value in INPUT]
 ALWAYS = {"XADD+ledger/append": 2, "cursor/offset_commit": 1, "txn/end": 3}
@@ -29,13 +29,11 @@ async def prepared(broker: Broker, url: str, step: str, when: str, n: int) -> Ca
     return Case(url, broker.config.prefix, cast("Any", step), names[0], names[1:], n, cast("Any", when), 0, 0)
 
 
-async def cut_at_every_write(
-    child: CrashChild, broker: Broker, url: str, step: str, when: str
-) -> list[tuple[Case, Report]]:
+async def cut_at_every_write(run: RunCase, broker: Broker, url: str, step: str, when: str) -> list[tuple[Case, Report]]:
     cases = []
     for n in range(1, 50):
         case = await prepared(broker, url, step, when, n)
-        report = await child.run(case)
+        report = await run(case)
         cases.append((case, report))
         if not report.died:
             return cases
@@ -62,9 +60,9 @@ async def begun_again(broker: Broker, case: Case) -> None:
 
 
 async def assert_cut_and_mended(url: str, prefix: str, step: str, when: str) -> None:
-    async with one(url, prefix, coordinators=1) as broker, crash_child() as child:
+    async with one(url, prefix, coordinators=1) as broker, crash_child() as run:
         # Given the step, cut once at every write it makes
-        cases = await cut_at_every_write(child, broker, url, step, when)
+        cases = await cut_at_every_write(run, broker, url, step, when)
         # Then each of them has been passed
         writes = cases[-1][1].writes
         counted = Counter(writes)

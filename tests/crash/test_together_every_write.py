@@ -15,7 +15,7 @@ import pytest
 
 from redis_ledger.broker.broker import Broker
 from tests.support.broker import SWEPT_S_MAX, eventually, live_transactions, one, outstanding, visible
-from tests.support.crash_child import INPUT, Case, CrashChild, Report, crash_child, together_step
+from tests.support.crash_child import INPUT, Case, Report, RunCase, crash_child, together_step
 
 OUTPUT = [{0: [value.upper()]} for value in INPUT]
 TIMEOUT_MS = 1_500
@@ -31,11 +31,11 @@ async def prepared(broker: Broker, url: str, when: str, n: int) -> Case:
     return Case(url, prefix, "together", names[0], names[1:], n, cast("Any", when), TIMEOUT_MS, 0)
 
 
-async def cut_at_every_write(child: CrashChild, broker: Broker, url: str, when: str) -> list[tuple[Case, Report]]:
+async def cut_at_every_write(run: RunCase, broker: Broker, url: str, when: str) -> list[tuple[Case, Report]]:
     cases = []
     for n in range(1, 50):
         case = await prepared(broker, url, when, n)
-        report = await child.run(case)
+        report = await run(case)
         cases.append((case, report))
         if not report.died:
             return cases
@@ -63,9 +63,9 @@ async def done_again(broker: Broker, case: Case, decided: bool) -> None:
 async def test_a_step_committed_together_cut_at_any_write_and_done_again_is_there_once(
     redis_url, prefix, when, at_once
 ):
-    async with one(redis_url, prefix, coordinators=1) as broker, crash_child() as child:
+    async with one(redis_url, prefix, coordinators=1) as broker, crash_child() as run:
         # Given the step, cut once at every write it makes
-        cases = await cut_at_every_write(child, broker, redis_url, when)
+        cases = await cut_at_every_write(run, broker, redis_url, when)
         # Then each of them has been passed
         writes = cases[-1][1].writes
         assert Counter(writes) == WRITES

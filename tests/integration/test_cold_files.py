@@ -15,11 +15,19 @@ from redis_ledger.records.read import decode
 from tests.support.batches import fetch, fetched, values
 from tests.support.broker import one, records, values_of
 from tests.support.kafka import BrokerClient, listening
-from tests.support.offloading import compact, files_of, fill, offload, seen
+from tests.support.offloading import (
+    CORRUPT_MESSAGE,
+    STORAGE_ERROR,
+    compact,
+    end_of,
+    files_of,
+    fill,
+    offload,
+    seen,
+    texts,
+)
 from tests.support.rest import client_of
 from tests.support.serving import ROOT
-
-STORAGE_ERROR, CORRUPT_MESSAGE = 56, 2
 
 
 @pytest.fixture
@@ -37,14 +45,6 @@ async def broker(redis_url, prefix, kept):
 async def payload_ledgers(broker):
     keys = (await broker.catalog.partition("t", 0)).keys
     return await broker.store.command("HKEYS", keys.ledgers, key=keys.state)
-
-
-def texts(shown) -> list[str]:
-    return [value.decode() for _, _, _, value, _ in shown]
-
-
-async def end_of(broker):
-    return (await (await broker.catalog.partition("t", 0)).head()).end_offset
 
 
 async def received(broker, name="s", **more):

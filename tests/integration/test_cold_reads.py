@@ -22,11 +22,18 @@ from redis_ledger.records.build import encode
 from tests.support.batches import batch, fetch, fetched, produce, produced, values
 from tests.support.broker import one, records, values_of
 from tests.support.kafka import BrokerClient, listening
-from tests.support.offloading import compact, fill, offload, seen, written
+from tests.support.offloading import (
+    compact,
+    end_of,
+    fill,
+    offload,
+    seen,
+    texts,
+    written,
+)
 from tests.support.rest import client_of
 
 T0 = 1_700_000_000_000
-STORAGE_ERROR, CORRUPT_MESSAGE = 56, 2
 
 
 @pytest.fixture
@@ -43,14 +50,6 @@ async def broker(redis_url, prefix, kept):
 
 def headers_of(data) -> list[BatchHeader]:
     return [header for header, _ in split(data.records)]
-
-
-def texts(shown) -> list[str]:
-    return [value.decode() for _, _, _, value, _ in shown]
-
-
-async def end_of(broker):
-    return (await (await broker.catalog.partition("t", 0)).head()).end_offset
 
 
 # -- every way in ------------------------------------------------------------------------------------------------------

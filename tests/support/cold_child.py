@@ -6,14 +6,9 @@ that is started after one that died.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import json
-import os
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from redis_ledger.broker.broker import Broker
@@ -23,7 +18,7 @@ from redis_ledger.offload.segment import Row, SegmentWriter, open_home, table_of
 from redis_ledger.records.read import decode
 from redis_ledger.store.store import ScriptCall, Store
 from tests.support.broker import records
-from tests.support.crash_child import DIED, READS, ROOT, DyingStore, run_forked
+from tests.support.crash_child import READS, SteppingStore, StepsReport, child, serve_cases
 
 TOPIC = "orders"
 SETTINGS: dict[str, Any] = {"coordinators": 1, "retention_ms": -1}
@@ -42,29 +37,12 @@ class Case:
     home: str
 
 
-@dataclass(slots=True)
-class Report:
-    """finished: steps that were carried out to their end."""
-
-    died: bool
-    writes: list[str]
-    finished: list[str]
-
-
-class CountedStore(DyingStore):
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.finished: list[str] = []
-
+class CountedStore(SteppingStore):
     def multi(self, key: bytes, commands: Sequence[Any], *, retry: bool = False) -> Any:
         kinds = dict.fromkeys(c.script.name if isinstance(c, ScriptCall) else c[0].decode() for c in commands)
         if READS.issuperset(kind.encode() for kind in kinds):
             return Store.multi(self, key, commands, retry=retry)
         return self._count("+".join(kinds), lambda: Store.multi(self, key, commands, retry=retry))
-
-    def end(self, *, died: bool) -> None:
-        os.write(self.report_to, json.dumps(asdict(Report(died, self.writes, self.finished))).encode())
-        os._exit(DIED if died else 0)
 
 
 async def prepare(broker: Broker) -> None:
@@ -138,41 +116,15 @@ async def work(case: Case, report_to: int) -> None:
     await broker.upkeep.close()
     steps = Scenario(broker, case.home).steps()
     store.arm(case.n, case.when, report_to)
-    for name in STEPS:
-        await steps[name]()
-        store.finished.append(name)
-    store.end(died=False)
+    await store.walk(STEPS, steps)
 
 
 def main() -> None:
-    for line in sys.stdin:
-        print(json.dumps(run_forked(partial(work, Case(**json.loads(line))))), flush=True)
+    serve_cases(Case, work)
 
 
-# -- the test's side -------------------------------------------------------------------------------------------------
-
-
-@contextlib.asynccontextmanager
-async def cold_child() -> AsyncIterator[Callable[[Case], Awaitable[Report]]]:
-    """Runs a case, and tells how it went."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", __name__, cwd=ROOT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    asks, answers = process.stdin, process.stdout
-
-    async def run(case: Case) -> Report:
-        asks.write(json.dumps(asdict(case)).encode() + b"\n")
-        answer = json.loads(await answers.readline())
-        assert "error" not in answer, answer["error"]
-        return Report(**answer)
-
-    try:
-        yield run
-    finally:
-        asks.close()
-        await process.wait()
+def cold_child() -> AbstractAsyncContextManager[Callable[[Case], Awaitable[StepsReport]]]:
+    return child(__name__, StepsReport)
 
 
 if __name__ == "__main__":

@@ -17,11 +17,11 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from redis_ledger.broker.appends import Source
 from redis_ledger.broker.broker import Broker
@@ -68,6 +68,20 @@ class Report:
     died: bool
     writes: list[str] = field(default_factory=list)
     answered: bool = False
+
+
+@dataclass(slots=True)
+class StepsReport:
+    """Of a scenario.  finished: steps that were carried out to their end."""
+
+    died: bool
+    writes: list[str]
+    finished: list[str]
+
+
+CaseT = TypeVar("CaseT")
+ReportT = TypeVar("ReportT")
+RunCase: TypeAlias = Callable[["Case"], Awaitable[Report]]
 
 
 class DyingStore(Store):
@@ -121,9 +135,31 @@ class DyingStore(Store):
             await asyncio.sleep(SETTLED_S)
         self.end(died=True)
 
+    def report(self, *, died: bool) -> Any:
+        """A dataclass."""
+        return Report(died, self.writes, self.answered)
+
     def end(self, *, died: bool) -> None:
-        os.write(self.report_to, json.dumps(asdict(Report(died, self.writes, self.answered))).encode())
+        os.write(self.report_to, json.dumps(asdict(self.report(died=died))).encode())
         os._exit(DIED if died else 0)
+
+
+class SteppingStore(DyingStore):
+    """For a scenario of named steps, all of which can be done again."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.finished: list[str] = []
+
+    def report(self, *, died: bool) -> StepsReport:
+        return StepsReport(died, self.writes, self.finished)
+
+    async def walk(self, names: Sequence[str], steps: Mapping[str, Callable[[], Awaitable[object]]]) -> None:
+        """Every step, and then the end of the process."""
+        for name in names:
+            await steps[name]()
+            self.finished.append(name)
+        self.end(died=False)
 
 
 def outputs(values: Sequence[str]) -> list[NewRecord]:
@@ -237,37 +273,43 @@ def run_forked(work: Callable[[int], Coroutine[Any, Any, None]]) -> dict[str, An
 
 
 def main() -> None:
+    serve_cases(Case, work)
+
+
+def serve_cases(kind: type[CaseT], work: Callable[[CaseT, int], Coroutine[Any, Any, None]]) -> None:
+    """Runs a case for every line of stdin, and prints how it went."""
     for line in sys.stdin:
-        print(json.dumps(run_forked(partial(work, Case(**json.loads(line))))), flush=True)
+        print(json.dumps(run_forked(partial(work, kind(**json.loads(line))))), flush=True)
 
 
 # -- the test's side -------------------------------------------------------------------------------------------------
 
 
-class CrashChild:
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
-
-    async def run(self, case: Case) -> Report:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(asdict(case)).encode() + b"\n")
-        answer = json.loads(await self._process.stdout.readline())
-        assert "error" not in answer, answer["error"]
-        return Report(**answer)
-
-
 @contextlib.asynccontextmanager
-async def crash_child() -> AsyncIterator[CrashChild]:
+async def child(module: str, kind: type[ReportT]) -> AsyncIterator[Callable[[Any], Awaitable[ReportT]]]:
+    """Runs a case in a process of that module, and tells how it went."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", __name__, cwd=ROOT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        sys.executable, "-m", module, cwd=ROOT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
     )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    asks, answers = process.stdin, process.stdout
+
+    async def run(case: Any) -> ReportT:
+        asks.write(json.dumps(asdict(case)).encode() + b"\n")
+        answer = json.loads(await answers.readline())
+        assert "error" not in answer, answer["error"]
+        return kind(**answer)
+
     try:
-        yield CrashChild(process)
+        yield run
     finally:
-        assert process.stdin is not None
-        process.stdin.close()
+        asks.close()
         await process.wait()
+
+
+def crash_child() -> contextlib.AbstractAsyncContextManager[RunCase]:
+    return child(__name__, Report)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,9 @@ time, so that nothing depends on how long anything takes; the broker's own upkee
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
-import os
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from redis_ledger.broker.broker import Broker
@@ -22,7 +18,7 @@ from redis_ledger.config import Config
 from redis_ledger.delay.repeat import Repeat
 from redis_ledger.ids import ScheduledId
 from redis_ledger.store.store import ScriptCall, Store
-from tests.support.crash_child import DIED, ROOT, DyingStore, run_forked
+from tests.support.crash_child import SteppingStore, StepsReport, child, serve_cases
 from tests.support.cut_store import LOOKS
 from tests.support.scheduled import ScheduledTopic
 
@@ -61,20 +57,7 @@ class Case:
     hour_ms: int
 
 
-@dataclass(slots=True)
-class Report:
-    """finished: steps that were carried out to their end."""
-
-    died: bool
-    writes: list[str]
-    finished: list[str]
-
-
-class CountedStore(DyingStore):
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.finished: list[str] = []
-
+class CountedStore(SteppingStore):
     def _count(self, name: str, send: Any) -> asyncio.Future[Any]:
         if name.encode() in LOOKS:
             looked: asyncio.Future[Any] = send()
@@ -84,10 +67,6 @@ class CountedStore(DyingStore):
     def multi(self, key: bytes, commands: Sequence[Any], *, retry: bool = False) -> Any:
         kinds = dict.fromkeys(c.script.name if isinstance(c, ScriptCall) else "XADD" for c in commands)
         return self._count("+".join(kinds), lambda: Store.multi(self, key, commands, retry=retry))
-
-    def end(self, *, died: bool) -> None:
-        os.write(self.report_to, json.dumps(asdict(Report(died, self.writes, self.finished))).encode())
-        os._exit(DIED if died else 0)
 
 
 class Scenario:
@@ -163,41 +142,15 @@ async def work(case: Case, report_to: int) -> None:
     broker.delays._brokers = frozenset()  # whoever lives beside it is told of nothing
     store.arm(case.n, case.when, report_to)
     steps = Scenario(broker, case.hour_ms).steps()
-    for name in STEPS:
-        await steps[name]()
-        store.finished.append(name)
-    store.end(died=False)
+    await store.walk(STEPS, steps)
 
 
 def main() -> None:
-    for line in sys.stdin:
-        print(json.dumps(run_forked(partial(work, Case(**json.loads(line))))), flush=True)
+    serve_cases(Case, work)
 
 
-# -- the test's side -------------------------------------------------------------------------------------------------
-
-
-@contextlib.asynccontextmanager
-async def delayed_child() -> AsyncIterator[Callable[[Case], Awaitable[Report]]]:
-    """Runs a case, and tells how it went."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", __name__, cwd=ROOT, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    asks, answers = process.stdin, process.stdout
-
-    async def run(case: Case) -> Report:
-        asks.write(json.dumps(asdict(case)).encode() + b"\n")
-        answer = json.loads(await answers.readline())
-        assert "error" not in answer, answer["error"]
-        return Report(**answer)
-
-    try:
-        yield run
-    finally:
-        asks.close()
-        await process.wait()
+def delayed_child() -> AbstractAsyncContextManager[Callable[[Case], Awaitable[StepsReport]]]:
+    return child(__name__, StepsReport)
 
 
 if __name__ == "__main__":

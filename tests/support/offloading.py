@@ -21,6 +21,7 @@ from redis_ledger.records.build import encode
 from redis_ledger.records.read import decode
 
 READ_BYTES = 1 << 20
+STORAGE_ERROR, CORRUPT_MESSAGE = 56, 2  # Kafka's codes for a file that is away, and for one that is damaged
 T0 = 1_700_000_000_000  # of the first record that `fill` writes
 Shown = tuple[int, int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]
 
@@ -137,3 +138,14 @@ def files_of(broker: Broker) -> list[str]:
     """The Parquet files in the home."""
     home = Path(broker.config.cold_home)
     return sorted(str(path.relative_to(home)) for path in home.rglob("*.parquet"))
+
+
+def texts(shown: list[Shown]) -> list[str]:
+    values = [value for _, _, _, value, _ in shown]
+    assert None not in values
+    return [value.decode() for value in values if value is not None]
+
+
+async def end_of(broker: Broker) -> int:
+    """Of t:0."""
+    return (await (await broker.catalog.partition("t", 0)).head()).end_offset

@@ -10,10 +10,15 @@ the one that is made of these two answers has the same number and commits nothin
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from redis_ledger.client import Client
 from redis_ledger.errors import Unavailable, UnknownSubscription
 from redis_ledger.spark.attempts import Step
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 LOOK_AGAIN_S = 0.2
 WAIT_S = 60.0
@@ -38,3 +43,14 @@ def noted(client: Client, topic: str, subscription: str) -> dict[int, int] | Non
     except UnknownSubscription:
         return None
     return {at.partition: at.mark_delete for at in cursors if at.mark_delete >= 0} or None
+
+
+def append(frame: DataFrame, options: Mapping[str, str]) -> int:
+    """Writes it as these options of the sink say; how many records it has."""
+    from pyspark.sql import Observation
+    from pyspark.sql.functions import count, lit
+
+    seen = Observation()
+    observed = frame.observe(seen, count(lit(1)).alias("records"))
+    observed.write.format("redis-ledger").options(**options).mode("append").save()
+    return int(seen.get["records"])

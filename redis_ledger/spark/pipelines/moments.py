@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from redis_ledger.spark.filters import EPOCH
 
 
 def moment_ms(text: str) -> int:
@@ -20,6 +20,6 @@ def moment_ms(text: str) -> int:
         ) from None
     if read.tzinfo is None:
         raise argparse.ArgumentTypeError(f"{text!r} lacks its zone; write 2026-01-01T12:00:00Z, or 13:00:00+01:00")
-    if read < _EPOCH:
+    if read < EPOCH:
         raise argparse.ArgumentTypeError(f"{text!r} is before 1970")
-    return (read - _EPOCH) // timedelta(milliseconds=1)
+    return (read - EPOCH) // timedelta(milliseconds=1)

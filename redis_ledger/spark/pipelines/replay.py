@@ -31,7 +31,7 @@ from redis_ledger.spark.attempts import Step
 from redis_ledger.spark.options import Connection, reading
 from redis_ledger.spark.pipelines import replays
 from redis_ledger.spark.pipelines.arguments import client_of, connection_of, ended, options_of, parser, started
-from redis_ledger.spark.pipelines.counted import last_number, noted
+from redis_ledger.spark.pipelines.counted import append, last_number, noted
 from redis_ledger.spark.pipelines.moments import moment_ms
 from redis_ledger.spark.pipelines.progress import Done, Progress
 from redis_ledger.spark.pipelines.replays import Pace
@@ -170,9 +170,6 @@ class Job:
 
     def write(self, spark: SparkSession, state: State, until: Offsets) -> int:
         """One step; how many records it has.  Whether it is this run that committed it, the state says."""
-        from pyspark.sql import Observation
-        from pyspark.sql.functions import count, lit
-
         given, partitions = self._given, self._client.topics.describe(self._given.source).partitions
         options = {
             "topics": given.source,
@@ -194,12 +191,9 @@ class Job:
         read = spark.read.format("redis-ledger").options(**reached, **options).load()
         # Many tasks read a partition, and one writes it, so that its records stay in order.
         ordered = read.repartition(partitions, "partition").sortWithinPartitions("partition", "offset")
-        frame = ordered.select(*columns)
-        seen = Observation()
-        counted = frame.observe(seen, count(lit(1)).alias("records"))
-        counted.write.format("redis-ledger").options(**reached, **written).mode("append").save()
+        records = append(ordered.select(*columns), {**reached, **written})
         self._client.subscriptions.note_offsets(given.source, self._names.end, _plain(state.end))  # or it would expire
-        return int(seen.get["records"])
+        return records
 
     # -- what the broker knows of it -----------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from redis_ledger.spark import standings, writing
 from redis_ledger.spark.options import Connection, reading
 from redis_ledger.spark.pipelines import queries
 from redis_ledger.spark.pipelines.arguments import client_of, connection_of, ended, options_of, parser, started
-from redis_ledger.spark.pipelines.counted import last_number, noted
+from redis_ledger.spark.pipelines.counted import append, last_number, noted
 from redis_ledger.spark.pipelines.moments import moment_ms
 from redis_ledger.spark.pipelines.progress import Done, Progress
 from redis_ledger.spark.pipelines.queries import Trigger
@@ -168,9 +168,6 @@ def _since(client: Client, given: argparse.Namespace, reached: Connection) -> tu
 
 def batch(spark: SparkSession, given: argparse.Namespace, reached: Connection, text: str, step: Step) -> int:
     """How many records the step has."""
-    from pyspark.sql import Observation
-    from pyspark.sql.functions import count, lit
-
     for name, topic in given.input.items():
         options = _times(given)
         if step.ranges is not None:
@@ -184,10 +181,7 @@ def batch(spark: SparkSession, given: argparse.Namespace, reached: Connection, t
             "commitSubscription": given.commit_subscription,
             "commitOffsets": json.dumps(to_checkpoint(step.read)),
         }
-    seen = Observation()
-    counted = frame.observe(seen, count(lit(1)).alias("records"))
-    counted.write.format("redis-ledger").options(**_sink(given, reached), **written).mode("append").save()
-    return int(seen.get["records"])
+    return append(frame, {**_sink(given, reached), **written})
 
 
 def _times(given: argparse.Namespace) -> dict[str, str]:
