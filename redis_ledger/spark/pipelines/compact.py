@@ -4,7 +4,7 @@
                |          | b2 a3    | c2 – d1 |
 
     number    this run's, above that of every earlier one; only the run with the highest puts files in place
-    write     new Parquet files for the same stretches, beside the old ones
+    write     new Parquet files for the same stretches, beside the old ones; each is read back
     swap      one call: the manifest names the new ones; ascending, so that a tombstone goes after what it deletes
     delete    the old ones, a while later, when the manifest is read again and does not name them: a Redis that lost
               what it had just answered names them still
@@ -182,6 +182,8 @@ class Job:
             full = [each for each, group in zip(wanted, wave, strict=True) if group.kept]
             written = compacting.rewritten(found.kept, self._opened.uri, self._topic_id, full)
             new = {segment.first: segment for segment in written}
+            counted = [(each.stretch.first, group.kept) for each, group in zip(wanted, wave, strict=True) if group.kept]
+            assert [(each.first, each.records) for each in written] == counted, (written, counted)
             try:
                 for each in wanted:
                     added = new.pop(each.stretch.first, None) or compacting.empty(each.stretch)

@@ -2,7 +2,7 @@
 
     segments ──scan──▶ (key, offset, is it an old tombstone)     a task a segment, four of its columns
              ──group by key, highest offset──▶ last of each key ──▶ less old tombstones ──▶ (segment, offset)
-             ──group by new segment──▶ rewrite                    a task a new segment, only its own rows
+             ──group by new segment──▶ rewrite, read back         a task a new segment, only its own rows
 
 Records without a key are their own group each, so they stay.  The driver sees counts and segments, never records.
 """
@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 
 from redis_ledger.offload.checksum import shown
 from redis_ledger.offload.manifest import Segment, Stretch
-from redis_ledger.offload.segment import SegmentWriter, open_home, read_groups
+from redis_ledger.offload.segment import SegmentWriter, check_file, open_home, read_groups
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -144,7 +144,7 @@ def _rewrite(home: str, topic_id: str, wanted: Sequence[Rewriting]) -> Callable[
 
 
 def write(home: str, topic_id: str, wanted: Rewriting, offsets: pa.Array) -> Segment:
-    """offsets: those that stay, in any order."""
+    """offsets: those that stay, in any order.  What was written is read back: raises ColdDamaged, ColdUnavailable."""
     import pyarrow.compute as pc
 
     opened = open_home(home)
@@ -152,4 +152,6 @@ def write(home: str, topic_id: str, wanted: Rewriting, offsets: pa.Array) -> Seg
         for segment in wanted.segments:
             for group in read_groups(opened, segment, segment.first, segment.end):
                 writer.add(group.filter(pc.is_in(group.column("offset"), value_set=offsets)))
-        return writer.finish()
+        written = writer.finish()
+    check_file(opened, written)
+    return written
