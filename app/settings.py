@@ -38,7 +38,7 @@ _FROM_ZERO = {
     "delayed_delivery_block_after_ms",
     "cold_cache_bytes",
 }
-_PATHS = {"cold_home"}  # text with fewer rules; empty turns them off
+_PATHS = {"cold_home", "super_users", "bootstrap_token_file"}  # text with fewer rules; empty turns them off
 _KNOWN = {field.name: field.default for field in fields(Config)}
 
 

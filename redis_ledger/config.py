@@ -69,8 +69,12 @@ class Config:
     kafka_fetch_bytes_max: int = 57_671_680  # most records of one Fetch, whatever it asks for (Kafka: fetch.max.bytes)
     kafka_frame_ms: int = 30_000  # half a request is given up after this
     kafka_idle_ms: int = 600_000  # a silent connection is closed after this (Kafka: connections.max.idle.ms)
-    kafka_sasl_enabled: bool = False  # clients must authenticate with SASL (PLAIN, SCRAM) against stored users
     tail_cache_bytes: int = 67_108_864  # newest batches kept in memory, so that reading at the tail reads no payload
+    # security
+    auth_required: bool = False  # every door asks who calls, and rules (ACLs) decide what it may do
+    allow_everyone_if_no_acl: bool = False  # what no rule names is open to all (Kafka: allow.everyone.if.no.acl.found)
+    super_users: str = ""  # whom no rule is asked for, such as User:ada;User:ops (Kafka: super.users)
+    bootstrap_token_file: str = ""  # file with a secret of 32 characters or more: the token of User:admin, a super user
     # consumer groups
     group_initial_rebalance_delay_ms: int = 100  # an empty group waits this long for more members (Kafka: 3 s)
     group_session_timeout_ms_min: int = 6_000  # least session timeout a member may ask for

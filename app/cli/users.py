@@ -1,4 +1,4 @@
-"""`redis-ledger users`: add, list and remove the users of Kafka clients (brokers with kafka_sasl_enabled).
+"""`redis-ledger users`: add, list and remove the users of Kafka clients (brokers with auth_required).
 
 Talks to Redis itself, so it works before the first broker runs and needs no right at one.  Passwords come from a prompt
 or, where nobody can be asked, from the first line of stdin: an argument could be read by everybody on the machine.

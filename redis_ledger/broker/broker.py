@@ -33,6 +33,7 @@ from redis_ledger.broker.producers import Producers
 from redis_ledger.broker.records import Records
 from redis_ledger.broker.registry import Registry
 from redis_ledger.broker.retention import TopicRetention
+from redis_ledger.broker.security import Security
 from redis_ledger.broker.subscriptions import Subscriptions
 from redis_ledger.broker.topics import Topics
 from redis_ledger.broker.transactions import Transactions
@@ -88,6 +89,7 @@ class Broker:
         self.cold = Cold(self.catalog, store, config, clock)
         self.configs = Configs(self.catalog, config)
         self.users = Users(store)
+        self.security = Security(store, config, clock)
         self.identities = Identities(store, self.coordinators)
         together = Together(store, self.coordinators, self.identities)
         self.transactions = TransactionsWithExecute(
@@ -131,12 +133,14 @@ class Broker:
         await broker.identities.open()
         await broker.upkeep.start()
         await broker.delays.open()
-        if broker.config.kafka_sasl_enabled:
+        await broker.security.open()
+        if broker.config.auth_required:
             await broker.users.warn_if_there_are_none()
         return broker
 
     async def close(self) -> None:
         """Finishes what is under way and leaves; requests must not come in any more."""
+        await self.security.close()
         await self.groups.close()
         await self.delays.close()
         await self.upkeep.close()

@@ -11,7 +11,7 @@
     ├── NotFound
     │   ├── RouteNotFound  UnknownTopic  UnknownTopicId  UnknownPartition  UnknownSubscription
     │   ├── CoordinatorNotFound  TransactionNotFound  OffsetOutOfRange  GroupNotFound  UnknownUser
-    │   └── UnknownScheduled
+    │   └── UnknownScheduled  UnknownToken
     ├── Conflict                    the request is well formed, but not as things stand
     │   ├── TopicExists  TopicBusy  SubscriptionExists  WrongSubscriptionKind  ConsumerBusy
     │   ├── NotYourMessage  NotDelivered  RequestInProgress  IdempotencyKeyReused
@@ -27,8 +27,12 @@
     │       ├── InvalidTxnStatus  TransactionConflict  TransactionEnded  TransactionAbortOnly  NotAllowed
     │       └── AlreadyCommitted  AlreadyAborted  TransactionTimedOut
     ├── ColdDamaged                 a file of offloaded records has to be restored
+    ├── Unauthenticated             the caller has to say who it is
+    ├── Forbidden                   and may not do this
+    │   └── TopicForbidden  GroupForbidden  ClusterForbidden  TransactionForbidden
     └── Unavailable                 the same request may work a moment later
         ├── StoreUnavailable  StoreTimeout  StorageFull  TooManyTransactions  Draining  ColdUnavailable
+        ├── QuotaExceeded
         └── OutcomeUnknown          the reply was lost and the call was not safe to repeat
 
 `code` is the stable name of a problem (RFC 9457 `type` and our `code`), `http_status` its HTTP status, `kafka_code` its
@@ -103,11 +107,21 @@ from redis_ledger.errors.requests import (
     UnacceptableCredential,
     UnknownPartition,
     UnknownSubscription,
+    UnknownToken,
     UnknownTopic,
     UnknownTopicId,
     UnknownUser,
     UnsupportedCompression,
     UnsupportedTxnAction,
+)
+from redis_ledger.errors.security import (
+    ClusterForbidden,
+    Forbidden,
+    GroupForbidden,
+    QuotaExceeded,
+    TopicForbidden,
+    TransactionForbidden,
+    Unauthenticated,
 )
 from redis_ledger.errors.states import (
     ConsumerBusy,
@@ -153,6 +167,7 @@ __all__ = [
     "AuthenticationFailed",
     "BadChecksum",
     "BadRequest",
+    "ClusterForbidden",
     "ColdDamaged",
     "ColdOff",
     "ColdUnavailable",
@@ -165,7 +180,9 @@ __all__ = [
     "DuplicateSequence",
     "FencedInstance",
     "FencedMember",
+    "Forbidden",
     "GroupError",
+    "GroupForbidden",
     "GroupFull",
     "GroupNotEmpty",
     "GroupNotFound",
@@ -203,6 +220,7 @@ __all__ = [
     "OutcomeUnknown",
     "ProducerError",
     "ProducerFenced",
+    "QuotaExceeded",
     "RebalanceInProgress",
     "RequestInProgress",
     "RequestTooLarge",
@@ -218,13 +236,16 @@ __all__ = [
     "TooManyTransactions",
     "TopicBusy",
     "TopicExists",
+    "TopicForbidden",
     "TransactionAbortOnly",
     "TransactionConflict",
     "TransactionEnded",
     "TransactionError",
+    "TransactionForbidden",
     "TransactionNotFound",
     "TransactionTimedOut",
     "UnacceptableCredential",
+    "Unauthenticated",
     "Unavailable",
     "UnknownMember",
     "UnknownPartition",
@@ -232,6 +253,7 @@ __all__ = [
     "UnknownProducer",
     "UnknownScheduled",
     "UnknownSubscription",
+    "UnknownToken",
     "UnknownTopic",
     "UnknownTopicId",
     "UnknownTransactionalId",

@@ -200,3 +200,9 @@ class UnknownUser(NotFound):
     """There is no such user, or no such credential of it. Check the name."""
 
     code, kafka_code = "unknown_user", 91
+
+
+class UnknownToken(NotFound):
+    """There is no such API token. List the tokens to see which there are."""
+
+    code = "unknown_token"

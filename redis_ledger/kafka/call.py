@@ -15,6 +15,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from redis_ledger.auth.acl import ANONYMOUS, Caller
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.fetch_session import FetchSession
@@ -37,12 +38,16 @@ class Peer:
     """A connection, as handlers see it.  sasl: what an unfinished exchange has to remember."""
 
     host: str
-    principal: str = "ANONYMOUS"
+    principal: str = ANONYMOUS
     is_authenticated: bool = False
     sasl: object | None = None
     is_refused: bool = False  # closed as soon as the answer is written
     fetch_session: FetchSession | None = None
     closing: asyncio.Event = field(default_factory=asyncio.Event)  # set when the client is gone: stop waiting for it
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(self.principal, self.host)
 
 
 class Call(NamedTuple):

@@ -33,7 +33,7 @@ class KafkaListener:
         config = broker.config
         self.broker = broker
         self.frame_bytes_max = config.kafka_request_bytes_max
-        self.requires_sasl = config.kafka_sasl_enabled
+        self.requires_sasl = config.auth_required
         self._socket, self._advertised = listening, advertised
         self._connections: set[Connection] = set()
         self._starved: set[Connection] = set()

@@ -53,6 +53,10 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{catalog}:groups         hash    group (percent-encoded) → kind
     rl:{catalog}:due            channel (not a key): topic, partition and due time of what was scheduled to be first
     rl:{catalog}:users          hash    user → JSON: SCRAM verifiers by mechanism; "" → a secret of this Redis
+    rl:{catalog}:acls           hash    rule as a JSON array → when it was made
+    rl:{catalog}:tokens         hash    id of an API token → JSON: principal, digest, when it was made and ends
+    rl:{catalog}:quotas         hash    principal ("" all others) → JSON: its quotas
+    rl:{catalog}:audit          stream  administrative acts, newest 100 000: who, from where, what, outcome
     rl:{idem:<digest>}          string  the request and the answer of an Idempotency-Key; digest = SHA-256 of the key
     rl:{idem:<digest>}|run      string  token of who works on it now, with a lease
 """
@@ -197,7 +201,9 @@ class CoordinatorKeys:
 class CatalogKeys:
     """The keys that every broker shares."""
 
-    __slots__ = ("addresses", "brokers", "due", "groups", "state", "topics", "users")
+    __slots__ = (
+        "acls", "addresses", "audit", "brokers", "due", "groups", "quotas", "state", "tokens", "topics", "users",
+    )  # fmt: skip
 
     def __init__(self, prefix: str) -> None:
         base = f"{prefix}:{{catalog}}"
@@ -208,6 +214,10 @@ class CatalogKeys:
         self.groups = f"{base}:groups".encode()
         self.due = f"{base}:due".encode()
         self.users = f"{base}:users".encode()
+        self.acls = f"{base}:acls".encode()
+        self.tokens = f"{base}:tokens".encode()
+        self.quotas = f"{base}:quotas".encode()
+        self.audit = f"{base}:audit".encode()
 
 
 class GroupKeys:

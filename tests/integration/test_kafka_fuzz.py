@@ -148,7 +148,10 @@ async def test_what_once_did_harm_is_answered_or_refused(redis_url, prefix, hear
 
 
 async def test_whoever_has_not_logged_in_gets_no_further_by_mutated_frames(redis_url, prefix, heard):
-    async with one(redis_url, prefix, kafka_sasl_enabled=True, **SETTINGS) as broker, listening(broker) as address:
+    async with (
+        one(redis_url, prefix, auth_required=True, allow_everyone_if_no_acl=True, **SETTINGS) as broker,
+        listening(broker) as address,
+    ):
         words = Words()
         drivers = [
             Driver(address, Mutator(SEED, words, only), words, heard.findings, frame_s=1) for only in (LOGIN, None)

@@ -45,7 +45,7 @@ Address = tuple[str, int]
 
 @pytest.fixture
 async def broker(redis_url, prefix) -> AsyncIterator[Broker]:
-    async with one(redis_url, prefix, kafka_sasl_enabled=True) as opened:
+    async with one(redis_url, prefix, auth_required=True, allow_everyone_if_no_acl=True) as opened:
         await opened.users.add("ada", "pässword")
         yield opened
 
@@ -106,7 +106,7 @@ async def test_an_unknown_user_is_told_what_a_wrong_password_is_told_and_then_no
 
 
 async def test_an_unknown_user_is_challenged_like_any_other_at_every_broker(redis_url, prefix):
-    async with two(redis_url, prefix, kafka_sasl_enabled=True) as brokers:
+    async with two(redis_url, prefix, auth_required=True, allow_everyone_if_no_acl=True) as brokers:
         await brokers[0].users.add("ada", "x")
         salts: dict[str, set[bytes]] = {}
         for name in ("ada", "eve", "bob"):
@@ -355,8 +355,8 @@ async def test_users_come_and_go(broker):
 
 async def test_a_broker_that_nobody_can_log_in_to_says_so(redis_url, prefix):
     with structlog.testing.capture_logs() as logs:
-        async with one(redis_url, prefix, kafka_sasl_enabled=True) as broker:
+        async with one(redis_url, prefix, auth_required=True, allow_everyone_if_no_acl=True) as broker:
             await broker.users.add("ada", "x")
-        async with one(redis_url, prefix, kafka_sasl_enabled=True):
+        async with one(redis_url, prefix, auth_required=True, allow_everyone_if_no_acl=True):
             pass
     assert [each["log_level"] for each in logs if "no users" in each["event"]] == ["warning"]

@@ -1,0 +1,217 @@
+"""Who may do what: rules as Kafka has them, and the one function that decides.
+
+    Rule(ALLOW, "User:ada", "*", WRITE, TOPIC, PREFIXED, "orders-")
+
+    super user ─▶ yes
+    a DENY that fits ─▶ no          it fits when principal, host, operation and resource fit; ALL is every operation
+    an ALLOW that fits ─▶ yes       READ, WRITE, DELETE, ALTER allow DESCRIBE too, ALTER_CONFIGS DESCRIBE_CONFIGS
+    no rule names the resource ─▶ what allow_everyone_if_no_acl says
+    else no
+
+The numbers are those of Kafka's protocol, and the names those of its tools.  A subscription is a GROUP of its name.
+Pure: no I/O, no clock.  Source: KIP-11 (rules), KIP-290 (prefixes), KIP-679 (authorize by resource type).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import NamedTuple
+
+ANYBODY, ANY_HOST, ANY_NAME = "User:*", "*", "*"
+CLUSTER_NAME = "kafka-cluster"
+NAME_CHARACTERS_MAX = 255
+MEMORY_MAX = 65_536  # answers remembered until the rules change
+
+
+class Op(IntEnum):
+    ANY = 1  # in filters only
+    ALL = 2
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
+
+
+class Resource(IntEnum):
+    ANY = 1  # in filters only
+    TOPIC = 2
+    GROUP = 3
+    CLUSTER = 4
+    TRANSACTIONAL_ID = 5
+
+
+class Pattern(IntEnum):
+    ANY = 1  # in filters only: whatever the pattern
+    MATCH = 2  # in filters only: every pattern that covers the name
+    LITERAL = 3
+    PREFIXED = 4
+
+
+class Effect(IntEnum):
+    ANY = 1  # in filters only
+    DENY = 2
+    ALLOW = 3
+
+
+IMPLIED_BY: dict[Op, frozenset[Op]] = {
+    Op.DESCRIBE: frozenset((Op.READ, Op.WRITE, Op.DELETE, Op.ALTER)),
+    Op.DESCRIBE_CONFIGS: frozenset((Op.ALTER_CONFIGS,)),
+}
+_COMMON = (Op.DESCRIBE, Op.ALL)
+OPERATIONS_OF: dict[Resource, frozenset[Op]] = {
+    Resource.TOPIC: frozenset(
+        (Op.READ, Op.WRITE, Op.CREATE, Op.DELETE, Op.ALTER, Op.DESCRIBE_CONFIGS, Op.ALTER_CONFIGS, *_COMMON)
+    ),
+    Resource.GROUP: frozenset((Op.READ, Op.DELETE, *_COMMON)),
+    Resource.CLUSTER: frozenset(
+        (
+            Op.CREATE, Op.ALTER, Op.CLUSTER_ACTION, Op.DESCRIBE_CONFIGS, Op.ALTER_CONFIGS, Op.IDEMPOTENT_WRITE,
+            *_COMMON,
+        )
+    ),
+    Resource.TRANSACTIONAL_ID: frozenset((Op.WRITE, *_COMMON)),
+}  # fmt: skip
+
+
+class Caller(NamedTuple):
+    """Who asks, and from where.  principal: "User:ada"; host: the address of the connection."""
+
+    principal: str
+    host: str
+
+
+ANONYMOUS = "User:ANONYMOUS"
+
+
+class Rule(NamedTuple):
+    effect: Effect
+    principal: str
+    host: str
+    operation: Op
+    resource: Resource
+    pattern: Pattern
+    name: str
+
+    def covers(self, name: str) -> bool:
+        """Whether the rule's pattern names this resource, of the rule's kind."""
+        if self.pattern is Pattern.PREFIXED:
+            return name.startswith(self.name)
+        return self.name in (name, ANY_NAME)
+
+    def is_for(self, principal: str, host: str) -> bool:
+        return self.principal in (principal, ANYBODY) and self.host in (host, ANY_HOST)
+
+    def gives(self, operation: Op) -> bool:
+        """Whether the rule's operation is this one or includes it; what an ALLOW implies a DENY does not."""
+        if self.operation in (operation, Op.ALL):
+            return True
+        return self.effect is Effect.ALLOW and self.operation in IMPLIED_BY.get(operation, ())
+
+
+class Filter(NamedTuple):
+    """Which rules are meant, by Kafka's DescribeAcls and DeleteAcls.  None and ANY: whatever it is."""
+
+    resource: Resource = Resource.ANY
+    name: str | None = None
+    pattern: Pattern = Pattern.ANY
+    principal: str | None = None
+    host: str | None = None
+    operation: Op = Op.ANY
+    effect: Effect = Effect.ANY
+
+    def takes(self, rule: Rule) -> bool:
+        return (
+            self.resource in (Resource.ANY, rule.resource)
+            and self.operation in (Op.ANY, rule.operation)
+            and self.effect in (Effect.ANY, rule.effect)
+            and self.principal in (None, rule.principal)
+            and self.host in (None, rule.host)
+            and (self.pattern in (Pattern.ANY, Pattern.MATCH, rule.pattern))
+            and (self.name is None or self._names(rule, self.name))
+        )
+
+    def _names(self, rule: Rule, name: str) -> bool:
+        return rule.covers(name) if self.pattern is Pattern.MATCH else rule.name == name
+
+
+def flaw(rule: Rule) -> str | None:
+    """What makes a rule impossible, in one sentence; None if nothing does."""
+    if Effect.ANY is rule.effect or Resource.ANY is rule.resource or rule.pattern < Pattern.LITERAL:
+        return "A rule names one effect, one kind of resource and one pattern, LITERAL or PREFIXED."
+    if not rule.principal.startswith("User:") or len(rule.principal) <= len("User:"):
+        return f"The principal {rule.principal[:80]!r} is not of the form User:name."
+    for text in (rule.principal, rule.host, rule.name):
+        if not 1 <= len(text) <= NAME_CHARACTERS_MAX or not text.isprintable():
+            return f"Principal, host and name have 1 to {NAME_CHARACTERS_MAX} printable characters."
+    if rule.operation not in OPERATIONS_OF[rule.resource]:
+        possible = ", ".join(sorted(op.name for op in OPERATIONS_OF[rule.resource]))
+        return f"{rule.operation.name} cannot be allowed on a {rule.resource.name}; what can is {possible}."
+    if rule.resource is Resource.CLUSTER and (rule.name, rule.pattern) != (CLUSTER_NAME, Pattern.LITERAL):
+        return f"The cluster is named {CLUSTER_NAME}, and its pattern is LITERAL."
+    return None
+
+
+class Rules:
+    """Rules that do not change, compiled for deciding.  supers: principals that no rule is asked for.  Answers are
+    remembered, so a decision on a hot path is one look into a dict."""
+
+    def __init__(self, rules: Iterable[Rule], supers: Iterable[str] = (), *, open_without_rule: bool = False) -> None:
+        self.all = tuple(rules)
+        self.supers = frozenset(supers)
+        self._open = open_without_rule
+        self._tells_hosts = any(rule.host != ANY_HOST for rule in self.all)
+        self._by_kind: dict[Resource, tuple[Rule, ...]] = {
+            kind: tuple(rule for rule in self.all if rule.resource is kind) for kind in Resource
+        }
+        self._known: dict[tuple[str, str, Op, Resource, str], bool] = {}
+
+    def allow(self, caller: Caller, operation: Op, resource: Resource, name: str) -> bool:
+        host = caller.host if self._tells_hosts else ANY_HOST
+        key = (caller.principal, host, operation, resource, name)
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= MEMORY_MAX:
+                self._known.clear()
+            known = self._known[key] = self._decide(*key)
+        return known
+
+    def _decide(self, principal: str, host: str, operation: Op, resource: Resource, name: str) -> bool:
+        if principal in self.supers:
+            return True
+        naming = [rule for rule in self._by_kind[resource] if rule.covers(name)]
+        fitting = [rule for rule in naming if rule.is_for(principal, host) and rule.gives(operation)]
+        if any(rule.effect is Effect.DENY for rule in fitting):
+            return False
+        return bool(fitting) or (self._open and not naming)
+
+    def allow_some(self, caller: Caller, operation: Op, resource: Resource) -> bool:
+        """Whether there is any name at all for which the caller may: an ALLOW that no DENY takes back whole."""
+        principal, host = caller
+        if principal in self.supers:
+            return True
+        rules = [r for r in self._by_kind[resource] if r.is_for(principal, host) and r.gives(operation)]
+        denied = [rule for rule in rules if rule.effect is Effect.DENY]
+        everything = any(rule.pattern is Pattern.LITERAL and rule.name == ANY_NAME for rule in denied)
+        if everything:
+            return False
+        if self._open:
+            return True
+        return any(
+            rule.effect is Effect.ALLOW and not any(_takes_back(deny, rule) for deny in denied) for rule in rules
+        )
+
+
+def _takes_back(deny: Rule, allow: Rule) -> bool:
+    """Whether nothing is left of what is allowed.  A literal "*" stands for names that no prefix covers, too."""
+    if allow.pattern is Pattern.LITERAL and allow.name == ANY_NAME:
+        return False
+    if allow.pattern is Pattern.LITERAL:
+        return deny.covers(allow.name)
+    return deny.pattern is Pattern.PREFIXED and allow.name.startswith(deny.name)

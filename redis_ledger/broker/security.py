@@ -1,0 +1,278 @@
+"""Security: who a caller is by its token, what it may do, and how rules and tokens are changed.
+
+    {catalog}:acls     rule as a JSON array → when it was made     {catalog}:tokens   id → digest, principal, end
+    {catalog}:state    "security" → version of both
+
+Every broker keeps a copy and decides from memory: a decision is one look into a dict and never waits for Redis.  It
+asks for the version every REFRESH_S, so a rule or a revoked token counts everywhere within a second or two, and at once
+on the broker it was changed by.  While Redis is away the copy goes on to count; nothing can be done then anyway.
+Off (auth_required false): everybody may do everything, and nothing here costs more than a look at a flag.
+Source: KIP-11, KIP-290, KIP-679.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from redis_ledger.auth import tokens
+from redis_ledger.auth.acl import (
+    CLUSTER_NAME,
+    Caller,
+    Effect,
+    Filter,
+    Op,
+    Pattern,
+    Resource,
+    Rule,
+    Rules,
+    flaw,
+)
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.errors import (
+    ClusterForbidden,
+    Forbidden,
+    GroupForbidden,
+    InvalidRequest,
+    LedgerError,
+    TopicForbidden,
+    TransactionForbidden,
+    Unauthenticated,
+    UnknownToken,
+)
+from redis_ledger.log import get
+from redis_ledger.store.keys import CatalogKeys
+from redis_ledger.store.scripts import Script
+from redis_ledger.store.store import Store
+
+ROWS = Script.load("broker/rows")
+VERSION = "security"
+REFRESH_S = 1.0
+ADMIN = "User:admin"  # whom the bootstrap token stands for
+BOOTSTRAP_CHARACTERS_MIN = 32
+NOTE_CHARACTERS_MAX = 200
+
+FORBIDDEN: Mapping[Resource, type[Forbidden]] = {
+    Resource.TOPIC: TopicForbidden,
+    Resource.GROUP: GroupForbidden,
+    Resource.CLUSTER: ClusterForbidden,
+    Resource.TRANSACTIONAL_ID: TransactionForbidden,
+}
+_WORDS = {
+    Resource.TOPIC: "topic",
+    Resource.GROUP: "group",
+    Resource.CLUSTER: "cluster",
+    Resource.TRANSACTIONAL_ID: "transactional id",
+}
+
+_log = get()
+
+
+class Security:
+    """rules, tokens: this broker's copy, never changed in place."""
+
+    def __init__(self, store: Store, config: Config, clock: Clock) -> None:
+        self._store, self._config, self._clock = store, config, clock
+        self._keys = CatalogKeys(store.prefix)
+        self.is_on = config.auth_required
+        self._supers = frozenset(each.strip() for each in config.super_users.split(";") if each.strip())
+        self._bootstrap: bytes | None = None  # SHA-256 of the bootstrap token
+        self._bootstrap_seen: tuple[int, int] | None = None
+        self._version = -1
+        self._decode = msgspec.json.Decoder(tokens.Stored).decode
+        self._watch: asyncio.Task[None] | None = None
+        self.tokens: dict[str, tokens.Stored] = {}
+        self.rules = self._compile(())
+
+    async def open(self) -> None:
+        if not self.is_on:
+            return
+        self._read_bootstrap()
+        await self.refresh()
+        self._watch = asyncio.get_running_loop().create_task(self._keep_fresh(), name="security")
+
+    async def close(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            await asyncio.gather(self._watch, return_exceptions=True)
+
+    # -- decide ------------------------------------------------------------------------------------------------------
+
+    def allows(self, caller: Caller, operation: Op, resource: Resource, name: str) -> bool:
+        return not self.is_on or self.rules.allow(caller, operation, resource, name)
+
+    def check(self, caller: Caller, operation: Op, resource: Resource, name: str) -> None:
+        """Raises the resource's kind of Forbidden."""
+        if self.is_on and not self.rules.allow(caller, operation, resource, name):
+            raise refusal(caller, operation, resource, name)
+
+    def check_cluster(self, caller: Caller, operation: Op) -> None:
+        self.check(caller, operation, Resource.CLUSTER, CLUSTER_NAME)
+
+    def check_some(self, caller: Caller, operation: Op, resource: Resource) -> None:
+        """Raises Forbidden if there is no name at all for which the caller may (KIP-679)."""
+        if self.is_on and not self.rules.allow_some(caller, operation, resource):
+            raise FORBIDDEN[resource](
+                f"{caller.principal} may not {operation.name} any {_WORDS[resource]}. Ask an administrator for a rule "
+                "that allows it."
+            )
+
+    def is_super(self, caller: Caller) -> bool:
+        return caller.principal in self.rules.supers
+
+    # -- identify ----------------------------------------------------------------------------------------------------
+
+    def principal_of(self, token: str) -> str:
+        """Whose API token this is.  Raises Unauthenticated, without telling what is wrong with it."""
+        shown = tokens.read(token)
+        stored = self.tokens.get(shown.id) if shown is not None else None
+        if shown is not None and stored is not None and tokens.fits(shown, stored):
+            if not stored.is_over(self._clock.now_ms()):
+                return stored.principal
+            raise Unauthenticated("The token has expired. Ask an administrator for another one.")
+        if self._bootstrap is not None and hmac.compare_digest(sha256(token.encode()).digest(), self._bootstrap):
+            return ADMIN
+        raise Unauthenticated("The token is not known here, or was revoked. Ask an administrator for another one.")
+
+    # -- change ------------------------------------------------------------------------------------------------------
+
+    async def add_rules(self, rules: Sequence[Rule]) -> int:
+        """How many are new.  Raises InvalidRequest, and then adds none."""
+        for rule in rules:
+            if (wrong := flaw(rule)) is not None:
+                raise InvalidRequest(wrong)
+        now = str(self._clock.now_ms())
+        await self.refresh()
+        known = set(self.rules.all)
+        return await self._write(self._keys.acls, {_field(rule): now for rule in rules if rule not in known})
+
+    async def remove_rules(self, filters: Sequence[Filter]) -> list[list[Rule]]:
+        """What each filter removed; a rule that several filters take is told by the first."""
+        await self.refresh()
+        left = list(self.rules.all)
+        removed: list[list[Rule]] = []
+        for each in filters:
+            removed.append([rule for rule in left if each.takes(rule)])
+            left = [rule for rule in left if not each.takes(rule)]
+        await self._write(self._keys.acls, {_field(rule): "" for rules in removed for rule in rules})
+        return removed
+
+    async def list_rules(self, wanted: Filter = Filter()) -> list[Rule]:  # noqa: B008 - a tuple
+        await self.refresh()
+        return sorted(rule for rule in self.rules.all if wanted.takes(rule))
+
+    async def create_token(self, principal: str, *, expires_ms: int = 0, note: str = "") -> tuple[str, str]:
+        """Its id, and its text, which is told once.  expires_ms: Unix time, 0 never.  Raises InvalidRequest."""
+        if not principal.startswith("User:") or not 6 <= len(principal) <= 255 or not principal.isprintable():
+            raise InvalidRequest(f"The principal {principal[:80]!r} is not of the form User:name.")
+        now = self._clock.now_ms()
+        if expires_ms and expires_ms <= now:
+            raise InvalidRequest("The token would have expired already; give a time in the future, or none.")
+        if len(note) > NOTE_CHARACTERS_MAX or (note and not note.isprintable()):
+            raise InvalidRequest(f"The note has at most {NOTE_CHARACTERS_MAX} printable characters.")
+        text, shown = tokens.make()
+        row = tokens.Stored(principal, tokens.digest(shown.secret), now, expires_ms, note)
+        await self._write(self._keys.tokens, {shown.id: msgspec.json.encode(row).decode()})
+        return shown.id, text
+
+    async def revoke_token(self, id: str) -> tokens.Stored:
+        """What it was.  Raises UnknownToken."""
+        await self.refresh()
+        stored = self.tokens.get(id)
+        if stored is None:
+            raise UnknownToken(f"There is no token {id[:40]!r}.")
+        await self._write(self._keys.tokens, {id: ""})
+        return stored
+
+    async def list_tokens(self) -> dict[str, tokens.Stored]:
+        """By id, oldest first."""
+        await self.refresh()
+        return dict(sorted(self.tokens.items(), key=lambda item: (item[1].created_ms, item[0])))
+
+    async def _write(self, table: bytes, rows: Mapping[str, str]) -> int:
+        if not rows:
+            return 0
+        flat = [text for pair in rows.items() for text in pair]
+        reply = await self._store.call(ROWS, (table, self._keys.state), (VERSION, *flat))
+        await self.refresh()
+        return int(reply[2])
+
+    # -- the copy ----------------------------------------------------------------------------------------------------
+
+    async def refresh(self) -> None:
+        """Reads rules and tokens again if they changed."""
+        keys = self._keys
+        text = await self._store.command("HGET", keys.state, VERSION, key=keys.state)
+        version = int(text or 0)
+        if version == self._version:
+            return
+        rules = await self._table(keys.acls)
+        found = await self._table(keys.tokens)
+        self.tokens = {id.decode(): self._decode(row) for id, row in found.items()}
+        self.rules = self._compile(_rule(field) for field in rules)
+        self._version = version  # the older one if it moved meanwhile: then it is read again soon
+
+    async def _table(self, key: bytes) -> dict[bytes, bytes]:
+        rows: list[Any] = await self._store.command("HGETALL", key, key=key)
+        return dict(zip(rows[::2], rows[1::2], strict=True))
+
+    async def _keep_fresh(self) -> None:
+        while True:
+            await asyncio.sleep(REFRESH_S)
+            try:
+                self._read_bootstrap()
+                await self.refresh()
+            except LedgerError as error:
+                _log.warning("rules and tokens cannot be read; those known go on to count", reason=error.detail)
+            except Exception:  # noqa: BLE001 - one row that cannot be read must not end this
+                _log.exception("rules and tokens cannot be read; those known go on to count")
+
+    def _compile(self, rules: Iterable[Rule]) -> Rules:
+        supers = self._supers if self._bootstrap is None else self._supers | {ADMIN}
+        return Rules(rules, supers, open_without_rule=self._config.allow_everyone_if_no_acl)
+
+    def _read_bootstrap(self) -> None:
+        """The token of the first administrator, from its file, again whenever that changes."""
+        if not self._config.bootstrap_token_file:
+            return
+        path = Path(self._config.bootstrap_token_file)
+        try:
+            stat = path.stat()
+            seen = (stat.st_mtime_ns, stat.st_size)
+            if seen == self._bootstrap_seen:
+                return
+            token = path.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidRequest(
+                f"bootstrap_token_file cannot be read ({type(error).__name__}); correct the path, or leave it out."
+            ) from None
+        if len(token) < BOOTSTRAP_CHARACTERS_MIN:
+            raise InvalidRequest(
+                f"The token in bootstrap_token_file has fewer than {BOOTSTRAP_CHARACTERS_MIN} characters; give random "
+                "ones."
+            )
+        self._bootstrap, self._bootstrap_seen = sha256(token.encode()).digest(), seen
+        self.rules = self._compile(self.rules.all)
+
+
+def refusal(caller: Caller, operation: Op, resource: Resource, name: str) -> Forbidden:
+    what = _WORDS[resource] if resource is Resource.CLUSTER else f"{_WORDS[resource]} {name[:100]!r}"
+    return FORBIDDEN[resource](
+        f"{caller.principal} may not {operation.name} on {what}. Ask an administrator for a rule that allows it."
+    )
+
+
+def _field(rule: Rule) -> str:
+    return msgspec.json.encode(list(rule)).decode()
+
+
+def _rule(field: bytes) -> Rule:
+    effect, principal, host, operation, resource, pattern, name = msgspec.json.decode(field)
+    return Rule(Effect(effect), principal, host, Op(operation), Resource(resource), Pattern(pattern), name)
