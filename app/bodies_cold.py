@@ -10,6 +10,9 @@ from app.bodies import Milliseconds, Offset, Reply, Request
 
 INT64 = 2**63
 PlanId = Annotated[str, Meta(min_length=1, max_length=64, extra_json_schema={"examples": ["9f1c2b7a5d3e4801"]})]
+TopicId = Annotated[
+    str, Meta(min_length=1, max_length=64, description="Of the topic that is meant, in case it was made again.")
+]
 File = Annotated[str, Meta(max_length=512, description="Relative to the home; empty where there is no record.")]
 MomentMs = Annotated[int, Meta(ge=-INT64, le=INT64 - 1)]
 
@@ -51,6 +54,7 @@ class ColdPartition(Reply):
 
 
 class ColdTopic(Reply):
+    topic_id: Annotated[str, Meta(description="A topic that is deleted and made again has another one.")]
     home: Annotated[str, Meta(description="The folder or bucket the files are in; empty where the broker has none.")]
     partitions: list[ColdPartition]
 
@@ -61,6 +65,7 @@ class PlanCold(Request):
 
     seal: bool = False
     older_than_ms: Milliseconds = 0
+    topic_id: TopicId | None = None
 
 
 class Planned(Reply):
@@ -87,6 +92,7 @@ class Abandon(Request):
 class Swap(Request):
     """remove: first offsets of segments that lie side by side; add: segments that cover the same stretch."""
 
+    topic_id: TopicId
     version: Annotated[int, Meta(ge=0, le=2**53, description="Of the manifest this was decided by.")]
     remove: Annotated[list[Offset], Meta(min_length=1, max_length=10_000)]
     add: Annotated[list[Segment], Meta(min_length=1, max_length=10_000)]
@@ -95,6 +101,10 @@ class Swap(Request):
 class Swapped(Reply):
     version: int
     files: Annotated[list[str], Meta(description="Of the segments that left; delete them when readers are done.")]
+
+
+class Forget(Request):
+    topic_id: TopicId | None = None
 
 
 class Files(Reply):

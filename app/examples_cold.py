@@ -6,7 +6,8 @@ from typing import Final
 
 from app.examples import Examples
 
-_FOLDER: Final = "orders/5f0c8a7e/partition=0/"
+_TOPIC_ID: Final = "5f0c8a7e1b9d4c3ea2764f80d1e5b92c"
+_FOLDER: Final = f"orders/{_TOPIC_ID[:8]}/partition=0/"
 _FILES: Final = (
     f"{_FOLDER}00000000000000000000-00000000000000004000-9f1c2b7a5d3e4801.parquet",
     f"{_FOLDER}00000000000000004000-00000000000000009100-c07d11e2a4b6f935.parquet",
@@ -21,6 +22,7 @@ _SWAPPED: Final = {**_SEGMENT, "file": _FILES[0].replace("9f1c2b7a5d3e4801", "03
 
 COLD: Examples = {
     "200": {
+        "topic_id": _TOPIC_ID,
         "home": "s3://history/ledger",
         "partitions": [
             {
@@ -37,7 +39,7 @@ PUBLISH: Examples = {
 }
 ABANDON: Examples = {"request": {"plan": "c07d11e2a4b6f935"}, "200": {"files": [_FILES[1]]}}
 SWAP: Examples = {
-    "request": {"version": 1, "remove": [0], "add": [_SWAPPED]},
+    "request": {"topic_id": _TOPIC_ID, "version": 1, "remove": [0], "add": [_SWAPPED]},
     "200": {"version": 2, "files": [_FILES[0]]},
 }
 FORGET: Examples = {"request": {}, "200": {"files": [_FILES[0]]}}

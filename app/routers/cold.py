@@ -11,7 +11,6 @@ import msgspec
 
 from app import bodies_cold as bodies
 from app import examples_cold as examples
-from app.bodies import Empty
 from app.calls import Call
 from app.operations import Routes
 from app.routers.records import partition_number
@@ -37,6 +36,7 @@ async def describe_cold(call: Call, topic: str) -> bodies.ColdTopic:
     """Show which stretches of a topic lie in Parquet, in which files, and what is to be written next."""
     standings = await call.broker.cold.standings(topic)
     return bodies.ColdTopic(
+        topic_id=standings[0].topic_id,
         home=call.config.cold_home,
         partitions=[
             bodies.ColdPartition(
@@ -57,7 +57,7 @@ async def plan_cold(call: Call, topic: str, partition: str, body: bodies.PlanCol
     where sealed ledgers end, below the first open transaction.
     """
     found = await call.broker.cold.plan(
-        topic, partition_number(partition), seal=body.seal, older_than_ms=body.older_than_ms
+        topic, partition_number(partition), topic_id=body.topic_id, seal=body.seal, older_than_ms=body.older_than_ms
     )
     return bodies.Planned(plan=_shown(found))
 
@@ -97,22 +97,23 @@ async def swap_cold(call: Call, topic: str, partition: str, body: bodies.Swap) -
     """Put segments in the place of others that cover the same stretch.
 
     Compaction does this: what it wrote has fewer records, in the same offsets. The files of the others can be deleted
-    when nobody reads them any more.
+    when nobody reads them any more. A topic that was made again since is refused, whatever its version is.
     """
     swapped = await call.broker.cold.swap(
-        topic, partition_number(partition), body.version, body.remove, _segments(body.add)
+        topic, partition_number(partition), body.version, body.remove, _segments(body.add), topic_id=body.topic_id
     )
     return bodies.Swapped(**swapped._asdict())
 
 
 @routes.post(_ONE + ":forget", keyed=True, optional=True, errors=_GONE, examples=examples.FORGET)
-async def forget_cold(call: Call, topic: str, partition: str, body: Empty) -> bodies.Files:
+async def forget_cold(call: Call, topic: str, partition: str, body: bodies.Forget) -> bodies.Files:
     """Forget the segments that lie wholly below the log start, and learn their files.
 
     Retention moves the log start over what is in Parquet as over the rest. Brokers do this by themselves then, and
     delete the files where they can; those of this answer are left to the caller.
     """
-    return bodies.Files(files=await call.broker.cold.forget(topic, partition_number(partition)))
+    found = await call.broker.cold.forget(topic, partition_number(partition), topic_id=body.topic_id)
+    return bodies.Files(files=found)
 
 
 def _shown(plan: manifest.Plan | None) -> bodies.Plan | None:

@@ -6,6 +6,9 @@
                                            └ what dies behind it is done by the next retention
 
 Who writes is not here: brokers serve, a job (Spark) writes and deletes files.  Everything may be repeated.
+
+A job names the topic it means by its id, for one that was deleted and made again may have a manifest that looks the
+same: topic_id, where it is given, is compared, and UnknownTopic raised for another one.  The id of a plan is as good.
 Source: docs/decisions/0014.
 """
 
@@ -74,12 +77,14 @@ class Cold:
         self._catalog, self._store, self._config, self._clock = catalog, store, config, clock
 
     async def standings(self, topic: str) -> list[Standing]:
-        """Of every partition, in their order."""
+        """Of every partition, in their order, all of the same topic id."""
         entry = await self._catalog.get(topic, fresh=True)
-        found = await asyncio.gather(*(self._at(topic, number) for number in range(entry.partitions)))
+        found = await asyncio.gather(*(self._at(topic, number, entry.id) for number in range(entry.partitions)))
         return [at.standing for at in found]
 
-    async def plan(self, topic: str, number: int, *, seal: bool = False, older_than_ms: int = 0) -> Plan | None:
+    async def plan(
+        self, topic: str, number: int, *, topic_id: str | None = None, seal: bool = False, older_than_ms: int = 0
+    ) -> Plan | None:
         """What is to be written next; the plan that is there already, if there is one.  None: nothing.
 
         seal           seal the active ledger first, and go up to the stable offset, wherever ledgers end
@@ -88,7 +93,7 @@ class Cold:
         """
         self._needs_home()
         for _ in range(8):
-            at = await self._at(topic, number)
+            at = await self._at(topic, number, topic_id)
             standing = at.standing
             if standing.plan is not None:
                 return standing.plan
@@ -138,12 +143,12 @@ class Cold:
         return [stretch.file for stretch in plan.stretches]
 
     async def swap(
-        self, topic: str, number: int, version: int, firsts: Sequence[int], added: Sequence[Segment]
+        self, topic: str, number: int, version: int, firsts: Sequence[int], added: Sequence[Segment], *, topic_id: str
     ) -> Swapped:
         """Segments take the place of others that cover the same stretch.  Raises ColdOff, ManifestChanged,
         SegmentMismatch, ColdUnavailable; nothing has changed then."""
         self._needs_home()
-        at = await self._at(topic, number)
+        at = await self._at(topic, number, topic_id)
         manifest = at.standing.manifest
         changed = f"The manifest of {at.name} is of version {manifest.version}, not {version}; read it again."
         if manifest.version != version:
@@ -155,9 +160,9 @@ class Cold:
             raise ManifestChanged(f"The manifest of {at.name} has changed meanwhile; read it again.")
         return Swapped(now, _files([segment for segment in removed if segment not in added]))
 
-    async def forget(self, topic: str, number: int) -> list[str]:
+    async def forget(self, topic: str, number: int, *, topic_id: str | None = None) -> list[str]:
         """Takes what lies wholly below the log start out of the manifest; its files."""
-        at = await self._at(topic, number)
+        at = await self._at(topic, number, topic_id)
         gone = [segment for segment in at.standing.manifest.segments if segment.end <= at.standing.start]
         if gone:
             await at.calls.forget(gone)
@@ -165,17 +170,25 @@ class Cold:
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
-    async def _at(self, topic: str, number: int) -> _At:
-        """What this broker remembers may be of a topic that was deleted and made again meanwhile."""
+    async def _at(self, topic: str, number: int, topic_id: str | None = None) -> _At:
+        """What this broker remembers may be of a topic that was deleted and made again meanwhile.  topic_id: the one
+        that is meant; whichever stands where none is given."""
         for is_last in (False, True):
             partition = await self._catalog.partition(topic, number)
             calls = ColdCalls(self._store, partition.keys, topic, partition.topic_id)
             try:
-                return _At(partition, calls, await calls.standing())
+                at = _At(partition, calls, await calls.standing())
             except UnknownTopic:
                 self._catalog.forget(topic)
                 if is_last:
                     raise
+                continue
+            if topic_id not in (None, partition.topic_id):
+                raise UnknownTopic(
+                    f"Topic {topic!r} was deleted and made again: its id is {partition.topic_id}, not {topic_id}.",
+                    topic=topic,
+                )
+            return at
         raise AssertionError("not reached")
 
     async def _limit(self, at: _At, older_than_ms: int) -> int:

@@ -220,8 +220,10 @@ class ColdPartition(msgspec.Struct, frozen=True):
 
 
 class ColdTopic(msgspec.Struct, frozen=True):
-    """home: the folder or bucket that the files of segments are in, "" where the broker has none."""
+    """home: the folder or bucket that the files of segments are in, "" where the broker has none.  topic_id: a topic
+    that is deleted and made again has another one."""
 
+    topic_id: str
     home: str
     partitions: list[ColdPartition]
 

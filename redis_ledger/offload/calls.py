@@ -38,6 +38,7 @@ _text_of = msgspec.json.Encoder().encode
 class Standing(NamedTuple):
     """A partition's offloading.  cold: end of what is published; all from the log start to it is in segments."""
 
+    topic_id: str
     start: int
     stable: int
     cold: int
@@ -61,7 +62,7 @@ class ColdCalls:
             raise self._unknown()
         start, stable, cold, ledger = (int(value or 0) for value in state[1:])
         manifest, plan = _read(rows)
-        return Standing(start, stable, cold, ledger, manifest, plan)
+        return Standing(self._topic_id, start, stable, cold, ledger, manifest, plan)
 
     async def manifest(self) -> Manifest:
         """Empty where nothing was ever offloaded.  Cost: O(segments)."""

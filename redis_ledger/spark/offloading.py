@@ -64,11 +64,10 @@ class Offload:
 
         self._client, self._reached, self._topic = client, reached, topic
         self._wish, self._run, self._progress = wish, run, progress
-        self._topic_id = client.topics.describe(topic).id
         told = client.cold.describe(topic)
         if not told.home:
             raise ColdOff
-        self._partitions, self._home = told.partitions, open_home(told.home)
+        self._topic_id, self._partitions, self._home = told.topic_id, told.partitions, open_home(told.home)
         self._over: set[str] = set()  # plans that nobody will publish any more
 
     def all(self) -> list[Exception]:
@@ -113,10 +112,13 @@ class Offload:
             self._progress.say(f"{name} is published up to {done.cold_offset}, and Redis has dropped {dropped}")
 
     def _plan(self, number: int, seal: bool) -> Plan | None:
-        plan = self._client.cold.plan(self._topic, number, seal=seal, older_than_ms=self._wish.older_than_ms)
-        if plan is not None and not plan.stretches[0].file.startswith(self._folder(number)):
-            raise self._gone()
-        return plan
+        older_ms = self._wish.older_than_ms
+        try:
+            return self._client.cold.plan(
+                self._topic, number, seal=seal, older_than_ms=older_ms, topic_id=self._topic_id
+            )
+        except UnknownTopic as error:
+            raise self._gone() from error
 
     def _written(self, name: TopicPartition, plan: Plan) -> list[Segment]:
         """Every file of the plan is there, and verified, when this returns."""
@@ -138,14 +140,11 @@ class Offload:
     def _after(self, error: Exception, plan: Plan, number: int) -> ColdPartition:
         """How the partition stands after an error.  Raises UnknownTopic when it is gone; its files are then deleted."""
         try:
-            now = self._client.cold.describe(self._topic).partitions[number]
-            if self._client.topics.describe(self._topic).id == self._topic_id:
-                return now
-        except UnknownTopic:
-            pass
-        for stretch in plan.stretches:
-            self._home.delete(stretch.file)
-        raise self._gone() from error
+            return self._now()[number]
+        except UnknownTopic as gone:
+            for stretch in plan.stretches:
+                self._home.delete(stretch.file)
+            raise gone from error
 
     def _give_up(self, plan: Plan, number: int) -> None:
         """Files are deleted behind it: nobody can publish them any more."""
@@ -158,12 +157,12 @@ class Offload:
         found = [
             each for partition in self._partitions for each in listed(self._home, self._folder(partition.partition))
         ]
-        now, forgotten = self._client.cold.describe(self._topic).partitions, []
+        now, forgotten = self._now(), []
         for each in now:
             if each.segments and each.segments[0].end <= each.start_offset:
-                forgotten += self._client.cold.forget(self._topic, each.partition)
+                forgotten += self._client.cold.forget(self._topic, each.partition, topic_id=self._topic_id)
         if forgotten:
-            now = self._client.cold.describe(self._topic).partitions
+            now = self._now()
         for each in now:
             copy = copy_of(self._topic, self._topic_id, each.partition)
             if each.segments or any(there.file == copy for there in found):
@@ -179,6 +178,14 @@ class Offload:
                 f"{self._topic}: {len(forgotten)} files below the log start and {len(orphans)} that nothing names are"
                 " deleted"
             )
+
+    def _now(self) -> list[ColdPartition]:
+        """How partitions stand.  Raises UnknownTopic when the topic is gone, or another one has its name."""
+        with contextlib.suppress(UnknownTopic):
+            told = self._client.cold.describe(self._topic)
+            if told.topic_id == self._topic_id:
+                return told.partitions
+        raise self._gone()
 
     def _folder(self, partition: int) -> str:
         return folder(self._topic, self._topic_id, partition)

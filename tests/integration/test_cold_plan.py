@@ -144,12 +144,28 @@ async def test_a_broker_that_remembers_a_deleted_topic_asks_again(redis_url, pre
     assert await world.client.cold.plan(TOPIC, 0, seal=True) is None
 
 
+async def test_a_plan_is_made_for_the_topic_that_was_meant_and_nothing_is_sealed_of_another(redis_url, prefix, world):
+    # Given a topic that was deleted and made again since a job has looked at it
+    meant = await world.topic_id()
+    async with one(redis_url, prefix, **KEEPS) as other:
+        await other.topics.delete(TOPIC)
+        await other.topics.create(TOPIC, 1)
+    await world.produce("a")
+    # When the job asks, then it is told, and nothing has happened
+    with pytest.raises(errors.UnknownTopic, match=f"was deleted and made again: its id is .*, not {meant}"):
+        await world.client.cold.plan(TOPIC, 0, seal=True, topic_id=meant)
+    assert (await world.standing()).plan is None
+    assert await world.ledgers() == [1]
+    # And for the new one there is a plan
+    assert edges(await world.client.cold.plan(TOPIC, 0, seal=True, topic_id=await world.topic_id())) == [(0, 1)]
+
+
 async def test_a_broker_without_a_home_says_what_to_set(redis_url, prefix, tmp_path):
     nothing = Segment(0, 1, "", 0, 0, -1, -1, "")
     async with cold_world(redis_url, prefix, tmp_path, cold_home="") as world:
         cold = world.client.cold
         for call in (
-            cold.plan(TOPIC, 0), cold.publish(TOPIC, 0, "x", [nothing]), cold.swap(TOPIC, 0, 0, [0], [nothing]),
+            cold.plan(TOPIC, 0), cold.publish(TOPIC, 0, "x", [nothing]), world.swap(0, [0], [nothing]),
         ):  # fmt: skip
             with pytest.raises(errors.ColdOff, match=r"Set cold_home \(serve --cold-home\)"):
                 await call

@@ -138,7 +138,7 @@ async def three(world: ColdWorld) -> ColdPartition:
 
 async def compacted(world: ColdWorld, first: int, end: int, kept: range) -> Segment:
     """A segment that has only the records kept, made while they are in Redis."""
-    topic_id = (await world.client.topics.describe(TOPIC)).id
+    topic_id = await world.topic_id()
     stretch = Stretch(first, end, file_of(folder(TOPIC, topic_id, 0), first, end, "compacted"))
     return await world.write(stretch, [row for row in await world.rows(first, end) if row.offset in kept])
 
@@ -152,16 +152,16 @@ async def test_segments_are_swapped_for_one_of_the_same_stretch(world):
     await world.offload()
     before = await world.standing()
     # When it takes its place
-    swapped = await world.client.cold.swap(TOPIC, 0, before.version, [0], [smaller])
+    swapped = await world.swap(before.version, [0], [smaller])
     # Then the manifest has it, and the file that nobody needs is told
     assert (swapped.version, swapped.files) == (3, [before.segments[0].file])
     after = await world.standing()
     assert (after.segments, after.cold_offset) == ([smaller, before.segments[1]], 6)
     # and who has decided by an older manifest has to decide anew
     with pytest.raises(errors.ManifestChanged, match="is of version 3, not 2"):
-        await world.client.cold.swap(TOPIC, 0, before.version, [4], [smaller])
+        await world.swap(before.version, [4], [smaller])
     with pytest.raises(errors.SegmentMismatch, match="cover 4 to 6"):
-        await world.client.cold.swap(TOPIC, 0, 3, [4], [smaller])
+        await world.swap(3, [4], [smaller])
 
 
 async def test_a_segment_whose_file_is_not_there_is_not_swapped_in(world):
@@ -171,7 +171,7 @@ async def test_a_segment_whose_file_is_not_there_is_not_swapped_in(world):
     (world.home / smaller.file).unlink()
     before = await world.standing()
     with pytest.raises(errors.SegmentMismatch, match="is not in"):
-        await world.client.cold.swap(TOPIC, 0, before.version, [0], [smaller])
+        await world.swap(before.version, [0], [smaller])
     assert await world.standing() == before
 
 
@@ -215,6 +215,27 @@ async def test_a_deleted_topic_leaves_files_and_nothing_in_redis(world, prefix):
     fresh = await world.standing()
     assert (fresh.version, fresh.segments, fresh.plan, fresh.cold_offset) == (0, [], None, 0)
     assert all((world.home / segment.file).exists() for segment in before.segments)
+
+
+async def test_segments_of_a_topic_that_was_made_again_are_left_alone_whatever_its_version_and_ends_are(world):
+    # Given one that was deleted when somebody had decided what is to be swapped, and another that looks the same
+    await world.produce("a", "b")
+    await world.offload()
+    meant, before = await world.topic_id(), await world.standing()
+    await world.client.topics.delete(TOPIC)
+    await world.client.topics.create(TOPIC, 1)
+    await world.produce("c", "d")
+    await world.offload()
+    after = await world.standing()
+    assert (after.version, after.cold_offset, after.segments[0].first) == (before.version, 2, before.segments[0].first)
+    # When he asks for it, then that is refused, and all records are there
+    nothing = Segment(0, 2, "", 0, 0, -1, -1, "0" * 16)
+    with pytest.raises(errors.UnknownTopic, match=f"not {meant}"):
+        await world.client.cold.swap(TOPIC, 0, before.version, [0], [nothing], topic_id=meant)
+    with pytest.raises(errors.UnknownTopic, match=f"not {meant}"):
+        await world.client.cold.forget(TOPIC, 0, topic_id=meant)
+    assert await world.standing() == after
+    assert [row.value for row in await world.rows(0, 2)] == [b"c", b"d"]
 
 
 async def keys_of(store: Store, pattern: str) -> list[bytes]:

@@ -20,6 +20,7 @@ ONE = f"/v1/topics/{TOPIC}/partitions/0/cold"
 SEGMENT = {
     "first": 0, "end": 2, "file": "", "records": 0, "bytes": 0, "min_ms": -1, "max_ms": -1, "checksum": "00" * 8,
 }  # fmt: skip
+SWAP = {"topic_id": "the present one", "remove": [0], "add": [SEGMENT]}
 
 
 @pytest.fixture
@@ -53,6 +54,7 @@ async def test_a_plan_is_asked_for_published_and_shown(world, api):
     assert stretch["file"].endswith(f"-{plan['id']}.parquet")
     shown = await ask(api, "GET", f"/v1/topics/{TOPIC}/cold")
     assert shown == {
+        "topic_id": (await ask(api, "GET", f"/v1/topics/{TOPIC}"))["id"],
         "home": str(world.home),
         "partitions": [
             {
@@ -76,8 +78,12 @@ async def test_a_plan_is_asked_for_published_and_shown(world, api):
     [
         ("publish", {"plan": "x", "segments": [SEGMENT]}, 409, "unknown_plan", "there is no plan"),
         ("abandon", {"plan": "x"}, 409, "unknown_plan", "there is no plan"),
-        ("swap", {"version": 1, "remove": [0], "add": [SEGMENT]}, 409, "manifest_changed", "is of version 0, not 1"),
-        ("swap", {"version": 0, "remove": [0], "add": [SEGMENT]}, 409, "segment_mismatch", "no segment that begins"),
+        ("swap", {"version": 1, **SWAP}, 409, "manifest_changed", "is of version 0, not 1"),
+        ("swap", {"version": 0, **SWAP}, 409, "segment_mismatch", "no segment that begins"),
+        ("swap", {"version": 0, **SWAP, "topic_id": "x"}, 404, "unknown_topic", "was deleted and made again"),
+        ("swap", {"version": 0, "remove": [0], "add": [SEGMENT]}, 400, "invalid_request", "topic_id"),
+        ("plan", {"topic_id": "x"}, 404, "unknown_topic", "was deleted and made again"),
+        ("forget", {"topic_id": "x"}, 404, "unknown_topic", "was deleted and made again"),
         ("publish", {"plan": "x", "segments": []}, 400, "invalid_request", "segments"),
         ("publish", {"plan": "x", "segments": [{**SEGMENT, "extra": 1}]}, 400, "invalid_request", "extra"),
         ("publish", {"plan": "x", "segments": [{**SEGMENT, "first": -1}]}, 400, "invalid_request", "first"),
@@ -85,7 +91,9 @@ async def test_a_plan_is_asked_for_published_and_shown(world, api):
         ("plan", {"seal": "yes"}, 400, "invalid_request", "seal"),
     ],
 )
-async def test_what_cannot_be_done_is_refused_in_a_sentence(api, call, body, status, code, detail):
+async def test_what_cannot_be_done_is_refused_in_a_sentence(world, api, call, body, status, code, detail):
+    if body.get("topic_id") == SWAP["topic_id"]:
+        body = {**body, "topic_id": await world.topic_id()}
     problem = await ask(api, "POST", f"{ONE}:{call}", body, status)
     assert (problem["code"], detail in problem["detail"]) == (code, True), problem
 
@@ -112,12 +120,12 @@ async def test_a_lost_answer_is_asked_for_again_and_nothing_is_done_twice(redis_
                 plan = await client.cold.plan(TOPIC, 0, seal=True)
                 assert plan is not None
                 segments = await world.written(plan)
-                topic_id = (await world.client.topics.describe(TOPIC)).id
+                topic_id = await world.topic_id()
                 stretch = Stretch(0, 2, file_of(folder(TOPIC, topic_id, 0), 0, 2, "compacted"))
                 smaller = await world.write(stretch, (await world.rows(0, 2))[1:])
                 assert (await client.cold.publish(TOPIC, 0, plan, segments)).cold_offset == 2
                 # Then each later step is answered as it was done, once
-                swapped = await client.cold.swap(TOPIC, 0, 1, [0], [smaller])
+                swapped = await client.cold.swap(TOPIC, 0, 1, [0], [smaller], topic_id=topic_id)
                 assert (swapped.version, swapped.files) == (2, [segments[0].file])
                 await world.broker.topics.delete_records(TOPIC, 0, 2)
                 assert await client.cold.forget(TOPIC, 0) == [smaller.file]

@@ -243,9 +243,10 @@ def test_a_compaction_that_was_overtaken_puts_nothing_in_place(spark, client, na
     assert len(written - left) == 2
     assert left == named(client, name)
     # And not even with what it knew could it put such a file in place
-    segments, version = cold(client, name).segments, cold(client, name).version - 1
+    told = client.cold.describe(name)
+    (first_one, *_), version = told.partitions[0].segments, told.partitions[0].version - 1
     with pytest.raises(ManifestChanged):
-        client.cold.swap(name, 0, version, [segments[0].first], [segments[0]])
+        client.cold.swap(name, 0, version, [first_one.first], [first_one], topic_id=told.topic_id)
     # And the other one does the work
     second[0].compact(spark, 0)
     with Client(brokers.fresh().urls[0]) as reader:

@@ -19,7 +19,7 @@ import httpx
 from app.main import create_app
 from redis_ledger import AsyncClient
 from redis_ledger.broker.broker import Broker
-from redis_ledger.client.models import ColdPartition, ColdPublished, PartitionState
+from redis_ledger.client.models import ColdPartition, ColdPublished, ColdSwapped, PartitionState
 from redis_ledger.clock import ManualClock
 from redis_ledger.offload.manifest import Plan, Segment, Stretch
 from redis_ledger.offload.segment import Row, SegmentWriter, open_home, table_of
@@ -64,7 +64,7 @@ class ColdWorld:
 
     async def write(self, stretch: Stretch, found: Sequence[Row], home: Path | None = None) -> Segment:
         own = [row for row in found if stretch.first <= row.offset < stretch.end]
-        topic_id = (await self.client.topics.describe(TOPIC)).id
+        topic_id = await self.topic_id()
         with SegmentWriter(open_home(str(home or self.home)), stretch, topic_id) as writer:
             if own:
                 writer.add(table_of(TOPIC, 0, own))
@@ -74,6 +74,12 @@ class ColdWorld:
         """All that is decided, in one go."""
         plan = await self.plan(seal=True)
         return await self.client.cold.publish(TOPIC, 0, plan, await self.written(plan))
+
+    async def topic_id(self) -> str:
+        return (await self.client.cold.describe(TOPIC)).topic_id
+
+    async def swap(self, version: int, firsts: Sequence[int], added: Sequence[Segment]) -> ColdSwapped:
+        return await self.client.cold.swap(TOPIC, 0, version, firsts, added, topic_id=await self.topic_id())
 
     async def standing(self) -> ColdPartition:
         return (await self.client.cold.describe(TOPIC)).partitions[0]

@@ -86,7 +86,7 @@ class Scenario:
         folder = first.file.rpartition("/")[0] + "/"
         stretch = Stretch(0, first.end, file_of(folder, 0, first.end, "compacted"))
         smaller = await self.write(stretch, [Row(offset, 1, None, b"kept") for offset in KEPT])
-        await self.cold.swap(TOPIC, 0, standing.manifest.version, [0], [smaller])
+        await self.cold.swap(TOPIC, 0, standing.manifest.version, [0], [smaller], topic_id=standing.topic_id)
 
     async def abandon(self) -> None:
         [standing] = await self.cold.standings(TOPIC)

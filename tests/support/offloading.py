@@ -101,13 +101,13 @@ async def compact(broker: Broker, topic: str, number: int, keeps: Callable[[Row]
             if keeps(row)
         ]
         file = segment.file.replace(".parquet", f"-{suffix}.parquet")
-        topic_id = (await broker.catalog.get(topic)).id
-        with SegmentWriter(home, Stretch(segment.first, segment.end, file), topic_id) as writer:
+        with SegmentWriter(home, Stretch(segment.first, segment.end, file), standing.topic_id) as writer:
             if rows:
                 writer.add(table_of(topic, number, rows))
             added.append(writer.finish())
         removed.append(segment.first)
-    swapped = await broker.cold.swap(topic, number, standing.manifest.version, removed, added)
+    version, topic_id = standing.manifest.version, standing.topic_id
+    swapped = await broker.cold.swap(topic, number, version, removed, added, topic_id=topic_id)
     for file in swapped.files:
         home.delete(file)
 

@@ -38,16 +38,19 @@ class Cold:
         """
         return self._transport.call("GET", path("topics", topic, "cold"), answer=ColdTopic)
 
-    def plan(self, topic: str, partition: int, *, seal: bool = False, older_than_ms: int = 0) -> Plan | None:
+    def plan(
+        self, topic: str, partition: int, *, seal: bool = False, older_than_ms: int = 0, topic_id: str | None = None
+    ) -> Plan | None:
         """What to write next; the plan that is there already, if there is one.  None: there is nothing to write.
 
         seal           up to the stable offset; the active ledger is sealed first
         older_than_ms  only what was appended so long ago
+        topic_id       of the topic that is meant; UnknownTopic is raised for another one of its name
         Raises ColdOff when the broker has no home for it.
 
         plan = client.cold.plan("orders", 0, older_than_ms=3_600_000)
         """
-        body = {"seal": seal, "older_than_ms": older_than_ms}
+        body = {"seal": seal, "older_than_ms": older_than_ms, "topic_id": topic_id}
         return (self._call(topic, partition, "plan", body, _Planned)).plan
 
     def publish(self, topic: str, partition: int, plan: Plan | str, segments: Sequence[Segment]) -> ColdPublished:
@@ -69,24 +72,27 @@ class Cold:
         return (self._call(topic, partition, "abandon", body, _Files)).files
 
     def swap(
-        self, topic: str, partition: int, version: int, remove: Sequence[int], add: Sequence[Segment]
+        self, topic: str, partition: int, version: int, remove: Sequence[int], add: Sequence[Segment], *, topic_id: str
     ) -> ColdSwapped:
         """Puts segments in the place of those that begin at `remove`; both cover the same stretch, side by side.
 
-        version  of the manifest this was decided by.  Raises ManifestChanged when it is another one by now,
-                 SegmentMismatch; then nothing has changed
+        version   of the manifest this was decided by.  Raises ManifestChanged when it is another one by now,
+                  SegmentMismatch; then nothing has changed
+        topic_id  as `describe` told it.  Raises UnknownTopic when the topic was deleted, and made again or not
 
-        client.cold.swap("orders", 0, found.version, [segment.first], [smaller])
+        client.cold.swap("orders", 0, found.version, [segment.first], [smaller], topic_id=told.topic_id)
         """
-        body = {"version": version, "remove": remove, "add": add}
+        body = {"topic_id": topic_id, "version": version, "remove": remove, "add": add}
         return self._call(topic, partition, "swap", body, ColdSwapped, FILES_MS)
 
-    def forget(self, topic: str, partition: int) -> Files:
+    def forget(self, topic: str, partition: int, *, topic_id: str | None = None) -> Files:
         """Forgets the segments that lie wholly below the log start; their files, which nothing refers to any more.
+
+        topic_id  of the topic that is meant; UnknownTopic is raised for another one of its name
 
         files = client.cold.forget("orders", 0)
         """
-        return (self._call(topic, partition, "forget", {}, _Files)).files
+        return (self._call(topic, partition, "forget", {"topic_id": topic_id}, _Files)).files
 
     def _call(
         self, topic: str, partition: int, what: str, body: Mapping[str, object], answer: type[T], wait_ms: int = 0

@@ -24,8 +24,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from redis_ledger.client import Client
-from redis_ledger.client.models import ColdPartition
-from redis_ledger.errors import Conflict, InvalidRequest, ManifestChanged
+from redis_ledger.client.models import ColdPartition, ColdSwapped
+from redis_ledger.errors import Conflict, InvalidRequest, ManifestChanged, UnknownTopic
 from redis_ledger.offload.home import Home, open_home
 from redis_ledger.offload.manifest import Segment, folder
 from redis_ledger.spark.copies import keep_copy
@@ -126,9 +126,9 @@ class Job:
     def __init__(self, client: Client, topic: str, given: argparse.Namespace, now_ms: int, progress: Progress) -> None:
         self._client, self._topic, self._given, self._progress = client, topic, given, progress
         self._old_ms = now_ms - given.delete_retention
-        self._topic_id = client.topics.describe(topic).id
-        self._name = f"compact {topic[:200]} {self._topic_id}"
         cold = client.cold.describe(topic)
+        self._topic_id = cold.topic_id
+        self._name = f"compact {topic[:200]} {self._topic_id}"
         self._numbers = [each.partition for each in cold.partitions if each.segments]
         if self._numbers and not cold.home:
             raise InvalidRequest(f"{topic} has offloaded records, and the broker has no cold_home to read them from.")
@@ -188,16 +188,20 @@ class Job:
                 for each in wanted:
                     added = new.pop(each.stretch.first, None) or compacting.empty(each.stretch)
                     version = self._swap(found.partition.partition, version, each.segments, added)
-            except (ManifestChanged, Superseded):
+            except (ManifestChanged, Superseded, UnknownTopic):
                 self._delete([segment.file for segment in new.values()])  # they were not handed to anybody yet
                 raise
 
     def _swap(self, number: int, version: int, old: Sequence[Segment], new: Segment) -> int:
-        """The version afterwards.  Raises ManifestChanged when the old ones are not there any more, Superseded."""
+        """The version afterwards.  Raises ManifestChanged when the old ones are not there any more, Superseded; and
+        UnknownTopic when the topic is another one by now."""
         while True:
             self._check_newest()  # after the version is known: whoever comes later changes it before he looks
             try:
-                swapped = self._client.cold.swap(self._topic, number, version, [each.first for each in old], [new])
+                swapped = self._asked(number, version, [each.first for each in old], new)
+            except UnknownTopic:
+                self._delete([new.file])
+                raise
             except ManifestChanged:
                 now = self._partition(number)
                 if new in now.segments:  # it was done, and the answer lost
@@ -238,7 +242,7 @@ class Job:
         """Another version of the same manifest, whoever makes it."""
         first = partition.segments[0]
         with contextlib.suppress(ManifestChanged):
-            self._client.cold.swap(self._topic, partition.partition, partition.version, [first.first], [first])
+            self._asked(partition.partition, partition.version, [first.first], first)
 
     def _needed(self, partition: ColdPartition) -> set[str]:
         planned = [stretch.file for stretch in partition.plan.stretches] if partition.plan is not None else []
@@ -263,7 +267,15 @@ class Job:
     # -- broker and files --------------------------------------------------------------------------------------------
 
     def _partition(self, number: int) -> ColdPartition:
-        return next(each for each in self._client.cold.describe(self._topic).partitions if each.partition == number)
+        """As it is now.  Raises UnknownTopic when another topic has this name by now: what is in the folder is not its
+        business, and what it has not ours."""
+        told = self._client.cold.describe(self._topic)
+        if told.topic_id != self._topic_id:
+            raise UnknownTopic(f"The topic {self._topic} was deleted while it was being compacted.", topic=self._topic)
+        return next(each for each in told.partitions if each.partition == number)
+
+    def _asked(self, number: int, version: int, firsts: Sequence[int], new: Segment) -> ColdSwapped:
+        return self._client.cold.swap(self._topic, number, version, firsts, [new], topic_id=self._topic_id)
 
     @property
     def _opened(self) -> Home:
