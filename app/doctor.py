@@ -32,6 +32,8 @@ Level = Literal["fine", "warning", "problem"]
 FREE_BYTES_MIN = 1 << 30
 OPEN_FILES_MIN = 4_096
 MEMORY_SHARE_MAX = 0.8
+# Variables that commands read besides the settings, without their prefix.
+OF_COMMANDS = ("REDIS_URL", "REDIS_URL_FILE", "SERVER_BIN", "DATA_DIR", "HTTP", "KAFKA", "KAFKA_ADVERTISED")
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def _environment(setup: Setup) -> Iterator[Finding]:
     except settings.BadSetting as error:
         yield Finding("settings", "problem", str(error), "Correct or unset that variable.")
         return
-    strange = settings.misspelt(setup.environ, "REDIS_URL", "SERVER_BIN", "DATA_DIR")
+    strange = settings.misspelt(setup.environ, *OF_COMMANDS)
     for name, meant in strange.items():
         yield Finding("settings", "warning", f"{name} is not known", f"If you mean {meant}, rename it.")
     for sentence in (idle := settings.without_effect(setup.environ)):

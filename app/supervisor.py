@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 
 from app import python
 from app.listen import HostPort
+from app.redis_url import FILE, URL
 from app.refusal import Refusal
 from redis_ledger import log
 
@@ -126,12 +127,13 @@ async def supervise(
 
     first      where the first broker listens; the others take the ports after it, or free ones if its port is 0; so
                does first_kafka
-    arguments  of `serve`, the same for all;  redis_url goes through the environment: it may hold a password
+    arguments  of `serve`, the same for all;  redis_url goes through the environment: it may hold a password.
+               None: they find it as we did
     Raises Refusal if one does not start.
     """
     environ = python.environ()
     if redis_url is not None:
-        environ["REDIS_LEDGER_REDIS_URL"] = redis_url
+        environ |= {URL: redis_url, FILE: ""}
 
     def at(address: HostPort, index: int) -> HostPort:
         return address._replace(port=address.port + index if address.port else 0)

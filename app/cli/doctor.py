@@ -18,8 +18,10 @@ def doctor(
     data_dir: Annotated[
         Path, typer.Option(envvar="REDIS_LEDGER_DATA_DIR", help="The data directory that serve would use.")
     ] = Path("redis-ledger-data"),
-    http: Annotated[str, typer.Option(metavar="HOST:PORT")] = "127.0.0.1:8080",
-    kafka: Annotated[str, typer.Option(metavar="HOST:PORT", help="off: no Kafka listener.")] = "127.0.0.1:9092",
+    http: Annotated[str, typer.Option(metavar="HOST:PORT", envvar="REDIS_LEDGER_HTTP")] = "127.0.0.1:8080",
+    kafka: Annotated[
+        str, typer.Option(metavar="HOST:PORT", envvar="REDIS_LEDGER_KAFKA", help="off: no Kafka listener.")
+    ] = "127.0.0.1:9092",
     redis: Annotated[str | None, typer.Option(metavar="URL", envvar="REDIS_LEDGER_REDIS_URL")] = None,
     durability: Annotated[Literal["process", "disk", "lossy"], typer.Option()] = "disk",
     json_: Annotated[bool, typer.Option("--json", help="Findings as JSON.")] = False,
@@ -32,12 +34,19 @@ def doctor(
     from rich.console import Console
     from rich.table import Table
 
+    from app import redis_url
     from app.doctor import Finding, Setup, examine
+    from app.refusal import Refusal
 
     log.configure("error")
+    try:
+        url = redis_url.given(redis, os.environ)
+    except Refusal as refusal:
+        typer.echo(f"redis-ledger: {refusal}", err=True)
+        sys.exit(1)
 
     async def collect() -> list[Finding]:
-        setup = Setup(data_dir, http, kafka, redis or None, durability, os.environ)
+        setup = Setup(data_dir, http, kafka, url, durability, os.environ)
         return [finding async for finding in examine(setup)]
 
     findings = asyncio.run(collect())

@@ -19,18 +19,24 @@ def serve(
     data_dir: Annotated[
         Path, typer.Option(envvar="REDIS_LEDGER_DATA_DIR", help="Where the embedded server keeps its data.")
     ] = Path("redis-ledger-data"),
-    http: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where to serve REST; port 0 takes a free one.")] = (
-        "127.0.0.1:8080"
-    ),
+    http: Annotated[
+        str,
+        typer.Option(
+            metavar="HOST:PORT", envvar="REDIS_LEDGER_HTTP", help="Where to serve REST; port 0 takes a free one."
+        ),
+    ] = "127.0.0.1:8080",
     kafka: Annotated[
         str,
-        typer.Option(metavar="HOST:PORT", help="Where to serve Kafka clients; off: nowhere."),
+        typer.Option(
+            metavar="HOST:PORT", envvar="REDIS_LEDGER_KAFKA", help="Where to serve Kafka clients; off: nowhere."
+        ),
     ] = "127.0.0.1:9092",
     advertised: Annotated[
         str | None,
         typer.Option(
             "--kafka-advertised",
             metavar="HOST:PORT",
+            envvar="REDIS_LEDGER_KAFKA_ADVERTISED",
             help="The address Kafka clients are told, if they do not reach this broker by that of --kafka.",
         ),
     ] = None,
@@ -40,8 +46,9 @@ def serve(
             metavar="URL",
             envvar="REDIS_LEDGER_REDIS_URL",
             show_envvar=True,
-            help="A Redis or Valkey 7.0 or later (redis://, rediss://, unix://, redis+sentinel://, redis+cluster://). "
-            "Without it an embedded server runs in the data directory.",
+            help="A Redis or Valkey 7.0 or later (redis://, rediss://, unix://, redis+sentinel://, redis+cluster://); "
+            "REDIS_LEDGER_REDIS_URL_FILE names a file with the URL. Without it an embedded server runs in the data "
+            "directory.",
         ),
     ] = None,
     brokers: Annotated[int, typer.Option(min=1, max=64, help="Broker processes, on consecutive ports.")] = 1,
@@ -97,7 +104,7 @@ def _run(
 ) -> None:
     import uvloop
 
-    from app import serving, supervisor
+    from app import redis_url, serving, supervisor
     from app import settings as environment
     from app.listen import HostPort
 
@@ -113,9 +120,10 @@ def _run(
     _check_home(config.cold_home)
     for sentence in environment.without_effect(os.environ, overrides(settings)):
         log.get().warning("a setting is without effect", reason=sentence)
-    options = serving.Options(
-        data_dir, address, kafka_address, told, redis or None, durability, config, exit_with_stdin
-    )
+    url = redis_url.given(redis, os.environ)
+    # Children read the file themselves: a URL that was kept out of the environment stays out of theirs.
+    handed_on = None if redis_url.is_from_file(redis, os.environ) else url
+    options = serving.Options(data_dir, address, kafka_address, told, url, durability, config, exit_with_stdin)
 
     async def several() -> None:
         async with contextlib.AsyncExitStack() as stack:
@@ -123,7 +131,7 @@ def _run(
             await serving.attach(stack, options, os.environ)
             arguments = ["--data-dir", str(data_dir), "--durability", durability, "--log-level", log_level]
             arguments += [word for each in settings for word in ("--set", each)]
-            await supervisor.supervise(address, kafka_address, brokers, arguments, options.redis_url, serving.say_ready)
+            await supervisor.supervise(address, kafka_address, brokers, arguments, handed_on, serving.say_ready)
 
     async def one() -> None:
         await serving.serve(options)

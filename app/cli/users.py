@@ -85,7 +85,7 @@ def _run(act: Callable[[Users], Awaitable[T]], data_dir: Path, redis: str | None
     log.configure("error")
 
     async def work() -> T:
-        async with _users(data_dir, redis or None, settings or []) as found:
+        async with _users(data_dir, redis, settings or []) as found:
             return await act(found)
 
     return asyncio.run(work())
@@ -94,6 +94,7 @@ def _run(act: Callable[[Users], Awaitable[T]], data_dir: Path, redis: str | None
 @contextlib.asynccontextmanager
 async def _users(data_dir: Path, redis: str | None, settings: list[str]) -> AsyncIterator[Users]:
     """Raises Refusal, StoreUnavailable."""
+    from app import redis_url
     from app import settings as environment
     from app.cli.serve import overrides
     from redis_ledger.broker.users import Users
@@ -104,7 +105,7 @@ async def _users(data_dir: Path, redis: str | None, settings: list[str]) -> Asyn
             config = environment.config_from(os.environ, overrides(settings))
         except environment.BadSetting as error:
             raise Refusal(str(error)) from error
-        url = redis
+        url = redis_url.given(redis, os.environ)
         if url is None:
             held = await asyncio.to_thread(_attach, data_dir)
             stack.push_async_callback(asyncio.to_thread, held.release)

@@ -152,6 +152,42 @@ def test_a_redis_that_is_not_there_is_refused_and_its_password_not_shown(process
     assert "secret" not in said
 
 
+@pytest.mark.parametrize("brokers", [1, 2])
+def test_the_url_of_redis_may_be_in_a_file_and_then_it_is_in_no_environment(
+    processes: Keep[Serve], processes_redis: Keep[RedisServer], tmp_path: Path, brokers: int
+) -> None:
+    # Given a Redis whose URL is in a file
+    redis = processes_redis(RedisServer(tmp_path / "redis", ("appendonly no",)))
+    file = tmp_path / "url"
+    file.write_text(f"{redis.url}\n")
+    # When it is served from there
+    arguments = ("--durability", "lossy", "--brokers", str(brokers))
+    serve = processes(Serve(*arguments, environ={"REDIS_LEDGER_REDIS_URL_FILE": str(file)}))
+    # Then brokers serve, and neither they nor their supervisor have it in arguments or environment
+    assert serve.call("GET", "/readyz")["durability"] == "lossy"
+    children = Path(f"/proc/{serve.process.pid}/task/{serve.process.pid}/children").read_text().split()
+    assert len(children) == (0 if brokers == 1 else brokers)
+    for pid in (str(serve.process.pid), *children):
+        told = Path(f"/proc/{pid}/cmdline").read_bytes() + Path(f"/proc/{pid}/environ").read_bytes()
+        assert str(file).encode() in told
+        assert redis.url.encode() not in told
+    assert serve.terminate() == 0
+
+
+def test_a_url_on_the_command_line_wins_over_a_file_in_every_process(
+    processes: Keep[Serve], processes_redis: Keep[RedisServer], tmp_path: Path
+) -> None:
+    redis = processes_redis(RedisServer(tmp_path / "redis", ("appendonly no",)))
+    absent = {"REDIS_LEDGER_REDIS_URL_FILE": str(tmp_path / "absent")}
+    arguments = ("--durability", "lossy", "--brokers", "2", "--redis", redis.url)
+    assert processes(Serve(*arguments, environ=absent)).field("redis") == redis.url
+
+
+def test_a_file_without_a_url_is_refused(processes: Keep[Serve], tmp_path: Path) -> None:
+    absent = {"REDIS_LEDGER_REDIS_URL_FILE": str(tmp_path / "absent")}
+    assert "absent, which cannot be read (No such file" in refusal(processes(Serve(environ=absent)))
+
+
 def test_an_old_server_is_refused(processes: Keep[Serve], tmp_path: Path) -> None:
     old = tmp_path / "redis-server"
     old.write_text("#!/bin/sh\necho 'Redis server v=6.2.14 sha=0:0 malloc=libc bits=64 build=0'\n")

@@ -15,8 +15,8 @@ from tests.support.broker import one
 from tests.support.serving import ROOT, Serve
 
 
-def users(*words: object, given: str = "") -> SimpleNamespace:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_")}
+def users(*words: object, given: str = "", **environ: str) -> SimpleNamespace:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_")} | environ
     command = [sys.executable, "-m", "app.cli.main", "users", *map(str, words)]
     ended = subprocess.run(command, input=given, capture_output=True, text=True, cwd=ROOT, env=clean, check=False)
     return SimpleNamespace(code=ended.returncode, out=ended.stdout, err=ended.stderr)
@@ -33,6 +33,16 @@ async def test_users_are_added_listed_and_removed(redis_url, prefix):
         await broker.users.check_password("ada", "two")
     assert users("remove", "ada", *there).out == "Removed ada.\n"
     assert users("list", "--json", *there).out == ""
+
+
+def test_the_url_of_redis_may_be_in_a_file(redis_url, prefix, tmp_path):
+    (tmp_path / "url").write_text(redis_url)
+    added = users("add", "ada", "--set", f"prefix={prefix}", given="one", REDIS_LEDGER_REDIS_URL_FILE=f"{tmp_path}/url")
+    assert (added.code, added.err) == (0, "")
+    assert "ada" in users("list", "--redis", redis_url, "--set", f"prefix={prefix}").out
+    absent = users("list", REDIS_LEDGER_REDIS_URL_FILE=f"{tmp_path}/absent")
+    assert (absent.code, absent.out) == (2, "")
+    assert "absent, which cannot be read" in absent.err
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,57 @@
+"""Where the URL of Redis comes from: the option, the environment, or a file that holds it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.redis_url import FILE, URL, given, is_from_file
+from app.refusal import Refusal
+
+SECRET = "redis://me:secret@redis.example:6379"
+TYPED = "redis://typed.example:6379"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "url"
+    path.write_text(f"{SECRET}\n")
+    return path
+
+
+def test_without_a_file_it_is_the_option_or_nothing():
+    assert given(TYPED, {}) == TYPED
+    assert given(TYPED, {URL: TYPED}) == TYPED
+    assert given(None, {}) is None
+    assert given("", {FILE: ""}) is None
+
+
+def test_a_file_holds_it_and_the_option_wins(file):
+    assert given(None, {FILE: str(file)}) == SECRET
+    assert is_from_file(None, {FILE: str(file)})
+    assert given(TYPED, {FILE: str(file)}) == TYPED
+    assert given(TYPED, {FILE: str(file), URL: SECRET}) == TYPED
+    assert not is_from_file(TYPED, {FILE: str(file)})
+
+
+def test_two_variables_that_may_differ_are_refused(file):
+    with pytest.raises(Refusal, match="are both set: unset one"):
+        given(TYPED, {URL: TYPED, FILE: str(file)})
+
+
+def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path):
+    with pytest.raises(Refusal, match=r"absent, which cannot be read \(No such file or directory\).*user id \d+"):
+        given(None, {FILE: str(tmp_path / "absent")})
+    with pytest.raises(Refusal, match=r"cannot be read \(Is a directory\)"):
+        given(None, {FILE: str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", b"secret", f"{SECRET}\n{SECRET}".encode(), "redis://geheim:ü@x".encode(), b"redis://\x00"]
+)
+def test_a_file_with_anything_but_one_url_is_refused_and_not_shown(file, content):
+    file.write_bytes(content)
+    with pytest.raises(Refusal, match="is not one line with a URL") as refused:
+        given(None, {FILE: str(file)})
+    assert "secret" not in str(refused.value)
