@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from redis_ledger.broker.appends import Appends
+from redis_ledger.broker.audit import Audit
 from redis_ledger.broker.cold import Cold
 from redis_ledger.broker.configs import Configs
 from redis_ledger.broker.consumers import Consumers
@@ -90,6 +91,7 @@ class Broker:
         self.configs = Configs(self.catalog, config)
         self.users = Users(store)
         self.security = Security(store, config, clock)
+        self.audit = Audit(store, is_kept=config.auth_required)
         self.identities = Identities(store, self.coordinators)
         together = Together(store, self.coordinators, self.identities)
         self.transactions = TransactionsWithExecute(
