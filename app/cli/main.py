@@ -31,6 +31,7 @@ COMMANDS = {
         "demo",
         "Transform real flight records exactly once while broker, worker and Redis are killed.",
     ),
+    "health": ("app.cli.health", "health", "Ask the broker of this machine whether it is ready."),
     "doctor": ("app.cli.doctor", "doctor", "Say what is wrong with this set-up, and what to do."),
 }
 
