@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import structlog
@@ -41,29 +41,38 @@ PRODUCER_SILENT_MS = 86_400_000
 log = structlog.get_logger(__name__)
 
 
+class _Ends(NamedTuple):
+    """Where the log starts, and where what is published in Parquet ends: while neither moves, no segment comes to lie
+    below the log start.  What a job publishes may lie there from the first."""
+
+    start: int
+    cold: int
+
+
 class TopicRetention:
     def __init__(self, store: Store, catalog: Catalog, cold: Cold, config: Config, clock: Clock) -> None:
         self._store, self._catalog, self._cold, self._config, self._clock = store, catalog, cold, config, clock
-        self._starts: dict[tuple[str, int], int] = {}  # below which nothing of a partition is in its manifest
+        self._looked: dict[tuple[str, int], _Ends] = {}  # a partition's manifest has nothing below its log start
 
     async def retain(self) -> None:
         """Looks at every partition once.  One that cannot be reached holds up no other."""
-        known, self._starts = self._starts, {}
+        known, self._looked = self._looked, {}
         for entry in await self._catalog.list():
             for first in range(0, entry.partitions, AT_ONCE):
                 numbers = range(first, min(first + AT_ONCE, entry.partitions))
                 await asyncio.gather(*(self._retain_quietly(entry, number, known) for number in numbers))
 
-    async def _retain_quietly(self, entry: TopicEntry, number: int, known: Mapping[tuple[str, int], int]) -> None:
+    async def _retain_quietly(self, entry: TopicEntry, number: int, known: Mapping[tuple[str, int], _Ends]) -> None:
         try:
             partition = await self._catalog.partition(entry.name, number)
             await self._seal(partition)
-            start_offset = await self.trim(entry, partition)
+            await self.trim(entry, partition)
             await self._forget_producers(partition)
-            at = entry.id, number
-            if known.get(at, 0) < start_offset:
+            head, at = await partition.head(), (entry.id, number)
+            ends = _Ends(head.start_offset, head.cold_offset)
+            if all(ends) and known.get(at) != ends:
                 await self._forget_cold(entry.name, number)
-            self._starts[at] = start_offset
+            self._looked[at] = ends
         except UnknownTopic:
             return  # deleted meanwhile
         except LedgerError as error:
@@ -75,8 +84,7 @@ class TopicRetention:
             delays = DelayCalls(self._store, partition.keys, partition.topic, partition.topic_id)
             await delays.rotate(delay_ledger, self._clock.now_ms(), close=False)
 
-    async def trim(self, entry: TopicEntry, partition: Partition) -> int:
-        """Where the log starts now."""
+    async def trim(self, entry: TopicEntry, partition: Partition) -> None:
         config = entry.over(self._config)
         waits = bool(config.retention_acknowledged)
         leftovers = await self._leftovers(partition) if waits else {}
@@ -86,7 +94,7 @@ class TopicRetention:
                 leftovers=leftovers, entries_max=ENTRIES_MAX,
             )  # fmt: skip
             if trimmed.entries < ENTRIES_MAX:
-                return trimmed.start_offset
+                return
 
     # -- history in Parquet ------------------------------------------------------------------------------------------
 

@@ -143,6 +143,19 @@ async def test_the_manifest_is_read_once_for_every_move_of_the_log_start(world, 
         assert len(asked) == times
 
 
+async def test_what_is_published_below_the_log_start_is_forgotten_though_that_does_not_move_again(world):
+    # Given a job that has written its files when all it has written is deleted
+    plan = await world.plan(seal=True)
+    segments = await world.written(plan)
+    await world.broker.topics.delete_records(TOPIC, 0, 11)
+    await world.broker.upkeep.retain()
+    # When it publishes them all the same
+    await world.client.cold.publish(TOPIC, 0, plan, segments)
+    assert [segment.first for segment in (await world.standing()).segments] == [9]
+    # Then the next retention forgets them
+    assert await left(world) == (11, [], 0)
+
+
 async def test_offloading_goes_on_where_the_log_start_has_passed_all_that_was_offloaded(world):
     await world.broker.topics.delete_records(TOPIC, 0, 10)
     assert await left(world) == (10, [], 0)
