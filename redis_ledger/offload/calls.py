@@ -66,11 +66,11 @@ class ColdCalls:
 
     async def manifest(self) -> Manifest:
         """Empty where nothing was ever offloaded.  Cost: O(segments)."""
-        return _read(await self._store.command("HGETALL", self._keys.cold, key=self._keys.state))[0]
+        return _read(await self._of_this_topic((b"HGETALL", self._keys.cold)))[0]
 
     async def version(self) -> int:
         """Of the manifest: another one says that its segments have changed since it was read."""
-        return int(await self._store.command("HGET", self._keys.cold, "version", key=self._keys.state) or 0)
+        return int(await self._of_this_topic((b"HGET", self._keys.cold, "version")) or 0)
 
     async def ledgers(self) -> list[LedgerRow]:
         """The payload ledgers that Redis holds, by number; those of scheduled records are negative."""
@@ -99,6 +99,14 @@ class ColdCalls:
 
     async def forget(self, segments: Sequence[Segment]) -> None:
         await self._call(FORGET, *_pairs(segments))
+
+    async def _of_this_topic(self, read: tuple[Any, ...]) -> Any:
+        """In the same moment the topic id is looked at: another topic of the name has a manifest and versions too."""
+        state = self._keys.state
+        topic_id, found = await self._store.multi(state, [(b"HGET", state, "topic_id"), read], retry=True)
+        if topic_id is None or topic_id.decode() != self._topic_id:
+            raise self._unknown()
+        return found
 
     async def _call(self, script: Script, *args: Any) -> list[Any]:
         keys = (self._keys.state, self._keys.cold)

@@ -60,7 +60,8 @@ class ColdReader:
     ) -> tuple[list[LogEntry], list[bytes]]:
         """Batches from the one that holds the offset, or is the next behind it; at least one entry.
 
-        end: where the partition's history ends; it is above the offset.  Raises ColdUnavailable, ColdDamaged.
+        end: where the partition's history ends; it is above the offset.  Raises ColdUnavailable, ColdDamaged; and
+        UnknownTopic when the manifest that is found is of another topic of the name.
         """
         manifest = await self._manifest(of, end)
         for _ in range(ATTEMPTS):

@@ -9,7 +9,8 @@ import threading
 
 import pytest
 
-from redis_ledger.errors import ColdDamaged, ColdUnavailable, OffsetOutOfRange
+from redis_ledger.errors import ColdDamaged, ColdUnavailable, OffsetOutOfRange, UnknownTopic
+from redis_ledger.offload import reader
 from redis_ledger.offload import segment as segments
 from redis_ledger.records.read import decode
 from tests.support.batches import fetch, fetched, values
@@ -98,6 +99,27 @@ async def test_a_broker_finds_what_another_published_meanwhile(broker, redis_url
             (await other.catalog.partition("t", 0)).tail.clear()
             assert await seen(other, "t", 0, 0) == expected
             assert await values_of(other, "t") == texts(expected)
+
+
+@pytest.mark.parametrize("kept_s", [reader.MANIFEST_S_MAX, 0])
+async def test_the_manifest_of_another_topic_of_the_name_is_never_taken_for_this_ones(
+    broker, redis_url, prefix, kept, monkeypatch, kept_s
+):
+    # Given a reader of a topic, which has read there or not, when it is deleted and made again, with history of its own
+    monkeypatch.setattr(reader, "MANIFEST_S_MAX", kept_s)
+    await fill(broker, count=4)
+    end = await offload(broker, "t", 0)
+    partition = await broker.catalog.partition("t", 0)
+    if not kept_s:
+        await broker.cold_reader.read(partition, 0, end, 1)
+    async with one(redis_url, prefix, **kept) as other:
+        await other.topics.delete("t")
+        await other.topics.create("t")
+        await fill(other, first=100, count=4)
+        assert await offload(other, "t", 0) == end
+    # When it reads on, as one does that has seen the old topic's state just before, then it is told
+    with pytest.raises(UnknownTopic):
+        await broker.cold_reader.read(partition, 0, end, 1)
 
 
 async def test_a_home_that_is_gone_is_told_as_something_to_try_again(broker, tmp_path):
