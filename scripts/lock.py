@@ -2,8 +2,8 @@
 
     .venv/bin/python scripts/lock.py [--upgrade]
 
-Needs `uv` (pip install uv); the result is installed by plain pip.  demo.lock and spark.lock are resolved under
-dev.lock, so that what they share with it has one version.
+Needs `uv` (pip install uv); the result is installed by plain pip.  All others are resolved under dev.lock, so that what
+they share with it has one version.
 """
 
 from __future__ import annotations
@@ -11,20 +11,34 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "requirements"
 NOTE = "# {purpose}\n# Written by `make lock` from pyproject.toml; do not edit.\n"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EMBEDDED = ["pyproject.toml", "--extra", "embedded"]
+# What brokers may need.  Spark's part runs beside Spark.
+OF_BROKERS = [name for name in PROJECT["optional-dependencies"] if name != "spark"]
+LIKE_DEV = ["--constraint", "requirements/dev.lock"]
 LOCKS = {
-    "dev": ("Everything: runtime, embedded server, tests and tools.", ["--group", "demo", "--group", "dev"]),
+    "dev": ("Everything: runtime, embedded server, tests and tools.", [*EMBEDDED, "--group", "demo", "--group", "dev"]),
     "demo": (
         "Runtime and embedded server: what `make demo` installs.",
-        ["--group", "demo", "--constraint", "requirements/dev.lock"],
+        [*EMBEDDED, "--group", "demo", *LIKE_DEV],
     ),
     "spark": (
         "Runtime, embedded server, Spark and its tests: what `make spark` installs beside .venv.",
-        ["--extra", "spark", "--group", "demo", "--group", "spark-env", "--constraint", "requirements/dev.lock"],
+        [*EMBEDDED, "--extra", "spark", "--group", "demo", "--group", "spark-env", *LIKE_DEV],
+    ),
+    "image": (
+        "Runtime and every extra but Spark's: what the container image holds.",
+        ["pyproject.toml", *(word for name in OF_BROKERS for word in ("--extra", name)), *LIKE_DEV],
+    ),
+    "build": (
+        "The build backend: what makes the wheel that the container image holds.",
+        ["--group", "pyproject.toml:demo", *LIKE_DEV],
     ),
 }
 
@@ -34,12 +48,12 @@ def main() -> int:
     if uv is None:
         print("make lock needs uv: .venv/bin/pip install uv", file=sys.stderr)
         return 1
-    for name, (purpose, groups) in LOCKS.items():
+    for name, (purpose, sources) in LOCKS.items():
         target = OUT / f"{name}.lock"
-        command = [uv, "pip", "compile", "pyproject.toml", "--extra", "embedded", *groups]
-        command += ["--universal", "--python-version", "3.11", "--generate-hashes", "--quiet", "--no-header"]
-        command += ["--no-emit-index-url", "--no-emit-find-links", "--output-file", str(target), *sys.argv[1:]]
-        subprocess.run([*command, "--no-annotate"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        command = [uv, "pip", "compile", *sources, "--universal", "--python-version", "3.11", "--generate-hashes"]
+        command += ["--quiet", "--no-header", "--no-emit-index-url", "--no-emit-find-links", "--no-annotate"]
+        command += ["--output-file", str(target), *sys.argv[1:]]
+        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
         target.write_text(NOTE.format(purpose=purpose) + target.read_text())
         print(f"wrote {target.relative_to(ROOT)}")
     return 0

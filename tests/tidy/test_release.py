@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tomllib
 
+import pytest
+
 from scripts import gen_proto, gen_wire, unasync
 from tests.tidy.tree import ROOT, shown
 
@@ -36,7 +38,13 @@ def test_the_locks_pin_every_dependency_with_hashes():
     assert {name_of(requirement) for requirement in groups["dev"]} - dev.keys() == set(), "run: make lock"
     spark = [*runtime, *project["optional-dependencies"]["spark"], *groups["spark-env"]]
     assert {name_of(requirement) for requirement in spark} - pins("spark.lock").keys() == set(), "run: make lock"
-    for lock in ("demo.lock", "dev.lock", "spark.lock"):
+    extras = [each for name, of in project["optional-dependencies"].items() if name != "spark" for each in of]
+    image = {name_of(requirement) for requirement in (*project["dependencies"], *extras)}
+    assert image - pins("image.lock").keys() == set(), "run: make lock"
+    assert {name_of(requirement) for requirement in groups["demo"]} - pins("build.lock").keys() == set(), (
+        "run: make lock"
+    )
+    for lock in ("demo.lock", "dev.lock", "spark.lock", "image.lock", "build.lock"):
         blocks = re.split(r"\n(?=[a-z0-9])", (ROOT / "requirements" / lock).read_text())[1:]
         assert [block.split("==")[0] for block in blocks if "--hash=sha256:" not in block] == []
 
@@ -49,6 +57,16 @@ def test_the_development_environment_contains_the_demo_environment():
 def test_sparks_environment_has_the_same_versions_as_the_development_environment():
     spark, dev = pins("spark.lock"), pins("dev.lock")
     assert {name: version for name, version in spark.items() if dev.get(name, version) != version} == {}
+
+
+@pytest.mark.parametrize("lock", ["image.lock", "build.lock"])
+def test_the_image_has_the_same_versions_as_the_development_environment(lock):
+    image, dev = pins(lock), pins("dev.lock")
+    assert {name: version for name, version in image.items() if dev.get(name, version) != version} == {}
+
+
+def test_the_image_holds_no_tools_of_development():
+    assert pins("image.lock").keys() & {"pytest", "hypothesis", "pyspark", "grpcio-tools", "hatchling", "ruff"} == set()
 
 
 def test_generated_messages_are_fresh():
