@@ -158,6 +158,45 @@ def test_the_last_record_of_each_key_stays_where_it_was(spark, client, name, run
         assert [read(reader, name, number) for number in (0, 1)] == wanted
 
 
+def test_what_is_compacted_is_what_was_committed_and_neither_a_marker_nor_an_open_transaction_is_in_the_way(
+    spark, client, name, run, brokers
+):
+    """TB-29: the latest committed value of a key stays, no marker does, and a marker at the end holds nothing up."""
+    # Given values of three keys, two of them in transactions, and one more of the first in a transaction that is open
+    client.topics.create(name)
+
+    def send(**values: str) -> None:
+        with client.transaction() as txn:
+            for key, value in values.items():
+                txn.send(name, value, key=key)
+
+    with client.producer(name) as producer:
+        producer.send("V1", key="K1")
+    send(K2="V2", K3="V3")
+    with client.producer(name) as producer:
+        producer.send("V4", key="K1")
+    send(K2="V5", K3="V6")
+    end = client.topics.describe(name).partition_states[0].stable_offset
+    undecided = client.transaction()
+    undecided.send(name, "V7", key="K1").result()
+    # When what is decided, which ends in a marker, is offloaded and compacted
+    offload(client, name)
+    assert run("--topic", name)[0] == 0
+    # Then the last committed value of each key is there, at its offset, and nothing else
+    (segment,) = cold(client, name).segments
+    assert (segment.first, segment.end, segment.records) == (0, end, 3)
+    with Client(brokers.fresh().urls[0]) as reader:
+        latest = [(each.offset, each.key, each.value) for each in read(reader, name)]
+    assert latest == [(4, b"K1", b"V4"), (5, b"K2", b"V5"), (6, b"K3", b"V6")]
+    # And a stretch that has nothing but aborted records and a marker is compacted too
+    undecided.abort()
+    offload(client, name)
+    assert run("--topic", name)[0] == 0
+    assert sum(segment.records for segment in cold(client, name).segments) == 3
+    with Client(brokers.fresh().urls[0]) as reader:
+        assert [each.value for each in read(reader, name)] == [b"V4", b"V5", b"V6"]
+
+
 def test_a_key_that_is_only_deleted_leaves_nothing_and_its_segment_no_file(spark, client, name, run, brokers):
     client.topics.create(name)
     with client.producer(name) as producer:
