@@ -53,8 +53,8 @@ async def describe_cold(call: Call, topic: str) -> bodies.ColdTopic:
 async def plan_cold(call: Call, topic: str, partition: str, body: bodies.PlanCold) -> bodies.Planned:
     """Plan which stretches of a partition are written next.
 
-    The plan is stored before it is answered: whoever asks gets the same one until it is published or abandoned. It ends
-    where sealed ledgers end, below the first open transaction.
+    The plan is stored before it is answered: whoever asks gets the same one until it is published or abandoned, or
+    retention has taken all of it. It ends where sealed ledgers end, below the first open transaction.
     """
     found = await call.broker.cold.plan(
         topic, partition_number(partition), topic_id=body.topic_id, seal=body.seal, older_than_ms=body.older_than_ms

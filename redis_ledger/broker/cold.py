@@ -87,6 +87,9 @@ class Cold:
     ) -> Plan | None:
         """What is to be written next; the plan that is there already, if there is one.  None: nothing.
 
+        No plan is too old: whoever asks takes it over where it stands, with the files that are there.  But one of which
+        retention has taken everything is given up here; nobody could write it any more.
+
         seal           seal the active ledger first, and go up to the stable offset, wherever ledgers end
         older_than_ms  only what was appended so long ago
         Raises ColdOff, TopicBusy.
@@ -96,7 +99,10 @@ class Cold:
             at = await self._at(topic, number, topic_id)
             standing = at.standing
             if standing.plan is not None:
-                return standing.plan
+                if standing.plan.stretches[-1].end > standing.start:
+                    return standing.plan
+                await at.calls.abandon(standing.plan)
+                continue
             limit = await self._limit(at, older_than_ms)
             ledgers = await at.calls.ledgers()
             active = next((row for row in ledgers if row.number == standing.active_ledger), None)

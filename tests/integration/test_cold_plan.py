@@ -135,6 +135,30 @@ async def test_the_ledger_of_scheduled_records_goes_when_none_of_them_waits(worl
     assert -1 not in await world.ledgers()
 
 
+@pytest.mark.parametrize(("below", "is_kept"), [(3, True), (4, False), (5, False)])
+async def test_a_plan_of_which_nothing_is_left_makes_room_for_another(world, below, is_kept):
+    # Given a plan whose job is gone, and records behind it
+    await world.produce("a", "b", "c", "d")
+    plan = await world.plan(seal=True)
+    await world.produce("e", "f")
+    # When retention takes a part of it, or all
+    await world.broker.topics.delete_records(TOPIC, 0, below)
+    world.clock.advance(365 * 24 * HOUR_MS)
+    # Then whoever asks a year later gets that one still, or one of what is left
+    found = await world.plan(seal=True)
+    assert (found == plan) is is_kept
+    assert edges(found) == ([(0, 4)] if is_kept else [(below, 6)])
+    assert (await world.standing()).plan == found
+
+
+async def test_a_plan_of_which_nothing_is_left_is_given_up_though_there_is_nothing_else(world):
+    await world.produce("a")
+    await world.plan(seal=True)
+    await world.broker.topics.delete_records(TOPIC, 0, 1)
+    assert await world.client.cold.plan(TOPIC, 0) is None
+    assert (await world.standing()).plan is None
+
+
 async def test_a_broker_that_remembers_a_deleted_topic_asks_again(redis_url, prefix, world):
     await world.produce("a")
     assert edges(await world.plan(seal=True)) == [(0, 1)]
