@@ -76,7 +76,8 @@ _log = get()
 
 
 class Security:
-    """rules, tokens: this broker's copy, never changed in place."""
+    """rules, tokens: this broker's copy, never changed in place.  generation: another one when who a caller is may have
+    changed, so that whoever remembers it asks again."""
 
     def __init__(self, store: Store, config: Config, clock: Clock) -> None:
         self._store, self._config, self._clock = store, config, clock
@@ -88,6 +89,7 @@ class Security:
         self._version = -1
         self._decode = msgspec.json.Decoder(tokens.Stored).decode
         self._watch: asyncio.Task[None] | None = None
+        self.generation = 0
         self.tokens: dict[str, tokens.Stored] = {}
         self.rules = self._compile(())
 
@@ -124,6 +126,10 @@ class Security:
                 "that allows it."
             )
 
+    @property
+    def has_bootstrap(self) -> bool:
+        return self._bootstrap is not None
+
     def is_super(self, caller: Caller) -> bool:
         return caller.principal in self.rules.supers
 
@@ -131,14 +137,18 @@ class Security:
 
     def principal_of(self, token: str) -> str:
         """Whose API token this is.  Raises Unauthenticated, without telling what is wrong with it."""
+        return self.identify(token)[0]
+
+    def identify(self, token: str) -> tuple[str, int]:
+        """Whose API token this is, and when it expires (Unix ms, 0: never).  Raises as principal_of."""
         shown = tokens.read(token)
         stored = self.tokens.get(shown.id) if shown is not None else None
         if shown is not None and stored is not None and tokens.fits(shown, stored):
             if not stored.is_over(self._clock.now_ms()):
-                return stored.principal
+                return stored.principal, stored.expires_ms
             raise Unauthenticated("The token has expired. Ask an administrator for another one.")
         if self._bootstrap is not None and hmac.compare_digest(sha256(token.encode()).digest(), self._bootstrap):
-            return ADMIN
+            return ADMIN, 0
         raise Unauthenticated("The token is not known here, or was revoked. Ask an administrator for another one.")
 
     # -- change ------------------------------------------------------------------------------------------------------
@@ -217,6 +227,7 @@ class Security:
         found = await self._table(keys.tokens)
         self.tokens = {id.decode(): self._decode(row) for id, row in found.items()}
         self.rules = self._compile(_rule(field) for field in rules)
+        self.generation += 1
         self._version = version  # the older one if it moved meanwhile: then it is read again soon
 
     async def _table(self, key: bytes) -> dict[bytes, bytes]:
@@ -260,6 +271,7 @@ class Security:
             )
         self._bootstrap, self._bootstrap_seen = sha256(token.encode()).digest(), seen
         self.rules = self._compile(self.rules.all)
+        self.generation += 1
 
 
 def refusal(caller: Caller, operation: Op, resource: Resource, name: str) -> Forbidden:

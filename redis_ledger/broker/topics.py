@@ -6,9 +6,10 @@ import asyncio
 import builtins
 from collections.abc import Mapping
 
-from redis_ledger.broker.types import PartitionProducer, PartitionState, Topic
+from redis_ledger.broker.types import Holding, PartitionProducer, PartitionState, Topic
 from redis_ledger.config import Config
 from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
+from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog, TopicEntry
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.places import PartitionHead
@@ -88,6 +89,19 @@ class Topics:
                 known = found.get(int(pid), PartitionProducer(int(pid), epoch, -1, -1, None))
                 found[int(pid)] = known._replace(first_offset=first)
         return sorted(found.values())
+
+    async def holding(self, name: str) -> builtins.list[Holding]:
+        """The open transactions that have written to the topic, by partition and where they begin there."""
+        entry = await self._catalog.get(name)
+
+        async def one(number: int) -> builtins.list[Holding]:
+            k = (await self._catalog.partition(name, number)).keys
+            rows = await self._store.command("HVALS", k.open, key=k.state)
+            opened = [list(map(int, row.split(b" "))) for row in rows if row]
+            return [Holding(number, first, TxnId(coordinator, serial)) for _, coordinator, serial, first in opened]
+
+        found = await asyncio.gather(*(one(number) for number in range(entry.partitions)))
+        return sorted(each for some in found for each in some)
 
     async def _now(self, name: str, number: int) -> tuple[Partition, PartitionHead]:
         """What this broker remembers may be of a topic that was deleted and made again meanwhile."""

@@ -86,7 +86,7 @@ class DelayStats(NamedTuple):
 
 class FetchedBatch(NamedTuple):
     """One record batch as stored.  data: the whole RecordBatch v2, its base offset and leader epoch set; a control
-    batch for a marker.  aborted: it belongs to an aborted transaction (read_uncommitted only)."""
+    batch for a marker."""
 
     base_offset: int
     last_offset: int
@@ -132,6 +132,14 @@ class PartitionProducer(NamedTuple):
     sequence: int
     last_ms: int
     first_offset: int | None
+
+
+class Holding(NamedTuple):
+    """An open transaction on a partition; readers of committed records wait at the lowest first_offset."""
+
+    partition: int
+    first_offset: int
+    transaction: TxnId
 
 
 @dataclass(slots=True)
@@ -191,6 +199,7 @@ class Transaction:
     deadline_ms: int
     timed_out: bool = False
     owner: str = ""
+    principal: str = ""  # who began it, if that was asked
     partitions: list[tuple[str, int]] = field(default_factory=list)
     subscriptions: list[tuple[str, int, str]] = field(default_factory=list)  # topic, partition, subscription
 
@@ -210,8 +219,11 @@ class ExecuteAcks(NamedTuple):
 
 
 class ExecuteRecords(NamedTuple):
+    """may_create: whether the topic is made if it is not there."""
+
     topic: str
     records: Sequence[NewRecord]
+    may_create: bool = True
 
 
 @dataclass(slots=True)

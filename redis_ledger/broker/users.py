@@ -76,6 +76,10 @@ class Users:
             if not await asyncio.to_thread(is_password, mechanism, password, verifier):
                 raise AuthenticationFailed
 
+    async def secret(self) -> bytes:
+        """What only the brokers of this Redis know; the same for all of them, and for as long as the Redis lives."""
+        return (await self._read(SECRET))[1]
+
     async def _read(self, name: str) -> tuple[Verifiers, bytes]:
         """The user's verifiers, none if it is not one, and the secret."""
         asked = name if is_name(name) else SECRET

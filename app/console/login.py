@@ -1,0 +1,85 @@
+"""Logging in to the console: by an API token, or by a user's name and password, as Kafka clients have.
+
+A login that fails says no more than that.  Logging out forgets the cookie; the credential stays valid elsewhere.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs
+
+from app.calls import Answer
+from app.console.rendering import render
+from app.console.session import Session, set_cookie
+from redis_ledger.auth import tokens
+from redis_ledger.broker.broker import Broker
+from redis_ledger.errors import AuthenticationFailed, MethodNotAllowed, Unauthenticated
+from redis_ledger.log import get
+
+if TYPE_CHECKING:
+    from app.console.site import Visitor
+
+HTML = b"text/html; charset=utf-8"
+_log = get()
+
+
+async def answer(visitor: Visitor, path: str) -> Answer:
+    method = visitor.call.scope["method"]
+    if path == "login" and method in ("GET", "HEAD"):
+        return Answer(200, _page(visitor, "").encode(), HTML)
+    if method != "POST":
+        raise MethodNotAllowed("Logging in and out takes a form.")
+    form = await visitor.form()
+    is_https = visitor.call.scope["scheme"] == "https"
+    if path == "logout":
+        visitor.cookie = set_cookie("", is_https=is_https)
+        return Answer(303, b"", HTML, [(b"location", b"/console/login")])
+    try:
+        principal, credential = await prove(visitor.call.broker, form)
+    except (Unauthenticated, AuthenticationFailed):
+        _log.warning("a login to the console failed", peer=visitor.visit().caller.host)
+        return Answer(401, _page(visitor, "That did not work. Check what you entered.").encode(), HTML)
+    session = Session(principal, credential, int(time.time()), secrets.token_hex(8))
+    visitor.cookie = set_cookie(visitor.signer.seal(session), is_https=is_https)
+    return Answer(303, b"", HTML, [(b"location", _target(visitor).encode("ascii", "ignore"))])
+
+
+async def prove(broker: Broker, form: dict[str, str]) -> tuple[str, str]:
+    """Principal and credential.  Raises Unauthenticated, AuthenticationFailed."""
+    if token := form.get("token", "").strip():
+        principal = broker.security.principal_of(token)
+        shown = tokens.read(token)
+        is_stored = shown is not None and shown.id in broker.security.tokens
+        return principal, f"token:{shown.id}" if shown is not None and is_stored else "bootstrap"
+    user = form.get("user", "").strip()
+    await broker.users.check_password(user, form.get("password", ""))
+    return f"User:{user}", f"user:{user}"
+
+
+async def still_holds(broker: Broker, session: Session) -> bool:
+    """Whether the credential that was shown is still one; nobody's session holds until it has to log in."""
+    if not broker.security.is_on:
+        return not session.credential
+    kind, _, name = session.credential.partition(":")
+    if kind == "token":
+        stored = broker.security.tokens.get(name)
+        return (
+            stored is not None and stored.principal == session.principal and not stored.is_over(broker.clock.now_ms())
+        )
+    if kind == "user":
+        return name in await broker.users.all()
+    return True if kind == "" else broker.security.has_bootstrap
+
+
+def _page(visitor: Visitor, wrong: str) -> str:
+    return render("login.html", visitor.common(None) | {"wrong": wrong, "to": _target(visitor)})
+
+
+def _target(visitor: Visitor) -> str:
+    """Where the visitor was going: a page of the console, and nowhere else."""
+    query = parse_qs(visitor.call.scope["query_string"].decode("ascii", "replace"))
+    wanted = query.get("to", ["/console"])[0]
+    is_ours = wanted == "/console" or wanted.startswith(("/console/", "/console?"))
+    return wanted if is_ours and wanted.isprintable() and wanted.isascii() and "\\" not in wanted else "/console"

@@ -1,0 +1,75 @@
+"""Templates to HTML, and the words for numbers, sizes and times that all of them share."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+import msgspec
+
+from app.console.pages import href
+from app.version import VERSION
+
+_STEPS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
+
+
+def number(value: float) -> str:
+    """1234567 → "1 234 567", with narrow spaces that do not break."""
+    text = f"{value:,.0f}" if isinstance(value, int) or value >= 100 else f"{value:,.1f}"
+    return text.replace(",", "\u202f")
+
+
+def size(count: int) -> str:
+    amount = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(amount) < 1024:
+            return f"{amount:.0f}\u202f{unit}" if unit == "B" else f"{amount:.1f}\u202f{unit}"
+        amount /= 1024
+    return f"{amount:.1f}\u202fTiB"
+
+
+def duration(ms: int) -> str:
+    """The two largest units: "3 min 12 s"."""
+    if ms < 1_000:
+        return f"{max(ms, 0)}\u202fms"
+    parts = []
+    for unit_ms, unit in _STEPS:
+        if ms >= unit_ms:
+            parts.append(f"{ms // unit_ms}\u202f{unit}")
+            ms %= unit_ms
+        elif parts:
+            break
+        if len(parts) == 2:
+            break
+    return " ".join(parts)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    root = files("app.console") / "templates"
+
+    def load(name: str) -> str | None:
+        found = root.joinpath(*name.split("/"))
+        return found.read_text(encoding="utf-8") if found.is_file() else None
+
+    made = jinja2.Environment(
+        loader=jinja2.FunctionLoader(load),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    made.filters.update(number=number, size=size, duration=duration, data=_data)
+    made.globals.update(href=href, version=VERSION)
+    return made
+
+
+def _data(value: Any) -> str:
+    """A value as JSON that may stand in a page's data block; it is escaped as text is, and read from its text."""
+    return msgspec.json.encode(value).decode()
+
+
+def render(template: str, values: dict[str, Any]) -> str:
+    return _environment().get_template(template).render(values)

@@ -1,0 +1,99 @@
+"""Who is using the console: a signed cookie, and proof that a form came from one of our pages.
+
+    cookie   payload "." signature      payload: base64url of {principal, credential, since, nonce}
+    csrf     HMAC of the cookie, in every form and in the header X-CSRF-Token of what htmx sends
+
+The key is derived from a secret in Redis that all brokers share, so a visitor may be served by any of them.  The cookie
+holds no secret of the visitor, only which credential was shown: when that token is revoked, or that user removed, the
+session is over.  Pure, but for the time and the random nonce it is given.
+Source: OWASP "Cross-Site Request Forgery Prevention" (signed token bound to the session).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import re
+from hashlib import sha256
+from http.cookies import CookieError, SimpleCookie
+
+import msgspec
+
+COOKIE = "rl_console"
+LIFE_S = 8 * 3600
+COOKIE_CHARACTERS_MAX = 2_000
+_LOOPBACK = re.compile(r"127(\.[0-9]{1,3}){3}\Z")
+
+
+class Session(msgspec.Struct, frozen=True):
+    """credential: "token:<id>", "user:<name>", "bootstrap", or "" for nobody.  since: Unix time, s."""
+
+    principal: str
+    credential: str
+    since: int
+    nonce: str
+
+
+class Signer:
+    """secret: what all brokers of one Redis share."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._key = hmac.digest(secret, b"redis-ledger console", "sha256")
+        self._decode = msgspec.json.Decoder(Session).decode
+
+    def seal(self, session: Session) -> str:
+        payload = base64.urlsafe_b64encode(msgspec.json.encode(session)).decode().rstrip("=")
+        return f"{payload}.{self._mark('session', payload)}"
+
+    def open(self, cookie: str, now_s: int) -> Session | None:
+        """None for what we did not seal, and for what is too old."""
+        payload, dot, mark = cookie.partition(".")
+        if not dot or len(cookie) > COOKIE_CHARACTERS_MAX:
+            return None
+        if not hmac.compare_digest(mark.encode(), self._mark("session", payload).encode()):
+            return None
+        try:
+            session = self._decode(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+        except (msgspec.DecodeError, binascii.Error, ValueError):
+            return None
+        return session if 0 <= now_s - session.since < LIFE_S else None
+
+    def csrf(self, session: Session) -> str:
+        return self._mark("csrf", self.seal(session))
+
+    def is_ours(self, session: Session, csrf: str) -> bool:
+        return hmac.compare_digest(csrf.encode(), self.csrf(session).encode())
+
+    def _mark(self, what: str, text: str) -> str:
+        return hmac.new(self._key, f"{what} {text}".encode(), sha256).hexdigest()
+
+
+def cookie_of(header: str | None) -> str:
+    """Our cookie in a Cookie header, "" if there is none."""
+    try:
+        found = SimpleCookie(header or "").get(COOKIE)
+    except CookieError:
+        return ""
+    return "" if found is None else found.value
+
+
+def set_cookie(value: str, *, is_https: bool) -> str:
+    """The Set-Cookie header; an empty value forgets it."""
+    life = LIFE_S if value else 0
+    secure = "; Secure" if is_https else ""
+    return f"{COOKIE}={value}; Path=/console; Max-Age={life}; HttpOnly; SameSite=Strict{secure}"
+
+
+def is_same_origin(headers: dict[str, str], scheme: str) -> bool:
+    """Whether a request that changes something came from a page of this very site, as far as the browser tells."""
+    site = headers.get("sec-fetch-site", "same-origin")
+    origin = headers.get("origin")
+    host = headers.get("host", "")
+    return site in ("same-origin", "none") and (origin is None or origin == f"{scheme}://{host}")
+
+
+def is_loopback_name(host: str) -> bool:
+    """Whether a Host header names this machine: else somebody's name was made to point here (DNS rebinding)."""
+    name = host[: host.index("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0]
+    return name in ("localhost", "[::1]") or _LOOPBACK.match(name) is not None or name.endswith(".localhost")

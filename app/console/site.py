@@ -1,0 +1,240 @@
+"""The console as an ASGI application, mounted at /console.
+
+    session ─▶ page or act ─▶ what it needs ─▶ its function ─▶ HTML, JSON or 303
+
+Without auth_required everybody is User:ANONYMOUS, and then a Host header other than this machine's own name is refused
+on a loopback address: else any web page could have a name of its own point here.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+import secrets
+import time
+from http import HTTPStatus
+from importlib.resources import files
+from typing import Any
+from urllib.parse import parse_qsl, quote, unquote
+
+import msgspec
+
+from app import errors
+from app.calls import Answer, Call, Receive, Scope, Send, Services
+from app.console import login, views
+from app.console.pages import ACTS, PAGES, Done, Page, Visit
+from app.console.rendering import render
+from app.console.session import (
+    Session,
+    Signer,
+    cookie_of,
+    is_loopback_name,
+    is_same_origin,
+    set_cookie,
+)
+from redis_ledger.auth.acl import ANONYMOUS, Caller
+from redis_ledger.errors import Forbidden, InvalidRequest, LedgerError, RouteNotFound, Unauthenticated
+
+views.load()
+
+HTML = b"text/html; charset=utf-8"
+FORM_FIELDS_MAX = 200
+SAID_COOKIE = "rl_said"
+SAID_CHARACTERS_MAX = 1_000
+STATIC_MAX_AGE_S = 3_600
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"referrer-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+]
+
+
+class Console:
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._signer: Signer | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        assert scope["type"] == "http"
+        answer = await self._answer(scope, receive)
+        if scope["method"] == "HEAD":
+            answer.body = b""
+        await answer.send(send)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
+        path = scope["path"].removeprefix(scope.get("root_path", "")).removeprefix("/console").strip("/")
+        if path.startswith("static/") and scope["method"] in ("GET", "HEAD"):
+            return static(path.removeprefix("static/"))
+        wants_json = path.endswith(".json")
+        path = path.removesuffix(".json") or "overview"
+        visitor: Visitor | None = None
+        try:
+            visitor = await self._visitor(scope, receive)
+            answer = await self._found(visitor, path, wants_json)
+        except Exception as error:  # noqa: BLE001 - the last door: what gets past here is a dropped connection
+            answer = self._told(error, path, wants_json, visitor)
+        answer.headers += HEADERS
+        if visitor is not None and visitor.cookie is not None:
+            answer.headers.append((b"set-cookie", visitor.cookie.encode()))
+        return answer
+
+    async def _visitor(self, scope: Scope, receive: Receive) -> Visitor:
+        if self._signer is None:
+            self._signer = Signer(await self._services.broker.users.secret())
+        return await Visitor.of(Call(self._services, scope, receive), self._signer)
+
+    async def _found(self, visitor: Visitor, path: str, wants_json: bool) -> Answer:
+        method = visitor.call.scope["method"]
+        if path in ("login", "logout"):
+            return await login.answer(visitor, path)
+        if method == "POST" and path in ACTS:
+            return await self._act(visitor, ACTS[path])
+        if method not in ("GET", "HEAD") or path not in PAGES:
+            raise RouteNotFound(f"The console has no page {path[:100]!r}.")
+        visitor.check_known()
+        found = PAGES[path]
+        query = visitor.call.scope["query_string"].decode("ascii", "replace")
+        asked = found.read(dict(parse_qsl(query, keep_blank_values=True)))
+        visit = visitor.visit()
+        found.check(visit, asked)
+        data = await found.make(visit, asked)
+        if wants_json:
+            return Answer(200, msgspec.json.encode(data) + b"\n")
+        said = visitor.said()
+        if said:
+            visitor.cookies_out.append(f"{SAID_COOKIE}=; Path=/console; Max-Age=0; HttpOnly; SameSite=Strict")
+        page = render(found.template, visitor.common(found) | {"page": data, "asked": asked, "said": said})
+        return visitor.with_cookies(Answer(200, page.encode(), HTML))
+
+    async def _act(self, visitor: Visitor, found: Page) -> Answer:
+        form = await visitor.form()
+        visitor.check_known()
+        asked = found.read({name: value for name, value in form.items() if name != "csrf"})
+        visit = visitor.visit()
+        found.check(visit, asked)
+        done: Done = await found.make(visit, asked)
+        if done.told:  # shown once, and never in a cookie or an address
+            page = render("told.html", visitor.common(found) | {"done": done})
+            return Answer(200, page.encode(), HTML)
+        said = quote(done.sentence[:SAID_CHARACTERS_MAX])
+        visitor.cookies_out.append(f"{SAID_COOKIE}={said}; Path=/console; Max-Age=60; HttpOnly; SameSite=Strict")
+        answer = Answer(303, b"", HTML, [(b"location", done.go_to.encode("ascii"))])
+        return visitor.with_cookies(answer)
+
+    def _told(self, error: Exception, path: str, wants_json: bool, visitor: Visitor | None) -> Answer:
+        known = errors.understood(error)
+        if known is None:
+            errors.unforeseen(error, f"console {path[:60]}")
+            known = LedgerError("Something went wrong inside the broker; its log has the details.")
+        if wants_json or visitor is None:
+            return errors.problem(known)
+        if isinstance(known, Unauthenticated):
+            target = quote(visitor.target(), safe="")
+            return Answer(303, b"", HTML, [(b"location", f"/console/login?to={target}".encode())])
+        status = type(known).http_status
+        facts = {"status": status, "phrase": HTTPStatus(status).phrase, "title": type(known).title()}
+        page = render("error.html", visitor.common(None) | facts | {"detail": known.detail})
+        return Answer(status, page.encode(), HTML)
+
+
+class Visitor:
+    """Who asks, by the cookie it has; one without gets one."""
+
+    def __init__(self, call: Call, signer: Signer, session: Session, cookie: str | None) -> None:
+        """cookie: to be set with the answer."""
+        self.call, self.signer, self.session, self.cookie = call, signer, session, cookie
+        self.cookies_out: list[str] = []
+
+    @classmethod
+    async def of(cls, call: Call, signer: Signer) -> Visitor:
+        """Raises Forbidden where the Host is somebody else's name for this machine."""
+        broker, host = call.broker, call.header(b"host") or ""
+        server = call.scope.get("server")
+        if not broker.security.is_on and server and is_loopback_name(str(server[0])) and not is_loopback_name(host):
+            raise Forbidden(f"The address {host[:80]!r} is not one of this machine; use localhost or 127.0.0.1.")
+        now_s = int(time.time())
+        session = signer.open(cookie_of(call.header(b"cookie")), now_s)
+        if session is not None and not await login.still_holds(broker, session):
+            session = None
+        if session is not None:
+            return cls(call, signer, session, None)
+        nobody = Session(ANONYMOUS, "", now_s, secrets.token_hex(8))
+        return cls(call, signer, nobody, set_cookie(signer.seal(nobody), is_https=call.scope["scheme"] == "https"))
+
+    def check_known(self) -> None:
+        """Raises Unauthenticated where a login is needed."""
+        if self.call.broker.security.is_on and not self.session.credential:
+            raise Unauthenticated("Log in to use the console.")
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {name.decode("latin-1"): value.decode("latin-1") for name, value in self.call.scope["headers"]}
+
+    async def form(self) -> dict[str, str]:
+        """The fields of a form of ours.  Raises Forbidden for one that is not."""
+        headers = self.headers
+        if not is_same_origin(headers, self.call.scope["scheme"]):
+            raise Forbidden("The form was sent from another site; nothing was done.")
+        kind = self.call.content_type()
+        if kind != "application/x-www-form-urlencoded":
+            raise InvalidRequest(f"A form is application/x-www-form-urlencoded, not {kind[:80]!r}.")
+        text = (await self.call.body()).decode("utf-8", "strict")
+        fields = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=FORM_FIELDS_MAX))
+        if not self.signer.is_ours(self.session, headers.get("x-csrf-token") or fields.get("csrf", "")):
+            raise Forbidden("The form has expired or is not ours; nothing was done. Reload the page and try again.")
+        return fields
+
+    def visit(self) -> Visit:
+        client = self.call.scope.get("client")
+        broker = self.call.broker
+        return Visit(broker, Caller(self.session.principal, client[0] if client else "unix"), broker.clock.now_ms())
+
+    def common(self, found: Page | None) -> dict[str, Any]:
+        """What the frame of every page shows."""
+        broker = self.call.broker
+        return {
+            "title": found.title if found else "",
+            "nav": found.nav if found else "",
+            "principal": self.session.principal if self.session.credential else "",
+            "auth_required": broker.security.is_on,
+            "csrf": self.signer.csrf(self.session),
+            "broker_name": broker.name,
+            "may": self.visit().may,
+            "now_ms": broker.clock.now_ms(),
+            "said": "",
+        }
+
+    def said(self) -> str:
+        """What the act before said."""
+        for part in self.headers.get("cookie", "").split(";"):
+            name, _, value = part.strip().partition("=")
+            if name == SAID_COOKIE:
+                return unquote(value)[:SAID_CHARACTERS_MAX]
+        return ""
+
+    def target(self) -> str:
+        query = self.call.scope["query_string"].decode("latin-1")
+        return f"{self.call.scope['path']}{'?' if query else ''}{query}"
+
+    def with_cookies(self, answer: Answer) -> Answer:
+        answer.headers += [(b"set-cookie", each.encode()) for each in self.cookies_out]
+        return answer
+
+
+def static(name: str) -> Answer:
+    """A file that belongs to the pages."""
+    root = files("app.console") / "static"
+    if not all(part and not part.startswith(".") for part in name.split("/")) or "\\" in name:
+        return errors.no_route(f"/console/static/{name}")
+    found = root.joinpath(*name.split("/"))
+    if not found.is_file():
+        return errors.no_route(f"/console/static/{name}")
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    charset = "; charset=utf-8" if kind.startswith("text/") else ""
+    answer = Answer(200, found.read_bytes(), f"{kind}{charset}".encode())
+    answer.headers.append((b"cache-control", b"max-age=%d" % STATIC_MAX_AGE_S))
+    return answer

@@ -1,0 +1,79 @@
+"""The first page: how things are, in words, then in numbers."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import msgspec
+
+from app.console.health import Behind, Facts, Sentence, sentences
+from app.console.pages import Nothing, Visit, page
+from app.console.survey import Sample, surveyor
+from redis_ledger.auth.acl import Op, Resource
+
+LAGGING_MAX = 8
+
+
+class Rate(msgspec.Struct):
+    at_ms: int
+    records_per_s: float
+
+
+class Overview(msgspec.Struct):
+    health: list[Sentence]
+    brokers: int
+    topics: int
+    partitions: int
+    records: int
+    bytes: int
+    open_transactions: int
+    oldest_transaction: str
+    behind: list[Behind]
+    rates: list[Rate]
+    is_cut: bool
+
+
+@page("overview", "Overview")
+async def overview(visit: Visit, query: Nothing) -> Overview:
+    broker = visit.broker
+    watching = surveyor(broker)
+    survey = await watching.look()
+    topics = [each for each in survey.topics if visit.may(Op.DESCRIBE, Resource.TOPIC, each.name)]
+    names = {each.name for each in topics}
+    behind = [
+        each for each in survey.behind
+        if each.topic in names and visit.may(Op.DESCRIBE, Resource.GROUP, each.name)
+    ]  # fmt: skip
+    held = [each for each in survey.held if each.topic in names]
+    facts = Facts(
+        brokers=len(broker.members.live),
+        topics=len(topics),
+        held=held,
+        behind=behind,
+        durability=str(broker.facts.get("durability", "")),
+        unread=survey.unread,
+    )
+    sees_all = visit.may(Op.DESCRIBE, Resource.CLUSTER)
+    lagging = sorted((each for each in behind if each.lag), key=lambda each: -each.lag)[:LAGGING_MAX]
+    return Overview(
+        health=sentences(facts),
+        brokers=len(broker.members.live),
+        topics=len(topics),
+        partitions=sum(each.partitions for each in topics),
+        records=sum(each.records for each in topics),
+        bytes=sum(each.bytes for each in topics),
+        open_transactions=survey.transactions if sees_all else len({each.transaction for each in held}),
+        oldest_transaction=survey.oldest[0] if survey.oldest and sees_all else "",
+        behind=lagging,
+        rates=rates(list(watching.samples)) if sees_all else [],
+        is_cut=survey.is_cut,
+    )
+
+
+def rates(samples: list[Sample]) -> list[Rate]:
+    """What was appended between two looks, a second; a topic that was deleted in between counts as nothing."""
+    return [
+        Rate(late.at_ms, max(late.appended - early.appended, 0) * 1000 / (late.at_ms - early.at_ms))
+        for early, late in pairwise(samples)
+        if late.at_ms > early.at_ms
+    ]

@@ -1,0 +1,146 @@
+"""Topics: all of them, one with its partitions and records, and what can be done to one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from app.console.pages import Done, Nothing, Visit, act, href, page
+from app.console.records import Peek, Row, peek
+from app.console.survey import TopicTotals, surveyor
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.broker.types import Holding, NewRecord, PartitionState
+from redis_ledger.errors import LedgerError, UnknownTopic
+
+Count = Annotated[int, Meta(ge=1)]
+TAIL_RECORDS = 50
+
+
+class Topics(msgspec.Struct):
+    topics: list[TopicTotals]
+    is_cut: bool
+
+
+@page("topics", "Topics")
+async def topics(visit: Visit, query: Nothing) -> Topics:
+    survey = await surveyor(visit.broker).look()
+    found = [each for each in survey.topics if visit.may(Op.DESCRIBE, Resource.TOPIC, each.name)]
+    return Topics(sorted(found, key=lambda each: each.name), survey.is_cut)
+
+
+class TopicQuery(msgspec.Struct):
+    """partition "": the newest of all.  find: text in key or value.  show: also what is not committed."""
+
+    name: str
+    partition: str = ""
+    offset: str = ""
+    find: str = ""
+    show: Literal["committed", "all"] = "committed"
+
+
+class TopicPage(msgspec.Struct):
+    name: str
+    id: str
+    created_ms: int
+    settings: dict[str, int]
+    partitions: list[PartitionState]
+    holding: list[Hold]
+    subscriptions: list[tuple[str, str]]
+    scheduled: int
+    rows: list[Row]
+    may_read: bool
+    told: str  # why there are no rows, if that needs saying
+
+
+class Hold(msgspec.Struct):
+    partition: int
+    first_offset: int
+    transaction: str
+
+
+@page("topic", "Topic", nav="topics", needs=(Op.DESCRIBE, Resource.TOPIC, "name"))
+async def topic(visit: Visit, query: TopicQuery) -> TopicPage:
+    broker = visit.broker
+    found, states = await broker.topics.describe(query.name)
+    names = await broker.subscriptions.list(query.name)
+    may_read = visit.may(Op.READ, Resource.TOPIC, query.name)
+    rows, told = await records(visit, query, states) if may_read else ([], "")
+    held = await broker.topics.holding(query.name)
+    return TopicPage(
+        name=found.name,
+        id=found.id,
+        created_ms=found.created_ms,
+        settings=found.settings,
+        partitions=states,
+        holding=[_hold(each) for each in held],
+        subscriptions=[(name, kind) for name, kind in names if visit.may(Op.DESCRIBE, Resource.GROUP, name)],
+        scheduled=await broker.delays.pending(query.name),
+        rows=rows,
+        may_read=may_read,
+        told=told,
+    )
+
+
+def _hold(each: Holding) -> Hold:
+    return Hold(each.partition, each.first_offset, str(each.transaction))
+
+
+async def records(visit: Visit, query: TopicQuery, states: list[PartitionState]) -> tuple[list[Row], str]:
+    """The newest records, or those from an offset on, and a sentence if there is something to say."""
+    asked = Peek(query.name, query.find, is_committed=query.show == "committed", most=TAIL_RECORDS)
+    chosen = [each for each in states if query.partition in ("", str(each.partition))]
+    if not chosen:
+        return [], f"The topic has no partition {query.partition[:20]!r}."
+    offset = int(query.offset) if query.offset.isascii() and query.offset.isdigit() else None
+    if query.offset and offset is None:
+        return [], f"{query.offset[:20]!r} is not an offset."
+    try:
+        return await peek(visit.broker, asked, chosen, offset), ""
+    except UnknownTopic:
+        raise
+    except LedgerError as error:
+        return [], error.detail
+
+
+class NewTopic(msgspec.Struct):
+    name: str
+    partitions: Count = 1
+
+
+@act("topics/create", needs=(Op.CREATE, Resource.TOPIC, "name"))
+async def create(visit: Visit, form: NewTopic) -> Done:
+    made = await visit.broker.topics.create(form.name, form.partitions)
+    await visit.broker.audit.note(visit.caller, "topic.create", made.name, partitions=made.partitions)
+    return Done(f"Made topic {made.name}.", href("topic", name=made.name))
+
+
+class Produce(msgspec.Struct):
+    topic: str
+    value: str
+    key: str = ""
+    partition: str = ""
+
+
+@act("topic/produce", needs=(Op.WRITE, Resource.TOPIC, "topic"))
+async def produce(visit: Visit, form: Produce) -> Done:
+    number = int(form.partition) if form.partition.isascii() and form.partition.isdigit() else None
+    record = NewRecord(form.key.encode() or None, form.value.encode())
+    placed = (await visit.broker.records.produce(form.topic, [record], partition=number))[0]
+    where = f"partition {placed.partition}, offset {placed.base_offset}"
+    return Done(f"Wrote a record to {where}.", href("topic", name=form.topic, partition=placed.partition))
+
+
+class DeleteTopic(msgspec.Struct):
+    name: str
+    confirm: str
+
+
+@act("topic/delete", needs=(Op.DELETE, Resource.TOPIC, "name"))
+async def delete(visit: Visit, form: DeleteTopic) -> Done:
+    if form.confirm != form.name:
+        return Done("Nothing was deleted: the name that was typed is another one.", href("topic", name=form.name))
+    await visit.broker.topics.delete(form.name)
+    await visit.broker.audit.note(visit.caller, "topic.delete", form.name)
+    return Done(f"Deleted topic {form.name} with its records and subscriptions.", href("topics"))

@@ -1,0 +1,171 @@
+"""Transactions: those that are open or ended lately, one with whom it holds up, and ending one by force."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from app.console.pages import Done, Visit, act, href, page
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.broker.types import Transaction
+from redis_ledger.errors import LedgerError, UnknownTopic
+from redis_ledger.ids import TxnId
+
+SHOWN_MAX = 200
+FINISHED_MAX = 50
+
+
+class Line(msgspec.Struct):
+    """left_ms: until its deadline, negative when that has passed; 0 when it has ended."""
+
+    id: str
+    status: str
+    owner: str
+    age_ms: int
+    left_ms: int
+    partitions: int
+    subscriptions: int
+
+
+class TransactionsQuery(msgspec.Struct):
+    owner: str = ""
+
+
+class Transactions(msgspec.Struct):
+    open: list[Line]
+    ending: list[Line]
+    finished: list[Line]
+    may_see_all: bool
+    is_cut: bool
+
+
+@page("transactions", "Transactions")
+async def transactions(visit: Visit, query: TransactionsQuery) -> Transactions:
+    """Who may not see the cluster sees its own."""
+    sees_all = visit.may(Op.DESCRIBE, Resource.CLUSTER)
+    found: dict[str, list[Line]] = {"open": [], "ending": [], "finished": []}
+    most = 0
+    for status in ("open", "committing", "aborting", "committed", "aborted"):
+        limit = SHOWN_MAX if status == "open" else FINISHED_MAX
+        listed = await visit.broker.transactions.list(status, limit=limit, owner=query.owner)
+        most = max(most, len(listed) if status == "open" else 0)
+        kept = [each for each in listed if sees_all or is_own(visit, each)]
+        group = "open" if status == "open" else "ending" if status.endswith("ing") else "finished"
+        found[group] += [line(each, visit.now_ms) for each in kept]
+    newest = sorted(found["finished"], key=lambda each: each.age_ms)[:FINISHED_MAX]
+    return Transactions(found["open"], found["ending"], newest, sees_all, most >= SHOWN_MAX)
+
+
+def is_own(visit: Visit, each: Transaction) -> bool:
+    """An owner is a principal, or begins with one and a space: what its client calls itself follows."""
+    principal = visit.caller.principal
+    return each.owner == principal or each.owner.startswith(f"{principal} ")
+
+
+def line(each: Transaction, now_ms: int) -> Line:
+    is_live = each.status in ("open", "committing", "aborting")
+    return Line(
+        str(each.id), each.status, each.owner, max(now_ms - each.started_ms, 0),
+        each.deadline_ms - now_ms if is_live else 0, len(each.partitions), len(each.subscriptions),
+    )  # fmt: skip
+
+
+class TransactionQuery(msgspec.Struct):
+    id: str
+
+
+class Touched(msgspec.Struct):
+    """held: records behind the stable position that readers of committed records do not get because of it."""
+
+    topic: str
+    partition: int
+    first_offset: int
+    held: int
+    is_holding: bool
+    waiting: list[str]  # subscriptions and groups that read there
+
+
+class TransactionPage(msgspec.Struct):
+    id: str
+    status: str
+    owner: str
+    age_ms: int
+    left_ms: int
+    timeout_ms: int
+    timed_out: bool
+    sentence: str
+    touched: list[Touched]
+    acknowledged: list[tuple[str, int, str]]
+    may_abort: bool
+
+
+@page("transaction", "Transaction", nav="transactions")
+async def transaction(visit: Visit, query: TransactionQuery) -> TransactionPage:
+    found = await visit.broker.transactions.get(TxnId.parse(query.id))
+    if not is_own(visit, found):
+        visit.check(Op.DESCRIBE, Resource.CLUSTER)
+    touched = await _touched(visit, found)
+    shown = line(found, visit.now_ms)
+    may_abort = is_own(visit, found) or visit.may(Op.ALTER, Resource.CLUSTER)
+    return TransactionPage(
+        shown.id, found.status, found.owner, shown.age_ms, shown.left_ms, found.timeout_ms, found.timed_out,
+        sentence(found.status, touched), touched, found.subscriptions, may_abort and found.status == "open",
+    )  # fmt: skip
+
+
+async def _touched(visit: Visit, found: Transaction) -> list[Touched]:
+    topics = visit.broker.topics
+    touched = []
+    for topic in dict.fromkeys(name for name, _ in found.partitions):
+        try:
+            _, states = await topics.describe(topic)
+            opened = await topics.holding(topic)
+            names = [name for name, _ in await visit.broker.subscriptions.list(topic)]
+        except UnknownTopic:
+            continue
+        for state in states:
+            here = [each for each in opened if each.partition == state.partition]
+            own = [each for each in here if each.transaction == found.id]
+            if not own:
+                continue
+            is_first = here[0].transaction == found.id
+            held = state.end_offset - state.stable_offset if is_first else 0
+            touched.append(Touched(topic, state.partition, own[0].first_offset, held, is_first, names))
+    return touched
+
+
+def sentence(status: str, touched: list[Touched]) -> str:
+    """What it means for others."""
+    held = [each for each in touched if each.is_holding]
+    if status not in ("open", "committing", "aborting"):
+        return f"It was {status}; nobody waits for it."
+    if not held:
+        return "It holds nobody up: it has written nothing that others would get next."
+    names = sorted({name for each in held for name in each.waiting})
+    records = sum(each.held for each in held)
+    where = ", ".join(f"{each.topic}:{each.partition}" for each in held[:5])
+    who = f"Waiting there: {', '.join(names[:5])}{' and others' if len(names) > 5 else ''}." if names else ""
+    return f"Readers of {where} get nothing of {records} records until it ends. {who}".strip()
+
+
+class Abort(msgspec.Struct):
+    id: str
+    confirm: Literal["abort"]
+
+
+@act("transaction/abort")
+async def abort(visit: Visit, form: Abort) -> Done:
+    txn = TxnId.parse(form.id)
+    found = await visit.broker.transactions.get(txn)
+    if not is_own(visit, found):
+        visit.check(Op.ALTER, Resource.CLUSTER)
+    try:
+        await visit.broker.transactions.abort(txn)
+    except LedgerError as error:
+        await visit.broker.audit.note(visit.caller, "transaction.abort", form.id, "failed", code=error.code)
+        raise
+    await visit.broker.audit.note(visit.caller, "transaction.abort", form.id, owner=found.owner)
+    return Done(
+        f"Aborted transaction {form.id}; what it wrote is not seen by anybody.", href("transaction", id=form.id)
+    )
