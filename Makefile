@@ -10,7 +10,7 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-demo demo demo-spark serve quick check test fmt format lint types layers tidy unit lua property integration spec \
-	crash compat compat-quick fuzz setup-spark spark spark-quick proto wire sync docs lock bench bench-kafka bench-delay bench-spark build clean
+	crash compat compat-quick fuzz setup-spark spark spark-quick proto wire sync docs lock bench bench-kafka bench-delay bench-spark chart build clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -90,6 +90,10 @@ spark-quick: setup ## their quick part (under 6 minutes)
 
 fuzz: setup ## sends mutated frames to the Kafka port for ten minutes
 	@$(RUN) scripts/fuzz.py --seconds 600
+
+chart: setup ## renders the Helm chart, holds it against Kubernetes' schemas, starts it as rendered (Go, once; a minute)
+	@$(RUN) scripts/chart_tools.py
+	@$(RUN) scripts/check.py chart
 
 build: setup ## builds the wheel and the sdist into dist/
 	@$(RUN) -m build --no-isolation

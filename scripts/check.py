@@ -53,6 +53,7 @@ PLAIN = {
     "spec": pytest("spec", *TWO),
     "crash": pytest("crash", *TWO),
     "compat": [sys.executable, "scripts/compat.py", "--quick"],
+    "chart": pytest("chart", *TWO),
     "spark": [sys.executable, "scripts/spark.py", "test"],
     "spark-quick": [sys.executable, "scripts/spark.py", "test", "--quick"],
 }

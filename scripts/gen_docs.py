@@ -22,7 +22,7 @@ from app import aliases  # noqa: E402  a script has its own folder on sys.path, 
 from app.main import OPERATIONS  # noqa: E402
 from redis_ledger import config, errors, metrics  # noqa: E402
 from redis_ledger.store import keys  # noqa: E402
-from scripts import gen_requirements, lua_header, pulsar_metrics, rest_page  # noqa: E402
+from scripts import gen_chart, gen_requirements, lua_header, pulsar_metrics, rest_page  # noqa: E402
 from scripts.markdown import MADE, table  # noqa: E402
 
 
@@ -132,10 +132,15 @@ def metrics_page() -> str:
         [
             "# Metrics\n",
             MADE.format(source="redis_ledger/metrics.py"),
-            "`GET /metrics` of each broker shows these in Prometheus text format. `operation` is the name of the call\n"
-            "in `/openapi.json`, such as `produce`. No label carries a key, a subscription or an id, and a topic only\n"
-            "where something of it is scheduled. Of other topics backlog, stable offset and open transactions are not\n"
-            "among them: [skipped.md](../skipped.md#running-it) says where to ask.\n",
+            "`GET /metrics` of each broker shows these in Prometheus text format. `operation` is the name of the\n"
+            "call in `/openapi.json`, such as `produce`; `api` is Kafka's, such as `Fetch`. Counters and histograms\n"
+            "tell what that broker did: add them up. What is in Redis (topics, partitions, groups, subscriptions,\n"
+            "transactions, memory) every broker shows alike: take one, as in `max by (topic)`. It is read when it is\n"
+            "asked for, at most once in three seconds; when Redis does not answer it stays as it was, and\n"
+            "`redis_ledger_overview_timestamp_seconds` says of when that is. No label carries a key or an id; topics,\n"
+            "partitions and cursors with series of their own are bounded by `metrics_topics_max`,\n"
+            "`metrics_partitions_max` and `metrics_cursors_max`, and what is left out is told. A dashboard and alerts\n"
+            "come with the chart; [howto/alerts.md](../howto/alerts.md) says what to do.\n",
             table(("metric", "kind", "unit", "labels", "meaning"), rows),
             pulsar_metrics.ABOUT,
             table(("Pulsar", "here"), pulsar_metrics.rows()),
@@ -195,6 +200,7 @@ def pages() -> dict[Path, str]:
         reference / "metrics.md": metrics_page(),
         **gen_requirements.pages(reference),
         ROOT / "docs" / "decisions" / "README.md": decisions_page(),
+        **gen_chart.pages(),
     }
 
 

@@ -1,0 +1,117 @@
+"""Helm and kubeconform, which the chart's tests need: built once with Go, kept in the user's cache folder.
+
+    .venv/bin/python scripts/chart_tools.py            builds what is missing (a few minutes, once)
+    .venv/bin/python scripts/chart_tools.py schemas    writes tests/chart/schemas/ anew from Kubernetes' OpenAPI
+
+Both come as Go modules, at the versions below, whose sums Go's checksum database vouches for.  A newer version here is
+built at the next run.  Without Go, `make chart` says so in one sentence and fails.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from scripts import chart_schemas  # noqa: E402  a script has its own folder on sys.path, not the root
+
+
+class Tool(NamedTuple):
+    name: str
+    package: str
+    version: str
+
+
+TOOLS = (
+    Tool("helm", "helm.sh/helm/v4/cmd/helm", "v4.3.1"),
+    Tool("kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform", "v0.8.0"),
+)
+
+
+class Unavailable(Exception):
+    """A tool that cannot be had here; its text is one sentence for whoever ran this."""
+
+
+def folder() -> Path:
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(cache) / "redis-ledger" / "charts" / "bin"
+
+
+def tool(name: str) -> Path:
+    return folder() / name
+
+
+def prepare() -> None:
+    """Builds what is missing or of another version.  Raises Unavailable."""
+    home = folder()
+    home.mkdir(parents=True, exist_ok=True)
+    with (home.parent / "lock").open("w") as guard:
+        fcntl.flock(guard, fcntl.LOCK_EX)  # two runs at a time build it once
+        for wanted in TOOLS:
+            if built(home / wanted.name) != (wanted.package, wanted.version):
+                build(wanted, home)
+
+
+def built(program: Path) -> tuple[str, str]:
+    """The package and version that Go wrote into a program; empty where there is none, or no Go to ask."""
+    go = shutil.which("go")
+    if go is None or not program.exists():
+        return "", ""
+    said = subprocess.run([go, "version", "-m", str(program)], capture_output=True, text=True, check=False).stdout
+    rows = [line.split() for line in said.splitlines()]
+    path = next((row[1] for row in rows if row[:1] == ["path"]), "")
+    return path, next((row[2] for row in rows if row[:1] == ["mod"]), "")
+
+
+def build(wanted: Tool, home: Path) -> None:
+    go = shutil.which("go")
+    if go is None:
+        raise Unavailable(f"{wanted.name} is built with Go, and there is none here: install Go 1.25 or newer.")
+    print(f"chart: building {wanted.name} {wanted.version} (a few minutes, once)", file=sys.stderr, flush=True)
+    began = time.monotonic()
+    command = [go, "install", "-trimpath", f"{wanted.package}@{wanted.version}"]
+    nice = shutil.which("nice")
+    code = subprocess.call([*([nice] if nice else []), *command], env={**os.environ, "GOBIN": str(home)})
+    if code != 0:
+        raise Unavailable(f"{wanted.name} {wanted.version} could not be built; what Go said is above.")
+    print(f"chart: {wanted.name} is ready after {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+
+
+def module(name: str, version: str) -> Path:
+    """Where Go keeps the sources of a module, fetched if need be.  Raises Unavailable."""
+    go = shutil.which("go")
+    if go is None:
+        raise Unavailable("The schemas come as Go modules, and there is no Go here.")
+    asked = subprocess.run(
+        [go, "mod", "download", "-json", f"{name}@{version}"], capture_output=True, text=True, check=False
+    )
+    if asked.returncode != 0:
+        raise Unavailable(f"{name} {version} cannot be fetched.")
+    return Path(json.loads(asked.stdout)["Dir"])
+
+
+def main() -> int:
+    try:
+        if sys.argv[1:] == ["schemas"]:
+            homes = [module(*source) for source in chart_schemas.SOURCES]
+            for path, text in chart_schemas.schemas(*homes).items():
+                path.write_text(text)
+            return 0
+        prepare()
+    except Unavailable as why:
+        print(f"chart: {why}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""Values that Helm does not take, and how that is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support import chart
+
+OUTSIDE = "redis: {existingSecret: r}\n"
+# Values that the schema refuses, and what it names.
+MISSHAPEN = [
+    ("replicas: two", "/replicas"),
+    ("replicas: -1", "/replicas"),
+    ("replica: 2", "replica"),
+    ("durability: safe", "/durability"),
+    ("settings: {retention_mss: 5}", "retention_mss"),
+    ("settings: {retention_ms: week}", "/settings/retention_ms"),
+    ("settings: {auth_required: false}", "auth_required"),
+    ("settings: {tls_key: /key}", "tls_key"),
+    ("image: {tag: 'a b'}", "/image/tag"),
+    ("image: {digest: sha256:12}", "/image/digest"),
+    ("image: {name: x}", "name"),
+    ("auth: {enabled: 'yes'}", "/auth/enabled"),
+    ("auth: {superUsers: [ada]}", "/auth/superUsers/0"),
+    ("auth: {token: secret}", "token"),
+    ("tls: {principal: ou}", "/tls/principal"),
+    ("tls: {certManager: {duration: 90 days}}", "/tls/certManager/duration"),
+    ("redis: {url: 'http://x'}", "/redis/url"),
+    ("redis: {bundled: {maxmemory: half}}", "/redis/bundled/maxmemory"),
+    ("redis: {bundled: {persistence: {size: big}}}", "/redis/bundled/persistence/size"),
+    ("coldHome: {uri: /var/lib/x}", "/coldHome/uri"),
+    ("service: {rest: {type: ExternalName}}", "/service/rest/type"),
+    ("service: {kafka: {port: 99999}}", "/service/kafka/port"),
+    ("externalAccess: {type: Ingress}", "/externalAccess/type"),
+    ("externalAccess: {advertised: example.com}", "/externalAccess/advertised"),
+    ("ingress: {hosts: [ledger.example.com]}", "/ingress/hosts/0"),
+    ("extraArgs: [serve]", "/extraArgs/0"),
+    ("podLabels: {a: 'no blanks'}", "/podLabels/a"),
+    ("resources: {request: {}}", "request"),
+    ("probes: {liveness: {exec: {}}}", "exec"),
+    ("preStopSeconds: -1", "/preStopSeconds"),
+    ("terminationGracePeriodSeconds: 20", "/terminationGracePeriodSeconds"),
+    ("podDisruptionBudget: {maxUnavailable: half}", "/podDisruptionBudget/maxUnavailable"),
+    ("autoscaling: {maxReplicas: 0}", "/autoscaling/maxReplicas"),
+    ("metrics: {serviceMonitor: {interval: often}}", "/metrics/serviceMonitor/interval"),
+]
+# Values that are fine alone, and the beginning of what the chart says.
+CONTRADICTORY = [
+    ("auth: {enabled: false}", "auth.enabled=false lets everybody who reaches a broker do everything: set"),
+    ("auth: {allowAnonymous: true}", "auth.allowAnonymous=true and auth.enabled=true contradict each other"),
+    ("auth: {bootstrapToken: {enabled: false}}", "Nobody could administrate this release"),
+    ("redis: {url: 'redis://x', existingSecret: r}", "redis.url and redis.existingSecret both say where Redis is"),
+    ("redis: {url: 'redis://:pw@x'}", "redis.url would show its password to all who may read pods"),
+    ("redis: {bundled: {enabled: false}}", "Nothing says where Redis is"),
+    (
+        "tls: {enabled: true, existingSecret: s, certManager: {enabled: true}}",
+        "tls.existingSecret and tls.certManager.enabled both bring a certificate",
+    ),
+    ("tls: {enabled: true}", "tls.enabled needs a certificate"),
+    ("tls: {enabled: true, certManager: {enabled: true}}", "tls.certManager.enabled needs tls.certManager.issuerRef"),
+    ("tls: {existingSecret: s}", "A certificate is given and TLS is off"),
+    ("externalAccess: {enabled: true, type: LoadBalancer}", "externalAccess.type=LoadBalancer needs"),
+    ("externalAccess: {enabled: true, advertised: 'a.example:9092'}", "externalAccess.advertised must contain {index}"),
+    ("externalAccess: {enabled: true, nodePortBase: 30095}", "The node ports that brokers tell end in their number"),
+    ("{replicas: 11, externalAccess: {enabled: true}}", "The node ports that brokers tell end in their number"),
+    ("coldHome: {uri: 's3://b', existingClaim: c}", "coldHome.uri and coldHome.existingClaim both say where history"),
+    ("preStopSeconds: 30", "terminationGracePeriodSeconds=60 would kill a broker that drains"),
+    ("autoscaling: {enabled: true, minReplicas: 7}", "autoscaling.minReplicas is above autoscaling.maxReplicas"),
+    (
+        OUTSIDE + "networkPolicy: {enabled: true, egress: {enabled: true}}",
+        "networkPolicy.egress.enabled would cut brokers off from Redis",
+    ),
+    ("metrics: {serviceMonitor: {enabled: true}}", "metrics.serviceMonitor with auth.enabled needs"),
+]
+
+
+@pytest.mark.parametrize(("values", "names"), MISSHAPEN)
+def test_a_value_of_the_wrong_shape_is_refused_by_name(values, names):
+    told = chart.refused(values)
+    assert "values don't meet the specifications of the schema" in told
+    assert names in told
+
+
+@pytest.mark.parametrize(("values", "says"), CONTRADICTORY)
+def test_values_that_contradict_each_other_are_refused_in_one_sentence(values, says):
+    told = chart.refused(values)
+    assert says in told
+    sentence, _, rest = told[told.index(says) :].partition("\n")
+    assert sentence.endswith(".")
+    assert rest.strip() in ("", "Use --debug flag to render out invalid YAML")

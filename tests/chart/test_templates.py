@@ -1,0 +1,166 @@
+"""What the chart makes of tests/chart/values/*.yaml: kept in golden/, and taken by Kubernetes' own schemas.
+
+REWRITE_GOLDEN=1 make chart writes golden/ anew; the difference is then for git to show, and for you to judge.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+import yaml
+
+from tests.support import chart
+from tests.support.chart import CHART, HERE
+
+SCHEMAS = HERE / "schemas"
+BROKERS = "ledger-redis-ledger"
+
+
+def test_helm_finds_no_fault_with_it():
+    for name in chart.values_files():
+        ran = chart.run("helm", "lint", "--strict", CHART, "--values", HERE / "values" / f"{name}.yaml")
+        assert ran.returncode == 0, ran.stdout
+
+
+@pytest.mark.parametrize("name", chart.values_files())
+def test_what_is_rendered_is_what_was_reviewed(name):
+    kept = HERE / "golden" / f"{name}.yaml"
+    if os.environ.get("REWRITE_GOLDEN"):
+        kept.write_text(chart.golden(name))
+    assert chart.golden(name) == kept.read_text(), "run: REWRITE_GOLDEN=1 make chart"
+
+
+def test_every_golden_file_has_its_values():
+    assert sorted(path.stem for path in (HERE / "golden").iterdir()) == chart.values_files()
+
+
+@pytest.mark.parametrize("name", chart.values_files())
+def test_kubernetes_would_take_it(name):
+    where = f"{SCHEMAS}/{{{{.ResourceKind}}}}{{{{.KindSuffix}}}}.json"
+    ran = chart.run(
+        "kubeconform", "-strict", "-summary", "-output", "json", "-schema-location", where, given=chart.rendered(name)
+    )
+    told = json.loads(ran.stdout)
+    assert ran.returncode == 0, told["resources"]
+    assert told["summary"] == {"valid": len(chart.manifests(name)), "invalid": 0, "errors": 0, "skipped": 0}
+
+
+def test_the_schemas_refuse_what_kubernetes_would():
+    for wrong in ("replicas: two", "replica: 2", "serviceName: null"):
+        text = chart.rendered("anonymous").replace("  replicas: 1", f"  {wrong}")
+        ran = chart.run(
+            "kubeconform", "-strict", "-schema-location", f"{SCHEMAS}/{{{{.ResourceKind}}}}{{{{.KindSuffix}}}}.json",
+            given=text,
+        )  # fmt: skip
+        assert ran.returncode == 1, wrong
+
+
+@pytest.mark.parametrize("name", chart.values_files())
+def test_no_secret_is_an_argument_or_in_a_pod(name):
+    secrets = [each["stringData"] for each in chart.manifests(name) if each["kind"] == "Secret"]
+    made = [each[key] for each in secrets for key in ("token", "password") if key in each]
+    pods = [yaml.safe_dump(each) for each in chart.manifests(name) if each["kind"] == "StatefulSet"]
+    assert [value for value in made if any(value in pod for pod in pods)] == []
+    assert all(len(value) >= 32 for value in made)
+
+
+@pytest.mark.parametrize("name", chart.values_files())
+def test_pods_run_with_no_rights(name):
+    for each in chart.manifests(name):
+        if each["kind"] == "StatefulSet":
+            pod = each["spec"]["template"]["spec"]
+            assert pod["automountServiceAccountToken"] is False
+            assert pod["securityContext"]["runAsNonRoot"] is True
+            assert pod["securityContext"]["runAsUser"] == 10001
+            assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+            for container in pod["containers"]:
+                assert container["securityContext"]["readOnlyRootFilesystem"] is True
+                assert container["securityContext"]["allowPrivilegeEscalation"] is False
+                assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+
+
+@pytest.mark.parametrize("name", chart.values_files())
+def test_selectors_find_the_pods_they_are_meant_for(name):
+    found = chart.manifests(name)
+    pods = [each["spec"]["template"]["metadata"]["labels"] for each in found if each["kind"] == "StatefulSet"]
+    # Kubernetes gives these itself.
+    pods = [{**labels, "statefulset.kubernetes.io/pod-name": "?"} for labels in pods]
+    for each in found:
+        if each["kind"] not in ("Service", "NetworkPolicy", "PodDisruptionBudget", "ServiceMonitor"):
+            continue
+        spec = each["spec"]
+        wanted = spec.get("podSelector", spec.get("selector"))
+        wanted = dict(wanted.get("matchLabels", wanted))
+        among = [other["metadata"]["labels"] for other in found if other["kind"] == "Service"]
+        candidates = among if each["kind"] == "ServiceMonitor" else pods
+        if "statefulset.kubernetes.io/pod-name" in wanted:
+            wanted["statefulset.kubernetes.io/pod-name"] = "?"
+        matching = [labels for labels in candidates if wanted.items() <= labels.items()]
+        assert len(matching) == 1, (each["kind"], each["metadata"]["name"])
+
+
+def arguments(name: str, called: str = BROKERS) -> dict[str, str]:
+    """Of the brokers' command line, option → value."""
+    pod = chart.one(name, "StatefulSet", called)["spec"]["template"]["spec"]
+    words = [word.partition("=") for word in pod["containers"][0]["args"]]
+    return {option: value for option, _, value in words}
+
+
+def test_who_may_call_without_a_name_is_said_by_the_values_alone():
+    assert {name for name in chart.values_files() if "--allow-anonymous" in arguments_of(name)} == {
+        "anonymous",
+        "monitored-plain",
+    }
+
+
+def arguments_of(name: str) -> dict[str, str]:
+    return arguments(name, "shop-ledger" if name == "everything-else" else BROKERS)
+
+
+def test_each_broker_tells_the_address_of_its_own_pod_or_service():
+    told = {name: arguments_of(name)["--kafka-advertised"] for name in chart.values_files()}
+    inside = "$(POD_NAME).ledger-redis-ledger-brokers.streams.svc.cluster.local:9092"
+    assert told["defaults"] == inside
+    assert told["everything-else"] == "$(POD_NAME).shop-ledger-brokers.streams.svc.k8s.example:9092"
+    assert told["cert-manager"] == "broker-$(POD_INDEX).kafka.example.com:9094"
+    assert told["node-ports"] == "$(NODE_IP):3124$(POD_INDEX)"
+    assert told["autoscaled"] == "kafka.example.com:3110$(POD_INDEX)"
+    # And these are the ports of the services.
+    assert node_ports("node-ports") == [31240 + index for index in range(10)]
+    assert node_ports("autoscaled") == [31100 + index for index in range(5)]
+
+
+def node_ports(name: str) -> list[int]:
+    services = [each for each in chart.manifests(name) if each["kind"] == "Service"]
+    return sorted(
+        each["spec"]["ports"][0]["nodePort"]
+        for each in services
+        if "statefulset.kubernetes.io/pod-name" in each["spec"].get("selector", {})
+    )
+
+
+def test_a_certificate_names_every_address_that_clients_are_told():
+    names = chart.one("cert-manager", "Certificate", BROKERS)["spec"]["dnsNames"]
+    assert {f"broker-{index}.kafka.example.com" for index in range(3)} <= set(names)
+    assert {"kafka.example.com", "localhost", f"{BROKERS}.streams.svc"} <= set(names)
+    assert f"*.{BROKERS}-brokers.streams.svc.cluster.local" in names
+
+
+def test_alerts_and_dashboard_are_the_files_beside_the_templates():
+    rule = chart.one("monitored", "PrometheusRule", BROKERS)
+    assert rule["spec"] == yaml.safe_load((CHART / "files" / "alerts.yaml").read_text())
+    board = chart.one("monitored", "ConfigMap", f"{BROKERS}-dashboard")
+    shown = json.loads(board["data"]["redis-ledger.json"])
+    assert shown == json.loads((CHART / "files" / "dashboard.json").read_text())
+
+
+def test_a_broker_is_given_time_to_drain():
+    for name in chart.values_files():
+        for each in chart.manifests(name):
+            pod = each["spec"]["template"]["spec"] if each["kind"] == "StatefulSet" else {}
+            if "broker" in [container["name"] for container in pod.get("containers", [])]:
+                hook = pod["containers"][0].get("lifecycle", {}).get("preStop", {}).get("sleep", {})
+                # Kafka and REST drain one after the other, 20 s each at most.
+                assert pod["terminationGracePeriodSeconds"] >= hook.get("seconds", 0) + 2 * 20 + 5
