@@ -277,6 +277,7 @@ class Transaction(Reply):
     owner: str
     partitions: list[TopicPartition]
     subscriptions: list[TransactionSubscription]
+    principal: Annotated[str, Meta(description="Who began it, where brokers ask who is calling.")] | UnsetType = UNSET
 
 
 class Transactions(Reply):

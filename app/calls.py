@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from app.callers import Callers
+from redis_ledger.auth.acl import ANONYMOUS, Caller, Op, Resource
 from redis_ledger.config import Config
 from redis_ledger.errors import Draining, InvalidRequest, RequestTooLarge
 
@@ -68,6 +70,7 @@ class Services:
     def __init__(self, broker: Broker | None = None) -> None:
         self._broker = broker
         self.draining = asyncio.Event()
+        self.callers = Callers()
 
     @property
     def is_given(self) -> bool:
@@ -87,16 +90,21 @@ class Services:
 
 
 class Call:
-    """claim: of the Idempotency-Key, if the caller gave one."""
+    """claim: of the Idempotency-Key, if the caller gave one.  is_own: whether the transaction of the path is the
+    caller's.  target, facts: of an administrative act, what the audit is told besides the path."""
 
-    __slots__ = ("_body", "_receive", "claim", "scope", "services")
+    __slots__ = ("_body", "_caller", "_receive", "claim", "facts", "is_own", "scope", "services", "target")
 
     def __init__(self, services: Services, scope: Scope, receive: Receive) -> None:
         self.services = services
         self.scope = scope
         self.claim: Claim | None = None
+        self.is_own = True
+        self.target = ""
+        self.facts: dict[str, Any] = {}
         self._receive = receive
         self._body: bytes | None = None
+        self._caller: Caller | None = None
 
     @property
     def broker(self) -> Broker:
@@ -105,6 +113,26 @@ class Call:
     @property
     def config(self) -> Config:
         return self.services.broker.config
+
+    @property
+    def caller(self) -> Caller:
+        """Who asks: nobody known, until `identify` found out."""
+        return self._caller or Caller(ANONYMOUS, self._host())
+
+    async def identify(self) -> None:
+        """Raises Unauthenticated."""
+        self._caller = Caller(await self.services.callers.principal(self.broker, self.scope), self._host())
+
+    def _host(self) -> str:
+        client = self.scope.get("client")
+        return client[0] if client else ""
+
+    def may(self, operation: Op, resource: Resource, name: str) -> bool:
+        return self.broker.security.allows(self.caller, operation, resource, name)
+
+    def check(self, operation: Op, resource: Resource, name: str) -> None:
+        """Of what the body names.  Raises Forbidden."""
+        self.broker.security.check(self.caller, operation, resource, name)
 
     def header(self, name: bytes) -> str | None:
         """name in lower case.  Several headers of one name are refused."""

@@ -24,6 +24,7 @@ from redis_ledger.errors import (
     MethodNotAllowed,
     RequestTooLarge,
     RouteNotFound,
+    Unauthenticated,
     Unavailable,
 )
 
@@ -48,6 +49,8 @@ def problem(error: LedgerError) -> Answer:
     answer = Answer(cls.http_status, msgspec.json.encode(body, enc_hook=str), CONTENT_TYPE)
     if isinstance(error, Unavailable) and cls.retriable:
         answer.headers.append((b"retry-after", b"1"))
+    if isinstance(error, Unauthenticated):
+        answer.headers.append((b"www-authenticate", b"Bearer"))
     if isinstance(error, RequestTooLarge):
         answer.headers.append((b"connection", b"close"))
     return answer

@@ -37,7 +37,9 @@ async def once(
     check_key(key)
     body = await call.body()
     producer_id = (await call.broker.producers.allocate())[0] if produces else None
-    claim = await call.broker.idempotency.claim(key, fingerprint(call, body), producer_id=producer_id)
+    # With rules on everybody has keys of its own: nobody is answered with what somebody else was told.
+    scope = call.caller.principal if call.broker.security.is_on else ""
+    claim = await call.broker.idempotency.claim(key, fingerprint(call, body), producer_id=producer_id, scope=scope)
     if claim.replay is not None:
         status, kept = claim.replay
         return Answer(status, kept, JSON, [REPLAYED]), "replayed"

@@ -21,7 +21,9 @@ from starlette.routing import Route
 
 from app import docs, errors
 from app.calls import Answer, Call, Receive, Scope, Send, Services
+from app.console.site import Console
 from app.fastpath import ANY, SHAPES, Front, pattern
+from app.needs import OPEN
 from app.openapi import PATH_PARAMETERS, document
 from app.operations import Operation, Routes
 from app.routers import cold, health, metrics, producers, records, scheduled, subscriptions, topics, transactions
@@ -35,13 +37,13 @@ ROUTERS = (topics, records, scheduled, cold, subscriptions, transactions, produc
 OPERATIONS: tuple[Operation, ...] = tuple(each for router in ROUTERS for each in router.routes.operations)
 
 
-@site.get("/openapi.json", answers={200: dict[str, Any]})
+@site.get("/openapi.json", needs=OPEN, answers={200: dict[str, Any]})
 async def openapi_json(call: Call) -> Answer:
     """This document."""
     return Answer(200, _DOCUMENT)
 
 
-@site.get("/docs", answers={200: str})
+@site.get("/docs", needs=OPEN, answers={200: str})
 async def docs_page(call: Call) -> Answer:
     """This document, for people."""
     return Answer(200, _DOCS, b"text/html; charset=utf-8")
@@ -82,6 +84,8 @@ def create_app(broker: Broker | OpenBroker) -> Front:
     for operation in (*OPERATIONS, *_PAGES):
         path = _PARAMETER.sub(lambda m: f"{{{m[1]}:{m[1]}}}", operation.path)
         app.router.routes.append(Route(path, _Endpoint(operation, services), methods=[operation.method]))
+    console = Console(services)
+    app.router.routes += [Route("/console", console), Route("/console/{page:path}", console)]
     app.add_exception_handler(HTTPException, _http_problem)
     app.add_exception_handler(Exception, _internal_problem)
     return Front(app, services, OPERATIONS)

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from app import bodies
+from app import bodies, needs
 from app.calls import BATCH
 from app.errors import TYPE_PREFIX
 from app.operations import Operation
@@ -28,6 +28,7 @@ TAGS = {
     "subscriptions": "Positions with leases: receive, acknowledge, give back.",
     "transactions": "Produce and acknowledge together, all or nothing.",
     "producers": "Ids for idempotent producing.",
+    "security": "Rules, tokens, users, and the audit of administrative acts.",
     "health": "Probes, metrics, and the way in.",
 }
 PATH_PARAMETERS: dict[str, dict[str, Any]] = {
@@ -70,6 +71,14 @@ KEY_PARAMETER = {
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
     "example": "7d5f6b1c-step-42",
 }
+BEARER = "bearer"
+SECURITY = {
+    BEARER: {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "An API token (`rl_...`) or a JSON Web Token, where brokers ask who is calling (auth_required).",
+    }
+}
 INTRO = """\
 A transactional event log on Redis. Records are produced to topics and received through subscriptions; produces and
 acknowledgements in one transaction become visible together or not at all.
@@ -95,10 +104,10 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": "/", "description": "This broker; any broker serves any request."}],
-        "security": [],
+        "security": [{}, {BEARER: []}],
         "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
         "paths": paths,
-        "components": {"schemas": components},
+        "components": {"schemas": components, "securitySchemes": SECURITY},
     }
 
 
@@ -124,8 +133,10 @@ def _operation(operation: Operation, components: dict[str, Any]) -> dict[str, An
         "operationId": operation.id,
         "tags": [operation.tag],
         "summary": operation.summary,
-        "description": operation.description or f"{operation.summary}.",
+        "description": _description(operation),
     }
+    if operation.is_open:
+        shown["security"] = []
     parameters = [*_path_parameters(operation), *_query_parameters(operation, components)]
     if operation.keyed:
         parameters.append(KEY_PARAMETER)
@@ -135,6 +146,13 @@ def _operation(operation: Operation, components: dict[str, Any]) -> dict[str, An
         shown["requestBody"] = _request_body(operation)
     shown["responses"] = {**_answers(operation), **_problems(operation)}
     return shown
+
+
+def _description(operation: Operation) -> str:
+    text = operation.description or f"{operation.summary}."
+    if operation.is_open or not operation.needs:
+        return text
+    return f"{text}\n\nNeeds, with rules on: {'; '.join(need.shown() for need in operation.needs)}."
 
 
 def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
@@ -227,6 +245,8 @@ def problems_of(operation: Operation) -> list[type[LedgerError]]:
         found += BODY_ERRORS
     if operation.keyed:
         found += KEY_ERRORS
+    if not operation.is_open:
+        found += [errors.Unauthenticated, *needs.problems(operation.needs)]
     return list(dict.fromkeys(found))
 
 

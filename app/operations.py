@@ -8,6 +8,8 @@ OpenAPI document all follow from that declaration.
     body: Commit       the JSON body, decoded; with `optional=True` an empty body is an empty object
     query: FetchQuery  the query, decoded by the same model rules
     -> Ended           the answer's body, sent with `status`; None is 204; an Answer is sent as it is
+    needs=(...)        what the caller must be allowed, see `app/needs.py`; checked before anything else is done
+    act="topic.create" an administrative act, which the audit notes: done, or refused
 """
 
 from __future__ import annotations
@@ -24,14 +26,17 @@ from urllib.parse import parse_qsl
 import msgspec
 from prometheus_client import Counter, Histogram
 
-from app import errors, idempotency
+from app import errors, idempotency, needs
 from app.calls import Answer, Call, ClientGone, Endpoint, PathParameters, Receive, Scope, Send, Services, reply
+from app.needs import Need
 from app.values import DEPTH_MAX, is_too_deep
 from redis_ledger import metrics
+from redis_ledger.broker.audit import DONE, REFUSED
 from redis_ledger.errors import (
     AlreadyAborted,
     AlreadyCommitted,
     CoordinatorNotFound,
+    Forbidden,
     InvalidJson,
     InvalidRequest,
     InvalidTxnStatus,
@@ -75,10 +80,16 @@ class Operation:
     body: type[msgspec.Struct] | None
     query: type[msgspec.Struct] | None
     examples: Mapping[str, Any]
+    needs: tuple[Need, ...]
+    act: str
 
     _decode: Callable[[bytes], Any] = field(init=False, repr=False)
     _seconds: Histogram = field(init=False, repr=False)
     _outcomes: dict[str, Counter] = field(init=False, repr=False)
+
+    @property
+    def is_open(self) -> bool:
+        return self.needs is needs.OPEN
 
     def __post_init__(self) -> None:
         self._decode = msgspec.json.Decoder(self.body or msgspec.Raw).decode
@@ -108,8 +119,11 @@ class Operation:
         self, services: Services, scope: Scope, receive: Receive, parameters: PathParameters
     ) -> tuple[Answer, str]:
         """The answer, and the outcome for the metrics.  Raises nothing but ClientGone and CancelledError."""
+        call = Call(services, scope, receive)
         try:
-            call = Call(services, scope, receive)
+            if not self.is_open and services.broker.security.is_on:
+                await call.identify()
+                await needs.check(self.needs, call, parameters)
             if self.keyed and (key := call.header(b"idempotency-key")) is not None:
                 return await idempotency.once(
                     call,
@@ -118,6 +132,10 @@ class Operation:
                     produces=self.id in PRODUCES,
                 )
             return await self.run(call, parameters), "ok"
+        except Forbidden as error:
+            if self.act:
+                await self._note(call, parameters, REFUSED, code=error.code)
+            return errors.problem(error), error.code
         except (ClientGone, asyncio.CancelledError):
             raise
         except Exception as error:  # noqa: BLE001 - the last door: what gets past here is a dropped connection
@@ -136,9 +154,17 @@ class Operation:
         elif call.scope["query_string"] and self.tag != "health":
             raise InvalidRequest(f"{self.method} {self.path} takes no query parameters; leave out what follows the ?.")
         result = await self.endpoint(call, **arguments)
+        if self.act:
+            await self._note(call, parameters, DONE)
         if isinstance(result, Answer):
             return result
         return _NO_CONTENT if result is None else reply(result, self.status)
+
+    async def _note(self, call: Call, parameters: PathParameters, outcome: str, **facts: Any) -> None:
+        if self.act == "transaction.abort" and call.is_own and outcome == DONE:
+            return
+        target = call.target or " ".join(parameters.values())
+        await call.broker.audit.note(call.caller, self.act, target, outcome, **call.facts, **facts)
 
     async def _read_body(self, call: Call) -> Any:
         data = await call.body()
@@ -218,7 +244,11 @@ class Routes:
         raw: bool = False,
         optional: bool = False,
         examples: Mapping[str, Any] | None = None,
+        needs: tuple[Need, ...] | None = None,
+        act: str = "",
     ) -> Callable[[Endpoint], Endpoint]:
+        assert needs is not None, f"{method} {path} does not declare what a caller needs"
+
         def declare(endpoint: Endpoint) -> Endpoint:
             hints = typing.get_type_hints(endpoint)
             body = hints.get("body")
@@ -233,7 +263,7 @@ class Routes:
                     summary=" ".join(summary.split()).rstrip("."), description=" ".join(description.split()),
                     answers=answers or {status: None if answered is type(None) else answered},
                     errors=tuple(errors), keyed=keyed, hot=hot, raw=raw, optional=optional, body=body,
-                    query=hints.get("query"), examples=examples or {},
+                    query=hints.get("query"), examples=examples or {}, needs=needs, act=act,
                 )
             )  # fmt: skip
             return endpoint

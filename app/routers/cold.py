@@ -12,6 +12,7 @@ import msgspec
 from app import bodies_cold as bodies
 from app import examples_cold as examples
 from app.calls import Call
+from app.needs import CLUSTER_ACTION, DESCRIBE_TOPIC
 from app.operations import Routes
 from app.routers.records import partition_number
 from redis_ledger.errors import (
@@ -31,7 +32,7 @@ _ONE = "/v1/topics/{topic}/partitions/{partition}/cold"
 _GONE = (UnknownTopic, UnknownPartition)
 
 
-@routes.get("/v1/topics/{topic}/cold", errors=(UnknownTopic,), examples=examples.COLD)
+@routes.get("/v1/topics/{topic}/cold", needs=(DESCRIBE_TOPIC,), errors=(UnknownTopic,), examples=examples.COLD)
 async def describe_cold(call: Call, topic: str) -> bodies.ColdTopic:
     """Show which stretches of a topic lie in Parquet, in which files, and what is to be written next."""
     standings = await call.broker.cold.standings(topic)
@@ -49,7 +50,14 @@ async def describe_cold(call: Call, topic: str) -> bodies.ColdTopic:
     )  # fmt: skip
 
 
-@routes.post(_ONE + ":plan", keyed=True, optional=True, errors=(*_GONE, ColdOff, TopicBusy), examples=examples.PLAN)
+@routes.post(
+    _ONE + ":plan",
+    needs=(CLUSTER_ACTION,),
+    keyed=True,
+    optional=True,
+    errors=(*_GONE, ColdOff, TopicBusy),
+    examples=examples.PLAN,
+)
 async def plan_cold(call: Call, topic: str, partition: str, body: bodies.PlanCold) -> bodies.Planned:
     """Plan which stretches of a partition are written next.
 
@@ -64,6 +72,7 @@ async def plan_cold(call: Call, topic: str, partition: str, body: bodies.PlanCol
 
 @routes.post(
     _ONE + ":publish",
+    needs=(CLUSTER_ACTION,),
     keyed=True,
     errors=(*_GONE, ColdOff, UnknownPlan, SegmentMismatch, ColdUnavailable),
     examples=examples.PUBLISH,
@@ -78,7 +87,9 @@ async def publish_cold(call: Call, topic: str, partition: str, body: bodies.Publ
     return bodies.Published(**published._asdict())
 
 
-@routes.post(_ONE + ":abandon", keyed=True, errors=(*_GONE, UnknownPlan), examples=examples.ABANDON)
+@routes.post(
+    _ONE + ":abandon", needs=(CLUSTER_ACTION,), keyed=True, errors=(*_GONE, UnknownPlan), examples=examples.ABANDON
+)
 async def abandon_cold(call: Call, topic: str, partition: str, body: bodies.Abandon) -> bodies.Files:
     """Give up a plan, and learn which files it named.
 
@@ -89,6 +100,7 @@ async def abandon_cold(call: Call, topic: str, partition: str, body: bodies.Aban
 
 @routes.post(
     _ONE + ":swap",
+    needs=(CLUSTER_ACTION,),
     keyed=True,
     errors=(*_GONE, ColdOff, ManifestChanged, SegmentMismatch, ColdUnavailable),
     examples=examples.SWAP,
@@ -105,7 +117,9 @@ async def swap_cold(call: Call, topic: str, partition: str, body: bodies.Swap) -
     return bodies.Swapped(**swapped._asdict())
 
 
-@routes.post(_ONE + ":forget", keyed=True, optional=True, errors=_GONE, examples=examples.FORGET)
+@routes.post(
+    _ONE + ":forget", needs=(CLUSTER_ACTION,), keyed=True, optional=True, errors=_GONE, examples=examples.FORGET
+)
 async def forget_cold(call: Call, topic: str, partition: str, body: bodies.Forget) -> bodies.Files:
     """Forget the segments that lie wholly below the log start, and learn their files.
 

@@ -8,6 +8,7 @@ import msgspec
 
 from app import bodies, examples
 from app.calls import Answer, Call
+from app.needs import OPEN
 from app.operations import Routes
 from app.version import VERSION
 from redis_ledger.errors import Draining, StoreUnavailable
@@ -15,13 +16,19 @@ from redis_ledger.errors import Draining, StoreUnavailable
 routes = Routes("health")
 
 
-@routes.get("/livez", examples=examples.LIVE)
+@routes.get("/livez", needs=OPEN, examples=examples.LIVE)
 async def livez(call: Call) -> bodies.Live:
     """Whether the process answers; it says nothing about Redis."""
     return bodies.Live()
 
 
-@routes.get("/readyz", answers={200: dict[str, Any]}, errors=(StoreUnavailable, Draining), examples=examples.READY)
+@routes.get(
+    "/readyz",
+    needs=OPEN,
+    answers={200: dict[str, Any]},
+    errors=(StoreUnavailable, Draining),
+    examples=examples.READY,
+)
 async def readyz(call: Call) -> Answer:
     """Whether this broker can serve, and what it knows of its Redis."""
     if call.services.draining.is_set():
@@ -29,7 +36,7 @@ async def readyz(call: Call) -> Answer:
     return Answer(200, msgspec.json.encode(await call.broker.ready()))
 
 
-@routes.get("/v1", examples=examples.ENTRY)
+@routes.get("/v1", needs=OPEN, examples=examples.ENTRY)
 async def entry(call: Call) -> bodies.Entry:
     """The name and version of this broker, and where to go from here."""
     links = {

@@ -5,11 +5,12 @@ from __future__ import annotations
 from app.calls import Answer, Call
 from app.operations import Routes
 from redis_ledger import metrics
+from app.needs import DESCRIBE_CLUSTER
 
 routes = Routes("health")
 
 
-@routes.get("/metrics", answers={200: str})
+@routes.get("/metrics", needs=(DESCRIBE_CLUSTER,), answers={200: str})
 async def show_metrics(call: Call) -> Answer:
     """Metrics of this broker for Prometheus."""
     if call.services.is_given:

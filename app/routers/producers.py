@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from app import bodies, examples
 from app.calls import Call
+from app.needs import IDENTITY
 from app.operations import Routes
 
 routes = Routes("producers")
 
 
-@routes.post("/v1/producers", status=201, keyed=True, optional=True, examples=examples.PRODUCER)
+@routes.post("/v1/producers", needs=(IDENTITY,), status=201, keyed=True, optional=True, examples=examples.PRODUCER)
 async def create_producer(call: Call, body: bodies.Empty) -> bodies.Producer:
     """Get an id for idempotent producing.
 

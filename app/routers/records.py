@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from app import bodies, examples
 from app.calls import BATCH, Answer, Call, reply
+from app.needs import DESCRIBE_TOPIC, READ_TOPIC, TOLD_OWN, WRITE_TOPIC, may_create, own
 from app.operations import TRANSACTION_ERRORS, Routes
 from app.values import new_record, shown_headers, shown_key, shown_value
 from redis_ledger.broker.types import Appended, Fetched, NewRecord, Placed, ProducerSequence
@@ -32,7 +33,6 @@ from redis_ledger.errors import (
     UnknownTopic,
     UnsupportedCompression,
 )
-from redis_ledger.ids import TxnId
 from redis_ledger.records.read import decode_range
 
 routes = Routes("records")
@@ -40,6 +40,7 @@ routes = Routes("records")
 
 @routes.post(
     "/v1/topics/{topic}/records",
+    needs=(WRITE_TOPIC, TOLD_OWN),
     keyed=True,
     hot=True,
     raw=True,
@@ -65,10 +66,10 @@ async def produce(call: Call, topic: str, body: bodies.Produce | bytes, query: b
     if query.partition is not UNSET or query.transaction is not UNSET:
         raise InvalidRequest("partition and transaction are members of a JSON body; leave them out of the query.")
     records = new_records(call, body.records, "$.records", body.partition)
-    transaction = None if body.transaction is None else TxnId.parse(body.transaction)
     appended = await call.broker.records.produce(
-        topic, records, partition=body.partition, transaction=transaction, producer=_producer(call, body)
-    )
+        topic, records, partition=body.partition, transaction=await own(call, body.transaction),
+        producer=_producer(call, body), may_create=may_create(call, topic),
+    )  # fmt: skip
     return bodies.Produced(results=results(appended))
 
 
@@ -79,12 +80,14 @@ async def _produce_batches(call: Call, topic: str, data: bytes, query: bodies.Pr
         )
     if query.partition is UNSET:
         raise InvalidRequest("Record batches go to one partition; name it in the query, as in ?partition=0.")
-    transaction = None if query.transaction is UNSET else TxnId.parse(query.transaction)
+    transaction = await own(call, None if query.transaction is UNSET else query.transaction)
     if transaction is not None:
         _refuse_if_in_doubt(call)
     return bodies.Produced(
         results=results(
-            await call.broker.records.produce_batches(topic, query.partition, data, transaction=transaction)
+            await call.broker.records.produce_batches(
+                topic, query.partition, data, transaction=transaction, may_create=may_create(call, topic)
+            )
         )
     )
 
@@ -148,6 +151,7 @@ def placed(found: Sequence[Placed]) -> list[bodies.Placed] | UnsetType:
 
 @routes.get(
     "/v1/topics/{topic}/partitions/{partition}/records",
+    needs=(READ_TOPIC,),
     hot=True,
     answers={200: bodies.Fetched},
     errors=(UnknownTopic, UnknownPartition, OffsetOutOfRange, ColdUnavailable, ColdDamaged),
@@ -184,6 +188,7 @@ async def find_offset(call: Call, topic: str, partition: str, query: bodies.Offs
     offset, timestamp_ms = await call.broker.fetching.offset_at(
         topic, partition_number(partition), query.timestamp_ms, isolation=query.isolation
     )
+    needs=(DESCRIBE_TOPIC,),
     return bodies.OffsetFound(offset=offset, timestamp_ms=UNSET if timestamp_ms is None else timestamp_ms)
 
 

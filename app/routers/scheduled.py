@@ -16,6 +16,7 @@ from app import examples_scheduled as examples
 from app.bodies import Placed
 from app.bodies_scheduled import Outcome
 from app.calls import Call
+from app.needs import ALTER_TOPIC, DESCRIBE_TOPIC, READ_TOPIC, WRITE_TOPIC, may_create
 from app.operations import Routes
 from app.routers.records import claimed, new_records, results
 from app.times import delivery, moment_ms
@@ -49,6 +50,7 @@ _OWN = ("key", "key_base64", "value", "text", "base64", "headers", "headers_base
 
 @routes.post(
     _ALL,
+    needs=(WRITE_TOPIC,),
     status=201,
     keyed=True,
     errors=(UnknownTopic, UnknownPartition, InvalidDelay, DelayTooLong, InvalidRepeat, OutcomeUnknown),
@@ -67,7 +69,7 @@ async def schedule(call: Call, topic: str, body: bodies.Schedule) -> bodies.Sche
         if getattr(body, name) is not None:
             raise InvalidRepeat(f"$.{name} goes with repeat; give both or neither.")
     appended = await call.broker.records.produce(
-        topic, _given(call, body), partition=body.partition, producer=claimed(call)
+        topic, _given(call, body), partition=body.partition, producer=claimed(call), may_create=may_create(call, topic)
     )
     delivered = [a for a in appended if a.base_offset >= 0]
     return bodies.ScheduledRecords(
@@ -111,7 +113,9 @@ async def _repeated(call: Call, topic: str, body: bodies.Schedule, repeat: str) 
     return await call.broker.delays.schedule_repeat(topic, new_record(body, "$", -1), rule)
 
 
-@routes.get(_ALL, errors=(UnknownTopic, UnknownPartition, InvalidDelay), examples=examples.LIST_SCHEDULED)
+@routes.get(
+    _ALL, needs=(READ_TOPIC,), errors=(UnknownTopic, UnknownPartition, InvalidDelay), examples=examples.LIST_SCHEDULED
+)
 async def list_scheduled(call: Call, topic: str, query: bodies.ScheduledQuery) -> bodies.ScheduledPage:
     """List what waits, by the time it is due.
 
@@ -129,13 +133,15 @@ async def list_scheduled(call: Call, topic: str, query: bodies.ScheduledQuery) -
     return bodies.ScheduledPage(scheduled=[_shown(each) for each in found], after=UNSET if after is None else after)
 
 
-@routes.get(_ONE, errors=_ONE_ERRORS, examples=examples.GET_SCHEDULED)
+@routes.get(_ONE, needs=(READ_TOPIC,), errors=_ONE_ERRORS, examples=examples.GET_SCHEDULED)
 async def get_scheduled(call: Call, topic: str, scheduled: str) -> bodies.ScheduledRecord:
     """Show a record that waits."""
     return _shown(await call.broker.delays.get(topic, ScheduledId.parse(scheduled)))
 
 
-@routes.delete(_ONE, status=204, errors=(UnknownTopic, UnknownPartition, UnknownScheduled, AlreadyDelivered))
+@routes.delete(
+    _ONE, needs=(WRITE_TOPIC,), status=204, errors=(UnknownTopic, UnknownPartition, UnknownScheduled, AlreadyDelivered)
+)
 async def cancel_scheduled(call: Call, topic: str, scheduled: str) -> None:
     """Cancel a record: it will not be delivered, nor repeated. Cancelling again is no error.
 
@@ -146,7 +152,9 @@ async def cancel_scheduled(call: Call, topic: str, scheduled: str) -> None:
             raise error
 
 
-@routes.post(_ALL + ":cancel", keyed=True, errors=(UnknownTopic,), examples=examples.CANCEL_SCHEDULED)
+@routes.post(
+    _ALL + ":cancel", needs=(WRITE_TOPIC,), keyed=True, errors=(UnknownTopic,), examples=examples.CANCEL_SCHEDULED
+)
 async def cancel_many(call: Call, topic: str, body: bodies.CancelScheduled) -> bodies.Cancelled:
     """Cancel records, and learn of each which came first: the cancellation or the delivery."""
     limit = call.config.records_per_request_max
@@ -178,7 +186,9 @@ def _outcome(error: LedgerError | None) -> Outcome:
     raise error
 
 
-@routes.patch(_ONE, errors=(*_ONE_ERRORS, InvalidDelay, DelayTooLong), examples=examples.RESCHEDULE)
+@routes.patch(
+    _ONE, needs=(WRITE_TOPIC,), errors=(*_ONE_ERRORS, InvalidDelay, DelayTooLong), examples=examples.RESCHEDULE
+)
 async def reschedule(call: Call, topic: str, scheduled: str, body: bodies.Reschedule) -> Placed:
     """Give a record that waits another time; its id stays."""
     at_ms, after_ms = delivery(body.deliver_at, body.deliver_after, "$")
@@ -190,13 +200,13 @@ async def reschedule(call: Call, topic: str, scheduled: str, body: bodies.Resche
     return _placed(moved)
 
 
-@routes.delete(_ALL, errors=(UnknownTopic, UnknownPartition), examples=examples.CLEAR_SCHEDULED)
+@routes.delete(_ALL, needs=(WRITE_TOPIC,), errors=(UnknownTopic, UnknownPartition), examples=examples.CLEAR_SCHEDULED)
 async def clear_scheduled(call: Call, topic: str, query: bodies.PartitionQuery) -> bodies.Cleared:
     """Cancel everything that waits in a topic, or in one of its partitions."""
     return bodies.Cleared(cancelled=await call.broker.delays.clear(topic, _set(query.partition)))
 
 
-@routes.get(_ALL + ":stats", errors=(UnknownTopic,), examples=examples.DELAY_STATS)
+@routes.get(_ALL + ":stats", needs=(DESCRIBE_TOPIC,), errors=(UnknownTopic,), examples=examples.DELAY_STATS)
 async def delay_stats(call: Call, topic: str) -> bodies.DelayStats:
     """Count what waits, by partition and in all."""
     counts = await call.broker.delays.counts(topic)
@@ -212,7 +222,7 @@ def _total(partitions: Sequence[bodies.PartitionDelays]) -> bodies.Delays:
     return bodies.Delays(**total)
 
 
-@routes.get(_ALL + ":histogram", errors=(UnknownTopic,), examples=examples.DELAY_HISTOGRAM)
+@routes.get(_ALL + ":histogram", needs=(DESCRIBE_TOPIC,), errors=(UnknownTopic,), examples=examples.DELAY_HISTOGRAM)
 async def delay_histogram(call: Call, topic: str, query: bodies.HistogramQuery) -> bodies.Histogram:
     """Count what waits by the time it is due, in parts of equal length."""
     begin, end = _time(query.from_, "from"), _time(query.to, "to")
@@ -223,7 +233,12 @@ async def delay_histogram(call: Call, topic: str, query: bodies.HistogramQuery) 
 
 
 @routes.post(
-    _ALL + ":rebuild", keyed=True, optional=True, errors=(UnknownTopic, UnknownPartition), examples=examples.REBUILD
+    _ALL + ":rebuild",
+    needs=(ALTER_TOPIC,),
+    keyed=True,
+    optional=True,
+    errors=(UnknownTopic, UnknownPartition),
+    examples=examples.REBUILD,
 )
 async def rebuild_scheduled(call: Call, topic: str, body: bodies.Rebuild) -> bodies.Rebuilt:
     """Make the index of what waits again from the records themselves; nothing is delivered early or lost by it."""

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from app import bodies_subscriptions as bodies
 from app import examples
 from app.calls import Answer, Call, reply
+from app.needs import DELETE_GROUP, DESCRIBE_GROUP, DESCRIBE_TOPIC, READ_GROUP, READ_TOPIC, TOLD_OWN, own, told
 from app.operations import TRANSACTION_ERRORS, Routes
 from app.values import shown_headers, shown_key, shown_value
+from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import Message, SubscriptionStats
 from redis_ledger.errors import (
     ColdDamaged,
@@ -29,7 +31,7 @@ from redis_ledger.errors import (
     UnknownTopic,
     WrongSubscriptionKind,
 )
-from redis_ledger.ids import MessageId, TxnId, check_subscription_name
+from redis_ledger.ids import MessageId, check_subscription_name
 
 routes = Routes("subscriptions")
 _ONE = "/v1/topics/{topic}/subscriptions/{name}"
@@ -41,6 +43,7 @@ _ACK_ERRORS = (
 
 @routes.post(
     "/v1/topics/{topic}/subscriptions",
+    needs=(READ_TOPIC, told(Op.READ, Resource.GROUP)),
     status=201,
     answers={201: bodies.Subscription, 200: bodies.Subscription},
     keyed=True,
@@ -54,24 +57,39 @@ async def create_subscription(call: Call, topic: str, body: bodies.CreateSubscri
     order, and cumulative acknowledgement.
     """
     check_subscription_name(body.name)
+    call.check(Op.READ, Resource.GROUP, body.name)
     stats, created = await call.broker.subscriptions.create(topic, body.name, body.kind, body.start)
     return reply(await shown(call, stats), 201 if created else 200)
 
 
-@routes.get("/v1/topics/{topic}/subscriptions", errors=(UnknownTopic,), examples=examples.LIST_SUBSCRIPTIONS)
+@routes.get(
+    "/v1/topics/{topic}/subscriptions",
+    needs=(DESCRIBE_TOPIC,),
+    errors=(UnknownTopic,),
+    examples=examples.LIST_SUBSCRIPTIONS,
+)
 async def list_subscriptions(call: Call, topic: str) -> bodies.Subscriptions:
-    """List the subscriptions of a topic."""
-    found = await call.broker.subscriptions.list(topic)
+    """List the subscriptions of a topic, those that the caller may describe."""
+    found = [
+        each for each in await call.broker.subscriptions.list(topic) if call.may(Op.DESCRIBE, Resource.GROUP, each[0])
+    ]
     return bodies.Subscriptions(subscriptions=[bodies.SubscriptionRef(name=name, kind=kind) for name, kind in found])
 
 
-@routes.get(_ONE, errors=(UnknownTopic, UnknownSubscription), examples=examples.SUBSCRIPTION)
+@routes.get(
+    _ONE,
+    needs=(DESCRIBE_GROUP, DESCRIBE_TOPIC),
+    errors=(UnknownTopic, UnknownSubscription),
+    examples=examples.SUBSCRIPTION,
+)
 async def describe_subscription(call: Call, topic: str, name: str) -> bodies.Subscription:
     """Show where a subscription stands in every partition. A Kafka consumer group is one of the kind `kafka`."""
     return await shown(call, await call.broker.subscriptions.stats(topic, _known(name)))
 
 
-@routes.delete(_ONE, status=204, errors=(UnknownTopic, UnknownSubscription))
+@routes.delete(
+    _ONE, needs=(DELETE_GROUP,), act="subscription.delete", status=204, errors=(UnknownTopic, UnknownSubscription)
+)
 async def delete_subscription(call: Call, topic: str, name: str) -> None:
     """Delete a subscription with its position and leases."""
     await call.broker.subscriptions.delete(topic, _known(name))
@@ -79,6 +97,7 @@ async def delete_subscription(call: Call, topic: str, name: str) -> None:
 
 @routes.post(
     _ONE + ":receive",
+    needs=(READ_GROUP, READ_TOPIC),
     keyed=True,
     hot=True,
     optional=True,
@@ -109,29 +128,43 @@ async def receive(call: Call, topic: str, name: str, body: bodies.Receive) -> bo
     return bodies.Received(messages=[_message(message) for message in messages])
 
 
-@routes.post(_ONE + ":ack", keyed=True, hot=True, errors=_ACK_ERRORS, examples=examples.ACK)
+@routes.post(
+    _ONE + ":ack",
+    needs=(READ_GROUP, READ_TOPIC, TOLD_OWN),
+    keyed=True,
+    hot=True,
+    errors=_ACK_ERRORS,
+    examples=examples.ACK,
+)
 async def ack(call: Call, topic: str, name: str, body: bodies.Ack) -> bodies.Acknowledged:
     """Acknowledge messages, so that they are not delivered again.
 
     With `transaction` the acknowledgement counts when it commits, and is taken back when it aborts.
     """
     done = await call.broker.subscriptions.ack(
-        topic, _known(name), body.consumer, message_ids(call, body.ids), transaction=_txn(body.transaction)
+        topic, _known(name), body.consumer, message_ids(call, body.ids), transaction=await own(call, body.transaction)
     )
     return bodies.Acknowledged(acknowledged=done)
 
 
-@routes.post(_ONE + ":ackCumulative", keyed=True, errors=_ACK_ERRORS, examples=examples.ACK_CUMULATIVE)
+@routes.post(
+    _ONE + ":ackCumulative",
+    needs=(READ_GROUP, READ_TOPIC, TOLD_OWN),
+    keyed=True,
+    errors=_ACK_ERRORS,
+    examples=examples.ACK_CUMULATIVE,
+)
 async def ack_cumulative(call: Call, topic: str, name: str, body: bodies.AckCumulative) -> bodies.Acknowledged:
     """Acknowledge every message of a partition up to and including one; exclusive subscriptions only."""
     done = await call.broker.subscriptions.ack_cumulative(
-        topic, _known(name), body.consumer, MessageId.parse(body.id), transaction=_txn(body.transaction)
+        topic, _known(name), body.consumer, MessageId.parse(body.id), transaction=await own(call, body.transaction)
     )
     return bodies.Acknowledged(acknowledged=done)
 
 
 @routes.post(
     _ONE + ":nack",
+    needs=(READ_GROUP, READ_TOPIC),
     keyed=True,
     errors=(
         UnknownTopic, UnknownSubscription, UnknownPartition, InvalidPosition, NotYourMessage, NotDelivered,
@@ -150,6 +183,8 @@ async def nack(call: Call, topic: str, name: str, body: bodies.Nack) -> bodies.R
 
 @routes.post(
     _ONE + ":seek",
+    needs=(READ_GROUP, READ_TOPIC),
+    act="subscription.seek",
     keyed=True,
     errors=(UnknownTopic, UnknownSubscription, UnknownPartition, WrongSubscriptionKind),
     examples=examples.SEEK,
@@ -169,6 +204,7 @@ async def seek(call: Call, topic: str, name: str, body: bodies.Seek) -> bodies.S
 
 @routes.post(
     _ONE + ":noteOffsets",
+    needs=(READ_GROUP, READ_TOPIC, TOLD_OWN),
     keyed=True,
     errors=(*TRANSACTION_ERRORS, UnknownTopic, UnknownSubscription, UnknownPartition, WrongSubscriptionKind),
     examples=examples.NOTE_OFFSETS,
@@ -178,7 +214,7 @@ async def note_offsets(call: Call, topic: str, name: str, body: bodies.NoteOffse
 
     With `transaction` they count when it commits. Kafka's tools show them as the offsets of a group.
     """
-    await call.broker.positions.note(_known(name), topic, body.offsets, _txn(body.transaction))
+    await call.broker.positions.note(_known(name), topic, body.offsets, await own(call, body.transaction))
     return await shown(call, await call.broker.subscriptions.stats(topic, name))
 
 
@@ -188,10 +224,6 @@ def _known(name: str) -> str:
         return check_subscription_name(name)
     except InvalidRequest:
         raise UnknownSubscription(f"{name[:80]!r} is not a subscription name.") from None
-
-
-def _txn(text: str | None) -> TxnId | None:
-    return None if text is None else TxnId.parse(text)
 
 
 def _limit(call: Call, count: int, where: str) -> None:

@@ -6,7 +6,9 @@ import msgspec
 
 from app import bodies, examples
 from app.calls import Call
+from app.needs import CHANGE_TOPIC, CREATE_TOPIC, DELETE_TOPIC, DESCRIBE_TOPIC, may_create
 from app.operations import Routes
+from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import PartitionState, Topic
 from redis_ledger.errors import InvalidTopicName, TopicBusy, TopicExists, UnknownTopic
 
@@ -17,6 +19,8 @@ routes = Routes("topics")
 
 @routes.post(
     "/v1/topics",
+    needs=(CREATE_TOPIC,),
+    act="topic.create",
     status=201,
     keyed=True,
     errors=(InvalidTopicName, TopicExists, TopicBusy),
@@ -27,16 +31,20 @@ async def create_topic(call: Call, body: bodies.CreateTopic) -> bodies.Topic:
 
     A topic has a fixed name and a number of partitions that can only grow. Order is kept within a partition.
     """
+    call.target, call.facts = body.name, {"partitions": body.partitions}
+    if not may_create(call, body.name):
+        call.check(Op.CREATE, Resource.TOPIC, body.name)
     return shown(await call.broker.topics.create(body.name, body.partitions, settings(body.settings)))
 
 
-@routes.get("/v1/topics", examples=examples.LIST_TOPICS)
+@routes.get("/v1/topics", needs=(), examples=examples.LIST_TOPICS)
 async def list_topics(call: Call) -> bodies.Topics:
-    """List all topics."""
-    return bodies.Topics(topics=[shown(found) for found in await call.broker.topics.list()])
+    """List all topics that the caller may describe."""
+    found = [each for each in await call.broker.topics.list() if call.may(Op.DESCRIBE, Resource.TOPIC, each.name)]
+    return bodies.Topics(topics=[shown(each) for each in found])
 
 
-@routes.get("/v1/topics/{topic}", errors=(UnknownTopic,), examples=examples.DESCRIBE_TOPIC)
+@routes.get("/v1/topics/{topic}", needs=(DESCRIBE_TOPIC,), errors=(UnknownTopic,), examples=examples.DESCRIBE_TOPIC)
 async def describe_topic(call: Call, topic: str) -> bodies.TopicDetail:
     """Describe a topic and the state of its partitions."""
     found, states = await call.broker.topics.describe(topic)
@@ -46,16 +54,29 @@ async def describe_topic(call: Call, topic: str) -> bodies.TopicDetail:
     )  # fmt: skip
 
 
-@routes.patch("/v1/topics/{topic}", errors=(UnknownTopic, TopicBusy), examples=examples.CHANGE_TOPIC)
+@routes.patch(
+    "/v1/topics/{topic}",
+    needs=(CHANGE_TOPIC,),
+    act="topic.change",
+    errors=(UnknownTopic, TopicBusy),
+    examples=examples.CHANGE_TOPIC,
+)
 async def change_topic(call: Call, topic: str, body: bodies.ChangeTopic) -> bodies.Topic:
     """Add partitions to a topic, or change its settings.
 
     Settings that are not named stay as they are. Keys may go to other partitions once there are more of them.
     """
+    if body.partitions is not None or body.settings is None:
+        call.check(Op.ALTER, Resource.TOPIC, topic)
+    if body.settings is not None:
+        call.check(Op.ALTER_CONFIGS, Resource.TOPIC, topic)
+    call.facts = msgspec.to_builtins(body)
     return shown(await call.broker.topics.grow(topic, body.partitions, settings(body.settings)))
 
 
-@routes.delete("/v1/topics/{topic}", status=204, errors=(UnknownTopic, TopicBusy))
+@routes.delete(
+    "/v1/topics/{topic}", needs=(DELETE_TOPIC,), act="topic.delete", status=204, errors=(UnknownTopic, TopicBusy)
+)
 async def delete_topic(call: Call, topic: str) -> None:
     """Delete a topic with all its records and subscriptions."""
     await call.broker.topics.delete(topic)

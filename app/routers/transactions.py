@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec import UNSET
 
 from app import bodies, bodies_together, examples
 from app.calls import Answer, Call, reply
 from app.idempotency import REPLAYED
+from app.needs import (
+    BEGIN,
+    OWN,
+    OWN_OR_ALTER,
+    OWN_OR_DESCRIBE,
+    TOLD_NAME,
+    TOLD_OWN,
+    may_create,
+    own,
+    principal,
+    told,
+)
 from app.operations import TRANSACTION_ERRORS, Routes
 from app.routers.records import new_records, placed
 from app.routers.subscriptions import message_ids
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.broker.owners import Owner
 from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, Transaction
 from redis_ledger.errors import (
     AlreadyCommitted,
@@ -43,6 +59,7 @@ _UNKNOWN = (TransactionNotFound, CoordinatorNotFound)
 
 @routes.post(
     "/v1/transactions",
+    needs=(BEGIN, TOLD_NAME),
     status=201,
     keyed=True,
     hot=True,
@@ -55,19 +72,24 @@ async def begin(call: Call, body: bodies.Begin) -> bodies.Transaction:
 
     It is aborted when it has not ended by its deadline. Produce and acknowledge with its id, then commit or abort it.
     """
-    begin = call.broker.transactions.begin
-    return shown(await begin(body.timeout_ms, owner=body.owner, nonce=_nonce(call), together=body.together))
+    if body.together:
+        call.check(Op.WRITE, Resource.TRANSACTIONAL_ID, body.together)
+    owner, begin = principal(call), call.broker.transactions.begin
+    begun = await begin(body.timeout_ms, owner=body.owner, nonce=_nonce(call), together=body.together, principal=owner)
+    _remember(call, begun.id, owner)
+    return shown(begun)
 
 
-@routes.get("/v1/transactions", examples=examples.LIST_TRANSACTIONS)
+@routes.get("/v1/transactions", needs=(), examples=examples.LIST_TRANSACTIONS)
 async def list_transactions(call: Call, query: bodies.TransactionsQuery) -> bodies.Transactions:
-    """List transactions, oldest first."""
+    """List transactions, oldest first: the caller's own, or with DESCRIBE on the cluster all."""
     status = None if query.status is UNSET else query.status
-    found = await call.broker.transactions.list(status, query.min_age_ms, query.limit, query.owner)
+    sees = partial(call.broker.owners.sees, call.caller) if call.broker.security.is_on else None
+    found = await call.broker.transactions.list(status, query.min_age_ms, query.limit, query.owner, sees)
     return bodies.Transactions(transactions=[shown(transaction) for transaction in found])
 
 
-@routes.get("/v1/transactions/{id}", errors=_UNKNOWN, examples=examples.TRANSACTION)
+@routes.get("/v1/transactions/{id}", needs=(OWN_OR_DESCRIBE,), errors=_UNKNOWN, examples=examples.TRANSACTION)
 async def get_transaction(call: Call, id: str) -> bodies.Transaction:
     """Show a transaction; one that has ended is remembered for a while."""
     return shown(await call.broker.transactions.get(TxnId.parse(id)))
@@ -75,6 +97,7 @@ async def get_transaction(call: Call, id: str) -> bodies.Transaction:
 
 @routes.post(
     "/v1/transactions/{id}/partitions",
+    needs=(OWN, told(Op.WRITE, Resource.TOPIC)),
     keyed=True,
     errors=(*TRANSACTION_ERRORS, InvalidTopicName, UnknownTopic, UnknownPartition),
     examples=examples.ADD_PARTITIONS,
@@ -82,11 +105,14 @@ async def get_transaction(call: Call, id: str) -> bodies.Transaction:
 async def add_partitions(call: Call, id: str, body: bodies.AddPartitions) -> bodies.Transaction:
     """Register partitions with a transaction ahead of the first record; producing does so by itself."""
     named = [(each.topic, each.partition) for each in body.partitions]
+    for topic, _ in named:
+        call.check(Op.WRITE, Resource.TOPIC, topic)
     return shown(await call.broker.transactions.add_partitions(TxnId.parse(id), named))
 
 
 @routes.post(
     "/v1/transactions/{id}/subscriptions",
+    needs=(OWN, told(Op.READ, Resource.TOPIC), told(Op.READ, Resource.GROUP)),
     keyed=True,
     errors=(*TRANSACTION_ERRORS, InvalidTopicName, UnknownTopic, UnknownSubscription),
     examples=examples.ADD_SUBSCRIPTIONS,
@@ -94,11 +120,14 @@ async def add_partitions(call: Call, id: str, body: bodies.AddPartitions) -> bod
 async def add_subscriptions(call: Call, id: str, body: bodies.AddSubscriptions) -> bodies.Transaction:
     """Register subscriptions with a transaction ahead of the first acknowledgement; acknowledging does so by itself."""
     named = [(each.topic, each.subscription) for each in body.subscriptions]
+    for topic, name in named:
+        _check_acks(call, topic, name)
     return shown(await call.broker.transactions.add_subscriptions(TxnId.parse(id), named))
 
 
 @routes.post(
     "/v1/transactions/{id}:commit",
+    needs=(OWN_OR_ALTER,),
     keyed=True,
     hot=True,
     optional=True,
@@ -116,6 +145,8 @@ async def commit(call: Call, id: str, body: bodies.Commit) -> bodies.Ended:
 
 @routes.post(
     "/v1/transactions/{id}:abort",
+    needs=(OWN_OR_ALTER,),
+    act="transaction.abort",
     keyed=True,
     optional=True,
     errors=(*_UNKNOWN, AlreadyCommitted, InvalidTxnStatus),
@@ -126,7 +157,13 @@ async def abort(call: Call, id: str, body: bodies.Empty) -> bodies.Ended:
     return _ended(await call.broker.transactions.abort(TxnId.parse(id)))
 
 
-@routes.post("/v1/transactions:commitAll", keyed=True, errors=TRANSACTION_ERRORS, examples=examples.COMMIT_ALL)
+@routes.post(
+    "/v1/transactions:commitAll",
+    needs=(TOLD_OWN, TOLD_NAME),
+    keyed=True,
+    errors=TRANSACTION_ERRORS,
+    examples=examples.COMMIT_ALL,
+)
 async def commit_all(call: Call, body: bodies_together.CommitAll) -> bodies_together.CommittedAll:
     """Commit several transactions in one step, all or none; repeating it is safe.
 
@@ -134,25 +171,29 @@ async def commit_all(call: Call, body: bodies_together.CommitAll) -> bodies_toge
     number as high was committed before: the answer is `already` then, and the caller aborts what it wrote. A refusal
     names the first transaction that cannot be committed.
     """
-    txns = [TxnId.parse(each) for each in body.transactions]
+    if isinstance(body.once, bodies_together.Once):
+        call.check(Op.WRITE, Resource.TRANSACTIONAL_ID, body.once.name)
+    txns = [txn for each in body.transactions if (txn := await own(call, each)) is not None]
     once = Once(body.once.name, body.once.number) if isinstance(body.once, bodies_together.Once) else None
     done = await call.broker.transactions.commit_all(txns, once, wait=body.wait)
     number = UNSET if done.number is None else done.number
     return bodies_together.CommittedAll(status=done.status, number=number)
 
 
-@routes.get("/v1/transactions:once", examples=examples.ONCE)
+@routes.get("/v1/transactions:once", needs=(told(Op.DESCRIBE, Resource.TRANSACTIONAL_ID),), examples=examples.ONCE)
 async def once(call: Call, query: bodies_together.OnceQuery) -> bodies_together.OnceNumber:
     """Show the highest number that was committed under a name.
 
     It is forgotten when nothing was committed under the name for as long as `transactional_id_expiration_ms`.
     """
+    call.check(Op.DESCRIBE, Resource.TRANSACTIONAL_ID, query.name)
     number = await call.broker.transactions.together.number(query.name)
     return bodies_together.OnceNumber(name=query.name, number=number)
 
 
 @routes.post(
     "/v1/transactions:execute",
+    needs=(told(Op.READ, Resource.TOPIC), told(Op.READ, Resource.GROUP), told(Op.WRITE, Resource.TOPIC)),
     keyed=True,
     hot=True,
     answers={200: bodies.Executed},
@@ -170,11 +211,17 @@ async def execute(call: Call, body: bodies.Execute) -> Answer:
     """
     if not body.acks and not body.records:
         raise InvalidRequest("$: there is nothing to do; give acks, records, or both.")
+    for ack in body.acks:
+        _check_acks(call, ack.topic, ack.subscription)
+    for each in body.records:
+        call.check(Op.WRITE, Resource.TOPIC, each.topic)
     acks = [
         ExecuteAcks(each.topic, each.subscription, each.consumer, message_ids(call, each.ids)) for each in body.acks
     ]
     records = [
-        ExecuteRecords(each.topic, new_records(call, each.records, f"$.records[{index}].records"))
+        ExecuteRecords(
+            each.topic, new_records(call, each.records, f"$.records[{index}].records"), may_create(call, each.topic)
+        )
         for index, each in enumerate(body.records)
     ]
     limit = call.config.records_per_request_max
@@ -183,7 +230,9 @@ async def execute(call: Call, body: bodies.Execute) -> Answer:
             f"The request carries {count} records and ids, and may carry {limit}. Split it; nothing was written.",
             records_per_request_max=limit,
         )
-    done = await call.broker.transactions.execute(acks, records, timeout_ms=body.timeout_ms, nonce=_nonce(call))
+    done = await call.broker.transactions.execute(
+        acks, records, timeout_ms=body.timeout_ms, nonce=_nonce(call), principal=principal(call)
+    )
     results = [
         bodies.ExecuteResult(
             topic=topic, partition=a.partition, base_offset=a.base_offset, records=a.records,
@@ -198,6 +247,16 @@ async def execute(call: Call, body: bodies.Execute) -> Answer:
     return answer
 
 
+def _check_acks(call: Call, topic: str, subscription: str) -> None:
+    call.check(Op.READ, Resource.GROUP, subscription)
+    call.check(Op.READ, Resource.TOPIC, topic)
+
+
+def _remember(call: Call, txn: TxnId, owner: str) -> None:
+    if owner:
+        call.broker.owners.remember(txn, Owner(owner))
+
+
 def _nonce(call: Call) -> str:
     return "" if call.claim is None else call.claim.nonce
 
@@ -210,7 +269,7 @@ def shown(transaction: Transaction) -> bodies.Transaction:
     return bodies.Transaction(
         id=str(transaction.id), status=transaction.status, timeout_ms=transaction.timeout_ms,
         started_ms=transaction.started_ms, deadline_ms=transaction.deadline_ms, timed_out=transaction.timed_out,
-        owner=transaction.owner,
+        owner=transaction.owner, principal=transaction.principal or UNSET,
         partitions=[bodies.TopicPartition(topic=topic, partition=number) for topic, number in transaction.partitions],
         subscriptions=[
             bodies.TransactionSubscription(topic=topic, partition=number, subscription=name)

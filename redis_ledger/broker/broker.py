@@ -29,6 +29,7 @@ from redis_ledger.broker.groups import Groups
 from redis_ledger.broker.idempotency import Idempotency
 from redis_ledger.broker.members import Members
 from redis_ledger.broker.offsets import Offsets
+from redis_ledger.broker.owners import Owners
 from redis_ledger.broker.positions import Positions
 from redis_ledger.broker.producers import Producers
 from redis_ledger.broker.records import Records
@@ -67,7 +68,8 @@ class TransactionsWithExecute(Transactions):
         timeout_ms: int | None = None,
         nonce: str = "",
     ) -> Executed:
-        return await self.step.run(acks, records, timeout_ms=timeout_ms, nonce=nonce)
+        principal: str = "",
+        return await self.step.run(acks, records, timeout_ms=timeout_ms, nonce=nonce, principal=principal)
 
 
 class Broker:
@@ -93,6 +95,7 @@ class Broker:
         self.security = Security(store, config, clock)
         self.audit = Audit(store, is_kept=config.auth_required)
         self.identities = Identities(store, self.coordinators)
+        self.owners = Owners(self.coordinators, self.security)
         together = Together(store, self.coordinators, self.identities)
         self.transactions = TransactionsWithExecute(
             self.coordinators, participants, registry, together, self.catalog, config, clock

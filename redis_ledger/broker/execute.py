@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from redis_ledger.broker import owners
 from redis_ledger.broker.records import Records
 from redis_ledger.broker.subscriptions import Subscriptions
 from redis_ledger.broker.transactions import Transactions
@@ -46,17 +47,23 @@ class Execute:
         *,
         timeout_ms: int | None = None,
         nonce: str = "",
+        principal: str = "",
     ) -> Executed:
         """Raises what the acknowledgement or the append raised, after the transaction was aborted."""
         try:
-            return await self._once(acks, records, timeout_ms, nonce)
+            return await self._once(acks, records, timeout_ms, nonce, principal)
         except UnknownTopic:
             # A topic this broker remembered may have been deleted and made again: nothing of the step has taken effect,
             # and by now the topic is forgotten.
-            return await self._once(acks, records, timeout_ms, nonce)
+            return await self._once(acks, records, timeout_ms, nonce, principal)
 
     async def _once(
-        self, acks: Sequence[ExecuteAcks], records: Sequence[ExecuteRecords], timeout_ms: int | None, nonce: str
+        self,
+        acks: Sequence[ExecuteAcks],
+        records: Sequence[ExecuteRecords],
+        timeout_ms: int | None,
+        nonce: str,
+        principal: str,
     ) -> Executed:
         timeout = self._transactions.timeout(timeout_ms)
         if not acks and not records:
@@ -67,12 +74,12 @@ class Execute:
         sequences: dict[Partition, int] = {}
         outgoing = []
         for item in records:
-            prepared = await self._records.prepare(item.topic, item.records)
+            prepared = await self._records.prepare(item.topic, item.records, may_create=item.may_create)
             outgoing.append((item.topic, prepared.numbered(sequences)))
         participants = [Participant(p.topic, p.topic_id, p.number, ack.subscription) for p, ack, _ in held]
         participants += [participant for _, prepared in outgoing for participant in prepared.participants]
 
-        txn, replayed = await self._begin(timeout, nonce, list(dict.fromkeys(participants)))
+        txn, replayed = await self._begin(timeout, principal, nonce, list(dict.fromkeys(participants)))
         if replayed:
             return Executed(txn, {}, True)
         try:
@@ -94,9 +101,11 @@ class Execute:
             appended.setdefault(topic, []).extend(where)
         return Executed(txn, appended)
 
-    async def _begin(self, timeout_ms: int, nonce: str, participants: Sequence[Participant]) -> tuple[TxnId, bool]:
+    async def _begin(
+        self, timeout_ms: int, principal: str, nonce: str, participants: Sequence[Participant]
+    ) -> tuple[TxnId, bool]:
         for _ in range(ATTEMPTS_MAX):
-            txn, again = await self._coordinators.begin(timeout_ms, "", nonce, participants)
+            txn, again = await self._coordinators.begin(timeout_ms, owners.written(principal, ""), nonce, participants)
             if not again:
                 return txn, False
             try:

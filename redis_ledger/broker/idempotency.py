@@ -147,8 +147,9 @@ class Idempotency:
         self._lease_ms = lease_ms
         self._keep_ms = keep_ms
 
-    async def claim(self, key: str, fingerprint: bytes, *, producer_id: int | None = None) -> Claim:
+    async def claim(self, key: str, fingerprint: bytes, *, producer_id: int | None = None, scope: str = "") -> Claim:
         """fingerprint: of the request, at most 32 bytes.  producer_id: a fresh one, for a request that needs one.
+        scope: whose key it is; the same key of another scope is another one.
 
         Raises RequestInProgress, IdempotencyKeyReused (another request has this key) or InvalidRequest.
         Cost: one round trip.
@@ -156,7 +157,8 @@ class Idempotency:
         check_key(key)
         lease_ms = self._lease_ms
         token = os.urandom(16)
-        name = idempotency_key(self._store.prefix, hashlib.sha256(key.encode()).hexdigest())
+        named = f"{scope}\n{key}" if scope else key  # a key holds no line break
+        name = idempotency_key(self._store.prefix, hashlib.sha256(named.encode()).hexdigest())
         ours = _RECORD.pack(_VERSION, fingerprint, token, NO_PRODUCER if producer_id is None else producer_id, 0)
         # GET makes both safe to repeat after a lost reply: we then find our own token.
         until = time.monotonic() + lease_ms / 1000

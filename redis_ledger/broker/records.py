@@ -26,6 +26,7 @@ from redis_ledger.errors import (
     LedgerError,
     OutcomeUnknown,
     RequestTooLarge,
+    TopicForbidden,
     TransactionAbortOnly,
     UnknownPartition,
     UnknownTopic,
@@ -113,14 +114,16 @@ class Records:
         partition: int | None = None,
         transaction: TxnId | None = None,
         producer: ProducerSequence | None = None,
+        may_create: bool = True,
     ) -> list[Appended]:
         """Where the records went, by partition; the order of the call is kept within a partition.
 
-        producer: an idempotent producer; its sequence counts from the first record, in every partition by itself.
+        may_create: whether a topic that is not there is made, if settings say so.  producer: an idempotent one; its
+        sequence counts from the first record, in every partition by itself.
         """
 
         async def once() -> list[Appended]:
-            prepared = await self.prepare(topic, records, partition=partition, producer=producer)
+            prepared = await self.prepare(topic, records, partition=partition, producer=producer, may_create=may_create)
             if transaction is not None:
                 await self._registry.register(transaction, prepared.participants)
             return await self.append_prepared(prepared, transaction, producer)
@@ -134,9 +137,11 @@ class Records:
         *,
         partition: int | None = None,
         producer: ProducerSequence | None = None,
+        may_create: bool = True,
     ) -> Prepared:
-        """Checks and places records, and writes nothing.  Raises UnknownTopic, UnknownPartition, RequestTooLarge."""
-        entry = await self._topic(topic)
+        """Checks and places records, and writes none.  Raises UnknownTopic, UnknownPartition, RequestTooLarge; without
+        may_create TopicForbidden for a topic that would be made."""
+        entry = await self._topic(topic, may_create)
         spread = None if producer is None else producer.producer_id
         batches = []
         for number, some in self._place(entry, records, partition, spread).items():
@@ -202,7 +207,7 @@ class Records:
         ]
 
     async def produce_batches(
-        self, topic: str, partition: int, data: bytes, *, transaction: TxnId | None = None
+        self, topic: str, partition: int, data: bytes, *, transaction: TxnId | None = None, may_create: bool = True
     ) -> list[Appended]:
         """Appends record batches as they are.  In a transaction their producer fields are rewritten to it.
         Raises CorruptBatch, BadChecksum, UnsupportedCompression, RequestTooLarge before anything is written."""
@@ -219,12 +224,19 @@ class Records:
             decode(view)  # a batch that cannot be read would stop every subscription that meets it
             if header.is_transactional and transaction is None:
                 raise InvalidRequest("The batch says it is transactional; name its transaction in the request.")
-        return await self._as_it_is_now(topic, lambda: self._append_batches(topic, partition, pieces, transaction))
+        return await self._as_it_is_now(
+            topic, lambda: self._append_batches(topic, partition, pieces, transaction, may_create)
+        )
 
     async def _append_batches(
-        self, topic: str, partition: int, pieces: Sequence[tuple[BatchHeader, memoryview]], transaction: TxnId | None
+        self,
+        topic: str,
+        partition: int,
+        pieces: Sequence[tuple[BatchHeader, memoryview]],
+        transaction: TxnId | None,
+        may_create: bool,
     ) -> list[Appended]:
-        entry = await self._topic(topic)
+        entry = await self._topic(topic, may_create)
         where = await self._catalog.partition(topic, partition)
         if transaction is not None:
             await self._registry.register(transaction, [Participant(topic, entry.id, partition)])
@@ -265,10 +277,17 @@ class Records:
                 raise
         return await act()
 
-    async def _topic(self, topic: str) -> TopicEntry:
+    async def _topic(self, topic: str, may_create: bool) -> TopicEntry:
         if topic == OFFSETS_TOPIC:
             raise InvalidTopicName(f"{topic!r} is internal: nobody writes to it.")
-        return await self._catalog.ensure(topic)
+        if may_create:
+            return await self._catalog.ensure(topic)
+        try:
+            return await self._catalog.get(topic)
+        except UnknownTopic:
+            if not self._config.auto_create_topics:
+                raise
+            raise TopicForbidden(f"Topic {topic!r} does not exist, and the caller may not CREATE it.") from None
 
     def _place(
         self, entry: TopicEntry, records: Sequence[NewRecord], partition: int | None, spread: int | None

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from redis_ledger.broker import owners
 from redis_ledger.broker.registry import Registry
 from redis_ledger.broker.types import CommittedAll, Transaction, TransactionStatus
 from redis_ledger.clock import Clock
@@ -57,18 +58,24 @@ class Transactions:
     # -- life cycle --------------------------------------------------------------------------------------------------
 
     async def begin(
-        self, timeout_ms: int | None = None, *, owner: str = "", nonce: str = "", together: str = ""
+        self,
+        timeout_ms: int | None = None,
+        *,
+        owner: str = "",
+        nonce: str = "",
+        together: str = "",
+        principal: str = "",
     ) -> Transaction:
         """A new transaction; with a nonce, the one that was begun with it before, unless that was aborted.
-        together: those begun with the same name can be committed in one step.
+        together: those begun with the same name can be committed in one step.  principal: whose it is from then on.
         Raises InvalidTimeout, TooManyTransactions."""
         timeout = self.timeout(timeout_ms)
         at = self.together.coordinator(together) if together else None
         now = self._clock.now_ms()  # before it is begun, so that the deadline that is told is never too late
-        txn, again = await self._coordinators.begin(timeout, owner, nonce, at=at)
+        txn, again = await self._coordinators.begin(timeout, owners.written(principal, owner), nonce, at=at)
         if again:
             return await self.get(txn)
-        return Transaction(txn, "open", timeout, now, now + timeout, owner=owner)
+        return Transaction(txn, "open", timeout, now, now + timeout, owner=owner, principal=principal)
 
     def timeout(self, timeout_ms: int | None) -> int:
         """0 and None mean the default."""
@@ -160,17 +167,24 @@ class Transactions:
         return shown(await self._coordinators.get(txn))
 
     async def list(
-        self, status: TransactionStatus | None = None, min_age_ms: int = 0, limit: int = 100, owner: str = ""
+        self,
+        status: TransactionStatus | None = None,
+        min_age_ms: int = 0,
+        limit: int = 100,
+        owner: str = "",
+        sees: Callable[[Record], bool] | None = None,
     ) -> builtins.list[Transaction]:
-        """Oldest first; finished ones only as long as their outcome is remembered.  owner: how it begins."""
-        reach = limit if not owner else LOOKED_AT_MAX
+        """Oldest first; finished ones only as long as their outcome is remembered.  owner: how it begins.  sees: those
+        that are shown."""
+        reach = limit if not owner and sees is None else LOOKED_AT_MAX
         live = await asyncio.gather(*(self._coordinators.live(c, reach) for c in self._coordinators))
         found = [record for records in live for record in records]
         if status in (None, "committed", "aborted"):
             ended = await asyncio.gather(*(self._coordinators.finished(c, reach) for c in self._coordinators))
             found += [record for records in ended for record in records]
         before = self._clock.now_ms() - min_age_ms
-        shown_all = [shown(r) for r in found if r.started_ms <= before and r.owner.startswith(owner)]
+        shown_all = [shown(r) for r in found if r.started_ms <= before and (sees is None or sees(r))]
+        shown_all = [t for t in shown_all if t.owner.startswith(owner)]
         chosen = [t for t in shown_all if status is None or t.status == status]
         return sorted(chosen, key=lambda t: (t.started_ms, t.id))[:limit]
 
@@ -189,11 +203,13 @@ def shown(record: Record) -> Transaction:
     return Transaction(
         record.txn,
         STATUS[record.state],
+    principal, owner = owners.read(record.owner)
         record.timeout_ms,
         record.started_ms,
         record.deadline_ms,
         record.timed_out,
-        record.owner,
+        owner,
+        principal,
         [(p.topic, p.partition) for p in record.participants if p.subscription is None],
         [(p.topic, p.partition, p.subscription) for p in record.participants if p.subscription is not None],
     )

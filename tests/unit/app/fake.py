@@ -43,7 +43,7 @@ class FakeIdempotency:
     def __init__(self) -> None:
         self.records: dict[str, dict[str, Any]] = {}
 
-    async def claim(self, key: str, fingerprint: bytes, *, producer_id: int | None) -> Claim:
+    async def claim(self, key: str, fingerprint: bytes, *, producer_id: int | None, scope: str) -> Claim:
         is_new = key not in self.records
         record = self.records.setdefault(key, {"fingerprint": fingerprint, "producer_id": producer_id, "answer": None})
         if record["fingerprint"] != fingerprint:
@@ -64,6 +64,8 @@ class FakeBroker:
     def __init__(self, **settings: Any) -> None:
         self.config = Config(**settings)
         self.idempotency = FakeIdempotency()
+        self.security = SimpleNamespace(is_on=False, allows=lambda *_: True, check=lambda *_: None)
+        self.audit = SimpleNamespace(note=self._unheard)
         self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
         self.fails: BaseException | None = None
         self.started, self.cancelled = asyncio.Event(), asyncio.Event()
@@ -127,6 +129,9 @@ class FakeBroker:
             return Topic(topic, "id", partitions or 1, settings or {}, 1)
 
         return call
+
+    async def _unheard(self, *args: Any, **facts: Any) -> None:
+        """What is only noted."""
 
     async def _allocate(self) -> tuple[int, int]:
         self._pids += 1
