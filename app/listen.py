@@ -31,6 +31,10 @@ class HostPort(NamedTuple):
     def url(self) -> str:
         return f"http://{self}"
 
+    @property
+    def https_url(self) -> str:
+        return f"https://{self}"
+
 
 def listen(address: HostPort, option: str) -> tuple[socket.socket, HostPort]:
     """A bound socket and where it really is, which matters for port 0.  Raises Refusal."""

@@ -20,10 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from app.embedded import Durability, Embedded
+from app.guard import Limits
 from app.listen import HostPort, listen, without_secrets
 from app.main import create_app
 from app.refusal import Refusal
 from app.server import HttpServer
+from app.tls import Tls
 from redis_ledger import log
 from redis_ledger.broker.broker import Broker
 from redis_ledger.clock import SystemClock
@@ -84,6 +86,9 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
         if options.kafka is not None:
             kafka = listen(options.kafka, "--kafka")
             stack.callback(kafka[0].close)
+        tls = Tls.given(options.config)
+        shown = http.url if tls is None else http.https_url
+        principal_of = None if tls is None else tls.principal_of
         url = await attach(stack, options, environ)
         store = await _open_store(url, options.config)
         stack.push_async_callback(store.close)
@@ -93,21 +98,37 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
             raise Refusal(str(unsuitable)) from unsuitable
         for warning in report.warnings:
             _log.warning("Redis may not keep the promise", reason=warning, durability=report.durability)
-        broker = await Broker.open(store, options.config, clock=SystemClock(), http_address=http.url)
+        broker = await Broker.open(store, options.config, clock=SystemClock(), http_address=shown)
         stack.push_async_callback(broker.close)
         broker.facts["durability"] = report.durability
-        server = HttpServer(create_app(broker), *http, drain_s=DRAIN_S_MAX, listening=bound)
+        if tls is not None:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, tls.read_again)
+            stack.push_async_callback(_cancel, asyncio.create_task(tls.watch(), name="certificate watcher"))
+        server = HttpServer(
+            create_app(broker),
+            *http,
+            drain_s=DRAIN_S_MAX,
+            listening=bound,
+            limits=Limits.of(options.config, principal_of),
+            tls=None if tls is None else tls.doorway("http"),
+        )
         await server.start()
         stack.push_async_callback(server.stop)
         kafka_shown = "off"
         if kafka is not None:
             kafka_bound, address = kafka
-            listener = KafkaListener(broker, kafka_bound, str(options.advertised or address))
+            listener = KafkaListener(
+                broker,
+                kafka_bound,
+                str(options.advertised or address),
+                tls=None if tls is None else tls.doorway("kafka"),
+                principal_of=principal_of,
+            )
             await listener.start()
             stack.push_async_callback(listener.stop, DRAIN_S_MAX)
             kafka_shown = str(address)
         _keep_startup_out_of_gc()
-        say_ready(f"ready http={http.url} kafka={kafka_shown} redis={without_secrets(url)}")
+        say_ready(f"ready http={shown} kafka={kafka_shown} redis={without_secrets(url)}")
         await server.wait()
         raise Refusal("The HTTP server ended by itself: its own message stands above.")
 

@@ -37,8 +37,19 @@ _FROM_ZERO = {
     "delayed_delivery_load_ahead_ms",
     "delayed_delivery_block_after_ms",
     "cold_cache_bytes",
+    "quota_bytes_in_per_s",
+    "quota_bytes_out_per_s",
+    "quota_requests_per_s",
+    "quota_open_transactions",
 }
-_PATHS = {"cold_home", "super_users", "bootstrap_token_file"}  # text with fewer rules; empty turns them off
+_PATHS = {
+    "cold_home",
+    "super_users",
+    "bootstrap_token_file",
+    "tls_certificate",
+    "tls_key",
+    "tls_client_ca",
+}  # text with fewer rules; empty turns them off
 _KNOWN = {field.name: field.default for field in fields(Config)}
 
 

@@ -29,6 +29,9 @@ class Config:
     batch_records_max: int = 100_000  # most records of one batch
     key_bytes_max: int = 65_536  # longest record key
     wait_ms_max: int = 60_000  # longest long poll
+    http_connections_max: int = 10_000  # open connections; further ones are closed
+    http_head_ms: int = 10_000  # a request's line and headers must be whole within this
+    http_body_ms: int = 30_000  # and its body, plus a second for each 10 kB of it
     idempotency_key_ms: int = 86_400_000  # how long the answer to an Idempotency-Key is kept
     idempotency_lease_ms: int = 2_000  # how long a request that died with its broker holds up a repeat of it
     # transactions
@@ -75,6 +78,17 @@ class Config:
     allow_everyone_if_no_acl: bool = False  # what no rule names is open to all (Kafka: allow.everyone.if.no.acl.found)
     super_users: str = ""  # whom no rule is asked for, such as User:ada;User:ops (Kafka: super.users)
     bootstrap_token_file: str = ""  # file with a secret of 32 characters or more: the token of User:admin, a super user
+    tls_certificate: str = (
+        ""  # file with the PEM chain of both listeners, read again when it changes; empty: plain text
+    )
+    tls_key: str = ""  # file with its PEM key, not encrypted
+    tls_client_ca: str = ""  # file with authorities; clients may then prove who they are by certificates of theirs
+    tls_principal: str = "cn"  # whom one names: cn (User:<common name>) or dn (User:<whole subject>, as Kafka does)
+    # quotas: of each principal on each broker; 0 is none, and what `redis-ledger quotas` sets wins
+    quota_bytes_in_per_s: int = 0  # bytes of requests that write (Kafka: producer_byte_rate)
+    quota_bytes_out_per_s: int = 0  # bytes of records read (Kafka: consumer_byte_rate)
+    quota_requests_per_s: int = 0  # requests of any kind, health and metrics aside
+    quota_open_transactions: int = 0  # transactions begun and not ended
     # consumer groups
     group_initial_rebalance_delay_ms: int = 100  # an empty group waits this long for more members (Kafka: 3 s)
     group_session_timeout_ms_min: int = 6_000  # least session timeout a member may ask for

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 import traceback
 from typing import Any, Literal, TextIO
 
@@ -59,6 +60,23 @@ def configure(level: Level = "info", stream: TextIO | None = None) -> None:
 def get(**fields: Any) -> Any:
     """A logger whose lines carry these fields."""
     return structlog.get_logger(**fields)
+
+
+class Seldom:
+    """For what a flood may bring: each event at most once in every_s, with how often it was left unsaid."""
+
+    def __init__(self, every_s: float = 1.0) -> None:
+        self._every_s = every_s
+        self._said: dict[str, tuple[float, int]] = {}  # by event: when, and how often not since
+
+    def warning(self, event: str, **fields: Any) -> None:
+        """event: a constant sentence."""
+        now, (said, unsaid) = time.monotonic(), self._said.get(event, (float("-inf"), 0))
+        if now - said < self._every_s:
+            self._said[event] = said, unsaid + 1
+            return
+        self._said[event] = now, 0
+        get().warning(event, **fields, **({"unsaid": unsaid} if unsaid else {}))
 
 
 if not structlog.is_configured():

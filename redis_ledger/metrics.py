@@ -73,6 +73,12 @@ http_request_seconds = histogram(
     "From the first byte handed over by the server to the answer being ready, long polls included.",
     labels=("operation",),
 )
+http_refused = counter(
+    "redis_ledger_http_refused",
+    "HTTP connections closed by the broker: too many, no HTTP, a head that is too large, half a request that did not "
+    "go on.",
+    unit="connections",
+)
 http_requests_running = gauge(
     "redis_ledger_http_requests_running", "HTTP requests being worked on, long polls included.", unit="requests"
 )

@@ -41,6 +41,7 @@ GROWN_BYTES = 128 * 1024  # the first piece of it
 QUEUE_FRAMES_MAX = 256
 QUEUE_BYTES_MAX = 8 << 20
 UNAUTHENTICATED = (17, 18, 36)  # SaslHandshake, ApiVersions, SaslAuthenticate
+TLS_RECORD = b"\x16\x03"  # how a TLS handshake begins; no frame is as long as this would mean
 LOGIN_BYTES_MAX = 512 * 1024  # largest frame before that (Kafka: sasl.server.max.receive.size)
 
 _log = get()
@@ -90,6 +91,10 @@ class Connection(asyncio.BufferedProtocol):
         if not self._listener.admit(self):
             self._transport.close()
             return
+        if self._listener.principal_of is not None:
+            named = self._listener.principal_of(transport.get_extra_info("peercert"))
+            if named is not None:
+                self.peer.principal, self.peer.is_authenticated = named, True
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -123,6 +128,11 @@ class Connection(asyncio.BufferedProtocol):
                 self._have += count
                 self._cut()
         except BadFrame as error:
+            if self._listener.tls is None and self._head[:2] == TLS_RECORD:
+                self._listener.seldom.warning("a TLS client came to a Kafka port without TLS", peer=self.peer.host)
+                metrics.kafka_refused.inc()
+                self.abort()
+                return
             self._refuse(str(error))
 
     def _cut(self) -> None:

@@ -10,7 +10,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 import time
+from collections.abc import Callable
+from typing import Any
 
 from redis_ledger import metrics
 from redis_ledger.broker.broker import Broker
@@ -18,22 +21,35 @@ from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.apis import api_versions
 from redis_ledger.kafka.connection import Connection
 from redis_ledger.kafka.wire.messages.api_versions_response import ApiVersionsResponse
-from redis_ledger.log import get
+from redis_ledger.log import Seldom, get
 
 LOOK_EVERY_S = 1.0
 BACKLOG = 4_096
+HANDSHAKE_S_MAX = 10.0  # of TLS; then it is given up
+CLOSING_S_MAX = 5.0
 
 _log = get()
 
 
 class KafkaListener:
-    """advertised: "host:port" that clients are told; "" takes the address that is bound."""
+    """advertised: "host:port" that clients are told; "" takes the address that is bound.  tls: nothing else is spoken.
+    principal_of: whom a client certificate names."""
 
-    def __init__(self, broker: Broker, listening: socket.socket, advertised: str = "") -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        listening: socket.socket,
+        advertised: str = "",
+        *,
+        tls: ssl.SSLContext | None = None,
+        principal_of: Callable[[Any], str | None] | None = None,
+    ) -> None:
         config = broker.config
         self.broker = broker
         self.frame_bytes_max = config.kafka_request_bytes_max
         self.requires_sasl = config.auth_required
+        self.tls, self.principal_of = tls, principal_of
+        self.seldom = Seldom()
         self._socket, self._advertised = listening, advertised
         self._connections: set[Connection] = set()
         self._starved: set[Connection] = set()
@@ -41,14 +57,17 @@ class KafkaListener:
         self._server: asyncio.Server | None = None
         self._watch: asyncio.Task[None] | None = None
         self._draining = False
-        self._told = 0.0
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
         host, port = self._socket.getsockname()[:2]
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         await self.broker.members.announce(self._advertised or self.address)
-        self._server = await loop.create_server(lambda: Connection(self), sock=self._socket, backlog=BACKLOG)
+        handshake_s, closing_s = (None, None) if self.tls is None else (HANDSHAKE_S_MAX, CLOSING_S_MAX)
+        self._server = await loop.create_server(
+            lambda: Connection(self), sock=self._socket, backlog=BACKLOG, ssl=self.tls,
+            ssl_handshake_timeout=handshake_s, ssl_shutdown_timeout=closing_s,
+        )  # fmt: skip
         self._watch = loop.create_task(self._look_after())
 
     async def stop(self, drain_s: float) -> None:
@@ -78,9 +97,7 @@ class KafkaListener:
 
     def admit(self, connection: Connection) -> bool:
         if self._draining or len(self._connections) >= self.broker.config.kafka_connections_max:
-            if time.monotonic() - self._told > 1:  # once a second at most: this is where a flood ends up
-                self._told = time.monotonic()
-                _log.warning("no more Kafka connections are taken", open=len(self._connections))
+            self.seldom.warning("no more Kafka connections are taken", open=len(self._connections))
             metrics.kafka_refused.inc()
             return False
         self._connections.add(connection)

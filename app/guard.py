@@ -1,0 +1,185 @@
+"""What an HTTP connection may cost while it has not asked anything yet: uvicorn and its parser bound neither.
+
+    head   whole within head_s of its first byte, of HEAD_BYTES_MAX, with HEADERS_MAX headers     else 408, 431
+    body   whole within body_s, and a second more for each BODY_BYTES_PER_S that have come        else closed
+    answer read by the client within DEAF_S_MAX                                                    else closed
+
+One look a second at all connections, so a request costs two looks at the clock.  A TLS client on a plain port is told
+apart by its first byte, so that the log can say what is wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from app.cork import CorkedProtocol
+from app.errors import CONTENT_TYPE, TYPE_PREFIX
+from redis_ledger import metrics
+from redis_ledger.config import Config
+from redis_ledger.errors import InvalidRequest, RequestTooLarge
+from redis_ledger.log import Seldom
+
+HEAD_BYTES_MAX = 65_536
+HEADERS_MAX = 100
+BODY_BYTES_PER_S = 10_000
+DEAF_S_MAX = 60.0
+LOOK_EVERY_S = 1.0
+TLS_RECORD = 0x16  # first byte of a TLS handshake; no HTTP method begins like this
+PRINCIPAL = "redis_ledger.principal"  # in the ASGI scope: whom a verified client certificate names
+
+_seldom = Seldom()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """principal_of: whom the certificate of a connection names."""
+
+    head_s: float = 10.0
+    body_s: float = 30.0
+    connections_max: int = 10_000
+    principal_of: Callable[[Any], str | None] | None = None
+
+    @classmethod
+    def of(cls, config: Config, principal_of: Callable[[Any], str | None] | None = None) -> Limits:
+        return cls(config.http_head_ms / 1000, config.http_body_ms / 1000, config.http_connections_max, principal_of)
+
+
+class _TooLarge(Exception):
+    """A head that is refused; its text says why."""
+
+
+class GuardedProtocol(CorkedProtocol):
+    """HTTP within limits."""
+
+    def __init__(self, *arguments: Any, limits: Limits, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._limits = limits
+        self._principal: str | None = None
+        self._since = 0.0  # when the request that is not whole yet began; 0: there is none
+        self._fed = 0  # bytes of it, and of what came with its beginning
+        self._deaf_since = 0.0
+        self._refused: tuple[int, str] | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # narrower, as uvicorn does
+        super().connection_made(transport)
+        self._since = self.loop.time()
+        if len(self.connections) > self._limits.connections_max:
+            metrics.http_refused.inc()
+            _seldom.warning("no more HTTP connections are taken", open=len(self.connections))
+            transport.close()
+        elif self._limits.principal_of is not None:
+            self._principal = self._limits.principal_of(transport.get_extra_info("peercert"))
+
+    def data_received(self, data: bytes) -> None:
+        if self.cycle is None and not self._fed and data[0] == TLS_RECORD and self.scheme == "http":
+            self._close("it speaks TLS, and this port does not; give the client http, or the broker a certificate")
+            return
+        if self._since:
+            self._fed += len(data)
+        else:
+            self._since, self._fed = self.loop.time(), len(data)
+        super().data_received(data)
+        if self._since and self._fed > HEAD_BYTES_MAX and not self._has_head() and not self.transport.is_closing():
+            self._answer(431, _LARGE)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        if not self._since:  # behind another one in the same piece
+            self._since, self._fed = self.loop.time(), 0
+        if self._principal is not None:
+            scope: Any = self.scope
+            scope[PRINCIPAL] = self._principal
+
+    def on_headers_complete(self) -> None:
+        if len(self.headers) > HEADERS_MAX:
+            self._refused = 431, f"A request has at most {HEADERS_MAX} headers."
+            raise _TooLarge
+        if self._fed > HEAD_BYTES_MAX:
+            size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+            if size > HEAD_BYTES_MAX:
+                self._refused = 431, _LARGE
+                raise _TooLarge
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._since, self._fed = 0.0, 0
+        super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._deaf_since = self.loop.time()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._deaf_since = 0.0
+
+    def send_400_response(self, msg: str) -> None:
+        """Instead of uvicorn's: a problem, as all errors are."""
+        status, detail = self._refused or (400, "This is not a request of HTTP/1.1; nothing was done.")
+        self._answer(status, detail)
+
+    def look(self, now: float) -> None:
+        """Ends what has taken too long."""
+        if self.transport.is_closing():
+            return
+        if self._deaf_since and now - self._deaf_since > DEAF_S_MAX:
+            self._close("the client does not read its answer")
+        elif self._since and not self.flow.read_paused:
+            took = now - self._since
+            if not self._has_head():
+                if took > self._limits.head_s and self._fed:
+                    self._answer(408, "The request's headers did not arrive in time; send it whole.")
+                elif took > self._limits.head_s:
+                    self.transport.close()  # nothing was asked
+            elif took > self._limits.body_s + self._fed / BODY_BYTES_PER_S:
+                self._close("half a body came and the rest did not")
+
+    def _has_head(self) -> bool:
+        cycle: Any = self.cycle
+        return cycle is not None and cycle.scope is self.scope
+
+    def _answer(self, status: int, detail: str) -> None:
+        """A problem, and the end of the connection.  What is being answered already is not written into."""
+        self._tell(detail)
+        cycle: Any = self.cycle
+        if cycle is None or cycle.response_complete:
+            kind = RequestTooLarge if status == 431 else InvalidRequest
+            body = msgspec.json.encode(
+                {
+                    "type": TYPE_PREFIX + kind.code, "title": kind.title(), "status": status, "detail": detail,
+                    "code": kind.code, "retriable": False,
+                }
+            )  # fmt: skip
+            self.transport.write(
+                b"HTTP/1.1 %d %s\r\nserver: redis-ledger\r\ncontent-type: %s\r\ncontent-length: %d\r\n"
+                b"connection: close\r\n\r\n%s" % (status, _PHRASES[status], CONTENT_TYPE, len(body), body)
+            )
+        self.transport.close()
+
+    def _close(self, reason: str) -> None:
+        self._tell(reason)
+        self.transport.abort()
+
+    def _tell(self, reason: str) -> None:
+        metrics.http_refused.inc()
+        peer = self.client[0] if self.client else "unix"
+        _seldom.warning("an HTTP connection was closed", reason=reason, peer=peer)
+
+
+_LARGE = f"A request's line and headers have at most {HEAD_BYTES_MAX} bytes."
+_PHRASES = {400: b"Bad Request", 408: b"Request Timeout", 431: b"Request Header Fields Too Large"}
+
+
+async def look_after(connections: Iterable[Any]) -> None:
+    """Runs until cancelled."""
+    loop = asyncio.get_running_loop()
+    while True:
+        await asyncio.sleep(LOOK_EVERY_S)
+        now = loop.time()
+        for connection in list(connections):
+            connection.look(now)

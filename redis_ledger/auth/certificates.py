@@ -1,0 +1,52 @@
+"""Whom a TLS client certificate names: a principal from the subject of one that has been verified.
+
+    cn   User:ada                                      the common name; for this there must be exactly one
+    dn   User:CN=ada,OU=Analysis,O=Example,C=DE        the whole subject, last part first, as Kafka writes it
+
+A subject is what `ssl` gives: ((("countryName", "DE"),), (("commonName", "ada"),)), first part first.
+Revocation lists are not looked at: give short-lived certificates, or take the rules of a principal away.
+Pure.  Source: RFC 4514 (distinguished names as text), KIP-371 (principals from them).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+CN, DN = "cn", "dn"
+WAYS = (CN, DN)
+NAME_CHARACTERS_MAX = 250  # with "User:" in front a principal has 255 at most
+# Names of a subject's parts as OpenSSL has them → as they are written.
+_SHORT = {
+    "commonName": "CN", "organizationalUnitName": "OU", "organizationName": "O", "countryName": "C",
+    "localityName": "L", "stateOrProvinceName": "ST", "streetAddress": "STREET", "domainComponent": "DC",
+    "userId": "UID",
+}  # fmt: skip
+_SPECIAL = re.compile(r'([,+"\\<>;=]|^[ #]| $)')
+
+Subject: TypeAlias = Iterable[Iterable[tuple[str, str]]]
+
+
+def principal_of(certificate: Mapping[str, Any] | None, way: str) -> str | None:
+    """way: one of WAYS.  None: there is no certificate, or its subject cannot name anybody."""
+    subject: Subject = (certificate or {}).get("subject", ())
+    name = _common_name(subject) if way == CN else _distinguished_name(subject)
+    if not name or len(name) > NAME_CHARACTERS_MAX or not name.isprintable():
+        return None
+    return f"User:{name}"
+
+
+def _common_name(subject: Subject) -> str:
+    """Empty if there is none, or more than one: which of them a rule means nobody could say."""
+    names = [value for part in subject for kind, value in part if kind == "commonName"]
+    return names[0] if len(names) == 1 else ""
+
+
+def _distinguished_name(subject: Subject) -> str:
+    parts = ["+".join(f"{_SHORT.get(kind, kind)}={_escaped(value)}" for kind, value in part) for part in subject]
+    return ",".join(reversed(parts))
+
+
+def _escaped(value: str) -> str:
+    return _SPECIAL.sub(r"\\\1", value)

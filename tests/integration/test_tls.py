@@ -1,0 +1,216 @@
+"""TLS at both doors of a broker process: who is spoken to, who a client certificate names, and new certificates."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import ssl
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+
+from tests.support.certificates import Authority
+from tests.support.serving import Serve, eventually
+
+PATIENCE_S = 20.0
+
+
+class Place:
+    """A folder with the certificate of a broker, and the broker."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.authority = Authority(folder)
+        self.certificate, self.key = folder / "tls.crt", folder / "tls.key"
+        self.install(self.authority.issue("broker"))
+
+    def install(self, pair: tuple[Path, Path]) -> None:
+        for source, target in zip(pair, (self.certificate, self.key), strict=True):
+            shutil.copy(source, self.folder / "new")
+            (self.folder / "new").replace(target)
+
+    def serve(self, *arguments: str, level: str = "warning") -> Serve:
+        given = ["--data-dir", str(self.folder / "data"), "--durability", "process", "--log-level", level]
+        given += ["--set", f"tls_certificate={self.certificate}", "--set", f"tls_key={self.key}", *arguments]
+        return Serve(*given)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@pytest.fixture
+def broker(place: Place) -> Iterator[Serve]:
+    started = place.serve("--set", f"tls_client_ca={place.authority.ca}")
+    yield started
+    started.clean_up()
+
+
+class Log:
+    """What a broker says on stderr."""
+
+    def __init__(self, broker: Serve) -> None:
+        assert broker.process.stderr is not None
+        self._process, self._file = broker.process, broker.process.stderr.fileno()
+        os.set_blocking(self._file, False)
+        self._read = b""
+
+    @property
+    def text(self) -> str:
+        """Until now."""
+        with contextlib.suppress(BlockingIOError):
+            while piece := os.read(self._file, 65_536):
+                self._read += piece
+        return self._read.decode()
+
+    def whole(self) -> str:
+        """All of it, after a drain."""
+        self._process.terminate()
+        self._process.wait(PATIENCE_S)
+        return self.text
+
+
+def address(url: str) -> tuple[str, int]:
+    host, _, port = url.rpartition("//")[2].rpartition(":")
+    return host, int(port)
+
+
+def served_by(where: tuple[str, int], trusting: ssl.SSLContext) -> int:
+    """Serial number of the certificate that a new connection is shown."""
+    with socket.create_connection(where, PATIENCE_S) as plain:
+        with trusting.wrap_socket(plain, server_hostname=where[0]) as link:
+            shown: Any = link.getpeercert()
+            return int(shown["serialNumber"], 16)
+
+
+def is_closed_by(link: socket.socket) -> bool:
+    """Whether the other side ends the connection, whatever it says before."""
+    link.settimeout(PATIENCE_S)
+    try:
+        while link.recv(65_536):
+            pass
+    except ConnectionError:
+        pass
+    return True
+
+
+async def test_both_doors_speak_tls_and_a_record_goes_from_one_to_the_other(place, broker):
+    trusting = place.authority.trusting()
+    url = broker.urls[0]
+    assert url.startswith("https://")
+    async with httpx.AsyncClient(base_url=url, verify=trusting, trust_env=False) as http:
+        assert (await http.get("/v1")).json()["name"] == "redis-ledger"
+        answer = await http.post("/v1/topics/t/records", json={"records": [{"value": 7}]})
+        assert answer.status_code == 200, answer.text
+    kafka = broker.field("kafka")
+    consumer = AIOKafkaConsumer(
+        "t", bootstrap_servers=kafka, security_protocol="SSL", ssl_context=trusting, auto_offset_reset="earliest"
+    )
+    async with consumer:
+        assert (await consumer.getone()).value == b"7"
+        async with AIOKafkaProducer(
+            bootstrap_servers=kafka, security_protocol="SSL", ssl_context=trusting, max_request_size=3_000_000
+        ) as producer:
+            await producer.send_and_wait("t", b"y" * 2_000_000)  # larger than any buffer on the way
+        assert (await consumer.getone()).value == b"y" * 2_000_000
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_old_protocols_and_weak_ciphers_are_not_spoken(place, broker):
+    for where in (address(broker.urls[0]), address(broker.field("kafka"))):
+        for change in ("version", "cipher"):
+            old = place.authority.trusting()
+            if change == "version":
+                old.options |= ssl.OP_NO_TLSv1_2 | ssl.OP_NO_TLSv1_3
+                old.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
+                old.set_ciphers("ALL:@SECLEVEL=0")
+            else:
+                old.maximum_version = ssl.TLSVersion.TLSv1_2
+                old.set_ciphers("AES256-SHA256:AES128-SHA")  # no forward secrecy
+            with pytest.raises((ssl.SSLError, ConnectionError)):
+                served_by(where, old)
+    trusting = place.authority.trusting()
+    trusting.set_alpn_protocols(["h2", "http/1.1"])
+    with socket.create_connection(address(broker.urls[0]), PATIENCE_S) as plain:
+        with trusting.wrap_socket(plain, server_hostname="127.0.0.1") as link:
+            assert (link.selected_alpn_protocol(), link.compression()) == ("http/1.1", None)
+
+
+def test_a_new_certificate_is_taken_up_a_broken_one_is_not_and_connections_go_on(place, broker):
+    log, trusting = Log(broker), place.authority.trusting()
+    doors = [address(broker.urls[0]), address(broker.field("kafka"))]
+    with httpx.Client(base_url=broker.urls[0], verify=trusting, trust_env=False) as http:
+        assert http.get("/livez").status_code == 200
+        before = [served_by(door, trusting) for door in doors]
+        place.install(place.authority.issue("broker"))
+        eventually(lambda: all(served_by(door, trusting) not in before for door in doors))
+        after = served_by(doors[0], trusting)
+
+        place.key.write_text("no key")
+        broker.process.send_signal(signal.SIGHUP)
+        eventually(lambda: "cannot be used" in log.text)
+        assert [served_by(door, trusting) for door in doors] == [after, after]
+
+        fresh = place.authority.issue("broker")
+        place.install(fresh)
+        broker.process.send_signal(signal.SIGHUP)
+        eventually(lambda: served_by(doors[0], trusting) != after)
+        assert http.get("/livez").status_code == 200  # on the connection of the first certificate
+    assert log.whole().count("the changed TLS certificate cannot be used") == 1
+
+
+def test_who_speaks_the_wrong_way_is_closed_and_the_log_says_why(place, broker):
+    log = Log(broker)
+    plain_http = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+    plain_kafka = struct.pack(">ihhih", 10, 18, 0, 1, -1)
+    for where, sent in ((address(broker.urls[0]), plain_http), (address(broker.field("kafka")), plain_kafka)):
+        with socket.create_connection(where, PATIENCE_S) as link:
+            link.sendall(sent)
+            assert is_closed_by(link)
+    told = [line for line in log.whole().splitlines() if "a TLS handshake failed" in line]
+    assert told
+    assert "is not TLS" in told[0]
+
+
+def test_tls_at_a_plain_port_is_closed_and_the_log_says_why(tmp_path, place):
+    plain = Serve("--data-dir", tmp_path / "plain", "--durability", "process", "--log-level", "warning")
+    log = Log(plain)
+    try:
+        for where in (address(plain.urls[0]), address(plain.field("kafka"))):
+            with pytest.raises((ssl.SSLError, ConnectionError)):
+                served_by(where, place.authority.trusting())
+        told = log.whole()
+        assert "it speaks TLS, and this port does not" in told
+        assert "a TLS client came to a Kafka port without TLS" in told
+    finally:
+        plain.clean_up()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (["tls_certificate={0}/tls.crt"], "tls_certificate and tls_key go together"),
+        (["tls_client_ca={0}/tests-ca.pem"], "tls_client_ca is given without"),
+        (["tls_certificate={0}/none", "tls_key={0}/tls.key"], "tls_certificate names"),
+        (["tls_certificate={0}/tls.crt", "tls_key={0}/other.key"], "cannot be used"),
+        (["tls_certificate={0}/tls.crt", "tls_key={0}/tls.key", "tls_client_ca={0}/tls.key"], "tls_client_ca"),
+        (["tls_principal=uid"], "give cn or dn"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_one_sentence(place, settings, said):
+    place.authority.issue("other")
+    words = [word for each in settings for word in ("--set", each.format(place.folder))]
+    refused = Serve("--data-dir", place.folder / "data", *words)
+    code, errors = refused.end()
+    refused.clean_up()
+    assert (code, errors.count("\n")) == (2, 1)
+    assert said in errors

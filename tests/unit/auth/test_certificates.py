@@ -1,0 +1,39 @@
+"""Whom a client certificate's subject names."""
+
+from __future__ import annotations
+
+import pytest
+
+from redis_ledger.auth.certificates import principal_of
+
+ORGANISED = (
+    (("countryName", "DE"),),
+    (("organizationName", "Example, Inc."),),
+    (("organizationalUnitName", "Analysis"),),
+    (("commonName", "ada"),),
+)
+
+
+@pytest.mark.parametrize(
+    ("subject", "way", "principal"),
+    [
+        (ORGANISED, "cn", "User:ada"),
+        (ORGANISED, "dn", r"User:CN=ada,OU=Analysis,O=Example\, Inc.,C=DE"),
+        (((("commonName", "a"), ("userId", "b")),), "dn", "User:CN=a+UID=b"),
+        (((("commonName", " #a "),),), "dn", r"User:CN=\ #a\ "),
+        (((("commonName", "ada"),), (("commonName", "admin"),)), "cn", None),  # which of them is meant?
+        (((("organizationName", "Example"),),), "cn", None),
+        (((("commonName", "ada\nadmin"),),), "cn", None),
+        (((("commonName", "ada\0admin"),),), "dn", None),
+        (((("commonName", "a" * 251),),), "cn", None),
+        (((("commonName", ""),),), "cn", None),
+        ((), "dn", None),
+    ],
+)
+def test_a_subject_names_one_principal_or_nobody(subject, way, principal):
+    assert principal_of({"subject": subject}, way) == principal
+
+
+@pytest.mark.parametrize("certificate", [None, {}])
+def test_who_shows_no_certificate_is_nobody(certificate):
+    assert principal_of(certificate, "cn") is None
