@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from app.calls import Answer, Call
+from app.needs import DESCRIBE_CLUSTER
 from app.operations import Routes
 from redis_ledger import metrics
-from app.needs import DESCRIBE_CLUSTER
 
 routes = Routes("health")
 

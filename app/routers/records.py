@@ -176,6 +176,7 @@ async def fetch(call: Call, topic: str, partition: str, query: bodies.FetchQuery
 
 @routes.get(
     "/v1/topics/{topic}/partitions/{partition}/offsets",
+    needs=(DESCRIBE_TOPIC,),
     errors=(UnknownTopic, UnknownPartition),
     examples=examples.FIND_OFFSET,
 )
@@ -188,7 +189,6 @@ async def find_offset(call: Call, topic: str, partition: str, query: bodies.Offs
     offset, timestamp_ms = await call.broker.fetching.offset_at(
         topic, partition_number(partition), query.timestamp_ms, isolation=query.isolation
     )
-    needs=(DESCRIBE_TOPIC,),
     return bodies.OffsetFound(offset=offset, timestamp_ms=UNSET if timestamp_ms is None else timestamp_ms)
 
 

@@ -67,8 +67,8 @@ class TransactionsWithExecute(Transactions):
         *,
         timeout_ms: int | None = None,
         nonce: str = "",
-    ) -> Executed:
         principal: str = "",
+    ) -> Executed:
         return await self.step.run(acks, records, timeout_ms=timeout_ms, nonce=nonce, principal=principal)
 
 
@@ -94,8 +94,8 @@ class Broker:
         self.users = Users(store)
         self.security = Security(store, config, clock)
         self.audit = Audit(store, is_kept=config.auth_required)
-        self.identities = Identities(store, self.coordinators)
         self.owners = Owners(self.coordinators, self.security)
+        self.identities = Identities(store, self.coordinators)
         together = Together(store, self.coordinators, self.identities)
         self.transactions = TransactionsWithExecute(
             self.coordinators, participants, registry, together, self.catalog, config, clock

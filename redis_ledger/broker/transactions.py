@@ -200,10 +200,10 @@ def _check_wait(wait: str) -> None:
 
 
 def shown(record: Record) -> Transaction:
+    principal, owner = owners.read(record.owner)
     return Transaction(
         record.txn,
         STATUS[record.state],
-    principal, owner = owners.read(record.owner)
         record.timeout_ms,
         record.started_ms,
         record.deadline_ms,
