@@ -270,6 +270,10 @@ class Groups:
             k = self._registry
             await self._store.command("HSETNX", k, encode_name(group), "classic", key=k)
 
+    async def names(self) -> builtins.list[str]:
+        """Every group there is, whoever coordinates it."""
+        return sorted(await self._registered())
+
     async def _is_listed(self, group: str) -> bool:
         k = self._registry
         return bool(await self._store.command("HEXISTS", k, encode_name(group), key=k))

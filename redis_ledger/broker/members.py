@@ -91,6 +91,11 @@ class Members:
         return any(node.name == name for node in self._nodes)
 
     @property
+    def everybody(self) -> Sequence[Node]:
+        """Every live broker, by id."""
+        return self._nodes
+
+    @property
     def live(self) -> Sequence[str]:
         """Names of all live brokers."""
         return [node.name for node in self._nodes]

@@ -1,0 +1,179 @@
+"""Who may do what: users, API tokens, rules, and the acts that were noted."""
+
+from __future__ import annotations
+
+import msgspec
+
+from app.console.pages import Done, Nothing, Visit, act, href, page
+from redis_ledger.auth.acl import (
+    CLUSTER_NAME,
+    OPERATIONS_OF,
+    Effect,
+    Filter,
+    Op,
+    Pattern,
+    Resource,
+    Rule,
+)
+from redis_ledger.broker.audit import Entry
+from redis_ledger.errors import InvalidRequest
+
+AUDIT_SHOWN = 50
+ALTER = (Op.ALTER, Resource.CLUSTER, None)
+DAY_MS = 86_400_000
+
+
+class UserLine(msgspec.Struct):
+    name: str
+    mechanisms: list[str]
+
+
+class TokenLine(msgspec.Struct):
+    id: str
+    principal: str
+    note: str
+    created_ms: int
+    expires_ms: int
+    is_over: bool
+
+
+class RuleLine(msgspec.Struct):
+    effect: str
+    principal: str
+    host: str
+    operation: str
+    resource: str
+    pattern: str
+    name: str
+
+
+class AccessPage(msgspec.Struct):
+    is_on: bool
+    may_change: bool
+    supers: list[str]
+    users: list[UserLine]
+    tokens: list[TokenLine]
+    rules: list[RuleLine]
+    audit: list[Entry]
+    operations: dict[str, list[str]]
+
+
+@page("access", "Users and rules", nav="access", needs=(Op.DESCRIBE, Resource.CLUSTER, None))
+async def access(visit: Visit, query: Nothing) -> AccessPage:
+    broker, security = visit.broker, visit.broker.security
+    users = await broker.users.all()
+    tokens = await security.list_tokens()
+    rules = await security.list_rules()
+    return AccessPage(
+        is_on=security.is_on,
+        may_change=visit.may(Op.ALTER, Resource.CLUSTER),
+        supers=sorted(security.rules.supers),
+        users=[UserLine(name, sorted(kept)) for name, kept in users.items()],
+        tokens=[
+            TokenLine(id, t.principal, t.note, t.created_ms, t.expires_ms, t.is_over(visit.now_ms))
+            for id, t in tokens.items()
+        ],
+        rules=[_line(rule) for rule in rules],
+        audit=await broker.audit.entries(AUDIT_SHOWN),
+        operations={kind.name: sorted(op.name for op in ops) for kind, ops in OPERATIONS_OF.items()},
+    )
+
+
+def _line(rule: Rule) -> RuleLine:
+    return RuleLine(
+        rule.effect.name, rule.principal, rule.host, rule.operation.name, rule.resource.name, rule.pattern.name,
+        rule.name,
+    )  # fmt: skip
+
+
+class RuleForm(msgspec.Struct):
+    principal: str
+    operation: str
+    resource: str
+    name: str = CLUSTER_NAME
+    pattern: str = "LITERAL"
+    effect: str = "ALLOW"
+    host: str = "*"
+
+    def rule(self) -> Rule:
+        """Raises InvalidRequest."""
+        try:
+            kind = Resource[self.resource]
+            name = CLUSTER_NAME if kind is Resource.CLUSTER else self.name
+            return Rule(
+                Effect[self.effect], self.principal, self.host, Op[self.operation], kind, Pattern[self.pattern], name
+            )
+        except KeyError as error:
+            raise InvalidRequest(f"{error.args[0]!r} is no word of a rule.") from None
+
+
+@act("access/rule/add", needs=ALTER)
+async def add_rule(visit: Visit, form: RuleForm) -> Done:
+    rule = form.rule()
+    added = await visit.broker.security.add_rules([rule])
+    await visit.broker.audit.note(visit.caller, "acl.add", _said(rule))
+    return Done(f"{'Added' if added else 'There was already'}: {_said(rule)}.", href("access"))
+
+
+@act("access/rule/remove", needs=ALTER)
+async def remove_rule(visit: Visit, form: RuleForm) -> Done:
+    rule = form.rule()
+    wanted = Filter(rule.resource, rule.name, rule.pattern, rule.principal, rule.host, rule.operation, rule.effect)
+    await visit.broker.security.remove_rules([wanted])
+    await visit.broker.audit.note(visit.caller, "acl.remove", _said(rule))
+    return Done(f"Removed: {_said(rule)}.", href("access"))
+
+
+def _said(rule: Rule) -> str:
+    what = f"{rule.resource.name} {rule.name}" + ("*" if rule.pattern is Pattern.PREFIXED else "")
+    return f"{rule.effect.name} {rule.principal} {rule.operation.name} on {what}"
+
+
+class TokenForm(msgspec.Struct):
+    """days: until it expires, 0 never."""
+
+    principal: str
+    note: str = ""
+    days: int = 0
+
+
+@act("access/token/create", needs=ALTER)
+async def create_token(visit: Visit, form: TokenForm) -> Done:
+    expires = visit.now_ms + form.days * DAY_MS if form.days > 0 else 0
+    id, text = await visit.broker.security.create_token(form.principal, expires_ms=expires, note=form.note)
+    await visit.broker.audit.note(visit.caller, "token.create", id, principal=form.principal)
+    return Done(f"Made token {id} for {form.principal}.", href("access"), told=text)
+
+
+class TokenId(msgspec.Struct):
+    id: str
+
+
+@act("access/token/revoke", needs=ALTER)
+async def revoke_token(visit: Visit, form: TokenId) -> Done:
+    was = await visit.broker.security.revoke_token(form.id)
+    await visit.broker.audit.note(visit.caller, "token.revoke", form.id, principal=was.principal)
+    return Done(f"Revoked token {form.id} of {was.principal}.", href("access"))
+
+
+class UserForm(msgspec.Struct):
+    name: str
+    password: str
+
+
+@act("access/user/add", needs=ALTER)
+async def add_user(visit: Visit, form: UserForm) -> Done:
+    is_new = await visit.broker.users.add(form.name, form.password)
+    await visit.broker.audit.note(visit.caller, "user.add", form.name, new=is_new)
+    return Done(f"Added {form.name}." if is_new else f"Changed the password of {form.name}.", href("access"))
+
+
+class UserName(msgspec.Struct):
+    name: str
+
+
+@act("access/user/remove", needs=ALTER)
+async def remove_user(visit: Visit, form: UserName) -> Done:
+    await visit.broker.users.remove(form.name)
+    await visit.broker.audit.note(visit.caller, "user.remove", form.name)
+    return Done(f"Removed {form.name}.", href("access"))

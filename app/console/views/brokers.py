@@ -1,0 +1,42 @@
+"""Brokers that are heard of, and the Redis they share."""
+
+from __future__ import annotations
+
+import msgspec
+
+from app.console.pages import Nothing, Visit, page
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.broker.members import Node
+from redis_ledger.store.nodes import NodeInfo
+
+
+class Broker(msgspec.Struct):
+    name: str
+    http: str
+    kafka: str
+    is_this: bool
+
+
+class BrokersPage(msgspec.Struct):
+    brokers: list[Broker]
+    redis: list[NodeInfo]
+    durability: str
+    coordinators: int
+    cluster_id: str
+
+
+@page("brokers", "Brokers and Redis", needs=(Op.DESCRIBE, Resource.CLUSTER, None))
+async def brokers(visit: Visit, query: Nothing) -> BrokersPage:
+    broker = visit.broker
+    return BrokersPage(
+        [_shown(each, broker.name) for each in broker.members.everybody],
+        list(await broker.store.node_info()),
+        str(broker.facts.get("durability", "unknown")),
+        len(broker.coordinators),
+        broker.members.cluster_id,
+    )
+
+
+def _shown(node: Node, this: str) -> Broker:
+    kafka = f"{node.kafka_host}:{node.kafka_port}" if node.kafka_host else ""
+    return Broker(node.name, node.http, kafka, node.name == this)

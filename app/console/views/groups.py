@@ -1,0 +1,241 @@
+"""Groups and subscriptions: who reads what, how far behind, why it does not get on, and moving it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from app.console.health import Behind
+from app.console.pages import Done, Nothing, Visit, act, href, page
+from app.console.survey import surveyor
+from app.console.waiting import Waits, why
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.broker.types import CursorStats, SubscriptionStats
+from redis_ledger.errors import (
+    GroupNotEmpty,
+    GroupNotFound,
+    InvalidRequest,
+    NotCoordinator,
+    UnknownSubscription,
+    UnknownTopic,
+)
+
+
+class Member(msgspec.Struct):
+    name: str
+    client: str
+    host: str
+    partitions: list[str]
+
+
+class GroupLine(msgspec.Struct):
+    name: str
+    topics: list[str]
+    lag: int
+
+
+class Groups(msgspec.Struct):
+    groups: list[GroupLine]
+    subscriptions: list[Behind]
+    is_cut: bool
+
+
+@page("groups", "Groups and subscriptions")
+async def groups(visit: Visit, query: Nothing) -> Groups:
+    survey = await surveyor(visit.broker).look()
+    lines = {
+        name: GroupLine(name, [], 0)
+        for name in await visit.broker.groups.names()
+        if visit.may(Op.DESCRIBE, Resource.GROUP, name)
+    }
+    subscriptions = []
+    for each in survey.behind:
+        if not visit.may(Op.DESCRIBE, Resource.GROUP, each.name):
+            continue
+        if each.kind == "kafka":
+            line = lines.setdefault(each.name, GroupLine(each.name, [], 0))
+            line.topics.append(each.topic)
+            line.lag += each.lag
+        else:
+            subscriptions.append(each)
+    return Groups(sorted(lines.values(), key=lambda each: each.name), subscriptions, survey.is_cut)
+
+
+class GroupQuery(msgspec.Struct):
+    name: str
+
+
+class OnTopic(msgspec.Struct):
+    topic: str
+    cursors: list[CursorStats]
+    lag: int
+    waits: Waits
+
+
+class GroupPage(msgspec.Struct):
+    """coordinator: where it can be asked for its members, if not here."""
+
+    name: str
+    state: str
+    members: list[Member]
+    coordinator: str
+    topics: list[OnTopic]
+
+
+@page("group", "Group", nav="groups", needs=(Op.DESCRIBE, Resource.GROUP, "name"))
+async def group(visit: Visit, query: GroupQuery) -> GroupPage:
+    broker = visit.broker
+    state, members, coordinator = await described(visit, query.name)
+    topics = []
+    for topic in sorted(await broker.offsets.topics_of(query.name)):
+        try:
+            stats = await broker.subscriptions.stats(topic, query.name)
+        except (UnknownTopic, UnknownSubscription):
+            continue
+        consumers = len(members) if not coordinator else None
+        waits = await why(visit, stats, consumers)
+        topics.append(OnTopic(topic, stats.cursors, sum(each.backlog for each in stats.cursors), waits))
+    if not topics and state == "Dead":
+        raise GroupNotFound(f"There is no group {query.name[:80]!r}.")
+    return GroupPage(query.name, state, members, coordinator, topics)
+
+
+async def described(visit: Visit, name: str) -> tuple[str, list[Member], str]:
+    """State and members of a group, and the address of the broker that knows them if that is another one."""
+    broker = visit.broker
+    try:
+        found = await broker.consumers.describe(name)
+        names = {bytes.fromhex(each.id): each.name for each in await broker.topics.list()}
+        members = [
+            Member(m.member_id, m.client_id, m.client_host, [_part(names, each) for each in sorted(m.assigned)])
+            for m in found.members
+        ]
+        return found.state, members, ""
+    except GroupNotFound:
+        pass  # of the other kind, or of none
+    except NotCoordinator:
+        return "", [], await _coordinator(visit, name)
+    try:
+        classic = await broker.groups.describe(name)
+    except GroupNotFound:
+        return "Dead", [], ""
+    except NotCoordinator:
+        return "", [], await _coordinator(visit, name)
+    return classic.state, [Member(m.member_id, m.client_id, m.client_host, []) for m in classic.members], ""
+
+
+def _part(names: Mapping[bytes, str], part: tuple[bytes, int]) -> str:
+    topic_id, number = part
+    return f"{names.get(topic_id, topic_id.hex())}:{number}"
+
+
+async def _coordinator(visit: Visit, name: str) -> str:
+    node = await visit.broker.members.coordinator(name)
+    return node.http if node is not None else "another broker"
+
+
+class SubscriptionQuery(msgspec.Struct):
+    topic: str
+    name: str
+
+
+class SubscriptionPage(msgspec.Struct):
+    topic: str
+    name: str
+    kind: str
+    cursors: list[CursorStats]
+    lag: int
+    waits: Waits
+
+
+_NEEDS = ((Op.DESCRIBE, Resource.TOPIC, "topic"), (Op.DESCRIBE, Resource.GROUP, "name"))
+
+
+@page("subscription", "Subscription", nav="groups", needs=_NEEDS)
+async def subscription(visit: Visit, query: SubscriptionQuery) -> SubscriptionPage:
+    stats = await visit.broker.subscriptions.stats(query.topic, query.name)
+    waits = await why(visit, stats, None)
+    lag = sum(each.backlog for each in stats.cursors)
+    return SubscriptionPage(stats.topic, stats.name, stats.kind, stats.cursors, lag, waits)
+
+
+class Seek(msgspec.Struct):
+    """time: local to UTC, as a browser's datetime-local field has it, for to = "time"."""
+
+    topic: str
+    name: str
+    to: Literal["earliest", "latest", "time"]
+    time: str = ""
+
+
+@act("subscription/seek", needs=((Op.READ, Resource.TOPIC, "topic"), (Op.READ, Resource.GROUP, "name")))
+async def seek(visit: Visit, form: Seek) -> Done:
+    stats = await visit.broker.subscriptions.stats(form.topic, form.name)
+    if stats.kind == "kafka":
+        await _seek_group(visit, form)
+    elif form.to == "time":
+        await visit.broker.subscriptions.seek(form.topic, form.name, timestamp_ms=moment(form.time))
+    else:
+        await visit.broker.subscriptions.seek(form.topic, form.name, to=form.to)
+    where = form.time if form.to == "time" else form.to
+    await visit.broker.audit.note(visit.caller, "subscription.seek", f"{form.topic} {form.name}", to=where)
+    return Done(f"{form.name} goes on at {where} of {form.topic}.", _back(stats))
+
+
+async def _seek_group(visit: Visit, form: Seek) -> None:
+    """Only while it has no members: they would commit their own positions over it.  Raises GroupNotEmpty."""
+    state, members, coordinator = await described(visit, form.name)
+    if members or coordinator or state not in ("Empty", "Dead", "EMPTY", "DEAD"):
+        raise GroupNotEmpty(f"Group {form.name!r} has members; stop them first, or they commit their own offsets.")
+    _, states = await visit.broker.topics.describe(form.topic)
+    offsets = {}
+    for each in states:
+        if form.to == "time":
+            found = await visit.broker.fetching.offset_at(form.topic, each.partition, moment(form.time))
+            offsets[each.partition] = found[0]
+        else:
+            offsets[each.partition] = each.start_offset if form.to == "earliest" else each.end_offset
+    await visit.broker.positions.note(form.name, form.topic, offsets)
+
+
+class Delete(msgspec.Struct):
+    topic: str
+    name: str
+
+
+@act("subscription/delete", needs=(Op.DELETE, Resource.GROUP, "name"))
+async def delete(visit: Visit, form: Delete) -> Done:
+    await visit.broker.subscriptions.delete(form.topic, form.name)
+    await visit.broker.audit.note(visit.caller, "subscription.delete", f"{form.topic} {form.name}")
+    return Done(f"Deleted subscription {form.name} of {form.topic}.", href("topic", name=form.topic))
+
+
+class DeleteGroup(msgspec.Struct):
+    name: str
+
+
+@act("group/delete", needs=(Op.DELETE, Resource.GROUP, "name"))
+async def delete_group(visit: Visit, form: DeleteGroup) -> Done:
+    await visit.broker.groups.delete(form.name)
+    await visit.broker.audit.note(visit.caller, "group.delete", form.name)
+    return Done(f"Deleted group {form.name} with its offsets.", href("groups"))
+
+
+def moment(text: str) -> int:
+    """Unix ms of an ISO 8601 time, UTC where it says nothing else.  Raises InvalidRequest."""
+    try:
+        found = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidRequest(f"{text[:40]!r} is not a time; write for instance 2026-11-22T08:00.") from None
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=datetime.UTC)
+    return int(found.timestamp() * 1000)
+
+
+def _back(stats: SubscriptionStats) -> str:
+    if stats.kind == "kafka":
+        return href("group", name=stats.name)
+    return href("subscription", topic=stats.topic, name=stats.name)
