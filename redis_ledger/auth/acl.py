@@ -69,7 +69,7 @@ OPERATIONS_OF: dict[Resource, frozenset[Op]] = {
     Resource.TOPIC: frozenset(
         (Op.READ, Op.WRITE, Op.CREATE, Op.DELETE, Op.ALTER, Op.DESCRIBE_CONFIGS, Op.ALTER_CONFIGS, *_COMMON)
     ),
-    Resource.GROUP: frozenset((Op.READ, Op.DELETE, *_COMMON)),
+    Resource.GROUP: frozenset((Op.READ, Op.DELETE, Op.DESCRIBE_CONFIGS, Op.ALTER_CONFIGS, *_COMMON)),
     Resource.CLUSTER: frozenset(
         (
             Op.CREATE, Op.ALTER, Op.CLUSTER_ACTION, Op.DESCRIBE_CONFIGS, Op.ALTER_CONFIGS, Op.IDEMPOTENT_WRITE,
@@ -177,6 +177,8 @@ class Rules:
         key = (caller.principal, host, operation, resource, name)
         known = self._known.get(key)
         if known is None:
+            if len(name) > NAME_CHARACTERS_MAX:  # not of anything there is; who asks for many must fill no memory
+                return self._decide(*key)
             if len(self._known) >= MEMORY_MAX:
                 self._known.clear()
             known = self._known[key] = self._decide(*key)

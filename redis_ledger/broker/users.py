@@ -6,7 +6,7 @@
 A password is never stored, and there is nothing to guess users from: an unknown one is challenged like any other, with
 a salt that stays the same, and fails like a wrong password, after the same work.  Users added here have the iterations
 that Kafka's tools choose, so that these tell nobody apart either.  Every look goes to Redis, so a user that was removed
-cannot log in again anywhere; connections it has stay.
+cannot log in again anywhere; the Kafka listeners close the connections it has.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -57,6 +57,12 @@ class Users:
         rows = await self._store.command("HGETALL", self._key, key=self._key)
         found = {name.decode(): row for name, row in zip(rows[::2], rows[1::2], strict=True)}
         return {name: self._decode(found[name]) for name in sorted(found) if name != SECRET}
+
+    async def known(self, names: Iterable[str]) -> set[str]:
+        """Those of the names that are users."""
+        asked = sorted({name for name in names if is_name(name)})
+        rows = await self._store.command("HMGET", self._key, *asked, key=self._key) if asked else []
+        return {name for name, row in zip(asked, rows, strict=True) if row}
 
     async def warn_if_there_are_none(self) -> None:
         if not await self.all():

@@ -15,7 +15,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from redis_ledger.auth.acl import ANONYMOUS, Caller
+from redis_ledger.auth.acl import ANONYMOUS, CLUSTER_NAME, Caller, Op, Resource
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.fetch_session import FetchSession
@@ -33,14 +33,24 @@ MESSAGE_LENGTH_MAX = 1_000  # a message may quote what the client sent, and a st
 _log = get()
 
 
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a login rests on: a user, or an API token."""
+
+    user: str = ""
+    token: str = field(default="", repr=False)
+
+
 @dataclass(slots=True)
 class Peer:
-    """A connection, as handlers see it.  sasl: what an unfinished exchange has to remember."""
+    """A connection, as handlers see it.  sasl: what an unfinished exchange has to remember.  proof: None for who has
+    not logged in, or is known by other means."""
 
     host: str
     principal: str = ANONYMOUS
     is_authenticated: bool = False
     sasl: object | None = None
+    proof: Proof | None = None
     is_refused: bool = False  # closed as soon as the answer is written
     fetch_session: FetchSession | None = None
     closing: asyncio.Event = field(default_factory=asyncio.Event)  # set when the client is gone: stop waiting for it
@@ -55,6 +65,22 @@ class Call(NamedTuple):
     version: int
     client_id: str
     peer: Peer
+
+    def allows(self, operation: Op, resource: Resource, name: str) -> bool:
+        security = self.broker.security
+        return not security.is_on or security.rules.allow(self.peer.caller, operation, resource, name)
+
+    def allows_cluster(self, operation: Op) -> bool:
+        return self.allows(operation, Resource.CLUSTER, CLUSTER_NAME)
+
+    def check(self, operation: Op, resource: Resource, name: str) -> None:
+        """Raises the resource's kind of Forbidden."""
+        if self.broker.security.is_on:
+            self.broker.security.check(self.peer.caller, operation, resource, name)
+
+    def check_topic(self, operation: Op, topic: str) -> None:
+        """Raises TopicForbidden."""
+        self.check(operation, Resource.TOPIC, topic)
 
 
 def code_of(error: BaseException) -> int:

@@ -18,6 +18,7 @@ from typing import Any
 from redis_ledger import metrics
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import LedgerError
+from redis_ledger.kafka import proofs
 from redis_ledger.kafka.apis import api_versions
 from redis_ledger.kafka.connection import Connection
 from redis_ledger.kafka.wire.messages.api_versions_response import ApiVersionsResponse
@@ -136,10 +137,17 @@ class KafkaListener:
     def shrink(self, count: int) -> None:
         self._half -= count
 
+    async def _end_logins(self) -> None:
+        lost = await proofs.over([connection.peer for connection in self._connections], self.broker)
+        for connection in [each for each in self._connections if each.peer.proof in lost]:
+            _log.warning("a Kafka client may not stay", principal=connection.peer.principal, peer=connection.peer.host)
+            connection.close()
+
     async def _look_after(self) -> None:
         frame_s, idle_s = self.broker.config.kafka_frame_ms / 1000, self.broker.config.kafka_idle_ms / 1000
         while True:
             await asyncio.sleep(LOOK_EVERY_S)
+            await self._end_logins()
             now = time.monotonic()
             for connection in list(self._connections):
                 if connection.stalled_s(now) > frame_s:

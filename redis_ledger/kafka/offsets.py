@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.offsets import OffsetEntry
-from redis_ledger.errors import LedgerError, MetadataTooLarge, Unavailable
+from redis_ledger.errors import LedgerError, MetadataTooLarge, TopicForbidden, Unavailable
 from redis_ledger.kafka.call import NONE, Call, code_of
 
 COORDINATOR_LOADING = 14
@@ -49,6 +50,8 @@ async def read_commits(
             metadata = asked.committed_metadata or ""
             if isinstance(name, LedgerError):
                 slot.error_code = code_of(name)
+            elif not call.allows(Op.READ, Resource.TOPIC, name):
+                slot.error_code = TopicForbidden.kafka_code
             elif len(metadata.encode()) > room:
                 slot.error_code = MetadataTooLarge.kafka_code
             else:
@@ -59,6 +62,18 @@ async def read_commits(
                     )
                 )
     return commits
+
+
+def refused_commits(
+    topics: Sequence[Any], error: LedgerError, topic_class: Callable[..., Any], slot_class: Callable[..., Any]
+) -> list[Any]:
+    """The answer's topics when nothing of the request may be committed."""
+    return [
+        topic_class(
+            topic.name, topic.topic_id, [slot_class(p.partition_index, code_of(error)) for p in topic.partitions]
+        )
+        for topic in topics
+    ]
 
 
 async def topic_names(topics: Sequence[Any], call: Call, by_id: bool) -> list[str | LedgerError]:

@@ -3,7 +3,9 @@
     SaslHandshake 1 ─▶ Login ─▶ SaslAuthenticate ... ─▶ peer.principal = "User:ada"
     SaslHandshake 0 ─▶ Login ─▶ bare tokens instead of requests (clients older than Kafka 1.0, kafka-python 2.0)
 
-A login that failed is over, and so is its connection: the client has to open another, as with Kafka.
+A login that failed is over, and so is its connection: the client has to open another, as with Kafka.  The user "token"
+is whoever the API token belongs to that it gives as its password, by PLAIN.  A login lasts until the user is removed,
+or the token revoked or expired: `kafka/proofs.py` ends it.
 Source: KIP-43, KIP-152; RFC 4616 (PLAIN), RFC 5802 (SCRAM).
 """
 
@@ -13,49 +15,59 @@ import secrets
 
 from redis_ledger import metrics
 from redis_ledger.auth.scram import HASHES, Exchange
+from redis_ledger.broker.security import Security
 from redis_ledger.broker.users import Users
 from redis_ledger.errors import AuthenticationFailed, LedgerError
-from redis_ledger.kafka.call import Peer
+from redis_ledger.kafka.call import Peer, Proof
 from redis_ledger.log import get
 
 PLAIN = "PLAIN"
+TOKEN = "token"  # the user whose password is an API token
 MECHANISMS = (PLAIN, *HASHES)
 
 _log = get()
 
 
 class Login:
-    """user: who it is, once that is proven."""
+    """principal: who it is, once that is proven; proof: what has to stay so for it to stay proven."""
 
-    def __init__(self, mechanism: str, users: Users, *, bare: bool) -> None:
+    def __init__(self, mechanism: str, users: Users, security: Security, *, bare: bool) -> None:
         """mechanism: one of MECHANISMS.  bare: tokens come without a request around them."""
         self.mechanism, self.bare = mechanism, bare
-        self.user = ""
-        self._users = users
+        self.principal = ""
+        self.proof: Proof | None = None
+        self._users, self._security = users, security
         self._asked = ""  # who a SCRAM client says it is
         self._exchange = None if mechanism == PLAIN else Exchange(mechanism, secrets.token_urlsafe(24))
 
     async def answer(self, token: bytes) -> bytes:
         """The server's next token.  Raises AuthenticationFailed."""
         if self._exchange is None:
-            self.user = await self._plain(token)
+            await self._plain(token)
             return b""
         if not self._asked:
             self._asked = self._exchange.user_of(token)
             return self._exchange.challenge(await self._users.verifier(self._asked, self.mechanism))
         signature = self._exchange.finish(token)
-        self.user = self._asked
+        self._is(self._asked)
         return signature
 
-    async def _plain(self, token: bytes) -> str:
+    async def _plain(self, token: bytes) -> None:
         try:
             as_whom, user, password = token.decode().split("\0")
         except ValueError:  # not UTF-8, or not three parts
             raise AuthenticationFailed("A PLAIN token is not three texts with a NUL between them.") from None
         if as_whom not in ("", user):
             raise AuthenticationFailed("A client can only log in as itself.")
+        if user == TOKEN:
+            self.principal, _ = self._security.identify(password)
+            self.proof = Proof(token=password)
+            return
         await self._users.check_password(user, password)
-        return user
+        self._is(user)
+
+    def _is(self, user: str) -> None:
+        self.principal, self.proof = f"User:{user}", Proof(user=user)
 
 
 async def step(login: Login, token: bytes, peer: Peer) -> bytes:
@@ -67,6 +79,7 @@ async def step(login: Login, token: bytes, peer: Peer) -> bytes:
         metrics.kafka_refused.inc()
         peer.is_refused = True
         raise
-    if login.user:
-        peer.principal, peer.is_authenticated, peer.sasl = f"User:{login.user}", True, None
+    if login.principal:
+        peer.principal, peer.is_authenticated, peer.sasl = login.principal, True, None
+        peer.proof = login.proof
     return answer

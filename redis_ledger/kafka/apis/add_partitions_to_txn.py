@@ -1,16 +1,18 @@
 """AddPartitionsToTxn 0-5: registers partitions with the producer's transaction, which begins with the first of them.
 
 0-3   one transaction a request, from clients     2   PRODUCER_FENCED     4, 5   many transactions, as brokers ask
-each other: served too; verify_only only looks.  Producers of transaction.version 2 do not call this: their Produce
-adds by itself. An unknown topic or partition refuses its request whole: the others are answered
-OPERATION_NOT_ATTEMPTED, as in Kafka.
+each other: served to who may act as a broker; verify_only only looks.  Producers of transaction.version 2 do not call
+this: their Produce adds by itself.  A topic or partition that is unknown or forbidden refuses its request whole: the
+others are answered OPERATION_NOT_ATTEMPTED, as in Kafka.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
-from redis_ledger.errors import LedgerError
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.errors import ClusterForbidden, LedgerError, TransactionForbidden
 from redis_ledger.kafka.call import NONE, Call, code_of, fenced_code
 from redis_ledger.kafka.wire.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
@@ -35,6 +37,8 @@ async def handle(request: AddPartitionsToTxnRequest, call: Call) -> AddPartition
         held = (request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
         done = await _one(AddPartitionsToTxnTransaction(name, *held, False, topics), call)
         return AddPartitionsToTxnResponse(0, NONE, [], done.topic_results)
+    if not call.allows_cluster(Op.CLUSTER_ACTION):
+        return AddPartitionsToTxnResponse(0, ClusterForbidden.kafka_code)
     results = await asyncio.gather(*(_one(txn, call) for txn in request.transactions))
     return AddPartitionsToTxnResponse(0, NONE, list(results))
 
@@ -42,9 +46,14 @@ async def handle(request: AddPartitionsToTxnRequest, call: Call) -> AddPartition
 async def _one(txn: AddPartitionsToTxnTransaction, call: Call) -> AddPartitionsToTxnResult:
     participants: list[Participant] = []
     unknown: dict[tuple[str, int], int] = {}
+    from_client = call.version < MANY_FROM
+    if from_client and not call.allows(Op.WRITE, Resource.TRANSACTIONAL_ID, txn.transactional_id):
+        return _answered(txn, {}, TransactionForbidden.kafka_code)
     for topic in txn.topics:
         for number in topic.partitions:
             try:
+                if from_client:
+                    call.check_topic(Op.WRITE, topic.name)
                 partition = await call.broker.catalog.partition(topic.name, number)
                 participants.append(Participant(topic.name, partition.topic_id, number))
             except LedgerError as error:
@@ -56,6 +65,13 @@ async def _one(txn: AddPartitionsToTxnTransaction, call: Call) -> AddPartitionsT
             await act(txn.transactional_id, txn.producer_id, txn.producer_epoch, participants)
         except LedgerError as error:
             code = fenced_code(error, call.version >= PRODUCER_FENCED_FROM)
+    return _answered(txn, unknown, code)
+
+
+def _answered(
+    txn: AddPartitionsToTxnTransaction, unknown: Mapping[tuple[str, int], int], code: int
+) -> AddPartitionsToTxnResult:
+    """unknown: partitions with a code of their own."""
     topics = [
         AddPartitionsToTxnTopicResult(
             topic.name,

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 
+from redis_ledger.auth.acl import Op
 from redis_ledger.broker.configs import replaced
 from redis_ledger.errors import InvalidRequest, LedgerError
-from redis_ledger.kafka.apis.describe_configs import TOPIC
+from redis_ledger.kafka.apis.describe_configs import TOPIC, check
+from redis_ledger.kafka.authority import note
 from redis_ledger.kafka.call import NONE, Call, code_of, message_of
 from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.wire.messages.alter_configs_request import AlterConfigsRequest, AlterConfigsResource
@@ -41,9 +43,14 @@ async def change(
     try:
         if times > 1:
             raise InvalidRequest("The resource is named twice.")
+        check(Op.ALTER_CONFIGS, kind, name, call)
         if kind != TOPIC:
             raise InvalidRequest("Only topics can be configured here; brokers and groups are by `serve --set`.")
-        await call.broker.configs.change(name, decide(), validate_only=validate_only)
+        wanted = decide()
+        await call.broker.configs.change(name, wanted, validate_only=validate_only)
     except LedgerError as error:
+        await note(call, "topic.change", name, error)
         return code_of(error), message_of(error)
+    if not validate_only:
+        await note(call, "topic.change", name, settings=wanted)
     return NONE, None

@@ -13,6 +13,7 @@ from redis_ledger.broker.users import Verifiers, check_salted
 from redis_ledger.errors import LedgerError, UnacceptableCredential, UnknownUser
 from redis_ledger.kafka.apis.describe_user_scram_credentials import DUPLICATE_RESOURCE, MECHANISMS
 from redis_ledger.kafka.apis.sasl_handshake import UNSUPPORTED_SASL_MECHANISM
+from redis_ledger.kafka.authority import note
 from redis_ledger.kafka.call import NONE, Call, code_of, message_of
 from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.wire.messages.alter_user_scram_credentials_request import (
@@ -47,14 +48,24 @@ async def handle(request: AlterUserScramCredentialsRequest, call: Call) -> Alter
             await users.change(name, {mechanism: _wanted(each, mechanism, known.get(name, {}))})
         except LedgerError as error:
             return AlterUserScramCredentialsResult(name, code_of(error), message_of(error))
+        act = "user.add" if isinstance(each, ScramCredentialUpsertion) else "user.remove"
+        await note(call, act, name, mechanism=mechanism)
         return AlterUserScramCredentialsResult(name, NONE, None)
 
     try:
         known = await users.all() if request.deletions else {}
     except LedgerError as error:
-        failed = (code_of(error), message_of(error))
-        return AlterUserScramCredentialsResponse(results=[AlterUserScramCredentialsResult(n, *failed) for n in times])
+        return refused(request, call, error)
     return AlterUserScramCredentialsResponse(results=await few_at_once(alter, last.values()))
+
+
+def refused(
+    request: AlterUserScramCredentialsRequest, call: Call, error: LedgerError
+) -> AlterUserScramCredentialsResponse:
+    asked: list[Alteration] = [*request.deletions, *request.upsertions]
+    names = dict.fromkeys(each.name for each in asked)
+    told = (code_of(error), message_of(error))
+    return AlterUserScramCredentialsResponse(results=[AlterUserScramCredentialsResult(name, *told) for name in names])
 
 
 def _wanted(asked: Alteration, mechanism: str, known: Verifiers) -> Verifier | None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
+from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import LedgerError
 from redis_ledger.groups.assignors import Slice
 from redis_ledger.groups.consumer_member import DescribedConsumer
 from redis_ledger.groups.interests import Topics
+from redis_ledger.kafka.authority import NOT_ASKED, operations
 from redis_ledger.kafka.call import Call, message_of
 from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.groups import group_code
@@ -34,8 +36,12 @@ async def handle(request: ConsumerGroupDescribeRequest, call: Call) -> ConsumerG
 
     async def one(group: str) -> DescribedGroup:
         try:
+            call.check(Op.DESCRIBE, Resource.GROUP, group)
             topics = await consumers.topics()
             found = await consumers.describe(group)
+            for topic_id in {one[0] for member in found.members for one in (*member.assigned, *member.target)}:
+                if topic_id in topics.names:
+                    call.check_topic(Op.DESCRIBE, topics.names[topic_id])
         except LedgerError as error:
             return DescribedGroup(group_code(error), message_of(error), group)
         return DescribedGroup(
@@ -45,6 +51,9 @@ async def handle(request: ConsumerGroupDescribeRequest, call: Call) -> ConsumerG
             assignment_epoch=found.epoch,
             assignor_name=found.assignor,
             members=[_shown(member, topics) for member in found.members],
+            authorized_operations=(
+                operations(call, Resource.GROUP, group) if request.include_authorized_operations else NOT_ASKED
+            ),
         )
 
     return ConsumerGroupDescribeResponse(groups=await few_at_once(one, dict.fromkeys(request.group_ids)))

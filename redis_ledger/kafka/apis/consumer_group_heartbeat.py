@@ -11,6 +11,7 @@ from __future__ import annotations
 import uuid
 from itertools import groupby
 
+from redis_ledger.auth.acl import Op
 from redis_ledger.errors import LedgerError
 from redis_ledger.groups.consumer_member import JOIN, Beat
 from redis_ledger.kafka.call import Call, message_of
@@ -46,6 +47,8 @@ async def handle(request: ConsumerGroupHeartbeatRequest, call: Call) -> Consumer
         client_host=f"/{call.peer.host}",
     )
     try:
+        for topic in request.subscribed_topic_names or ():
+            call.check_topic(Op.DESCRIBE, topic)
         beaten = await call.broker.consumers.heartbeat(request.group_id, beat)
     except LedgerError as error:
         return ConsumerGroupHeartbeatResponse(error_code=group_code(error), error_message=message_of(error))

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from redis_ledger.auth.acl import Op
 from redis_ledger.errors import InvalidPartitions, InvalidReplicaAssignment, InvalidRequest, LedgerError
+from redis_ledger.kafka.authority import note
 from redis_ledger.kafka.call import NONE, Call, code_of, message_of
 from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.wire.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
@@ -44,11 +46,15 @@ async def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitio
         try:
             if times[asked.name] > 1:
                 raise InvalidRequest("The topic is named twice.")
+            call.check_topic(Op.ALTER, asked.name)
             partitions = (await catalog.get(asked.name, fresh=True)).partitions
             check(asked, partitions, call.broker.config.partitions_max)
             await catalog.change(asked.name, asked.count, None, validate_only=request.validate_only)
         except LedgerError as error:
+            await note(call, "topic.change", asked.name, error)
             return CreatePartitionsTopicResult(asked.name, code_of(error), message_of(error))
+        if not request.validate_only:
+            await note(call, "topic.change", asked.name, partitions=asked.count)
         return CreatePartitionsTopicResult(asked.name, NONE)
 
     return CreatePartitionsResponse(results=await few_at_once(grow, asked_once.values()))

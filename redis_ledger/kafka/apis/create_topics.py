@@ -1,7 +1,8 @@
 """CreateTopics 2-7: topics with partitions and settings.
 
 2   errors have messages     4   partitions and replicas may be left to the broker (-1); taken in every version here
-5   the answer tells partitions, replicas and configurations     6   may be throttled (never)     7   topic ids
+5   the answer tells partitions, replicas and configurations, to who may describe these
+6   may be throttled (never)     7   topic ids
 Replicas are Redis's business: any factor from 1 is taken, and told as 1.  Assignments to brokers are checked for their
 form and counted, for any broker serves any partition.  A topic named twice is made by neither.  The timeout has no use:
 a topic is whole when it is answered.
@@ -13,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.configs import Described, settings_of
 from redis_ledger.config import Config
 from redis_ledger.errors import (
@@ -22,9 +24,11 @@ from redis_ledger.errors import (
     InvalidRequest,
     LedgerError,
     TopicExists,
+    TopicForbidden,
     UnknownTopic,
 )
 from redis_ledger.ids import check_topic_name
+from redis_ledger.kafka.authority import note
 from redis_ledger.kafka.call import NONE, Call, code_of, message_of
 from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.wire.messages.create_topics_request import (
@@ -97,6 +101,8 @@ async def handle(request: CreateTopicsRequest, call: Call) -> CreateTopicsRespon
 async def _create(asked: CreatableTopic, validate_only: bool, call: Call) -> CreatableTopicResult:
     broker = call.broker
     try:
+        if not call.allows_cluster(Op.CREATE):
+            call.check_topic(Op.CREATE, asked.name)
         wanted, topic_id = decide(asked, broker.config), NO_UUID
         if validate_only:
             await _check_absent(asked.name, call)
@@ -104,7 +110,12 @@ async def _create(asked: CreatableTopic, validate_only: bool, call: Call) -> Cre
             made = await broker.topics.create(asked.name, wanted.partitions, wanted.settings)
             topic_id = bytes.fromhex(made.id)
     except LedgerError as error:
+        await note(call, "topic.create", asked.name, error)
         return _refused(asked.name, error)
+    if not validate_only:
+        await note(call, "topic.create", asked.name, partitions=wanted.partitions, settings=wanted.settings)
+    if not call.allows(Op.DESCRIBE_CONFIGS, Resource.TOPIC, asked.name):
+        return CreatableTopicResult(asked.name, topic_id, NONE, None, TopicForbidden.kafka_code)
     return CreatableTopicResult(
         asked.name, topic_id, NONE, None, NONE, wanted.partitions, 1,
         [_shown(each) for each in broker.configs.of_settings(wanted.settings)],

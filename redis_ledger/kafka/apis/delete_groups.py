@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.groups import Groups
 from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.authority import note
 from redis_ledger.kafka.call import Call, message_of
 from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.groups import group_code
@@ -21,9 +23,12 @@ async def handle(request: DeleteGroupsRequest, call: Call) -> DeleteGroupsRespon
 
     async def one(group: str) -> DeletableGroupResult:
         try:
+            call.check(Op.DELETE, Resource.GROUP, group)
             await groups.delete(group)
         except LedgerError as error:
+            await note(call, "group.delete", group, error)
             return DeletableGroupResult(group, group_code(error), message_of(error))
+        await note(call, "group.delete", group)
         return DeletableGroupResult(group)
 
     return DeleteGroupsResponse(results=await few_at_once(one, dict.fromkeys(request.groups_names)))

@@ -6,7 +6,9 @@ be below what was asked for.  It may lie inside a batch: readers are given the b
 
 from __future__ import annotations
 
+from redis_ledger.auth.acl import Op
 from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.authority import note
 from redis_ledger.kafka.call import NONE, Call, code_of
 from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.wire.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest
@@ -27,9 +29,12 @@ async def handle(request: DeleteRecordsRequest, call: Call) -> DeleteRecordsResp
         async def trim(asked: DeleteRecordsPartition, name: str = topic.name) -> DeleteRecordsPartitionResult:
             below = None if asked.offset == TO_THE_END else asked.offset
             try:
+                call.check_topic(Op.DELETE, name)
                 start = await call.broker.topics.delete_records(name, asked.partition_index, below)
             except LedgerError as error:
+                await note(call, "records.delete", f"{name}-{asked.partition_index}", error)
                 return DeleteRecordsPartitionResult(asked.partition_index, -1, code_of(error))
+            await note(call, "records.delete", f"{name}-{asked.partition_index}", start_offset=start)
             return DeleteRecordsPartitionResult(asked.partition_index, start, NONE)
 
         once = {each.partition_index: each for each in topic.partitions}  # of a partition named twice the last counts

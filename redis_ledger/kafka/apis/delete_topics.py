@@ -2,7 +2,7 @@
 
 1-5   by name; 5: errors have messages     6   by name or by id, each entry by one of them
 What is named twice, also once by name and once by id, is not deleted.  A topic is gone for every broker when this is
-answered, so the timeout has no use.
+answered, so the timeout has no use.  Who may not describe a topic is not told its name, nor whether it is there.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from redis_ledger.errors import InvalidRequest, LedgerError
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.errors import InvalidRequest, LedgerError, TopicForbidden
+from redis_ledger.kafka.authority import note
 from redis_ledger.kafka.call import NONE, Call, code_of, message_of
 from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.wire.messages.delete_topics_request import DeleteTopicsRequest
@@ -19,6 +21,9 @@ from redis_ledger.kafka.wire.primitives import NO_UUID
 from redis_ledger.ledger.catalog import TopicEntry
 
 VERSIONS = (1, 6)
+
+
+NOT_YOURS = "The topic of this id may not be deleted, nor told of, by this caller."
 
 
 class Asked(NamedTuple):
@@ -39,12 +44,18 @@ async def handle(request: DeleteTopicsRequest, call: Call) -> DeleteTopicsRespon
                 raise InvalidRequest("The topic is named twice.")
             if isinstance(entry, LedgerError):
                 raise entry
+            if asked.name is None and not call.allows(Op.DESCRIBE, Resource.TOPIC, entry.name):
+                call.check_topic(Op.DELETE, entry.name)
             shown = Asked(entry.name, bytes.fromhex(entry.id))
             if ids[entry.id] > 1:
                 raise InvalidRequest("The topic is named twice, by its name and by its id.")
+            call.check_topic(Op.DELETE, entry.name)
             await call.broker.topics.delete(entry.name, entry.id)
         except LedgerError as error:
-            return DeletableTopicResult(*shown, code_of(error), message_of(error))
+            await note(call, "topic.delete", entry.name if isinstance(entry, TopicEntry) else asked.name or "", error)
+            message = NOT_YOURS if shown.name is None and isinstance(error, TopicForbidden) else message_of(error)
+            return DeletableTopicResult(*shown, code_of(error), message)
+        await note(call, "topic.delete", entry.name)
         return DeletableTopicResult(*shown, NONE)
 
     return DeleteTopicsResponse(responses=await few_at_once(delete, times))
@@ -59,6 +70,8 @@ async def _find(asked: Asked, call: Call) -> TopicEntry | LedgerError:
             return await catalog.by_id(asked.topic_id)
         if asked.topic_id != NO_UUID:
             raise InvalidRequest("Give the topic's name or its id, not both.")
+        if not call.allows(Op.DESCRIBE, Resource.TOPIC, asked.name):
+            call.check_topic(Op.DELETE, asked.name)  # before anybody can learn whether it is there
         return await catalog.get(asked.name, fresh=True)
     except LedgerError as error:
         return error

@@ -1,12 +1,12 @@
 """DescribeCluster 0-2: the live brokers.
 
 1   the kind of endpoint: there are only brokers, so asking for controllers is a mismatch     2   fenced brokers (none)
-The controller is the live broker of the lowest id; it has no other part than to be named.  Authorized operations are
-not computed: no rule forbids anything.
+The controller is the live broker of the lowest id; it has no other part than to be named.
 """
 
 from __future__ import annotations
 
+from redis_ledger.kafka.authority import NOT_ASKED, cluster_operations
 from redis_ledger.kafka.call import Call
 from redis_ledger.kafka.wire.messages.describe_cluster_request import DescribeClusterRequest
 from redis_ledger.kafka.wire.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
@@ -26,5 +26,8 @@ async def handle(request: DescribeClusterRequest, call: Call) -> DescribeCluster
     return DescribeClusterResponse(
         cluster_id=members.cluster_id,
         controller_id=nodes[0].id if nodes else -1,
+        cluster_authorized_operations=(
+            cluster_operations(call) if request.include_cluster_authorized_operations else NOT_ASKED
+        ),
         brokers=[DescribeClusterBroker(node.id, node.kafka_host, node.kafka_port) for node in nodes],
     )

@@ -8,6 +8,7 @@ all brokers, which are none.  A group tells the times of the consumer protocol. 
 
 from __future__ import annotations
 
+from redis_ledger.auth.acl import CLUSTER_NAME, Op, Resource
 from redis_ledger.broker.configs import Described
 from redis_ledger.errors import InvalidRequest, LedgerError
 from redis_ledger.kafka.call import NONE, Call, code_of, message_of
@@ -31,6 +32,7 @@ async def handle(request: DescribeConfigsRequest, call: Call) -> DescribeConfigs
         try:
             if len(resources) > RESOURCES_MAX:
                 raise InvalidRequest(f"At most {RESOURCES_MAX} resources are described by one request.")
+            check(Op.DESCRIBE_CONFIGS, asked.resource_type, asked.resource_name, call)
             found = await _of(asked, call)
         except LedgerError as error:
             code, message = code_of(error), message_of(error)
@@ -44,6 +46,16 @@ async def handle(request: DescribeConfigsRequest, call: Call) -> DescribeConfigs
     # One that is named again and again is answered once: a small request must not ask for a huge answer.
     resources = {(asked.resource_type, asked.resource_name): asked for asked in request.resources}
     return DescribeConfigsResponse(results=await few_at_once(describe, resources.values()))
+
+
+def check(operation: Op, kind: int, name: str, call: Call) -> None:
+    """Raises Forbidden.  What is configured of the broker is the cluster's; an unknown kind is nobody's to refuse."""
+    if kind == TOPIC:
+        call.check_topic(operation, name)
+    elif kind == GROUP:
+        call.check(operation, Resource.GROUP, name)
+    elif kind == BROKER:
+        call.check(operation, Resource.CLUSTER, CLUSTER_NAME)
 
 
 async def _of(asked: DescribeConfigsResource, call: Call) -> list[Described]:

@@ -1,15 +1,17 @@
 """DescribeGroups 0-6: classic groups with their members, and what each was assigned.
 
-1   throttle time     3   authorized operations (never computed: no rule forbids anything)     4   group.instance.id
-5   flexible     6   a group that is not there is GROUP_ID_NOT_FOUND (KIP-1043); before, it is Dead, without an error
+1   throttle time     3   authorized operations     4   group.instance.id     5   flexible
+6   a group that is not there is GROUP_ID_NOT_FOUND (KIP-1043); before, it is Dead, without an error
 A group of the new protocol is not there for this request; ConsumerGroupDescribe tells of it.
 """
 
 from __future__ import annotations
 
+from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.groups import Groups
 from redis_ledger.errors import GroupNotFound, LedgerError
 from redis_ledger.groups.member import State
+from redis_ledger.kafka.authority import NOT_ASKED, operations
 from redis_ledger.kafka.call import Call, message_of
 from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.groups import group_code
@@ -29,6 +31,7 @@ async def handle(request: DescribeGroupsRequest, call: Call) -> DescribeGroupsRe
 
     async def one(group: str) -> DescribedGroup:
         try:
+            call.check(Op.DESCRIBE, Resource.GROUP, group)
             found = await groups.describe(group)
         except LedgerError as error:
             if isinstance(error, GroupNotFound) and call.version < NOT_FOUND_FROM:
@@ -44,6 +47,9 @@ async def handle(request: DescribeGroupsRequest, call: Call) -> DescribeGroupsRe
             protocol_type=found.protocol_type,
             protocol_data=found.protocol,
             members=members,
+            authorized_operations=(
+                operations(call, Resource.GROUP, group) if request.include_authorized_operations else NOT_ASKED
+            ),
         )
 
     return DescribeGroupsResponse(groups=await few_at_once(one, request.groups))

@@ -5,6 +5,7 @@ Every kind of producer is told, transactions of REST clients too.  Coordinators 
 
 from __future__ import annotations
 
+from redis_ledger.auth.acl import Op
 from redis_ledger.broker.types import PartitionProducer
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.call import NONE, Call, code_of, message_of
@@ -31,6 +32,7 @@ async def handle(request: DescribeProducersRequest, call: Call) -> DescribeProdu
 
         async def describe(number: int, name: str = name) -> PartitionResponse:
             try:
+                call.check_topic(Op.READ, name)
                 found = await call.broker.topics.producers(name, number)
             except LedgerError as error:
                 return PartitionResponse(number, code_of(error), message_of(error))

@@ -6,7 +6,9 @@ the cursor are passed over.  No topics named: all.  Replicas are told as Metadat
 
 from __future__ import annotations
 
+from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import InvalidRequest, LedgerError
+from redis_ledger.kafka.authority import operations
 from redis_ledger.kafka.call import NONE, Call, code_of
 from redis_ledger.kafka.wire.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from redis_ledger.kafka.wire.messages.describe_topic_partitions_response import (
@@ -33,7 +35,8 @@ async def handle(request: DescribeTopicPartitionsRequest, call: Call) -> Describ
         )
     entries: dict[str, TopicEntry | None] = dict.fromkeys(named)
     if not named:
-        entries = {entry.name: entry for entry in await call.broker.catalog.list()}
+        every = await call.broker.catalog.list()
+        entries = {entry.name: entry for entry in every if call.allows(Op.DESCRIBE, Resource.TOPIC, entry.name)}
     left = max(1, min(request.response_partition_limit, PARTITIONS_MAX))
     topics: list[DescribeTopicPartitionsResponseTopic] = []
     for name in sorted(name for name in entries if name >= first):
@@ -41,6 +44,7 @@ async def handle(request: DescribeTopicPartitionsRequest, call: Call) -> Describ
         if not left:
             return DescribeTopicPartitionsResponse(topics=topics, next_cursor=Cursor(name, begin))
         try:
+            call.check_topic(Op.DESCRIBE, name)
             entry = entries[name] or await call.broker.catalog.get(name)
         except LedgerError as error:
             topics.append(DescribeTopicPartitionsResponseTopic(code_of(error), name))
@@ -58,4 +62,5 @@ def _shown(entry: TopicEntry, numbers: range, call: Call) -> DescribeTopicPartit
     for number in numbers:
         node = call.broker.members.leader(entry.name, number)
         partitions.append(DescribeTopicPartitionsResponsePartition(NONE, number, node, 0, [node], [node], [], [], []))
-    return DescribeTopicPartitionsResponseTopic(NONE, entry.name, bytes.fromhex(entry.id), False, partitions)
+    may = operations(call, Resource.TOPIC, entry.name)
+    return DescribeTopicPartitionsResponseTopic(NONE, entry.name, bytes.fromhex(entry.id), False, partitions, may)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
+from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.call import NONE, Call, code_of
 from redis_ledger.kafka.wire.messages.describe_transactions_request import DescribeTransactionsRequest
@@ -28,12 +29,14 @@ async def handle(request: DescribeTransactionsRequest, call: Call) -> DescribeTr
 
 async def _one(transactional_id: str, call: Call) -> TransactionState:
     try:
+        call.check(Op.DESCRIBE, Resource.TRANSACTIONAL_ID, transactional_id)
         standing = await call.broker.producers.standing(transactional_id)
     except LedgerError as error:
         return TransactionState(code_of(error), transactional_id)
     topics: dict[str, set[int]] = {}
     for topic, number in standing.partitions:
-        topics.setdefault(topic, set()).add(number)
+        if call.allows(Op.DESCRIBE, Resource.TOPIC, topic):
+            topics.setdefault(topic, set()).add(number)
     return TransactionState(
         NONE, transactional_id, standing.state, standing.timeout_ms, standing.started_ms or -1,
         standing.producer_id, standing.epoch, [TopicData(topic, sorted(numbers)) for topic, numbers in topics.items()],

@@ -9,6 +9,7 @@ meet in one memory.  COORDINATOR_NOT_AVAILABLE: no broker that lives has a Kafka
 
 from __future__ import annotations
 
+from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.groups import check_group
 from redis_ledger.broker.members import Members, Node
 from redis_ledger.errors import CoordinatorNotFound, InvalidRequest, LedgerError
@@ -21,6 +22,7 @@ from redis_ledger.kafka.wire.messages.find_coordinator_response import Coordinat
 VERSIONS = (0, 6)
 MANY_FROM = 4
 GROUP, TRANSACTION = 0, 1
+KINDS = {GROUP: Resource.GROUP, TRANSACTION: Resource.TRANSACTIONAL_ID}
 
 
 async def handle(request: FindCoordinatorRequest, call: Call) -> FindCoordinatorResponse:
@@ -28,6 +30,8 @@ async def handle(request: FindCoordinatorRequest, call: Call) -> FindCoordinator
 
     async def one(key: str) -> Coordinator:
         try:
+            if request.key_type in KINDS:
+                call.check(Op.DESCRIBE, KINDS[request.key_type], key)
             if request.key_type == GROUP:
                 await call.broker.catalog.ensure_internal()
             node = await find(members, request.key_type, key)

@@ -10,6 +10,7 @@ INVALID_PRODUCER_EPOCH
 
 from __future__ import annotations
 
+from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.call import NONE, Call, fenced_code
 from redis_ledger.kafka.wire.messages.init_producer_id_request import InitProducerIdRequest
@@ -22,9 +23,21 @@ PRODUCER_FENCED_FROM = 4
 async def handle(request: InitProducerIdRequest, call: Call) -> InitProducerIdResponse:
     held = (request.producer_id, request.producer_epoch)
     try:
+        _check(request.transactional_id, call)
         producer_id, epoch = await call.broker.producers.init(
             request.transactional_id, request.transaction_timeout_ms, *held
         )
     except LedgerError as error:
         return InitProducerIdResponse(0, fenced_code(error, call.version >= PRODUCER_FENCED_FROM), -1, -1)
     return InitProducerIdResponse(0, NONE, producer_id, epoch)
+
+
+def _check(transactional_id: str | None, call: Call) -> None:
+    """Without an id: to write to any topic is enough (KIP-679).  Raises TransactionForbidden, ClusterForbidden."""
+    if transactional_id is not None:
+        call.check(Op.WRITE, Resource.TRANSACTIONAL_ID, transactional_id)
+    elif not call.allows_cluster(Op.IDEMPOTENT_WRITE):
+        try:
+            call.broker.security.check_some(call.peer.caller, Op.WRITE, Resource.TOPIC)
+        except LedgerError:
+            call.broker.security.check_cluster(call.peer.caller, Op.IDEMPOTENT_WRITE)

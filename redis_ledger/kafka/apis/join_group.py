@@ -40,11 +40,7 @@ async def handle(request: JoinGroupRequest, call: Call) -> JoinGroupResponse:
     try:
         joined = await call.broker.groups.join(request.group_id, join)
     except LedgerError as error:
-        return JoinGroupResponse(
-            error_code=group_code(error),
-            protocol_name=None if call.version >= NULL_PROTOCOL_FROM else "",
-            member_id=error.facts.get("member_id", request.member_id),
-        )
+        return refused(request, call, error)
     return JoinGroupResponse(
         generation_id=joined.generation,
         protocol_type=joined.protocol_type,
@@ -53,4 +49,12 @@ async def handle(request: JoinGroupRequest, call: Call) -> JoinGroupResponse:
         skip_assignment=joined.skip_assignment,
         member_id=joined.member_id,
         members=[JoinGroupResponseMember(m.member_id, m.instance_id, m.metadata) for m in joined.members],
+    )
+
+
+def refused(request: JoinGroupRequest, call: Call, error: LedgerError) -> JoinGroupResponse:
+    return JoinGroupResponse(
+        error_code=group_code(error),
+        protocol_name=None if call.version >= NULL_PROTOCOL_FROM else "",
+        member_id=error.facts.get("member_id", request.member_id),
     )

@@ -2,10 +2,12 @@
 
 1   throttle time     3   flexible     4   states, and a filter (KIP-518)     5   types, and a filter (KIP-848)
 A group that nobody owns is told of by the broker that its name falls to.  Filters take any spelling.
+Who may not describe the cluster is told of the groups it may describe.
 """
 
 from __future__ import annotations
 
+from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.call import Call
 from redis_ledger.kafka.groups import group_code
@@ -20,4 +22,6 @@ async def handle(request: ListGroupsRequest, call: Call) -> ListGroupsResponse:
         found = await call.broker.groups.list(request.states_filter, request.types_filter)
     except LedgerError as error:
         return ListGroupsResponse(error_code=group_code(error))
+    if not call.allows_cluster(Op.DESCRIBE):
+        found = [group for group in found if call.allows(Op.DESCRIBE, Resource.GROUP, group.name)]
     return ListGroupsResponse(groups=[ListedGroup(g.name, g.protocol_type, g.state, g.kind) for g in found])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 
+from redis_ledger.auth.acl import Op
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.call import NONE, Call, code_of
 from redis_ledger.kafka.wire.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
@@ -50,6 +51,7 @@ async def _one(topic: str, asked: ListOffsetsPartition, committed: bool, call: C
     if wanted < LATEST_TIERED or call.version < least:
         return ListOffsetsPartitionResponse(number, UNSUPPORTED_VERSION)
     try:
+        call.check_topic(Op.DESCRIBE, topic)
         partition = await call.broker.catalog.partition(topic, number)
         head = await partition.head()
         if refused := epoch_refusal(asked.current_leader_epoch, head.leader_epoch):

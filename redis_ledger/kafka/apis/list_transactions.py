@@ -7,6 +7,7 @@ Each broker tells those that FindCoordinator sends to it, so that asking all bro
 
 from __future__ import annotations
 
+from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import InvalidRegex
 from redis_ledger.groups.patterns import Pattern
 from redis_ledger.kafka.call import NONE, Call
@@ -40,6 +41,8 @@ async def handle(request: ListTransactionsRequest, call: Call) -> ListTransactio
         if request.duration_filter >= 0 and not 0 < standing.started_ms <= now - request.duration_filter:
             continue
         if pattern is not None and not pattern.matches(name):
+            continue
+        if not call.allows(Op.DESCRIBE, Resource.TRANSACTIONAL_ID, name):
             continue
         found.append(TransactionState(name, standing.producer_id, standing.state))
     return ListTransactionsResponse(0, NONE, unknown, found)

@@ -1,16 +1,19 @@
 """Metadata 0-13: brokers, and for each topic its partitions with the broker a client is sent to.
 
 0     an empty list of topics asks for all; from 1 on null does      4   the client says whether a topic may be created
-5     offline replicas     7   leader epochs      8-10   authorized operations (never computed: no rule forbids
-anything)
+5     offline replicas     7   leader epochs      8-10   authorized operations, of the cluster as well
 10    topic ids in answers, 12 in requests       13   a top-level error
+Of all topics those are told that the caller may describe; what it may not describe might as well not be there.  To make
+a topic takes CREATE on it or on the cluster.
 Any broker serves any partition; the leaders named here spread clients over the live ones.  A partition's replicas are
 its leader alone: copies are Redis's business.
 """
 
 from __future__ import annotations
 
-from redis_ledger.errors import LedgerError, UnknownTopic
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.errors import LedgerError, TopicForbidden, UnknownTopic
+from redis_ledger.kafka.authority import NOT_ASKED, cluster_operations, operations
 from redis_ledger.kafka.call import NONE, UNKNOWN_TOPIC_ID, Call, code_of
 from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
@@ -30,7 +33,10 @@ NULL_NAMES_FROM = 12
 async def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
     members = call.broker.members
     if request.topics is None or (call.version == 0 and not request.topics):
-        topics = [_shown(entry, call) for entry in await call.broker.catalog.list()]
+        entries = await call.broker.catalog.list()
+        topics = [
+            _shown(each, request, call) for each in entries if call.allows(Op.DESCRIBE, Resource.TOPIC, each.name)
+        ]
     else:
         wanted = {(each.topic_id, each.name): each for each in request.topics}  # a topic named twice is told once
         topics = await few_at_once(lambda each: _topic(each, request, call), wanted.values())
@@ -40,6 +46,9 @@ async def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
         cluster_id=members.cluster_id,
         controller_id=nodes[0].id if nodes else -1,
         topics=topics,
+        cluster_authorized_operations=(
+            cluster_operations(call) if request.include_cluster_authorized_operations else NOT_ASKED
+        ),
     )
 
 
@@ -47,14 +56,21 @@ async def _topic(asked: MetadataRequestTopic, request: MetadataRequest, call: Ca
     catalog, broker = call.broker.catalog, call.broker
     try:
         if asked.topic_id != NO_UUID:
-            return _shown(await catalog.by_id(asked.topic_id), call)
+            entry = await catalog.by_id(asked.topic_id)
+            if not call.allows(Op.DESCRIBE, Resource.TOPIC, entry.name):
+                name_told = None if call.version >= NULL_NAMES_FROM else ""
+                return MetadataResponseTopic(TopicForbidden.kafka_code, name_told, asked.topic_id)
+            return _shown(entry, request, call)
         name = asked.name or ""
+        call.check_topic(Op.DESCRIBE, name)
         try:
-            return _shown(await catalog.get(name), call)
+            return _shown(await catalog.get(name), request, call)
         except UnknownTopic:
             if not (request.allow_auto_topic_creation and broker.config.auto_create_topics):
                 raise
-        return _shown(await catalog.ensure(name), call)
+        if not call.allows_cluster(Op.CREATE):
+            call.check_topic(Op.CREATE, name)
+        return _shown(await catalog.ensure(name), request, call)
     except LedgerError as error:
         code = UNKNOWN_TOPIC_ID if asked.topic_id != NO_UUID else code_of(error)
         return MetadataResponseTopic(
@@ -62,10 +78,14 @@ async def _topic(asked: MetadataRequestTopic, request: MetadataRequest, call: Ca
         )
 
 
-def _shown(entry: TopicEntry, call: Call) -> MetadataResponseTopic:
+def _shown(entry: TopicEntry, request: MetadataRequest, call: Call) -> MetadataResponseTopic:
     leader = call.broker.members.leader
     partitions = []
     for number in range(entry.partitions):
         node = leader(entry.name, number)
         partitions.append(MetadataResponsePartition(NONE, number, node, 0, [node], [node], []))
-    return MetadataResponseTopic(NONE, entry.name, bytes.fromhex(entry.id), entry.name == OFFSETS_TOPIC, partitions)
+    asked = request.include_topic_authorized_operations
+    return MetadataResponseTopic(
+        NONE, entry.name, bytes.fromhex(entry.id), entry.name == OFFSETS_TOPIC, partitions,
+        operations(call, Resource.TOPIC, entry.name) if asked else NOT_ASKED,
+    )  # fmt: skip

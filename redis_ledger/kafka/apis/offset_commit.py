@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from redis_ledger.errors import GroupNotFound, IllegalGeneration, LedgerError, StaleMember
 from redis_ledger.kafka.call import UNSUPPORTED_VERSION, Call
-from redis_ledger.kafka.offsets import coordinator_code, read_commits
+from redis_ledger.kafka.offsets import coordinator_code, read_commits, refused_commits
 from redis_ledger.kafka.wire.messages.offset_commit_request import OffsetCommitRequest
 from redis_ledger.kafka.wire.messages.offset_commit_response import (
     OffsetCommitResponse,
@@ -42,6 +42,12 @@ async def handle(request: OffsetCommitRequest, call: Call) -> OffsetCommitRespon
     else:
         commits.settle(await call.broker.offsets.commit(group, commits.entries, fence=fence), code)
     return OffsetCommitResponse(topics=commits.topics)
+
+
+def refused(request: OffsetCommitRequest, call: Call, error: LedgerError) -> OffsetCommitResponse:
+    return OffsetCommitResponse(
+        topics=refused_commits(request.topics, error, OffsetCommitResponseTopic, OffsetCommitResponsePartition)
+    )
 
 
 def code_for(error: LedgerError, version: int) -> int:

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from redis_ledger.errors import GroupNotEmpty, GroupNotFound, GroupSubscribed, LedgerError, UnknownTopic
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.errors import (
+    GroupNotEmpty,
+    GroupNotFound,
+    GroupSubscribed,
+    LedgerError,
+    TopicForbidden,
+    UnknownTopic,
+)
 from redis_ledger.kafka.call import NONE, Call
 from redis_ledger.kafka.offsets import coordinator_code
 from redis_ledger.kafka.wire.consumer_protocol import read_subscription
@@ -37,7 +45,9 @@ async def handle(request: OffsetDeleteRequest, call: Call) -> OffsetDeleteRespon
         for asked in topic.partitions:
             slot = OffsetDeleteResponsePartition(asked.partition_index, NONE)
             answer.partitions.append(slot)
-            if taken is None or topic.name in taken:
+            if not call.allows(Op.READ, Resource.TOPIC, topic.name):
+                slot.error_code = TopicForbidden.kafka_code
+            elif taken is None or topic.name in taken:
                 slot.error_code = GroupSubscribed.kafka_code
             else:
                 slots.append(slot)

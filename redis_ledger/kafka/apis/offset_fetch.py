@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
+from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.offsets import StoredOffset
-from redis_ledger.errors import LedgerError, UnknownTopic, UnstableOffsets
+from redis_ledger.errors import LedgerError, TopicForbidden, UnknownTopic, UnstableOffsets
 from redis_ledger.kafka.call import INVALID_REQUEST, NONE, Call, code_of
 from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.offsets import coordinator_code, topic_names
@@ -63,6 +64,7 @@ async def groups(request: OffsetFetchRequest, call: Call) -> list[OffsetFetchRes
 async def one_group(group: OffsetFetchRequestGroup, require_stable: bool, call: Call) -> OffsetFetchResponseGroup:
     answer = OffsetFetchResponseGroup(group.group_id, [])
     try:
+        call.check(Op.DESCRIBE, Resource.GROUP, group.group_id)
         fence = await call.broker.groups.fence_for_fetch(group.group_id, group.member_id, group.member_epoch)
         if group.topics is None:
             found = await call.broker.offsets.fetch(group.group_id, None, raise_fence=fence, settle=require_stable)
@@ -88,6 +90,8 @@ async def these_topics(
             answer[-1].partitions.append(slot)
             if isinstance(name, LedgerError):
                 slot.error_code = code_of(name)
+            elif not call.allows(Op.DESCRIBE, Resource.TOPIC, name):
+                slot.error_code = TopicForbidden.kafka_code
             else:
                 slots.setdefault((name, number), slot)
     found = await call.broker.offsets.fetch(group, list(slots), raise_fence=fence, settle=require_stable)
@@ -101,6 +105,8 @@ async def all_topics(
 ) -> list[OffsetFetchResponseTopics]:
     answer = []
     for name, stored in groupby(found, lambda each: each.topic):
+        if not call.allows(Op.DESCRIBE, Resource.TOPIC, name):
+            continue
         try:
             entry = await call.broker.catalog.get(name)
         except UnknownTopic:  # deleted just now, and its offsets with it

@@ -7,6 +7,7 @@ resets by its own policy.
 
 from __future__ import annotations
 
+from redis_ledger.auth.acl import Op
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.apis.list_offsets import epoch_refusal
 from redis_ledger.kafka.call import NONE, Call, code_of
@@ -31,6 +32,7 @@ async def handle(request: OffsetForLeaderEpochRequest, call: Call) -> OffsetForL
 
         async def end_of(asked: OffsetForLeaderPartition, name: str = topic.topic) -> EpochEndOffset:
             try:
+                call.check_topic(Op.DESCRIBE, name)
                 head = await call.broker.topics.head(name, asked.partition)
             except LedgerError as error:
                 return EpochEndOffset(code_of(error), asked.partition)

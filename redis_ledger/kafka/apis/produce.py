@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.appends import Source
 from redis_ledger.errors import InvalidRecord, InvalidRequest, InvalidTopicName, LedgerError, UnknownTopic
 from redis_ledger.kafka.call import NONE, UNKNOWN_TOPIC_ID, Call, code_of, message_of
@@ -69,6 +70,9 @@ async def submit(request: ProduceRequest, call: Call) -> asyncio.Future[ProduceR
     answer = ProduceResponse(responses=[])
     pending = Pending(answer, request.acks == 0, call.broker.catalog)
     source = Source(request.transactional_id, call.version >= ADDS_PARTITIONS_FROM)
+    refused = None
+    if source.transactional_id is not None:
+        refused = _refusal(call, Op.WRITE, Resource.TRANSACTIONAL_ID, source.transactional_id)
     for topic in request.topic_data:
         slots: list[PartitionProduceResponse] = []
         answer.responses.append(TopicProduceResponse(topic.name, topic.topic_id, slots))
@@ -78,9 +82,13 @@ async def submit(request: ProduceRequest, call: Call) -> asyncio.Future[ProduceR
                 name = (await call.broker.catalog.by_id(topic.topic_id)).name
             except LedgerError as error:
                 missing = UNKNOWN_TOPIC_ID if isinstance(error, UnknownTopic) else code_of(error)
+        forbidden = refused or (None if missing else _refusal(call, Op.WRITE, Resource.TOPIC, name))
         for data in topic.partition_data:
             slot = PartitionProduceResponse(data.index, NONE, -1)
             slots.append(slot)
+            if forbidden is not None:
+                refuse(slot, forbidden)
+                continue
             if missing or request.acks not in (-1, 0, 1):
                 slot.error_code = missing or INVALID_REQUIRED_ACKS
                 continue
@@ -90,6 +98,14 @@ async def submit(request: ProduceRequest, call: Call) -> asyncio.Future[ProduceR
                 refuse(slot, error)
     pending.one_less()
     return pending.future
+
+
+def _refusal(call: Call, operation: Op, resource: Resource, name: str) -> LedgerError | None:
+    try:
+        call.check(operation, resource, name)
+    except LedgerError as error:
+        return error
+    return None
 
 
 async def handle(request: ProduceRequest, call: Call) -> Any:

@@ -1,8 +1,9 @@
 """SaslHandshake 0-1: the mechanism a client will log in with.
 
 0   tokens follow as bare frames     1   in SaslAuthenticate requests
-PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512, all against the same users.  PLAIN sends the password readable: only where the
-network is trusted or encrypted.  Without auth_required, when logged in or twice: ILLEGAL_SASL_STATE.
+PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512, all against the same users; PLAIN takes API tokens too.  PLAIN sends a password
+readable: only where the network is trusted or encrypted.  Without auth_required, when logged in or twice:
+ILLEGAL_SASL_STATE.
 """
 
 from __future__ import annotations
@@ -23,5 +24,5 @@ async def handle(request: SaslHandshakeRequest, call: Call) -> SaslHandshakeResp
     if request.mechanism not in MECHANISMS:
         peer.is_refused = True
         return SaslHandshakeResponse(UNSUPPORTED_SASL_MECHANISM, list(MECHANISMS))
-    peer.sasl = Login(request.mechanism, call.broker.users, bare=call.version == 0)
+    peer.sasl = Login(request.mechanism, call.broker.users, call.broker.security, bare=call.version == 0)
     return SaslHandshakeResponse(NONE, list(MECHANISMS))

@@ -20,7 +20,7 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ids import TxnId
 from redis_ledger.kafka.call import Call, fenced_code
-from redis_ledger.kafka.offsets import coordinator_code, read_commits
+from redis_ledger.kafka.offsets import coordinator_code, read_commits, refused_commits
 from redis_ledger.kafka.wire.messages.txn_offset_commit_request import TxnOffsetCommitRequest
 from redis_ledger.kafka.wire.messages.txn_offset_commit_response import (
     TxnOffsetCommitResponse,
@@ -58,6 +58,12 @@ async def handle(request: TxnOffsetCommitRequest, call: Call) -> TxnOffsetCommit
         outcomes = await offsets.commit(group, commits.entries, fence=fence, transaction=txn, places=places)
         commits.settle(outcomes, code)
     return TxnOffsetCommitResponse(topics=commits.topics)
+
+
+def refused(request: TxnOffsetCommitRequest, call: Call, error: LedgerError) -> TxnOffsetCommitResponse:
+    return TxnOffsetCommitResponse(
+        topics=refused_commits(request.topics, error, TxnOffsetCommitResponseTopic, TxnOffsetCommitResponsePartition)
+    )
 
 
 async def joined(request: TxnOffsetCommitRequest, call: Call, participants: list[Participant]) -> TxnId:

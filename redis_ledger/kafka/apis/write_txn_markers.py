@@ -8,6 +8,7 @@ Nothing open: nothing to do, and no error.  2: transaction version.
 from __future__ import annotations
 
 from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.authority import note
 from redis_ledger.kafka.call import NONE, Call, code_of
 from redis_ledger.kafka.wire.messages.write_txn_markers_request import WritableTxnMarker, WriteTxnMarkersRequest
 from redis_ledger.kafka.wire.messages.write_txn_markers_response import (
@@ -35,6 +36,25 @@ async def handle(request: WriteTxnMarkersRequest, call: Call) -> WriteTxnMarkers
     return WriteTxnMarkersResponse(results)
 
 
+def refused(request: WriteTxnMarkersRequest, call: Call, error: LedgerError) -> WriteTxnMarkersResponse:
+    code = code_of(error)
+    return WriteTxnMarkersResponse(
+        [
+            WritableTxnMarkerResult(
+                marker.producer_id,
+                [
+                    WritableTxnMarkerTopicResult(
+                        topic.name,
+                        [WritableTxnMarkerPartitionResult(number, code) for number in topic.partition_indexes],
+                    )
+                    for topic in marker.topics
+                ],
+            )
+            for marker in request.markers
+        ]
+    )
+
+
 async def _end(marker: WritableTxnMarker, topic: str, number: int, call: Call) -> int:
     if marker.transaction_result:
         return INVALID_TXN_STATE
@@ -42,4 +62,5 @@ async def _end(marker: WritableTxnMarker, topic: str, number: int, call: Call) -
         await call.broker.producers.abort_hanging(topic, number, marker.producer_id, marker.producer_epoch)
     except LedgerError as error:
         return code_of(error)
+    await note(call, "transaction.abort", f"{topic}-{number}", producer_id=marker.producer_id)
     return NONE

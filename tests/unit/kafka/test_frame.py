@@ -106,10 +106,10 @@ def test_the_table_of_apis_is_the_one_that_is_promised():
     promised = {
         "Produce": (0, 3, 13), "Fetch": (1, 4, 17), "ListOffsets": (2, 1, 10), "Metadata": (3, 0, 13),
         "ApiVersions": (18, 0, 4), "FindCoordinator": (10, 0, 6), "InitProducerId": (22, 0, 5),
-        "AddPartitionsToTxn": (24, 0, 5), "EndTxn": (26, 0, 5),
+        "AddPartitionsToTxn": (24, 0, 5), "EndTxn": (26, 0, 5), "DescribeAcls": (29, 1, 3), "CreateAcls": (30, 1, 3),
     }  # fmt: skip
     assert {name: spoken[name] for name in promised} == promised
-    assert len(spoken) == 42
+    assert len(spoken) == 45
 
 
 def test_a_newer_member_s_subscription_is_read_as_far_as_we_know_it():

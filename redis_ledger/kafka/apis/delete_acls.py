@@ -1,0 +1,58 @@
+"""DeleteAcls 1-3: removes the rules that filters take, and tells which they were (KIP-11, KIP-290).
+
+1   pattern types     2   flexible     3   users as resources (there are none)
+A rule that several filters take is told by the first of them.  Without auth_required: SECURITY_DISABLED.
+"""
+
+from __future__ import annotations
+
+from redis_ledger.auth.acl import Rule
+from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.acls import UNKNOWN, facts, filter_of, is_known, target
+from redis_ledger.kafka.apis.describe_acls import DISABLED, SECURITY_DISABLED
+from redis_ledger.kafka.authority import note
+from redis_ledger.kafka.call import INVALID_REQUEST, NONE, Call, code_of, message_of
+from redis_ledger.kafka.wire.messages.delete_acls_request import DeleteAclsRequest
+from redis_ledger.kafka.wire.messages.delete_acls_response import (
+    DeleteAclsFilterResult,
+    DeleteAclsMatchingAcl,
+    DeleteAclsResponse,
+)
+
+VERSIONS = (1, 3)
+
+
+async def handle(request: DeleteAclsRequest, call: Call) -> DeleteAclsResponse:
+    if not call.broker.security.is_on:
+        return _all(request, SECURITY_DISABLED, DISABLED)
+    if not all(
+        is_known(each.resource_type_filter, each.pattern_type_filter, each.operation, each.permission_type)
+        for each in request.filters
+    ):
+        return _all(request, INVALID_REQUEST, UNKNOWN)
+    filters = [filter_of(each) for each in request.filters]
+    try:
+        removed = iter(await call.broker.security.remove_rules([each for each in filters if each is not None]))
+    except LedgerError as error:
+        return refused(request, call, error)
+    results = []
+    for wanted in filters:
+        rules = [] if wanted is None else next(removed)
+        results.append(DeleteAclsFilterResult(NONE, None, [_shown(rule) for rule in rules]))
+        for rule in rules:
+            await note(call, "acl.remove", target(rule), **facts(rule))
+    return DeleteAclsResponse(0, results)
+
+
+def refused(request: DeleteAclsRequest, call: Call, error: LedgerError) -> DeleteAclsResponse:
+    return _all(request, code_of(error), message_of(error))
+
+
+def _all(request: DeleteAclsRequest, code: int, message: str) -> DeleteAclsResponse:
+    return DeleteAclsResponse(0, [DeleteAclsFilterResult(code, message, []) for _ in request.filters])
+
+
+def _shown(rule: Rule) -> DeleteAclsMatchingAcl:
+    return DeleteAclsMatchingAcl(
+        NONE, None, rule.resource, rule.name, rule.pattern, rule.principal, rule.host, rule.operation, rule.effect
+    )
