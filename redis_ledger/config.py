@@ -78,9 +78,7 @@ class Config:
     allow_everyone_if_no_acl: bool = False  # what no rule names is open to all (Kafka: allow.everyone.if.no.acl.found)
     super_users: str = ""  # whom no rule is asked for, such as User:ada;User:ops (Kafka: super.users)
     bootstrap_token_file: str = ""  # file with a secret of 32 characters or more: the token of User:admin, a super user
-    tls_certificate: str = (
-        ""  # file with the PEM chain of both listeners, read again when it changes; empty: plain text
-    )
+    tls_certificate: str = ""  # file with the PEM chain of both listeners, read anew when it changes; empty: plain text
     tls_key: str = ""  # file with its PEM key, not encrypted
     tls_client_ca: str = ""  # file with authorities; clients may then prove who they are by certificates of theirs
     tls_principal: str = "cn"  # whom one names: cn (User:<common name>) or dn (User:<whole subject>, as Kafka does)
@@ -102,6 +100,11 @@ class Config:
     # history in Parquet
     cold_home: str = ""  # folder or URI of offloaded history: /var/lib/x, s3://bucket/prefix; empty: no offloading
     cold_cache_bytes: int = 67_108_864  # of history read back, kept in memory
+    # metrics and traces
+    metrics_topics_max: int = 100  # topics with series of their own in /metrics; the others share topic="other"
+    metrics_partitions_max: int = 1_000  # partitions of them whose offsets are shown
+    metrics_cursors_max: int = 1_000  # cursors (groups and subscriptions, by partitions) whose lag is read
+    otel_enabled: bool = False  # on: traces go where OTEL_EXPORTER_OTLP_ENDPOINT and its like say; takes the otel extra
     # the link to Redis
     redis_timeout_ms: int = 10_000  # longest one call to Redis may take
     redis_retry_ms: int = 5_000  # how long a call that is safe to repeat is repeated before it fails

@@ -1,16 +1,19 @@
 """Every metric, declared once: name, unit, labels, help.
 
-A name is `redis_ledger_<noun>_<unit>`; counters end in `_total`.  A label never carries a key, a subscription or an id,
-and a topic only where something of it is scheduled, so the number of series stays small.  `GET /metrics` shows them;
-`docs/reference/metrics.md` is generated from `declared()`.
+A name is `redis_ledger_<noun>_<unit>`; counters end in `_total`.  A label never carries a key or an id; one that names
+a topic, partition, group or subscription is bounded by a setting (`metrics_..._max`), so the number of series stays
+small.  `GET /metrics` shows them; `docs/reference/metrics.md` is generated from `declared()`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from redis_ledger.series import Calls, Family, Names, Row
 
 REGISTRY = CollectorRegistry(auto_describe=True)
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -52,13 +55,31 @@ def histogram(
     return Histogram(name, help, tuple(labels), registry=REGISTRY, buckets=tuple(bounds))
 
 
+_families: list[Family] = []
+
+
+def family(
+    name: str,
+    help: str,
+    *,
+    labels: Sequence[str] = (),
+    unit: str = "",
+    kind: str = "gauge",
+    source: Callable[[], Iterable[Row]] | None = None,
+) -> Family:
+    """Of many series, or of numbers that are kept elsewhere.  A counter's name has its `_total` already."""
+    _declared.append(Declared(name, kind, unit, tuple(labels), help))
+    _families.append(Family(name, kind, help, labels, source))
+    return _families[-1]
+
+
 def declared() -> list[Declared]:
     return list(_declared)
 
 
 def exposition() -> bytes:
     """All metrics in Prometheus text format."""
-    return generate_latest(REGISTRY)
+    return generate_latest(REGISTRY) + "".join([each.text() for each in _families]).encode()
 
 
 http_requests = counter(
@@ -83,6 +104,13 @@ http_requests_running = gauge(
     "redis_ledger_http_requests_running", "HTTP requests being worked on, long polls included.", unit="requests"
 )
 
+kafka_requests = counter(
+    "redis_ledger_kafka_requests",
+    "Kafka requests answered, by API and outcome: ok, the first error in the answer by Kafka's name, or closed (the "
+    "connection was closed instead).",
+    labels=("api", "outcome"),
+    unit="requests",
+)
 kafka_request_seconds = histogram(
     "redis_ledger_kafka_request_seconds",
     "From a Kafka request being taken up to its answer being handed over, long polls included.",
@@ -165,4 +193,148 @@ delayed_bucket_operations = counter(
 delayed_bucket_operation_ms = histogram(
     "redis_ledger_delayed_message_index_bucket_op_latency_ms", "How long operations on buckets take.",
     labels=("topic", "type"), unit="milliseconds", bounds=DELAYED_BOUNDS_MS,
+)  # fmt: skip
+
+# What goes in and out, by topic; beyond metrics_topics_max topics the others share topic="other".
+topics = Names()
+
+
+def _traffic(name: str, help: str, unit: str, of: str) -> Family:
+    return family(name, help, labels=TOPIC, unit=unit, kind="counter", source=partial(topics.rows, of))
+
+
+_traffic(
+    "redis_ledger_topic_in_records_total", "Records this broker took, scheduled ones included.", "records", "records_in"
+)
+_traffic("redis_ledger_topic_in_bytes_total", "Bytes of their batches, as stored.", "bytes", "bytes_in")
+_traffic(
+    "redis_ledger_topic_out_records_total", "Records this broker handed to readers, again with each of them.",
+    "records", "records_out",
+)  # fmt: skip
+_traffic("redis_ledger_topic_out_bytes_total", "Bytes of their batches, as stored.", "bytes", "bytes_out")
+_traffic(
+    "redis_ledger_topic_redelivered_records_total",
+    "Records this broker delivered to a subscription that had been delivered to it before.", "records", "redelivered",
+)  # fmt: skip
+_traffic(
+    "redis_ledger_topic_often_redelivered_records_total",
+    "Of these, those delivered 16 times or more before: what elsewhere would be in a dead letter topic.",
+    "records", "often",
+)  # fmt: skip
+_traffic(
+    "redis_ledger_topic_unreadable_records_total",
+    "Records passed over for a subscription, because their batch cannot be read.", "records", "unreadable",
+)  # fmt: skip
+
+# What is in Redis.  Read when it is asked for, at most once in a few seconds, by broker/overview.py: every broker shows
+# the same, so one of them is to be taken (`max by`), not their sum.
+PARTITION, GROUP, SUBSCRIPTION, NODE = ("topic", "partition"), ("topic", "group"), ("topic", "subscription"), ("node",)
+overview_shown = gauge(
+    "redis_ledger_overview_timestamp_seconds",
+    "When the metrics of what is in Redis were read; more than some seconds ago if Redis did not answer.",
+    unit="seconds since 1970",
+)
+overview_seconds = gauge("redis_ledger_overview_seconds", "How long reading them took.", unit="seconds")
+topics_there = gauge("redis_ledger_topics", "Topics there are.", unit="topics")
+partitions_there = gauge("redis_ledger_partitions", "Partitions of all topics.", unit="partitions")
+partitions_unshown = gauge(
+    "redis_ledger_partitions_unshown",
+    "Partitions without series of their own, beyond metrics_topics_max and metrics_partitions_max.", unit="partitions",
+)  # fmt: skip
+partition_end = family(
+    "redis_ledger_partition_end_offset", "Where the next record goes.", labels=PARTITION, unit="offset"
+)
+partition_start = family(
+    "redis_ledger_partition_start_offset", "The first offset that retention has left.", labels=PARTITION, unit="offset"
+)
+partition_stable = family(
+    "redis_ledger_partition_stable_offset",
+    "How far a reader of committed records may go (Kafka: last stable offset).", labels=PARTITION, unit="offset",
+)  # fmt: skip
+stable_lag_records = family(
+    "redis_ledger_partition_stable_lag_records",
+    "Offsets from there to the end: what an open transaction holds back from readers of committed records.",
+    labels=PARTITION, unit="records",
+)  # fmt: skip
+stable_lag_seconds = family(
+    "redis_ledger_partition_stable_lag_seconds",
+    "Age of the first record that is held back; 0 when none is.", labels=PARTITION, unit="seconds",
+)  # fmt: skip
+group_lag = family(
+    "redis_ledger_group_lag_records",
+    "Offsets from what a Kafka group has committed to the end, summed over partitions it has committed in.",
+    labels=GROUP, unit="records",
+)  # fmt: skip
+subscription_lag = family(
+    "redis_ledger_subscription_lag_records",
+    "Offsets a subscription has not acknowledged, up to the stable offset, summed over partitions; markers and aborted "
+    "records are among those not delivered yet.",
+    labels=SUBSCRIPTION, unit="records",
+)  # fmt: skip
+subscription_unacked = family(
+    "redis_ledger_subscription_unacked_records",
+    "Of these, records that are delivered: leased to a consumer, or acknowledged in an open transaction.",
+    labels=SUBSCRIPTION, unit="records",
+)  # fmt: skip
+cursors_unshown = gauge(
+    "redis_ledger_cursors_unshown",
+    "Cursors (groups and subscriptions, by partitions) that no lag counts, beyond metrics_cursors_max.", unit="cursors",
+)  # fmt: skip
+transactions_live = gauge(
+    "redis_ledger_transactions_live", "Transactions begun and not ended yet.", unit="transactions"
+)
+transaction_oldest = gauge(
+    "redis_ledger_transaction_oldest_seconds", "Age of the oldest of them; 0 when there is none.", unit="seconds"
+)
+brokers_live = gauge("redis_ledger_brokers_live", "Brokers whose heartbeat is in time.", unit="brokers")
+kafka_brokers_live = gauge(
+    "redis_ledger_kafka_brokers_live", "Those of them with a Kafka listener: without one no partition has a leader.",
+    unit="brokers",
+)  # fmt: skip
+redis_memory_used = family(
+    "redis_ledger_redis_memory_used_bytes", "Memory a Redis primary uses.", labels=NODE, unit="bytes"
+)
+redis_memory_max = family(
+    "redis_ledger_redis_memory_max_bytes", "What it may use at most; none where there is no limit.", labels=NODE,
+    unit="bytes",
+)  # fmt: skip
+redis_fragmentation = family(
+    "redis_ledger_redis_memory_fragmentation_ratio", "Memory the system gave it, by memory it uses.", labels=NODE,
+    unit="ratio",
+)  # fmt: skip
+redis_append_only = family(
+    "redis_ledger_redis_append_only", "1: it keeps an append-only file; 0: it does not; -1: it does not tell.",
+    labels=NODE,
+)  # fmt: skip
+
+# This process and its Redis.
+transactions_ended = counter(
+    "redis_ledger_transactions_ended", "Transactions whose end this broker carried, by outcome: committed, aborted.",
+    labels=("outcome",), unit="transactions",
+)  # fmt: skip
+coordinator_waiting = gauge(
+    "redis_ledger_coordinator_waiting_operations",
+    "Operations that wait for the next call of their transaction coordinator.", unit="operations",
+)  # fmt: skip
+coordinator_batch = histogram(
+    "redis_ledger_coordinator_batch_operations", "Operations that one call of a coordinator carries.",
+    unit="operations", bounds=(1, 2, 4, 8, 16, 32, 64, 128, 256),
+)  # fmt: skip
+redis_calls = Calls()
+family(
+    "redis_ledger_redis_calls_total", "Commands, scripts and MULTI units that Redis answered.", unit="calls",
+    kind="counter", source=lambda: [((), redis_calls.answered)],
+)  # fmt: skip
+family(
+    "redis_ledger_redis_round_trips_total", "Writes to Redis: all calls of one event-loop tick to one node are one.",
+    unit="round trips", kind="counter", source=lambda: [((), redis_calls.writes)],
+)  # fmt: skip
+redis_round_trip = histogram(
+    "redis_ledger_redis_round_trip_seconds",
+    "From such a write to the last answer to what it carried. One at a time is timed on each connection.",
+    bounds=(0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0),
+)
+event_loop_lag = histogram(
+    "redis_ledger_event_loop_lag_seconds", "How much later than planned a timer of the event loop fires.",
+    bounds=(0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0),
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from app.calls import Answer, Call
 from app.needs import DESCRIBE_CLUSTER
 from app.operations import Routes
@@ -14,5 +16,5 @@ routes = Routes("health")
 async def show_metrics(call: Call) -> Answer:
     """Metrics of this broker for Prometheus."""
     if call.services.is_given:
-        await call.broker.delays.show()
+        await asyncio.gather(call.broker.delays.show(), call.broker.overview.show())
     return Answer(200, metrics.exposition(), metrics.CONTENT_TYPE.encode())

@@ -171,7 +171,19 @@ async def fetch(call: Call, topic: str, partition: str, query: bodies.FetchQuery
     )
     fetched = await (call.waiting(work) if wait_ms else work)
     # An answer of batches is cut between batches only, so max_records means nothing there.
-    return _batches(fetched) if call.accepts_batches() else reply(_records(fetched, query))
+    shown = None if call.accepts_batches() else _records(fetched, query)
+    _count(call, topic, number, fetched, None if shown is None else len(shown.records))
+    return _batches(fetched) if shown is None else reply(shown)
+
+
+def _count(call: Call, topic: str, number: int, fetched: Fetched, shown: int | None) -> None:
+    """shown: how many records were told, if not all; their bytes are their share."""
+    batches = [batch for batch in fetched.batches if not batch.is_control]
+    partition = call.broker.catalog.opened(topic, number)
+    if batches and partition is not None:
+        there, size = sum(b.last_offset - b.base_offset + 1 for b in batches), sum(len(b.data) for b in batches)
+        records = there if shown is None else min(shown, there)
+        partition.traffic.delivered(records, size * records // there, 0)
 
 
 @routes.get(

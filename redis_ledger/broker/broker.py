@@ -29,6 +29,7 @@ from redis_ledger.broker.groups import Groups
 from redis_ledger.broker.idempotency import Idempotency
 from redis_ledger.broker.members import Members
 from redis_ledger.broker.offsets import Offsets
+from redis_ledger.broker.overview import Overview
 from redis_ledger.broker.owners import Owners
 from redis_ledger.broker.positions import Positions
 from redis_ledger.broker.producers import Producers
@@ -116,6 +117,7 @@ class Broker:
         self.positions = Positions(self.offsets, registry, self.catalog)
         self.groups = Groups(store, self.members, self.offsets, config)
         self.consumers = Consumers(self.groups, self.catalog)
+        self.overview = Overview(store, self.catalog, self.coordinators, self.members, config, clock)
         self.retention = TopicRetention(store, self.catalog, self.cold, config, clock)
         self.upkeep = Upkeep(
             store, self.catalog, self.coordinators, self.transactions, self.members, self.offsets, self.producers,
@@ -138,6 +140,7 @@ class Broker:
         await broker.identities.open()
         await broker.upkeep.start()
         await broker.delays.open()
+        broker.overview.start()
         await broker.security.open()
         if broker.config.auth_required:
             await broker.users.warn_if_there_are_none()
@@ -146,6 +149,7 @@ class Broker:
     async def close(self) -> None:
         """Finishes what is under way and leaves; requests must not come in any more."""
         await self.security.close()
+        self.overview.close()
         await self.groups.close()
         await self.delays.close()
         await self.upkeep.close()

@@ -35,7 +35,6 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ids import MessageId, TxnId, check_subscription_name
 from redis_ledger.ledger.catalog import Catalog
-from redis_ledger.ledger.log import LogEntry
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.reader import Piece
 from redis_ledger.ledger.waiters import Waiters
@@ -221,7 +220,7 @@ class Subscriptions:
         )  # fmt: skip
         if not received.deliveries:
             return [], received
-        pieces = [Piece(_entry(d), d.first, d.last) for d in received.deliveries]
+        pieces = [Piece(d.entry_of_log, d.first, d.last) for d in received.deliveries]
         messages, unreadable = list[Message](), list[Range]()
         try:
             read = await partition.records(pieces)
@@ -235,8 +234,10 @@ class Subscriptions:
                 _log.error("a batch that cannot be read was passed over", topic=partition.topic,
                            partition=partition.number, offset=d.base, subscription=name, error=str(found))  # fmt: skip
                 unreadable.append(Range(d.first, d.last))
+                partition.traffic.unreadable += d.last - d.first + 1
                 continue
             shift, records = found
+            partition.traffic.delivered(len(records), d.size, d.deliveries)
             for r in records:
                 at = MessageId(partition.number, r.offset + shift)
                 messages.append(Message(at, d.deliveries, r.timestamp_ms, r.key, r.value, r.headers))
@@ -392,9 +393,3 @@ class Subscriptions:
         rows = await self._store.command("HGETALL", first.keys.subs, key=first.keys.state)
         named = [(unquote(n.decode()), k) for n, k in zip(rows[::2], rows[1::2], strict=True) if n]
         return sorted((name, kind.decode()) for name, kind in named)
-
-
-def _entry(d: calls.Delivery) -> LogEntry:
-    return LogEntry(
-        d.ledger, d.entry, d.base, d.records, d.batch_bytes, int(d.producer), -1, -1, d.flags, d.appended_ms, -1
-    )

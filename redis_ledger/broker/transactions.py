@@ -13,6 +13,7 @@ import asyncio
 import builtins
 from collections.abc import Callable, Sequence
 
+from redis_ledger import metrics
 from redis_ledger.broker import owners
 from redis_ledger.broker.registry import Registry
 from redis_ledger.broker.types import CommittedAll, Transaction, TransactionStatus
@@ -34,6 +35,7 @@ STATUS: dict[State, TransactionStatus] = {
     State.TIMING_OUT: "aborting",
     State.ABORTED: "aborted",
 }
+_committed, _aborted = (metrics.transactions_ended.labels(outcome) for outcome in ("committed", "aborted"))
 RETRY_S_MAX = 1.0
 LOOKED_AT_MAX = 20_000  # of each coordinator, for an owner's transactions
 
@@ -149,6 +151,7 @@ class Transactions:
                     raise
             await asyncio.sleep(pause)
             pause = min(2 * pause, RETRY_S_MAX)
+        (_committed if decision.state is State.COMMITTING else _aborted).inc()
         self._coordinators.done(decision.txn)
 
     async def carry(self, decision: Decision) -> None:

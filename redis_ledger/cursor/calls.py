@@ -28,6 +28,7 @@ from redis_ledger.errors import (
     WrongSubscriptionKind,
 )
 from redis_ledger.ids import TxnId
+from redis_ledger.ledger.log import LogEntry
 from redis_ledger.store.keys import PartitionKeys, encode_name
 from redis_ledger.store.replies import Status
 from redis_ledger.store.store import Script, Store
@@ -63,6 +64,19 @@ class Delivery(NamedTuple):
     producer: bytes
     flags: int
     appended_ms: int
+
+    @property
+    def entry_of_log(self) -> LogEntry:
+        """Of the batch, as far as it is told."""
+        return LogEntry(
+            self.ledger, self.entry, self.base, self.records, self.batch_bytes, int(self.producer), -1, -1, self.flags,
+            self.appended_ms, -1,
+        )  # fmt: skip
+
+    @property
+    def size(self) -> int:
+        """These records' share of the batch's bytes."""
+        return self.batch_bytes * (self.last - self.first + 1) // max(self.records, 1)
 
 
 class Received(NamedTuple):

@@ -302,16 +302,25 @@ class Connection(asyncio.BufferedProtocol):
         call = Call(self._listener.broker, version, header.client_id or "", self.peer)
         self._running = route
         if route.submit is not None:
-            future = await route.submit(request, call)
+            try:
+                future = await route.submit(request, call)
+            except BaseException:
+                route.outcomes.closed()
+                raise
             self._answered.clear()
             self._answers.append(_Pending(route, version, header.correlation_id, began, len(frame), future))
             future.add_done_callback(self._flush)
             return True
         if self._answers:
             await self._answered.wait()
-        answer = await route.handle(request, call)
+        try:
+            answer = await route.handle(request, call)
+        except BaseException:
+            route.outcomes.closed()
+            raise
         if answer is not None:
             self._write(key, version, header.correlation_id, answer)
+        route.outcomes.answered(answer)
         if self.peer.is_refused:
             self._frames.clear()
             self.close()
@@ -345,6 +354,10 @@ class Connection(asyncio.BufferedProtocol):
                 self._failed(error)
             elif future.result() is not None:
                 self._write(route.key, version, correlation_id, future.result())
+            if future.cancelled() or error is not None:
+                route.outcomes.closed()
+            else:
+                route.outcomes.answered(future.result())
             route.seconds.observe(time.monotonic() - began)
             self._release(size)
         if not self._answers:

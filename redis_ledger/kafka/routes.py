@@ -15,8 +15,9 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from redis_ledger import metrics
-from redis_ledger.kafka import apis, authority
+from redis_ledger.kafka import apis
 from redis_ledger.kafka.call import Call
+from redis_ledger.kafka.outcome import Outcomes
 from redis_ledger.kafka.wire.registry import API_VERSIONS
 
 Handler = Callable[[Any, Call], Awaitable[Any]]
@@ -35,6 +36,7 @@ class Route(NamedTuple):
     submit: Callable[[Any, Call], Awaitable[asyncio.Future[Any]]] | None
     is_read: bool
     seconds: Any
+    outcomes: Outcomes
 
 
 @cache
@@ -51,7 +53,8 @@ def routes() -> dict[int, Route]:
             f"{api.name}: the codec lacks some of {least}-{most}"
         )
         found[api.key] = Route(
-            api.key, api.name, least, most, authority.guarded(api, handler), getattr(handler, "submit", None),
+            api.key, api.name, least, most, handler.handle, getattr(handler, "submit", None),
             getattr(handler, "IS_READ", False), metrics.kafka_request_seconds.labels(api.name),
+            Outcomes(api.name),
         )  # fmt: skip
     return dict(sorted(found.items()))

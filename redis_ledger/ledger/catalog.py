@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from redis_ledger import metrics
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import (
@@ -339,7 +340,7 @@ class Catalog:
         partition = self._partitions.get((entry.name, number))
         if partition is None or partition.topic_id != entry.id:  # else somebody was quicker: it has one queue for all
             partition = self._partitions[entry.name, number] = self._scratch(entry, number)
-            partition.on_scheduled = self.on_scheduled
+            partition.on_scheduled, partition.traffic = self.on_scheduled, metrics.topics.of(entry.name)
         return partition
 
     async def _load(self, topic: str) -> TopicEntry | None:

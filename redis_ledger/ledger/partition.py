@@ -39,6 +39,7 @@ from redis_ledger.ledger.scheduling import (
 )  # fmt: skip
 from redis_ledger.ledger.tail import Tail, Tails
 from redis_ledger.records.later import Later, Now, Split
+from redis_ledger.series import Traffic
 from redis_ledger.store.group_commit import GroupCommit
 from redis_ledger.store.replies import Status
 from redis_ledger.store.scripts import Script
@@ -83,6 +84,7 @@ class Partition(PartitionReader):
     ) -> None:
         super().__init__(store, topic, number, topic_id, tail or Tails(config.tail_cache_bytes).open())
         self.config, self._clock = config, clock
+        self.traffic = Traffic()  # the catalog has one for each topic
         self.delays_by_headers = False  # as the topic's entry says; the catalog keeps both as they are
         self._ledger, self._delay_ledger = 1, -1
         self._schedules = False  # whether scheduled batches have come: what is plain alone takes a shorter way
@@ -243,7 +245,9 @@ class Partition(PartitionReader):
                 now = item.split.now
                 if now is not None:
                     self._remember(item, int(answer[1]), now.payload, now.records, now.newest_ms)
+                    self._took(now.records, len(now.payload))
                 for later in item.split.later:
+                    self._took(later.records, len(later.payload))
                     first_due = later.due_ms if first_due < 0 else min(first_due, later.due_ms)
                 self._resolve(item, Accepted(int(answer[1]), leader_epoch, False, int(answer[2])))
             elif answer[0] == Status.DUPLICATE:
@@ -282,8 +286,13 @@ class Partition(PartitionReader):
 
     def _accept(self, item: Batch, accepted: Accepted) -> None:
         if not accepted.duplicate:
+            self._took(item.records, len(item.payload))
             self._remember(item, accepted.base_offset, item.payload, item.records, item.max_timestamp_ms)
         self._resolve(item, accepted)
+
+    def _took(self, records: int, size: int) -> None:
+        self.traffic.records_in += records
+        self.traffic.bytes_in += size
 
     def _remember(
         self, item: Batch, base_offset: int, payload: bytes | memoryview, records: int, newest_ms: int

@@ -15,10 +15,12 @@ import asyncio
 import socket
 from collections import deque
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any, TypeVar, cast
 
 from hiredis import HiredisError, Reader, ReplyError, pack_command
 
+from redis_ledger import metrics
 from redis_ledger.store.address import Address
 
 LARGE_BYTES = 8 * 1024  # a larger argument is handed to the socket as it is, not copied into a command
@@ -29,6 +31,9 @@ P = TypeVar("P", bound=asyncio.Protocol)
 pack_small = cast("Callable[[tuple[Any, ...]], bytes]", pack_command)  # its stub knows tuples of one only
 Piece = bytes | memoryview
 Frame = bytes | list[Piece]  # one command, or one unit of commands; a list when it holds large arguments
+
+
+_calls, _observe = metrics.redis_calls, metrics.redis_round_trip.observe
 
 
 class Call:
@@ -130,6 +135,8 @@ class Connection(asyncio.Protocol):
         self.sent = 0  # calls at the head of the queue that were handed to the socket
         self.heard = False  # something arrived since the watch looked last
         self.silent_ticks = 0
+        self._timed = 0  # calls until the write that is being timed is answered; 0: none is
+        self._timed_s = 0.0
         self._lost: Callable[[Connection, Exception | None], None] | None = lost
         self._reader = Reader()
         self._transport: asyncio.Transport | None = None
@@ -155,6 +162,9 @@ class Connection(asyncio.Protocol):
             return
         out, self.out = self.out, []
         self.sent = len(self.queue)
+        _calls.writes += 1
+        if not self._timed:
+            self._timed, self._timed_s = self.sent, perf_counter()
         try:
             transport.write(b"".join(cast("list[bytes]", out)))
         except TypeError:  # a frame with large arguments is among them
@@ -183,6 +193,12 @@ class Connection(asyncio.Protocol):
             self.abort(error if isinstance(error, HiredisError) else HiredisError("a reply that nobody asked for"))
         finally:
             self.sent -= answered
+            _calls.answered += answered
+            if self._timed:
+                self._timed -= answered
+                if self._timed <= 0:
+                    self._timed = 0
+                    _observe(perf_counter() - self._timed_s)
 
     def _slow(self, call: Call, reply: Any) -> int:
         if call.replies > 1:

@@ -19,6 +19,7 @@ class NodeInfo:
     product_version: str | None
     role: str | None
     used_memory_bytes: int | None
+    fragmentation: float | None  # memory the system gave it, by memory it uses
     maxmemory_bytes: int | None  # 0 is no limit
     maxmemory_policy: str | None
     appendonly: bool | None
@@ -46,6 +47,7 @@ def read_node(address: str, info: Any, configs: list[Any]) -> NodeInfo:
         product_version=valkey or facts.get("redis_version"),
         role=facts.get("role"),
         used_memory_bytes=_number(facts.get("used_memory")),
+        fragmentation=_ratio(facts.get("mem_fragmentation_ratio")),
         maxmemory_bytes=_number(config[b"maxmemory"] or facts.get("maxmemory")),
         maxmemory_policy=config[b"maxmemory-policy"] or facts.get("maxmemory_policy"),
         appendonly=None if appendonly is None else appendonly == "yes",
@@ -62,3 +64,10 @@ def _facts(info: bytes) -> dict[str, str]:
 
 def _number(text: str | None) -> int | None:
     return int(text) if text is not None and text.isdigit() else None
+
+
+def _ratio(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
+from redis_ledger import metrics
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import (
@@ -173,6 +174,7 @@ class Coordinator:
 
     def _send(self, operations: list[_Operation]) -> asyncio.Future[Any]:
         self._calls += 1
+        metrics.coordinator_batch.observe(len(operations))
         args: list[Any] = [self._clock.now_ms(), self._broker, self._calls, *self._limits]
         for operation in operations:
             args += operation[:3]

