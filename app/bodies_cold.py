@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from app.bodies import Milliseconds, Offset, Reply, Request
+from redis_ledger.offload.manifest import SEGMENTS_MAX
 
 INT64 = 2**63
 PlanId = Annotated[str, Meta(min_length=1, max_length=64, extra_json_schema={"examples": ["9f1c2b7a5d3e4801"]})]
@@ -57,6 +58,12 @@ class ColdTopic(Reply):
     topic_id: Annotated[str, Meta(description="A topic that is deleted and made again has another one.")]
     home: Annotated[str, Meta(description="The folder or bucket the files are in; empty where the broker has none.")]
     partitions: list[ColdPartition]
+    after: Annotated[str, Meta(description="There are more: ask for them with this.")] | UnsetType = UNSET
+
+
+class ColdQuery(Request):
+    limit: Annotated[int, Meta(ge=1, le=10_000, description="Most segments of an answer.")] = SEGMENTS_MAX
+    after: Annotated[str, Meta(max_length=200, description="As the page before returned it.")] | UnsetType = UNSET
 
 
 class PlanCold(Request):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+from msgspec import UNSET
 
 from app import bodies_cold as bodies
 from app import examples_cold as examples
@@ -33,11 +34,15 @@ _GONE = (UnknownTopic, UnknownPartition)
 
 
 @routes.get("/v1/topics/{topic}/cold", needs=(DESCRIBE_TOPIC,), errors=(UnknownTopic,), examples=examples.COLD)
-async def describe_cold(call: Call, topic: str) -> bodies.ColdTopic:
-    """Show which stretches of a topic lie in Parquet, in which files, and what is to be written next."""
-    standings = await call.broker.cold.standings(topic)
+async def describe_cold(call: Call, topic: str, query: bodies.ColdQuery) -> bodies.ColdTopic:
+    """Show which stretches of a topic lie in Parquet, in which files, and what is to be written next.
+
+    `after` of an answer asks for the next page; without it there is none. It begins with more segments of the last
+    partition, or with the first of them when that is of another version by now.
+    """
+    page = await call.broker.cold.page(topic, limit=query.limit, after=None if query.after is UNSET else query.after)
     return bodies.ColdTopic(
-        topic_id=standings[0].topic_id,
+        topic_id=page.topic_id,
         home=call.config.cold_home,
         partitions=[
             bodies.ColdPartition(
@@ -45,8 +50,9 @@ async def describe_cold(call: Call, topic: str) -> bodies.ColdTopic:
                 version=each.manifest.version, plan=_shown(each.plan),
                 segments=[bodies.Segment(**msgspec.structs.asdict(segment)) for segment in each.manifest.segments],
             )
-            for number, each in enumerate(standings)
+            for number, each in enumerate(page.standings, page.first)
         ],
+        after=UNSET if page.after is None else page.after,
     )  # fmt: skip
 
 

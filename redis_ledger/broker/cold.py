@@ -34,11 +34,12 @@ from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.offload import manifest as manifests
 from redis_ledger.offload.calls import ColdCalls, Standing
-from redis_ledger.offload.manifest import Plan, Segment, Stretch
+from redis_ledger.offload.manifest import SEGMENTS_MAX, Place, Plan, Segment, Stretch
 from redis_ledger.offload.plan import decide
 from redis_ledger.store.store import Store
 
 OPENED_MAX = 8  # files looked at at once
+READ_AT_ONCE = 16  # partitions
 
 
 class Published(NamedTuple):
@@ -54,6 +55,15 @@ class Swapped(NamedTuple):
 
     version: int
     files: list[str]
+
+
+class Page(NamedTuple):
+    """Of partitions from number `first` on.  The last one may go on at `after`; None: that is all."""
+
+    topic_id: str
+    first: int
+    standings: list[Standing]
+    after: str | None
 
 
 class _At(NamedTuple):
@@ -76,11 +86,21 @@ class Cold:
     def __init__(self, catalog: Catalog, store: Store, config: Config, clock: Clock) -> None:
         self._catalog, self._store, self._config, self._clock = catalog, store, config, clock
 
-    async def standings(self, topic: str) -> list[Standing]:
-        """Of every partition, in their order, all of the same topic id."""
+    async def page(self, topic: str, *, limit: int = SEGMENTS_MAX, after: str | None = None) -> Page:
+        """Partition after partition with its segments, `limit` of them in all.  Raises InvalidRequest."""
         entry = await self._catalog.get(topic, fresh=True)
-        found = await asyncio.gather(*(self._at(topic, number, entry.id) for number in range(entry.partitions)))
-        return [at.standing for at in found]
+        begin = Place(entry.id, 0, 0, 0) if after is None else Place.parse(after)
+        found: list[Standing] = []
+        for first in range(begin.partition, entry.partitions, READ_AT_ONCE):
+            numbers = range(first, min(first + READ_AT_ONCE, entry.partitions))
+            read = await asyncio.gather(*(self._at(topic, number, begin.topic_id) for number in numbers))
+            for number, standing in zip(numbers, (at.standing for at in read), strict=True):
+                shown, rest = begin.cut(number, standing.manifest, limit)
+                found.append(standing._replace(manifest=shown))
+                limit -= len(shown.segments)
+                if rest is not None:
+                    return Page(begin.topic_id, begin.partition, found, str(rest))
+        return Page(begin.topic_id, begin.partition, found, None)
 
     async def plan(
         self, topic: str, number: int, *, topic_id: str | None = None, seal: bool = False, older_than_ms: int = 0

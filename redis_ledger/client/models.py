@@ -218,6 +218,12 @@ class ColdPartition(msgspec.Struct, frozen=True):
     plan: Plan | None
     segments: list[Segment]
 
+    def continued(self, more: ColdPartition) -> ColdPartition:
+        """more: what the next page tells of it; that is all there is where it is of another version."""
+        if more.version != self.version:
+            return more
+        return msgspec.structs.replace(more, segments=self.segments + more.segments)
+
 
 class ColdTopic(msgspec.Struct, frozen=True):
     """home: the folder or bucket that the files of segments are in, "" where the broker has none.  topic_id: a topic

@@ -16,13 +16,18 @@ Source: KIP-405 (remote log segments), Pulsar's offload of ledgers.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from operator import attrgetter
+from typing import NamedTuple
 
 import msgspec
 
-from redis_ledger.errors import SegmentMismatch
+from redis_ledger.errors import InvalidRequest, SegmentMismatch
+
+SEGMENTS_MAX = 1_000  # of one page: some 250 kB
+_PLACE = re.compile(r"([0-9a-zA-Z-]{1,64})\.(\d{1,9})\.(\d{1,15})\.(\d{1,18})", re.ASCII)
 
 
 class Stretch(msgspec.Struct, frozen=True, gc=False):
@@ -79,6 +84,42 @@ class Manifest(msgspec.Struct, frozen=True, gc=False):
         if at < 0 or offset >= self.segments[at].end:
             return None
         return self.segments[at]
+
+
+class Place(NamedTuple):
+    """Where a page of the manifests of a topic begins: with the segment of a partition that has this first offset.
+
+    As text 9dcc8ade.0.7.9100.  A partition whose manifest is of another version by then is begun anew, for what was
+    shown of it no longer fits.
+    """
+
+    topic_id: str
+    partition: int
+    version: int
+    first: int
+
+    def __str__(self) -> str:
+        return ".".join(map(str, self))
+
+    @classmethod
+    def parse(cls, text: str) -> Place:
+        """Raises InvalidRequest."""
+        found = _PLACE.fullmatch(text)
+        if found is None:
+            raise InvalidRequest(f"after is {text[:100]!r}, which no page has returned; give that of the page before.")
+        return cls(found[1], int(found[2]), int(found[3]), int(found[4]))
+
+    def cut(self, partition: int, manifest: Manifest, limit: int) -> tuple[Manifest, Place | None]:
+        """What the page shows of a partition, `limit` segments at most, and where the next page begins if that is not
+        all of it."""
+        segments, begin = manifest.segments, 0
+        if (partition, manifest.version) == (self.partition, self.version):
+            begin = bisect_left(segments, self.first, key=attrgetter("first"))
+        end = begin + limit
+        rest = None
+        if end < len(segments):
+            rest = Place(self.topic_id, partition, manifest.version, segments[end].first)
+        return Manifest(manifest.version, segments[begin:end]), rest
 
 
 def is_chain(stretches: Sequence[Stretch | Segment], first: int) -> bool:

@@ -41,7 +41,7 @@ async def log_of(broker: Broker) -> tuple[list[LogEntry], set[int]]:
 
 
 async def standing_of(broker: Broker) -> Standing:
-    [standing] = await broker.cold.standings(TOPIC)
+    [standing] = (await broker.cold.page(TOPIC)).standings
     return standing
 
 

@@ -98,6 +98,11 @@ async def test_what_cannot_be_done_is_refused_in_a_sentence(world, api, call, bo
     assert (problem["code"], detail in problem["detail"]) == (code, True), problem
 
 
+@pytest.mark.parametrize("query", ["limit=0", "limit=10001", "limit=x", "after=x", "from=1"])
+async def test_a_page_that_cannot_be_is_refused(api, query):
+    assert (await ask(api, "GET", f"/v1/topics/{TOPIC}/cold?{query}", status=400))["code"] == "invalid_request"
+
+
 @pytest.mark.parametrize(
     ("path", "code"),
     [

@@ -79,7 +79,7 @@ class Scenario:
 
     async def compact(self) -> None:
         """The first segment, unless it is compacted or forgotten."""
-        [standing] = await self.cold.standings(TOPIC)
+        [standing] = (await self.cold.page(TOPIC)).standings
         first = standing.manifest.holding(0)
         if first is None or first.records == len(KEPT):
             return
@@ -89,7 +89,7 @@ class Scenario:
         await self.cold.swap(TOPIC, 0, standing.manifest.version, [0], [smaller], topic_id=standing.topic_id)
 
     async def abandon(self) -> None:
-        [standing] = await self.cold.standings(TOPIC)
+        [standing] = (await self.cold.page(TOPIC)).standings
         if standing.plan is not None:
             await self.cold.abandon(TOPIC, 0, standing.plan.id)
 

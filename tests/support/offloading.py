@@ -90,7 +90,7 @@ async def offload(broker: Broker, topic: str, number: int, *, seal: bool = True,
 
 async def compact(broker: Broker, topic: str, number: int, keeps: Callable[[Row], bool], suffix: str = "c") -> None:
     """Every segment is replaced by one with fewer rows."""
-    standing = (await broker.cold.standings(topic))[number]
+    standing = (await broker.cold.page(topic)).standings[number]
     home = open_home(broker.config.cold_home)
     removed, added = [], []
     for segment in standing.manifest.segments:

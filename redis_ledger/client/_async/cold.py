@@ -8,13 +8,17 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from redis_ledger.client._async.transport import AsyncTransport, path
-from redis_ledger.client.models import ColdPublished, ColdSwapped, ColdTopic
-from redis_ledger.offload.manifest import Plan, Segment
+from redis_ledger.client.models import ColdPartition, ColdPublished, ColdSwapped, ColdTopic
+from redis_ledger.offload.manifest import SEGMENTS_MAX, Plan, Segment
 
 FILES_MS = 60_000  # what the broker may take longer than for other calls: it opens every file
 
 T = TypeVar("T")
 Files: TypeAlias = list[str]
+
+
+class _Page(ColdTopic, frozen=True):
+    after: str | None = None
 
 
 class _Planned(msgspec.Struct):
@@ -31,12 +35,24 @@ class AsyncCold:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def describe(self, topic: str) -> ColdTopic:
-        """Which stretches lie in which files, and what is to be written, for every partition.
+    async def describe(self, topic: str, *, page_segments: int = SEGMENTS_MAX) -> ColdTopic:
+        """Which stretches lie in which files, and what is to be written, for every partition; asked for page by page.
+
+        The segments of a partition are those of one version.  Raises UnknownTopic, also when another topic has got the
+        name meanwhile.
 
         [p.cold_offset for p in (await client.cold.describe("orders")).partitions]
         """
-        return await self._transport.call("GET", path("topics", topic, "cold"), answer=ColdTopic)
+        params: dict[str, str | int] = {"limit": page_segments}
+        found: dict[int, ColdPartition] = {}
+        while True:
+            page = await self._transport.call("GET", path("topics", topic, "cold"), answer=_Page, params=params)
+            for each in page.partitions:
+                begun = found.get(each.partition)
+                found[each.partition] = each if begun is None else begun.continued(each)
+            if page.after is None:
+                return ColdTopic(page.topic_id, page.home, list(found.values()))
+            params["after"] = page.after
 
     async def plan(
         self, topic: str, partition: int, *, seal: bool = False, older_than_ms: int = 0, topic_id: str | None = None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from redis_ledger.errors import SegmentMismatch
+from redis_ledger.errors import InvalidRequest, SegmentMismatch
 from redis_ledger.offload.manifest import (
     Manifest,
+    Place,
     Plan,
     Segment,
     Stretch,
@@ -36,6 +37,43 @@ def test_the_segment_that_holds_an_offset_is_found():
     assert [offset for offset, held in found.items() if held is None] == [9, 25, 39, 50]
     assert (found[10], found[19], found[20], found[24]) == (FIRST, FIRST, SECOND, SECOND)
     assert (manifest.end, Manifest(0, []).end) == (50, 0)
+
+
+# -- pages -------------------------------------------------------------------------------------------------------------
+
+LONG = Manifest(7, [segment(first, first + 10) for first in range(0, 50, 10)])
+
+
+@pytest.mark.parametrize(
+    ("place", "limit", "shown", "next_first"),
+    [
+        (Place("t-1", 0, 0, 0), 2, [0, 10], 20),
+        (Place("t-1", 0, 7, 20), 2, [20, 30], 40),
+        (Place("t-1", 0, 7, 40), 2, [40], None),
+        (Place("t-1", 0, 7, 30), 2, [30, 40], None),
+        (Place("t-1", 0, 6, 20), 2, [0, 10], 20),  # another version: from the beginning
+        (Place("t-1", 1, 7, 20), 2, [0, 10], 20),  # a place in another partition
+        (Place("t-1", 0, 7, 20), 0, [], 20),
+    ],
+)
+def test_a_page_goes_on_where_the_one_before_it_ended(place, limit, shown, next_first):
+    manifest, rest = place.cut(0, LONG, limit)
+    assert ([each.first for each in manifest.segments], manifest.version) == (shown, 7)
+    assert rest == (None if next_first is None else Place("t-1", 0, 7, next_first))
+
+
+def test_a_place_is_text_and_read_again():
+    place = Place("9dcc8ade41b04f65", 3, 17, 9_100)
+    assert str(place) == "9dcc8ade41b04f65.3.17.9100"
+    assert Place.parse(str(place)) == place
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "t.1.2", "t.1.2.3.4", "t.-1.2.3", "t.1.2.³", "t t.1.2.3", "t.1.2." + "9" * 30]
+)
+def test_what_is_no_place_is_refused(text):
+    with pytest.raises(InvalidRequest, match="which no page has returned"):
+        Place.parse(text)
 
 
 def test_a_chain_has_neither_gaps_nor_empty_links():
