@@ -20,12 +20,14 @@ RELEASE, NAMESPACE = "ledger", "streams"
 Manifest = dict[str, Any]
 
 
-def run(name: str, *arguments: str | Path, given: str | None = None) -> subprocess.CompletedProcess[str]:
-    """helm or kubeconform, which see no cluster and no configuration of whoever runs this."""
+def run(
+    name: str, *arguments: str | Path, given: str | None = None, kubeconfig: Path | str = "/nonexistent"
+) -> subprocess.CompletedProcess[str]:
+    """helm or kubeconform, which see no cluster but what is given, and no configuration of whoever runs this."""
     program = chart_tools.tool(name)
     assert program.exists(), f"{name} is missing; `make chart` builds it"
     kept = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
-    alone = {"KUBECONFIG": "/nonexistent", "HELM_PLUGINS": "/nonexistent"}
+    alone = {"KUBECONFIG": str(kubeconfig), "HELM_PLUGINS": "/nonexistent"}
     command = [str(program), *map(str, arguments)]
     return subprocess.run(command, input=given, capture_output=True, text=True, check=False, env=kept | alone)
 

@@ -1,0 +1,190 @@
+"""What the chart renders is started here, with a Redis beside it: readiness, the first commands, a drain.
+
+Containers run as rendered (tests/support/pod.py); addresses are those of loopback.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+from aiokafka.client import AIOKafkaClient
+
+from tests.support import chart, servers
+from tests.support.pod import Pod, secrets_of
+from tests.support.serving import eventually
+
+BROKERS, REDIS = "ledger-redis-ledger", "ledger-redis-ledger-redis"
+ADVERTISED = f"{BROKERS}-0.{BROKERS}-brokers.streams.svc.cluster.local:9092"
+
+
+class World:
+    """A broker of a values file and, where the chart brings one, its Redis.  ports: HOST:PORT of the broker's doors."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._pods: list[Pod] = []
+        self.ports = {"rest": f"127.0.0.1:{servers.free_port()}", "kafka": f"127.0.0.1:{servers.free_port()}"}
+
+    def redis(self, values: str) -> str:
+        """Starts the bundled server as rendered; HOST:PORT."""
+        server = servers.Server(self._folder)  # only to ask: it is not started
+        here = {"bind * -::*": "bind 127.0.0.1", "port 6379": f"port {server.port}"}
+        secrets = secrets_of(values)
+        pod = Pod(values, REDIS, self._folder / "redis", secrets, here)
+        self._pods.append(pod)
+        pod.start(servers.binary())
+        asked = ("AUTH", secrets[REDIS]["password"]), ("PING",)
+        eventually(lambda: answers(server, *asked) == [b"OK", b"PONG"])
+        return f"127.0.0.1:{server.port}"
+
+    def broker(self, values: str, addresses: dict[str, str], secrets=None, fields=None) -> Pod:
+        here = {"0.0.0.0:8080": self.ports["rest"], "0.0.0.0:9092": self.ports["kafka"], **addresses}
+        pod = Pod(values, BROKERS, self._folder / "broker", {**secrets_of(values), **(secrets or {})}, here, fields)
+        self._pods.append(pod)
+        pod.start()
+        return pod
+
+    def clean_up(self) -> None:
+        for pod in reversed(self._pods):
+            pod.clean_up()
+
+
+def answers(server: servers.Server, *commands: tuple[str, ...]) -> list[object]:
+    try:
+        return server.ask_all(*commands)
+    except OSError:
+        return []
+
+
+@pytest.fixture
+def world(tmp_path) -> Iterator[World]:
+    made = World(tmp_path)
+    yield made
+    made.clean_up()
+
+
+def first_commands(values: str, world: World, token: str = "") -> list[str]:
+    """Runs what the notes say behind port-forward, and returns what is answered."""
+    text = re.sub(r"\\\n\s*", "", chart.notes(values))
+    found = [line.strip() for line in text.splitlines() if line.strip().startswith("curl")]
+    assert len(found) == 2, text
+    said = []
+    for line in found:
+        here = line.replace("localhost:8080", world.ports["rest"]).replace("curl ", "curl -sS --noproxy '*' ", 1)
+        ran = subprocess.run(
+            ["sh", "-c", here], env={"PATH": "/usr/bin:/bin", "token": token},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+        said.append(ran.stdout)
+    return said
+
+
+async def told_addresses(world: World, **credentials: str) -> list[tuple[str, int]]:
+    """Where a Kafka client that begins at this broker is sent."""
+    client = AIOKafkaClient(bootstrap_servers=world.ports["kafka"], **credentials)
+    await client.bootstrap()
+    try:
+        return [(node.host, node.port) for node in client.cluster.brokers()]
+    finally:
+        await client.close()
+
+
+def test_the_default_installation_serves_who_has_the_token_and_drains(world):
+    # Given the bundled Redis and a broker, with nothing chosen
+    redis = world.redis("defaults")
+    broker = world.broker("defaults", {f"{REDIS}.streams.svc.cluster.local:6379": redis})
+    assert broker.line().startswith("ready ")
+    # Then every probe is answered
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        assert broker.probe(probe, world.ports) == 200
+    # And Redis keeps what --durability disk promises
+    with httpx.Client(base_url=f"http://{world.ports['rest']}", trust_env=False, timeout=30) as http:
+        assert http.get("/readyz").json()["durability"] == "disk"
+        # And who has no token is not let in, while what the notes say works
+        assert http.get("/v1/topics").status_code == 401
+        token = secrets_of("defaults")[f"{BROKERS}-bootstrap"]["token"]
+        produced, read = first_commands("defaults", world, token)
+        assert '"base_offset":0' in produced.replace(" ", "")
+        assert '"order":1' in read.replace(" ", "")
+        # When it is told to stop while somebody waits for records
+        with ThreadPoolExecutor(1) as others:
+            path = "/v1/topics/hello/partitions/0/records?offset=1&wait_ms=20000"
+            waiting = others.submit(http.get, path, headers={"Authorization": f"Bearer {token}"})
+            broker.terminate()
+            code, errors = broker.end()
+        # Then that call ends in peace, and so does it
+        assert waiting.result().status_code in (200, 503), waiting.result().text
+    assert code == 0, errors
+    # And it has written nothing outside of what is mounted.
+    assert list((broker.root / "work").iterdir()) == []
+
+
+async def test_who_has_the_token_is_let_in_by_kafka_and_told_the_name_of_the_pod(world):
+    redis = world.redis("defaults")
+    broker = world.broker("defaults", {f"{REDIS}.streams.svc.cluster.local:6379": redis})
+    broker.line()
+    token = secrets_of("defaults")[f"{BROKERS}-bootstrap"]["token"]
+    told = await told_addresses(
+        world, security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN",
+        sasl_plain_username="token", sasl_plain_password=token,
+    )  # fmt: skip
+    host, _, port = ADVERTISED.rpartition(":")
+    assert told == [(host, int(port))]
+
+
+async def test_who_has_none_is_served_where_the_values_say_so(world):
+    with servers.redis_server(appendonly="yes", appendfsync="no", maxmemory_policy="noeviction") as redis:
+        broker = world.broker("anonymous", {"redis.data:6379": f"127.0.0.1:{redis.port}"})
+        broker.line()
+        assert broker.probe("readinessProbe", world.ports) == 200
+        produced, read = first_commands("anonymous", world)
+        assert '"base_offset":0' in produced.replace(" ", "")
+        assert '"order":1' in read.replace(" ", "")
+        assert [host for host, _ in await told_addresses(world)] == [ADVERTISED.partition(":")[0]]
+        broker.terminate()
+        code, errors = broker.end()
+        assert code == 0, errors
+
+
+async def test_a_broker_behind_a_node_port_tells_its_own(world):
+    # Given the fourth of ten brokers, and Redis by your secret
+    fields = {
+        "metadata.name": f"{BROKERS}-3",
+        "metadata.labels['apps.kubernetes.io/pod-index']": "3",
+        "status.hostIP": "192.0.2.5",
+    }
+    with servers.redis_server(appendonly="yes", appendfsync="always", maxmemory_policy="noeviction") as redis:
+        broker = world.broker("node-ports", {}, {"ledger-redis-url": {"url": redis.url}}, fields)
+        broker.line()
+        token = secrets_of("node-ports")[f"{BROKERS}-bootstrap"]["token"]
+        told = await told_addresses(
+            world, security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN",
+            sasl_plain_username="token", sasl_plain_password=token,
+        )  # fmt: skip
+        assert told == [("192.0.2.5", 31243)]
+
+
+def test_settings_reach_the_broker_with_the_numbers_they_were_given(world):
+    # Given the settings of external-redis.yaml, some of them large, and a token under another key
+    secrets = {"ledger-redis-url": {"REDIS_URL": ""}, "first-admin": {"bearer": "x" * 40}, "redis-ca": {"ca.crt": ""}}
+    with servers.redis_server(appendonly="yes", appendfsync="always", maxmemory_policy="noeviction") as redis:
+        secrets["ledger-redis-url"]["REDIS_URL"] = redis.url
+        broker = world.broker("external-redis", {}, secrets)
+        broker.line()
+        with httpx.Client(base_url=f"http://{world.ports['rest']}", trust_env=False, timeout=30) as http:
+            http.headers["Authorization"] = f"Bearer {'x' * 40}"
+            made = http.post("/v1/topics", json={"name": "orders"})
+            assert made.status_code == 201, made.text
+            assert made.json()["partitions"] == 12
+            # No topic is made by producing, and keys begin as they were told to.
+            assert http.post("/v1/topics/other/records", json={"records": [{"value": 1}]}).status_code == 404
+        keys = redis.ask("KEYS", "*")
+        assert isinstance(keys, list)
+        assert [key for key in keys if not key.startswith(b"shop:")] == []
