@@ -26,14 +26,25 @@ from app.fastpath import ANY, SHAPES, Front, pattern
 from app.needs import OPEN
 from app.openapi import PATH_PARAMETERS, document
 from app.operations import Operation, Routes
-from app.routers import cold, health, metrics, producers, records, scheduled, subscriptions, topics, transactions
+from app.routers import (
+    cold,
+    health,
+    metrics,
+    producers,
+    records,
+    scheduled,
+    security,
+    subscriptions,
+    topics,
+    transactions,
+)
 from app.version import VERSION
 from redis_ledger.broker.broker import Broker
 
 OpenBroker = Callable[[], Awaitable[Broker]]
 
 site = Routes("health")
-ROUTERS = (topics, records, scheduled, cold, subscriptions, transactions, producers, health, metrics)
+ROUTERS = (topics, records, scheduled, cold, subscriptions, transactions, producers, security, health, metrics)
 OPERATIONS: tuple[Operation, ...] = tuple(each for router in ROUTERS for each in router.routes.operations)
 
 

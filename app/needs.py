@@ -36,6 +36,7 @@ class By(Enum):
     TOLD = "told"
     OWN = "own"
     TOLD_OWN = "told own"
+    OWN_TOKEN = "own token"
     EITHER = "either"
 
 
@@ -60,6 +61,8 @@ class Need(NamedTuple):
                 return f"{what} on any {on}"
             case By.CLUSTER:
                 return f"{what} on the CLUSTER"
+            case By.OWN_TOKEN:
+                return f"the token is the caller's own, or {what} on the CLUSTER"
             case By.OWN | By.TOLD_OWN:
                 instead = "" if self.operation is Op.ANY else f", or {what} on the CLUSTER"
                 where = "named" if self.by is By.TOLD_OWN else "transaction"
@@ -119,6 +122,7 @@ OWN_OR_DESCRIBE = OWN._replace(operation=Op.DESCRIBE)
 OWN_OR_ALTER = OWN._replace(operation=Op.ALTER)
 # Names whose number counts once are Kafka's transactional ids in all but the word.
 TOLD_NAME = told(Op.WRITE, Resource.TRANSACTIONAL_ID)
+OWN_TOKEN = Need(By.OWN_TOKEN, Op.ALTER, Resource.CLUSTER, "token")
 TOLD_OWN = Need(By.TOLD_OWN, resource=Resource.TRANSACTIONAL_ID)
 
 
@@ -168,6 +172,10 @@ async def check(needs: tuple[Need, ...], call: Call, parameters: PathParameters)
             case By.OWN:
                 instead = None if need.operation is Op.ANY else need.operation
                 call.is_own = await call.broker.owners.check(caller, TxnId.parse(parameters[need.parameter]), instead)
+            case By.OWN_TOKEN:
+                token = security.tokens.get(parameters[need.parameter])
+                if token is None or token.principal != caller.principal:
+                    security.check(caller, need.operation, need.resource, CLUSTER_NAME)
             case By.EITHER:
                 await _check_either(need.choices, call, parameters)
             case By.TOLD | By.TOLD_OWN | By.NOTHING:

@@ -52,6 +52,16 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
         "schema": {"type": "string", "pattern": r"^[0-9]{1,9}:[0-9]{1,12}\.[0-9]{1,6}$"},
         "example": "0:17.0",
     },
+    "token": {
+        "description": "The id of an API token, as it is listed.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 40},
+        "example": "4f2a91c07be3",
+    },
+    "user": {
+        "description": "A user's name, percent-encoded; 1 to 255 printable characters.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+        "example": "ada",
+    },
     "id": {
         "description": "A transaction's id, as begin returned it.",
         "schema": {"type": "string", "pattern": "^[0-9]{1,5}-[0-9]{1,15}$"},
@@ -84,7 +94,8 @@ A transactional event log on Redis. Records are produced to topics and received 
 acknowledgements in one transaction become visible together or not at all.
 
 Errors are `application/problem+json` (RFC 9457) with a stable `code`; `retriable` tells whether the same request may
-succeed later. Every POST that changes something honours `Idempotency-Key`."""
+succeed later. Every POST that changes something honours `Idempotency-Key`, but `POST /v1/tokens`: its answer holds a
+secret and is kept nowhere."""
 
 
 def document(operations: Sequence[Operation]) -> dict[str, Any]:

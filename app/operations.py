@@ -225,6 +225,9 @@ class Routes:
     def post(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:
         return self._declare("POST", path, **options)
 
+    def put(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:
+        return self._declare("PUT", path, **options)
+
     def patch(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:
         return self._declare("PATCH", path, **options)
 

@@ -70,7 +70,7 @@ async def change_topic(call: Call, topic: str, body: bodies.ChangeTopic) -> bodi
         call.check(Op.ALTER, Resource.TOPIC, topic)
     if body.settings is not None:
         call.check(Op.ALTER_CONFIGS, Resource.TOPIC, topic)
-    call.facts = msgspec.to_builtins(body)
+    call.facts = {name: value for name, value in msgspec.to_builtins(body).items() if value is not None}
     return shown(await call.broker.topics.grow(topic, body.partitions, settings(body.settings)))
 
 

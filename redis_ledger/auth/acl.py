@@ -141,6 +141,14 @@ class Filter(NamedTuple):
         return rule.covers(name) if self.pattern is Pattern.MATCH else rule.name == name
 
 
+def everything(principal: str) -> list[Rule]:
+    """What allows a principal all there is."""
+    names = dict.fromkeys(OPERATIONS_OF, ANY_NAME) | {Resource.CLUSTER: CLUSTER_NAME}
+    return [
+        Rule(Effect.ALLOW, principal, ANY_HOST, Op.ALL, kind, Pattern.LITERAL, name) for kind, name in names.items()
+    ]
+
+
 def flaw(rule: Rule) -> str | None:
     """What makes a rule impossible, in one sentence; None if nothing does."""
     if Effect.ANY is rule.effect or Resource.ANY is rule.resource or rule.pattern < Pattern.LITERAL:

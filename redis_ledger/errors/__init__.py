@@ -17,6 +17,7 @@
     │   ├── NotYourMessage  NotDelivered  RequestInProgress  IdempotencyKeyReused
     │   ├── AlreadyDelivered  AlreadyCancelled
     │   ├── ColdOff  UnknownPlan  SegmentMismatch  ManifestChanged
+    │   ├── SecurityDisabled
     │   ├── ProducerError
     │   │   └── SequenceGap  DuplicateSequence  StaleEpoch  UnknownProducer  ProducerFenced  UnknownTransactionalId
     │   ├── GroupError
@@ -119,6 +120,7 @@ from redis_ledger.errors.security import (
     Forbidden,
     GroupForbidden,
     QuotaExceeded,
+    SecurityDisabled,
     TopicForbidden,
     TransactionForbidden,
     Unauthenticated,
@@ -225,6 +227,7 @@ __all__ = [
     "RequestInProgress",
     "RequestTooLarge",
     "RouteNotFound",
+    "SecurityDisabled",
     "SegmentMismatch",
     "SequenceGap",
     "StaleEpoch",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redis_ledger.errors.base import LedgerError, Unavailable
+from redis_ledger.errors.base import Conflict, LedgerError, Unavailable
 
 
 class Unauthenticated(LedgerError):
@@ -39,6 +39,12 @@ class TransactionForbidden(Forbidden):
     """The caller may not do this with the transaction. Be its owner, or ask for a rule that allows it."""
 
     code, kafka_code = "transaction_forbidden", 53
+
+
+class SecurityDisabled(Conflict):
+    """Brokers do not ask who is calling. Turn auth_required on, or use the command line on the broker's machine."""
+
+    code, kafka_code = "security_disabled", 54
 
 
 class QuotaExceeded(Unavailable):

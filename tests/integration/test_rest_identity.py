@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from typing import Any, cast
 
 import pytest
 
@@ -98,14 +99,14 @@ async def test_the_certificate_names_the_caller_unless_a_token_does(redis_url, p
     async with secured(redis_url, prefix) as world:
         app = create_app(world.broker)
 
-        async def with_certificate(scope, receive, send):
+        async def with_certificate(scope: Any, receive: Any, send: Any) -> None:
             await app({**scope, PEER: "User:cert"}, receive, send)
 
         await world.allow("cert", Op.DESCRIBE, Resource.TOPIC, "seen")
         await world.allow("ada", Op.DESCRIBE, Resource.TOPIC, "other")
         for name in ("seen", "other"):
             await world.broker.topics.create(name)
-        async with client_of(world.broker, with_certificate) as http:
+        async with client_of(world.broker, cast(Any, with_certificate)) as http:
             by_certificate = await http.get("/v1/topics")
             by_token = await http.get("/v1/topics", headers=await world.headers("ada"))
             is_refused(await http.get("/v1/topics", headers={"authorization": "Bearer no"}))
