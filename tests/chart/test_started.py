@@ -6,6 +6,7 @@ Containers run as rendered (tests/support/pod.py); addresses are those of loopba
 from __future__ import annotations
 
 import re
+import ssl
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ import pytest
 from aiokafka.client import AIOKafkaClient
 
 from tests.support import chart, servers
+from tests.support.certificates import Authority
 from tests.support.pod import Pod, secrets_of
 from tests.support.serving import eventually
 
@@ -69,8 +71,8 @@ def world(tmp_path) -> Iterator[World]:
     made.clean_up()
 
 
-def first_commands(values: str, world: World, token: str = "") -> list[str]:
-    """Runs what the notes say behind port-forward, and returns what is answered."""
+def first_commands(values: str, world: World, token: str = "", where: Path | None = None) -> list[str]:
+    """Runs what the notes say behind port-forward, in a folder, and returns what is answered."""
     text = re.sub(r"\\\n\s*", "", chart.notes(values))
     found = [line.strip() for line in text.splitlines() if line.strip().startswith("curl")]
     assert len(found) == 2, text
@@ -79,7 +81,7 @@ def first_commands(values: str, world: World, token: str = "") -> list[str]:
         here = line.replace("localhost:8080", world.ports["rest"]).replace("curl ", "curl -sS --noproxy '*' ", 1)
         ran = subprocess.run(
             ["sh", "-c", here], env={"PATH": "/usr/bin:/bin", "token": token},
-            capture_output=True, text=True, check=False,
+            cwd=where, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert ran.returncode == 0, ran.stderr
         said.append(ran.stdout)
@@ -188,3 +190,32 @@ def test_settings_reach_the_broker_with_the_numbers_they_were_given(world):
         keys = redis.ask("KEYS", "*")
         assert isinstance(keys, list)
         assert [key for key in keys if not key.startswith(b"shop:")] == []
+
+
+def test_probes_and_clients_speak_tls_and_a_certificate_names_who_calls(world, tmp_path):
+    # Given a certificate in your secret, and client certificates of an authority in another
+    authority = Authority(tmp_path)
+    certificate, key = (path.read_text() for path in authority.issue("server"))
+    client = tmp_path / "client.crt", tmp_path / "client.key"
+    for path, made in zip(client, authority.issue("admin"), strict=True):
+        made.rename(path)
+    secrets = {
+        "ledger-cert": {"tls.crt": certificate, "tls.key": key},
+        "client-ca": {"root.pem": authority.ca.read_text()},
+    }
+    with servers.redis_server(appendonly="yes", appendfsync="always", maxmemory_policy="noeviction") as redis:
+        broker = world.broker("tls-secret", {}, secrets | {"ledger-redis-url": {"url": redis.url}})
+        broker.line()
+        # Then the kubelet, which shows none and trusts any, finds it ready
+        anybody = ssl._create_unverified_context()
+        for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+            assert broker.probe(probe, world.ports, anybody) == 200
+        # And the super user of the values may do what the notes say; nobody without a certificate may.
+        produced, read = first_commands("tls-secret", world, where=tmp_path)
+        assert '"base_offset":0' in produced.replace(" ", "")
+        assert '"order":1' in read.replace(" ", "")
+        with httpx.Client(base_url=f"https://{world.ports['rest']}", verify=anybody, trust_env=False) as http:
+            assert http.get("/v1/topics").status_code == 401
+        broker.terminate()
+        code, errors = broker.end()
+        assert code == 0, errors
