@@ -120,11 +120,12 @@ class Appends:
         where, header, source = arrival.where, arrival.header, arrival.source
         assert source.transactional_id is not None
         participant = Participant(where.topic, where.topic_id, where.number)
-        known = self._producers.known(header.producer_id, header.producer_epoch, participant)
+        who = (source.transactional_id, header.producer_id, header.producer_epoch)
+        known = self._producers.known(*who, participant)
         if known is not None:
             return known
         ask = self._producers.add if source.may_begin else self._producers.verify
-        return await ask(source.transactional_id, header.producer_id, header.producer_epoch, [participant])
+        return await ask(*who, [participant])
 
     def _settle(
         self, done: asyncio.Future[Accepted], outcome: asyncio.Future[Accepted], arrival: Arrival, txn: TxnId

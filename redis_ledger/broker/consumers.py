@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 
 from redis_ledger.broker.groups import CONSUMER, Groups, check_group
+from redis_ledger.broker.security import Security
 from redis_ledger.errors import GroupNotFound, TopicBusy, UnknownMember
 from redis_ledger.groups.consumer import ConsumerGroup
 from redis_ledger.groups.consumer_member import JOIN, Beat, Beaten, DescribedConsumers, State, check
@@ -21,9 +22,9 @@ from redis_ledger.ledger.catalog import Catalog
 
 
 class Consumers:
-    def __init__(self, groups: Groups, catalog: Catalog) -> None:
-        self._groups, self._catalog = groups, catalog
-        self._topics, self._version = Topics({}), -1
+    def __init__(self, groups: Groups, catalog: Catalog, security: Security) -> None:
+        self._groups, self._catalog, self._security = groups, catalog, security
+        self._topics, self._version, self._rules = Topics({}), -1, security.rules
         self._reading = asyncio.Lock()
 
     async def heartbeat(self, group: str, beat: Beat) -> Beaten:
@@ -56,7 +57,10 @@ class Consumers:
         raise GroupNotFound(f"Group {group!r} is not a consumer group.")
 
     async def topics(self) -> Topics:
-        """Those that exist; the same object until they change."""
+        """Those that exist; the same object until they change, or what members may see of them."""
+        if self._rules is not self._security.rules:
+            self._rules = self._security.rules
+            self._topics = Topics(self._topics.by_name)
         if self._catalog.version != self._version:
             async with self._reading:
                 version = self._catalog.version

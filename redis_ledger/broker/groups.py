@@ -34,6 +34,7 @@ from redis_ledger.errors import (
 from redis_ledger.groups.classic import ClassicGroup
 from redis_ledger.groups.consumer import ConsumerGroup
 from redis_ledger.groups.coordinator import Coordinator, Maker
+from redis_ledger.groups.interests import Visible, everybody_sees_all
 from redis_ledger.groups.member import Described, Join, Joined, Limits, State, Sync, Synced
 from redis_ledger.groups.ownership import Ownership, Stored
 from redis_ledger.store.keys import CatalogKeys, encode_name
@@ -69,8 +70,16 @@ def check_group(name: str) -> str:
 class Groups:
     """coordinator: the groups that this broker owns, of every kind."""
 
-    def __init__(self, store: Store, members: Members, offsets: GroupOffsets, config: Config) -> None:
+    def __init__(
+        self,
+        store: Store,
+        members: Members,
+        offsets: GroupOffsets,
+        config: Config,
+        visible: Visible = everybody_sees_all,
+    ) -> None:
         self._store, self._members, self._offsets, self._config = store, members, offsets, config
+        self._visible = visible
         self._limits = Limits(config.group_initial_rebalance_delay_ms, config.group_members_max)
         self._registry = CatalogKeys(store.prefix).groups
         self._ownership = Ownership(store, members)
@@ -82,7 +91,7 @@ class Groups:
 
     def _make_consumer(self, name: str, generation: int, protocol_type: str) -> ConsumerGroup:
         session_ms, members_max = self._config.group_session_ms, self._config.group_members_max
-        return ConsumerGroup(name, generation, session_ms=session_ms, members_max=members_max)
+        return ConsumerGroup(name, generation, session_ms=session_ms, members_max=members_max, visible=self._visible)
 
     async def close(self) -> None:
         """Gives all groups up; who waits is told NotCoordinator, and whoever comes from now on."""

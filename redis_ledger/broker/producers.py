@@ -30,6 +30,7 @@ PRODUCERS_MAX = 50_000  # remembered; forgetting one only means asking again
 class _Open(NamedTuple):
     """registered: participant → when the coordinator was asked."""
 
+    name: str
     epoch: int
     txn: TxnId
     registered: dict[Participant, float]
@@ -79,7 +80,7 @@ class Producers:
         """Registers; begins a transaction when none is open.  Raises as Identities.add does."""
         asked = self._loop.time()
         txn = await self.identities.add(transactional_id, producer_id, epoch, participants)
-        self._remember(producer_id, epoch, txn, participants, asked)
+        self._remember(transactional_id, producer_id, epoch, txn, participants, asked)
         return txn
 
     async def verify(
@@ -88,13 +89,14 @@ class Producers:
         """The open transaction, if these are registered with it.  Raises as Identities.verify does."""
         asked = self._loop.time()
         txn = await self.identities.verify(transactional_id, producer_id, epoch, participants)
-        self._remember(producer_id, epoch, txn, participants, asked)
+        self._remember(transactional_id, producer_id, epoch, txn, participants, asked)
         return txn
 
-    def known(self, producer_id: int, epoch: int, participant: Participant) -> TxnId | None:
-        """The transaction this broker has seen the participant registered with, not long ago."""
+    def known(self, transactional_id: str, producer_id: int, epoch: int, participant: Participant) -> TxnId | None:
+        """The transaction this broker has seen the participant registered with, not long ago.  Who names another
+        transactional id than the producer's has to ask, and is refused: producer ids can be guessed."""
         held = self._open.get(producer_id)
-        if held is None or held.epoch != epoch:
+        if held is None or held.epoch != epoch or held.name != transactional_id:
             return None
         return held.txn if held.registered.get(participant, -1.0e9) > self._loop.time() - self._valid_s else None
 
@@ -147,11 +149,11 @@ class Producers:
         return identified.producer_id, identified.epoch
 
     def _remember(
-        self, producer_id: int, epoch: int, txn: TxnId, participants: Sequence[Participant], asked: float
+        self, name: str, producer_id: int, epoch: int, txn: TxnId, participants: Sequence[Participant], asked: float
     ) -> None:
         held = self._open.get(producer_id)
         if held is None or held.txn != txn or held.epoch != epoch:
-            held = self._open[producer_id] = _Open(epoch, txn, {})
+            held = self._open[producer_id] = _Open(name, epoch, txn, {})
             if len(self._open) > PRODUCERS_MAX:
                 self._open.popitem(last=False)
         for participant in participants:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -109,6 +109,10 @@ class Security:
 
     def allows(self, caller: Caller, operation: Op, resource: Resource, name: str) -> bool:
         return not self.is_on or self.rules.allow(caller, operation, resource, name)
+
+    def sees(self, who: Hashable, topic: str) -> bool:
+        """who: a Caller, of whatever does not know what that is."""
+        return not self.is_on or (isinstance(who, Caller) and self.allows(who, Op.DESCRIBE, Resource.TOPIC, topic))
 
     def check(self, caller: Caller, operation: Op, resource: Resource, name: str) -> None:
         """Raises the resource's kind of Forbidden."""

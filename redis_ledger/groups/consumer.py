@@ -41,7 +41,7 @@ from redis_ledger.groups.consumer_member import (
     DescribedConsumers,
     State,
 )
-from redis_ledger.groups.interests import NO_INTERESTS, Expressions, Topics
+from redis_ledger.groups.interests import NO_INTERESTS, Expressions, Topics, Visible, everybody_sees_all
 from redis_ledger.groups.member import OVERHEAD_BYTES, Tell
 from redis_ledger.groups.patterns import Pattern
 from redis_ledger.groups.reconcile import NOTHING, Phase, Standing, step
@@ -55,7 +55,15 @@ class ConsumerGroup:
 
     kind = protocol_type = "consumer"
 
-    def __init__(self, name: str, generation: int, *, session_ms: int, members_max: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        generation: int,
+        *,
+        session_ms: int,
+        members_max: int,
+        visible: Visible = everybody_sees_all,
+    ) -> None:
         self.name, self.generation, self.assignor = name, generation, DEFAULT
         self.members: dict[str, Consumer] = {}
         self.wants_generation = False
@@ -64,7 +72,7 @@ class ConsumerGroup:
         self._session_ms, self._members_max = session_ms, members_max
         self._instances: dict[str, str] = {}  # instance id → member id
         self._owners: dict[Slice, str] = {}
-        self._expressions = Expressions()
+        self._expressions = Expressions(visible)
         self._topics = Topics({})
         self._interests = NO_INTERESTS
         self._is_changed = False  # since the present target was made

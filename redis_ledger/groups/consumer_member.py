@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import inf
@@ -31,7 +31,8 @@ class State(Enum):
 
 
 class Beat(NamedTuple):
-    """A heartbeat.  None, or -1 for the timeout: as before.  owned: what the member may still be reading."""
+    """A heartbeat.  None, or -1 for the timeout: as before.  owned: what the member may still be reading.
+    who: sends it."""
 
     member_id: str
     epoch: int
@@ -44,6 +45,7 @@ class Beat(NamedTuple):
     owned: frozenset[Slice] | None = None
     client_id: str = ""
     client_host: str = ""
+    who: Hashable = None
 
     @property
     def is_full(self) -> bool:
@@ -62,10 +64,10 @@ class Beat(NamedTuple):
         return OVERHEAD_BYTES + self.wish(NO_WISH).size
 
     def wish(self, before: Wish) -> Wish:
-        return Wish(
-            before.names if self.names is None else frozenset(self.names),
-            before.regex if self.regex is None else self.regex,
-        )
+        names = before.names if self.names is None else frozenset(self.names)
+        if self.regex is None:
+            return Wish(names, before.regex, before.who)
+        return Wish(names, self.regex, self.who if self.regex else None)
 
 
 class Beaten(NamedTuple):

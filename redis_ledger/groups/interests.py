@@ -8,7 +8,7 @@ When either changes, by a member or by the catalog, the group needs a new target
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import NamedTuple
 
 from redis_ledger.groups.assignors import TopicId
@@ -32,11 +32,20 @@ class Topics:
         self.names: dict[TopicId, str] = {facts.id: name for name, facts in by_name.items()}
 
 
+Visible = Callable[[Hashable, str], bool]
+
+
+def everybody_sees_all(who: Hashable, topic: str) -> bool:
+    return True
+
+
 class Wish(NamedTuple):
-    """What a member subscribes to: topics by name and, if `regex` is not empty, by expression."""
+    """What a member subscribes to: topics by name and, if `regex` is not empty, by expression, which finds only
+    topics that `who` may see: the one who said it."""
 
     names: frozenset[str]
     regex: str = ""
+    who: Hashable = None
 
     @property
     def size(self) -> int:
@@ -57,10 +66,11 @@ NO_INTERESTS = Interests({}, {})
 
 
 class Expressions:
-    """The regular expressions of a group's members, compiled once each."""
+    """The regular expressions of a group's members, compiled once each.  visible: whether somebody may see a topic."""
 
-    def __init__(self) -> None:
+    def __init__(self, visible: Visible = everybody_sees_all) -> None:
         self._resolvers: dict[str, Resolver] = {}
+        self._visible = visible
 
     def __contains__(self, regex: str) -> bool:
         return regex in self._resolvers
@@ -81,7 +91,7 @@ class Expressions:
             if wish.regex:
                 if wish.regex not in matched:
                     matched[wish.regex] = self._resolvers[wish.regex].topics(topics.by_name)
-                names = wish.names.union(matched[wish.regex])
+                names = wish.names.union(name for name in matched[wish.regex] if self._visible(wish.who, name))
             facts = [topics.by_name[name] for name in names if name in topics.by_name]
             ids = frozenset(fact.id for fact in facts)
             of_wish[wish] = same.setdefault(ids, ids)

@@ -182,7 +182,8 @@ async def note(call: Call, act: str, target: str, error: LedgerError | None = No
 
 def operations(call: Call, resource: Resource, name: str) -> int:
     """What the caller may do with the resource, as Kafka tells it: bit n is the operation of that number."""
-    return sum(1 << operation for operation in OPERATIONS_OF[resource] if call.allows(operation, resource, name))
+    possible = OPERATIONS_OF[resource] - {Op.ALL}
+    return sum(1 << operation for operation in possible if call.allows(operation, resource, name))
 
 
 def cluster_operations(call: Call) -> int:

@@ -45,6 +45,7 @@ async def handle(request: ConsumerGroupHeartbeatRequest, call: Call) -> Consumer
         owned=owned,
         client_id=call.client_id,
         client_host=f"/{call.peer.host}",
+        who=call.peer.caller,
     )
     try:
         for topic in request.subscribed_topic_names or ():
