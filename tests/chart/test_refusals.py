@@ -35,6 +35,8 @@ MISSHAPEN = [
     ("externalAccess: {advertised: example.com}", "/externalAccess/advertised"),
     ("ingress: {hosts: [ledger.example.com]}", "/ingress/hosts/0"),
     ("extraArgs: [serve]", "/extraArgs/0"),
+    ("extraArgs: ['--redis=redis://:pw@x']", "/extraArgs/0"),
+    ("extraArgs: [--allow-anonymous]", "/extraArgs/0"),
     ("podLabels: {a: 'no blanks'}", "/podLabels/a"),
     ("resources: {request: {}}", "request"),
     ("probes: {liveness: {exec: {}}}", "exec"),
