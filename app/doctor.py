@@ -1,7 +1,8 @@
 """What is wrong with this set-up, and what to do about it.
 
 Every finding is one of three: fine, a warning (it works, but), a problem (`serve` will refuse, or lose data).  Looking
-changes nothing, but for one key that is written to Redis and deleted again: no server is started, no directory made.
+changes nothing, but for one key that is written to Redis and deleted again, and one file in the home of history in
+Parquet: no server is started, no directory made.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any, Literal
 
 import httpx
 
-from app import server_binary, settings
+from app import cold_home, server_binary, settings
 from app.embedded import Durability, configured_durability, running_pid
 from app.listen import HostPort, listen, without_secrets
 from app.refusal import Refusal
@@ -59,6 +60,7 @@ class Setup:
     redis_url: str | None
     durability: Durability
     environ: Mapping[str, str]
+    cold_home: str | None = None  # None: as the environment says
 
 
 async def examine(setup: Setup) -> AsyncIterator[Finding]:
@@ -74,6 +76,8 @@ async def examine(setup: Setup) -> AsyncIterator[Finding]:
             yield _binary(setup.environ)
     async for finding in _redis(setup, running):
         yield finding
+    if home := _cold_home(setup):
+        yield Finding("cold home", *await asyncio.to_thread(cold_home.look, home))
     async for finding in _port("http", setup.http, _is_broker):
         yield finding
     if setup.kafka != "off":
@@ -108,6 +112,15 @@ def _environment(setup: Setup) -> Iterator[Finding]:
         yield Finding("settings", "warning", sentence.rstrip("."), "Leave it out.")
     if not strange and not idle:
         yield Finding("settings", "fine", "every REDIS_LEDGER_ variable is understood")
+
+
+def _cold_home(setup: Setup) -> str:
+    if setup.cold_home is not None:
+        return setup.cold_home
+    try:
+        return settings.config_from(setup.environ).cold_home
+    except settings.BadSetting:
+        return ""  # it has been told
 
 
 def _data_dir(data_dir: Path) -> Iterator[Finding]:

@@ -24,6 +24,7 @@ def doctor(
     ] = "127.0.0.1:9092",
     redis: Annotated[str | None, typer.Option(metavar="URL", envvar="REDIS_LEDGER_REDIS_URL")] = None,
     durability: Annotated[Literal["process", "disk", "lossy"], typer.Option()] = "disk",
+    cold_home: Annotated[str | None, typer.Option(metavar="FOLDER|URI", help="Where history in Parquet is.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Findings as JSON.")] = False,
 ) -> None:
     """Say what is wrong with this set-up, and what to do.
@@ -35,6 +36,7 @@ def doctor(
     from rich.table import Table
 
     from app import redis_url
+    from app.cold_home import absolute
     from app.doctor import Finding, Setup, examine
     from app.refusal import Refusal
 
@@ -46,7 +48,8 @@ def doctor(
         sys.exit(1)
 
     async def collect() -> list[Finding]:
-        setup = Setup(data_dir, http, kafka, url, durability, os.environ)
+        home = None if cold_home is None else absolute(cold_home)
+        setup = Setup(data_dir, http, kafka, url, durability, os.environ, home)
         return [finding async for finding in examine(setup)]
 
     findings = asyncio.run(collect())

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from app.cold_home import absolute, opened
 from app.refusal import Refusal
 from redis_ledger import log
 from redis_ledger.errors import LedgerError
@@ -80,7 +81,7 @@ def serve(
     """
     log.configure(log_level)
     try:
-        given = [*(set_ or []), *([] if cold_home is None else [f"cold_home={_absolute(cold_home)}"])]
+        given = [*(set_ or []), *([] if cold_home is None else [f"cold_home={absolute(cold_home)}"])]
         _run(data_dir, http, kafka, advertised, redis, brokers, durability, given, exit_with_stdin, log_level)
     except Refusal as refusal:
         typer.echo(f"redis-ledger: {refusal}", err=True)
@@ -117,7 +118,8 @@ def _run(
         config = environment.config_from(os.environ, overrides(settings))
     except environment.BadSetting as error:
         raise Refusal(str(error)) from error
-    _check_home(config.cold_home)
+    if config.cold_home:
+        opened(config.cold_home)  # raises Refusal
     for sentence in environment.without_effect(os.environ, overrides(settings)):
         log.get().warning("a setting is without effect", reason=sentence)
     url = redis_url.given(redis, os.environ)
@@ -138,25 +140,6 @@ def _run(
 
     work = one if brokers == 1 else several
     uvloop.run(serving.until_told_to_stop(work, exit_with_stdin))
-
-
-def _absolute(home: str) -> str:
-    """A folder that was given relative to where the command runs; a URI stays as it is."""
-    return home if not home or "://" in home else os.path.abspath(home)
-
-
-def _check_home(home: str) -> None:
-    """Raises Refusal where history in Parquet could not be read."""
-    if not home:
-        return
-    try:
-        from redis_ledger.offload.home import open_home
-
-        open_home(home)
-    except ImportError as missing:
-        raise Refusal(f"{missing}") from missing
-    except LedgerError as error:
-        raise Refusal(error.detail) from error
 
 
 def overrides(settings: list[str]) -> dict[str, Any]:

@@ -49,6 +49,11 @@ class Home(NamedTuple):
         path = self.path(file) if file else self.base
         return bool(self.fs.get_file_info(path).type != filesystems.FileType.NotFound)
 
+    def folders(self) -> list[str]:
+        """Its own, a topic each.  Raises OSError where it cannot be read."""
+        found = self.fs.get_file_info(filesystems.FileSelector(self.base or "/"))
+        return [each.base_name for each in found if each.type == filesystems.FileType.Directory]
+
     def size(self, file: str) -> int:
         """In bytes; -1 where it is not there."""
         found = self.fs.get_file_info(self.path(file))

@@ -216,6 +216,23 @@ def test_what_cannot_be_understood_or_used_is_refused(
     assert says in refusal(processes(Serve(*arguments)))
 
 
+def test_a_broker_that_lacks_what_reads_history_says_so_before_anything_is_started(
+    processes: Keep[Serve], tmp_path: Path
+) -> None:
+    # Given a Python without pyarrow
+    (tmp_path / "lacking").mkdir()
+    (tmp_path / "lacking" / "pyarrow.py").write_text("raise ImportError('it is not here')")
+    lacking = {"PYTHONPATH": str(tmp_path / "lacking")}
+    # When a broker is given a home, by its option or by the environment, then it is refused, and not at the first read
+    asked = ("--data-dir", tmp_path / "data")
+    for given in (
+        Serve(*asked, "--cold-home", tmp_path / "history", environ=lacking),
+        Serve(*asked, environ={**lacking, "REDIS_LEDGER_COLD_HOME": str(tmp_path / "history")}),
+    ):
+        assert "pip install 'redis-ledger[cold]'" in refusal(processes(given))
+    assert not (tmp_path / "data").exists()
+
+
 def test_a_port_in_use_is_refused_before_anything_is_started(processes: Keep[Serve], tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         http = f"127.0.0.1:{taken.getsockname()[1]}"
