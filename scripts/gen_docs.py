@@ -22,7 +22,7 @@ from app import aliases  # noqa: E402  a script has its own folder on sys.path, 
 from app.main import OPERATIONS  # noqa: E402
 from redis_ledger import config, errors, metrics  # noqa: E402
 from redis_ledger.store import keys  # noqa: E402
-from scripts import gen_chart, gen_requirements, lua_header, pulsar_metrics, rest_page  # noqa: E402
+from scripts import dashboard, gen_chart, gen_requirements, lua_header, pulsar_metrics, rest_page  # noqa: E402
 from scripts.markdown import MADE, table  # noqa: E402
 
 
@@ -200,6 +200,7 @@ def pages() -> dict[Path, str]:
         reference / "metrics.md": metrics_page(),
         **gen_requirements.pages(reference),
         ROOT / "docs" / "decisions" / "README.md": decisions_page(),
+        ROOT / "helm" / "redis-ledger" / "files" / "dashboard.json": dashboard.text(),
         **gen_chart.pages(),
     }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -132,7 +133,7 @@ async def test_a_subscription_and_a_group_show_what_they_still_have_to_get_over_
 async def test_series_are_bounded_and_what_is_left_out_is_told(redis_url, prefix, monkeypatch):
     monkeypatch.setattr(overview, "FRESH_S", 0.0)
     metrics.topics.forget(list(metrics.topics))
-    caps = {"metrics_topics_max": 2, "metrics_partitions_max": 3, "metrics_cursors_max": 1}
+    caps: dict[str, Any] = {"metrics_topics_max": 2, "metrics_partitions_max": 3, "metrics_cursors_max": 1}
     async with one(redis_url, prefix, **caps) as broker:
         for name, partitions in (("a", 1), ("b", 4), ("c", 2), ("d", 2)):
             await broker.topics.create(f"{prefix}{name}", partitions=partitions)
@@ -147,7 +148,7 @@ async def test_series_are_bounded_and_what_is_left_out_is_told(redis_url, prefix
     assert (shown["topics",], shown["partitions",], shown["partitions_unshown",]) == (4, 9, 8)
     assert len([at for at in shown if at[0] == "subscription_lag_records"]) == 1
     assert shown["cursors_unshown",] == 1
-    metrics.topics.most = Config.metrics_topics_max
+    metrics.topics.most = Config().metrics_topics_max
 
 
 async def test_a_topic_that_is_deleted_has_no_series_any_more(broker, prefix):
@@ -174,7 +175,7 @@ async def test_redis_and_the_way_to_it_are_shown(broker, prefix):
 
 
 async def test_kafka_requests_are_counted_by_api_and_error(broker, prefix):
-    def count(shown, outcome: str) -> float:
+    def count(shown: dict[tuple[str, ...], float], outcome: str) -> float:
         return shown.get(("kafka_requests_total", "Produce", outcome), 0.0)
 
     async with listening(broker) as address, BrokerClient(broker, address) as kafka:

@@ -1,0 +1,267 @@
+"""The Grafana dashboard of the chart, from a table of rows and panels: helm/redis-ledger/files/dashboard.json.
+
+What every broker shows alike (it is in Redis) is taken once, by `max by`; what each did itself is added up.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+COLUMNS, WIDTH, HEIGHT = 24, 8, 7
+TOPIC = 'topic=~"$topic"'
+
+
+class Panel(NamedTuple):
+    """targets: expression → legend.  unit: Grafana's name of it."""
+
+    title: str
+    unit: str
+    targets: dict[str, str]
+    description: str = ""
+    kind: str = "timeseries"
+
+
+def rate(name: str, by: str, where: str = "") -> str:
+    return f"sum by ({by}) (rate(redis_ledger_{name}{{{where}}}[$__rate_interval]))"
+
+
+def once(name: str, by: str = "", where: str = "") -> str:
+    return f"max by ({by}) (redis_ledger_{name}{{{where}}})" if by else f"max(redis_ledger_{name})"
+
+
+def quantile(q: float, name: str, by: str = "", where: str = "") -> str:
+    labels = f"le, {by}" if by else "le"
+    bucket = f"redis_ledger_{name}_bucket{{{where}}}"
+    return f"histogram_quantile({q}, sum by ({labels}) (rate({bucket}[$__rate_interval])))"
+
+
+def each(name: str) -> str:
+    return f"redis_ledger_{name}"
+
+
+ROWS: dict[str, list[Panel]] = {
+    "Overview": [
+        Panel("Brokers that live", "none", {once("brokers_live"): "brokers"}, kind="stat"),
+        Panel("Topics", "none", {once("topics"): "topics"}, kind="stat"),
+        Panel(
+            "Open transactions", "none", {once("transactions_live"): "open"},
+            "Begun and not ended yet.", kind="stat",
+        ),
+        Panel(
+            "Records in and out", "wps",
+            {
+                "sum(rate(redis_ledger_topic_in_records_total[$__rate_interval]))": "in",
+                "sum(rate(redis_ledger_topic_out_records_total[$__rate_interval]))": "out",
+            },
+        ),
+        Panel(
+            "Requests", "reqps",
+            {
+                "sum(rate(redis_ledger_http_requests_total[$__rate_interval]))": "REST",
+                "sum(rate(redis_ledger_kafka_requests_total[$__rate_interval]))": "Kafka",
+            },
+        ),
+        Panel(
+            "Requests that did not end well", "reqps",
+            {
+                rate("http_requests_total", "outcome", 'outcome!~"ok|replayed|gone"'): "REST {{outcome}}",
+                rate("kafka_requests_total", "outcome", 'outcome!="ok"'): "Kafka {{outcome}}",
+            },
+            "By problem code (REST) and by the first error in the answer (Kafka).",
+        ),
+    ],
+    "Topics": [
+        Panel("Records in", "wps", {rate("topic_in_records_total", "topic", TOPIC): "{{topic}}"}),
+        Panel("Records out", "rps", {rate("topic_out_records_total", "topic", TOPIC): "{{topic}}"}),
+        Panel(
+            "Bytes in and out", "Bps",
+            {
+                rate("topic_in_bytes_total", "topic", TOPIC): "{{topic}} in",
+                rate("topic_out_bytes_total", "topic", TOPIC): "{{topic}} out",
+            },
+            "Of batches, as they are stored.",
+        ),
+        Panel(
+            "Records held back from committed readers", "short",
+            {f"sum by (topic) ({once('partition_stable_lag_records', 'topic, partition', TOPIC)})": "{{topic}}"},
+            "From the stable offset to the end of the log.",
+        ),
+        Panel(
+            "Age of the first record held back", "s",
+            {once("partition_stable_lag_seconds", "topic", TOPIC): "{{topic}}"},
+        ),
+        Panel(
+            "Records in the log", "short",
+            {
+                f"sum by (topic) ({once('partition_end_offset', 'topic, partition', TOPIC)}"
+                f" - {once('partition_start_offset', 'topic, partition', TOPIC)})": "{{topic}}",
+            },
+            "Offsets from the start of the log to its end.",
+        ),
+    ],
+    "Transactions": [
+        Panel("Open", "none", {once("transactions_live"): "open"}),
+        Panel("Age of the oldest", "s", {once("transaction_oldest_seconds"): "oldest"}),
+        Panel("Ended", "ops", {rate("transactions_ended_total", "outcome"): "{{outcome}}"}),
+        Panel(
+            "Commit and abort by REST, 99th percentile", "s",
+            {quantile(0.99, "http_request_seconds", "operation", 'operation=~"commit|abort|execute"'): "{{operation}}"},
+        ),
+        Panel(
+            "Operations a coordinator's call carries", "short",
+            {quantile(0.5, "coordinator_batch_operations"): "median",
+             quantile(0.99, "coordinator_batch_operations"): "99th percentile"},
+            "Group commit: the busier it gets, the larger the batches.",
+        ),
+        Panel(
+            "Operations waiting for their coordinator", "short",
+            {each("coordinator_waiting_operations"): "{{instance}}"},
+        ),
+    ],
+    "Groups and subscriptions": [
+        Panel(
+            "Lag of Kafka groups", "short",
+            {once("group_lag_records", "topic, group", TOPIC): "{{group}} {{topic}}"},
+            "Offsets from what is committed to the end.",
+        ),
+        Panel(
+            "Lag of subscriptions", "short",
+            {once("subscription_lag_records", "topic, subscription", TOPIC): "{{subscription}} {{topic}}"},
+            "Offsets that are not acknowledged, up to the stable offset.",
+        ),
+        Panel(
+            "Delivered and not acknowledged", "short",
+            {once("subscription_unacked_records", "topic, subscription", TOPIC): "{{subscription}} {{topic}}"},
+        ),
+        Panel("Delivered again", "rps", {rate("topic_redelivered_records_total", "topic", TOPIC): "{{topic}}"}),
+        Panel(
+            "Dead letters, as they would be", "rps",
+            {
+                rate("topic_often_redelivered_records_total", "topic", TOPIC): "{{topic}} delivered 16 times or more",
+                rate("topic_unreadable_records_total", "topic", TOPIC): "{{topic}} unreadable",
+            },
+            "There are no dead letter topics: such records are delivered again and again, or passed over.",
+        ),
+        Panel("Cursors without series", "none", {once("cursors_unshown"): "beyond metrics_cursors_max"}),
+    ],
+    "Scheduled": [
+        Panel("Waiting for their time", "short", {once("delayed_records", "topic", TOPIC): "{{topic}}"}),
+        Panel("Held by open transactions", "short", {once("delayed_held_records", "topic", TOPIC): "{{topic}}"}),
+        Panel("Made visible", "rps", {rate("delayed_fired_total", "topic", TOPIC): "{{topic}}"}),
+        Panel(
+            "Lateness, 99th percentile", "ms",
+            {quantile(0.99, "delayed_lateness_ms", "topic", TOPIC): "{{topic}}"},
+        ),
+        Panel(
+            "Index in Redis", "bytes",
+            {once("delayed_message_index_size_bytes", "topic", TOPIC): "{{topic}}"},
+        ),
+        Panel(
+            "Failed operations on buckets", "ops",
+            {rate("delayed_message_index_bucket_op_count_total", "topic, type", f'{TOPIC}, state="failed"'):
+             "{{topic}} {{type}}"},
+        ),
+    ],
+    "Redis": [
+        Panel(
+            "Memory", "bytes",
+            {once("redis_memory_used_bytes", "node"): "{{node}} used",
+             once("redis_memory_max_bytes", "node"): "{{node}} limit"},
+        ),
+        Panel("Fragmentation", "none", {once("redis_memory_fragmentation_ratio", "node"): "{{node}}"}),
+        Panel(
+            "Append-only file", "none", {once("redis_append_only", "node"): "{{node}}"},
+            "1: on; 0: off; -1: Redis does not tell.",
+        ),
+        Panel(
+            "Round trip", "s",
+            {quantile(0.5, "redis_round_trip_seconds"): "median",
+             quantile(0.99, "redis_round_trip_seconds"): "99th percentile"},
+            "From a write, with all calls of one event-loop tick, to the last answer.",
+        ),
+        Panel("Calls", "ops", {rate("redis_calls_total", "instance"): "{{instance}}"}),
+        Panel(
+            "Calls a round trip", "short",
+            {f"{rate('redis_calls_total', 'instance')} / {rate('redis_round_trips_total', 'instance')}":
+             "{{instance}}"},
+        ),
+    ],
+    "Broker": [
+        Panel(
+            "REST, 99th percentile", "s",
+            {quantile(0.99, "http_request_seconds", "operation"): "{{operation}}"}, "Long polls included.",
+        ),
+        Panel(
+            "Kafka, 99th percentile", "s",
+            {quantile(0.99, "kafka_request_seconds", "api"): "{{api}}"}, "Long polls included.",
+        ),
+        Panel(
+            "Event loop lag", "s",
+            {quantile(0.99, "event_loop_lag_seconds", "instance"): "{{instance}}"}, "99th percentile.",
+        ),
+        Panel(
+            "Connections and requests under way", "none",
+            {each("kafka_connections"): "{{instance}} Kafka connections",
+             each("http_requests_running"): "{{instance}} REST requests"},
+        ),
+        Panel(
+            "Connections refused", "ops",
+            {rate("kafka_refused_total", "instance"): "{{instance}} Kafka",
+             rate("http_refused_total", "instance"): "{{instance}} REST"},
+        ),
+        Panel(
+            "Reading these metrics", "s", {each("overview_seconds"): "{{instance}}"},
+            "How long the last look at what is in Redis took.",
+        ),
+    ],
+}  # fmt: skip
+
+
+def text() -> str:
+    panels: list[dict[str, Any]] = []
+    for title, row in ROWS.items():
+        y = (len(panels) + 1) * HEIGHT  # Grafana moves what is far down up
+        panels.append({"id": len(panels) + 1, "type": "row", "title": title, "collapsed": False, "panels": [],
+                       "gridPos": {"x": 0, "y": y, "w": COLUMNS, "h": 1}})  # fmt: skip
+        for at, panel in enumerate(row):
+            place = {"x": at * WIDTH % COLUMNS, "y": y + 1 + at * WIDTH // COLUMNS * HEIGHT, "w": WIDTH, "h": HEIGHT}
+            panels.append(_panel(panel, len(panels) + 1, place))
+    board = {
+        "title": "redis-ledger",
+        "uid": "redis-ledger",
+        "tags": ["redis-ledger"],
+        "schemaVersion": 39,
+        "editable": True,
+        "refresh": "30s",
+        "time": {"from": "now-1h", "to": "now"},
+        "templating": {"list": [_datasource(), _topics()]},
+        "panels": panels,
+    }
+    return json.dumps(board, indent=1) + "\n"
+
+
+def _panel(panel: Panel, number: int, place: dict[str, int]) -> dict[str, Any]:
+    source = {"type": "prometheus", "uid": "${datasource}"}
+    targets = [
+        {"refId": chr(ord("A") + at), "datasource": source, "expr": expression, "legendFormat": legend}
+        for at, (expression, legend) in enumerate(panel.targets.items())
+    ]
+    return {
+        "id": number, "type": panel.kind, "title": panel.title, "description": panel.description,
+        "datasource": source, "gridPos": place, "fieldConfig": {"defaults": {"unit": panel.unit}, "overrides": []},
+        "targets": targets,
+    }  # fmt: skip
+
+
+def _datasource() -> dict[str, Any]:
+    return {"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus"}
+
+
+def _topics() -> dict[str, Any]:
+    query = "label_values(redis_ledger_topic_in_records_total, topic)"
+    return {
+        "name": "topic", "label": "Topic", "type": "query", "query": query, "multi": True, "includeAll": True,
+        "allValue": ".*", "refresh": 2, "sort": 1, "datasource": {"type": "prometheus", "uid": "${datasource}"},
+        "current": {"text": "All", "value": "$__all"},
+    }  # fmt: skip
