@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from redis_ledger import metrics
-from redis_ledger.kafka import apis
+from redis_ledger.kafka import apis, authority
 from redis_ledger.kafka.call import Call
 from redis_ledger.kafka.outcome import Outcomes
 from redis_ledger.kafka.wire.registry import API_VERSIONS
@@ -53,7 +53,7 @@ def routes() -> dict[int, Route]:
             f"{api.name}: the codec lacks some of {least}-{most}"
         )
         found[api.key] = Route(
-            api.key, api.name, least, most, handler.handle, getattr(handler, "submit", None),
+            api.key, api.name, least, most, authority.guarded(api, handler), getattr(handler, "submit", None),
             getattr(handler, "IS_READ", False), metrics.kafka_request_seconds.labels(api.name),
             Outcomes(api.name),
         )  # fmt: skip

@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
+from redis_ledger.auth.acl import Op
 from redis_ledger.broker.fetch import Polled, Wanted
 from redis_ledger.errors import LedgerError, OffsetOutOfRange, UnknownTopic
 from redis_ledger.kafka.apis.list_offsets import epoch_refusal
@@ -82,6 +83,7 @@ async def _open(asked: list[_Asked], call: Call) -> tuple[dict[Key, PartitionDat
         try:
             if call.version >= IDS_FROM:
                 name = (await catalog.by_id(topic_id)).name
+            call.check_topic(Op.READ, name)  # of each fetch, so that a session ends with the right to read
             partition = catalog.opened(name, number) or await catalog.partition(name, number)
         except LedgerError as error:
             by_id = call.version >= IDS_FROM and isinstance(error, UnknownTopic)
