@@ -5,6 +5,7 @@ Containers run as rendered (tests/support/pod.py); addresses are those of loopba
 
 from __future__ import annotations
 
+import json
 import re
 import ssl
 import subprocess
@@ -71,13 +72,13 @@ def world(tmp_path) -> Iterator[World]:
     made.clean_up()
 
 
-def first_commands(values: str, world: World, token: str = "", where: Path | None = None) -> list[str]:
-    """Runs what the notes say behind port-forward, in a folder, and returns what is answered."""
-    text = re.sub(r"\\\n\s*", "", chart.notes(values))
-    found = [line.strip() for line in text.splitlines() if line.strip().startswith("curl")]
-    assert len(found) == 2, text
+def curls(text: str, world: World, token: str = "", where: Path | None = None) -> list[str]:
+    """Runs the curl lines of a text that calls behind port-forward, in a folder; what is answered."""
+    lines = [line.strip() for line in re.sub(r"\\\n\s*", "", text).splitlines()]
     said = []
-    for line in found:
+    for line in lines:
+        if not line.startswith("curl "):
+            continue
         here = line.replace("localhost:8080", world.ports["rest"]).replace("curl ", "curl -sS --noproxy '*' ", 1)
         ran = subprocess.run(
             ["sh", "-c", here], env={"PATH": "/usr/bin:/bin", "token": token},
@@ -86,6 +87,13 @@ def first_commands(values: str, world: World, token: str = "", where: Path | Non
         assert ran.returncode == 0, ran.stderr
         said.append(ran.stdout)
     return said
+
+
+def first_commands(values: str, world: World, token: str = "", where: Path | None = None) -> None:
+    """The notes' commands write a record and read it."""
+    produced, read = curls(chart.notes(values), world, token, where)
+    assert json.loads(produced)["results"][0]["base_offset"] == 0
+    assert [record["value"] for record in json.loads(read)["records"]] == [{"order": 1}]
 
 
 async def told_addresses(world: World, **credentials: str) -> list[tuple[str, int]]:
@@ -112,9 +120,7 @@ def test_the_default_installation_serves_who_has_the_token_and_drains(world):
         # And who has no token is not let in, while what the notes say works
         assert http.get("/v1/topics").status_code == 401
         token = secrets_of("defaults")[f"{BROKERS}-bootstrap"]["token"]
-        produced, read = first_commands("defaults", world, token)
-        assert '"base_offset":0' in produced.replace(" ", "")
-        assert '"order":1' in read.replace(" ", "")
+        first_commands("defaults", world, token)
         # When it is told to stop while somebody waits for records
         with ThreadPoolExecutor(1) as others:
             path = "/v1/topics/hello/partitions/0/records?offset=1&wait_ms=20000"
@@ -126,6 +132,24 @@ def test_the_default_installation_serves_who_has_the_token_and_drains(world):
     assert code == 0, errors
     # And it has written nothing outside of what is mounted.
     assert list((broker.root / "work").iterdir()) == []
+
+
+def test_prometheus_is_let_in_by_the_token_that_the_guide_makes(world):
+    redis = world.redis("defaults")
+    broker = world.broker("defaults", {f"{REDIS}.streams.svc.cluster.local:6379": redis})
+    broker.line()
+    # Given what docs/howto/deploy.md says below "Metrics"
+    guide = (
+        (chart.ROOT / "docs" / "howto" / "deploy.md").read_text().partition("\n## Metrics\n")[2].partition("\n## ")[0]
+    )
+    _, made = curls(guide, world, secrets_of("defaults")[f"{BROKERS}-bootstrap"]["token"])
+    # When the token of its last answer is shown as the ServiceMonitor shows it
+    monitor = chart.one("monitored", "ServiceMonitor", BROKERS)["spec"]["endpoints"][0]
+    shown = {"Authorization": f"{monitor['authorization']['type']} {json.loads(made)['token']}"}
+    with httpx.Client(base_url=f"http://{world.ports['rest']}", trust_env=False, timeout=30) as http:
+        # Then there are metrics, once the rule has come around, and none without.
+        eventually(lambda: http.get(monitor["path"], headers=shown).status_code == 200)
+        assert http.get(monitor["path"]).status_code == 401
 
 
 async def test_who_has_the_token_is_let_in_by_kafka_and_told_the_name_of_the_pod(world):
@@ -146,9 +170,7 @@ async def test_who_has_none_is_served_where_the_values_say_so(world):
         broker = world.broker("anonymous", {"redis.data:6379": f"127.0.0.1:{redis.port}"})
         broker.line()
         assert broker.probe("readinessProbe", world.ports) == 200
-        produced, read = first_commands("anonymous", world)
-        assert '"base_offset":0' in produced.replace(" ", "")
-        assert '"order":1' in read.replace(" ", "")
+        first_commands("anonymous", world)
         assert [host for host, _ in await told_addresses(world)] == [ADVERTISED.partition(":")[0]]
         broker.terminate()
         code, errors = broker.end()
@@ -211,9 +233,7 @@ def test_probes_and_clients_speak_tls_and_a_certificate_names_who_calls(world, t
         for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
             assert broker.probe(probe, world.ports, anybody) == 200
         # And the super user of the values may do what the notes say; nobody without a certificate may.
-        produced, read = first_commands("tls-secret", world, where=tmp_path)
-        assert '"base_offset":0' in produced.replace(" ", "")
-        assert '"order":1' in read.replace(" ", "")
+        first_commands("tls-secret", world, where=tmp_path)
         with httpx.Client(base_url=f"https://{world.ports['rest']}", verify=anybody, trust_env=False) as http:
             assert http.get("/v1/topics").status_code == 401
         broker.terminate()
