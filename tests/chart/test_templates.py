@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 
 import pytest
 import yaml
@@ -16,6 +17,7 @@ from tests.support.chart import CHART, HERE
 
 SCHEMAS = HERE / "schemas"
 BROKERS = "ledger-redis-ledger"
+RENAMED = {"everything-else": "shop-ledger", "monitored-plain": f"{BROKERS}-events"}
 
 
 def test_helm_finds_no_fault_with_it():
@@ -116,7 +118,7 @@ def test_who_may_call_without_a_name_is_said_by_the_values_alone():
 
 
 def arguments_of(name: str) -> dict[str, str]:
-    return arguments(name, "shop-ledger" if name == "everything-else" else BROKERS)
+    return arguments(name, RENAMED.get(name, BROKERS))
 
 
 def test_each_broker_tells_the_address_of_its_own_pod_or_service():
@@ -154,6 +156,13 @@ def test_alerts_and_dashboard_are_the_files_beside_the_templates():
     board = chart.one("monitored", "ConfigMap", f"{BROKERS}-dashboard")
     shown = json.loads(board["data"]["redis-ledger.json"])
     assert shown == json.loads((CHART / "files" / "dashboard.json").read_text())
+
+
+def test_alerts_ask_for_the_job_under_which_brokers_are_scraped():
+    asked = set(re.findall(r'job="([^"]+)"', (CHART / "files" / "alerts.yaml").read_text()))
+    for name, called in (("monitored", BROKERS), ("monitored-plain", "ledger-redis-ledger-events")):
+        label = chart.one(name, "ServiceMonitor", called)["spec"]["jobLabel"]
+        assert {chart.one(name, "Service", f"{called}-brokers")["metadata"]["labels"][label]} == asked
 
 
 def test_a_broker_is_given_time_to_drain():
