@@ -1,0 +1,100 @@
+"""`redis-ledger mirror`: carry topics of a Kafka over, exactly once, with the offsets of consumer groups."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from app.cli.output import reporting
+from app.refusal import Refusal
+
+if TYPE_CHECKING:
+    from app.mirror.run import Progress
+
+GROUPS_EVERY_S = 10.0
+TOLD_EVERY_S = 2.0
+NAME = re.compile(r"[a-zA-Z0-9._-]{1,100}\Z")
+
+
+def mirror(
+    source: Annotated[str, typer.Option("--from", metavar="kafka://HOST:PORT", help="The Kafka to read.")],
+    target: Annotated[
+        str, typer.Option("--to", metavar="kafka://HOST:PORT", help="A broker of redis-ledger, at its Kafka port.")
+    ] = "kafka://127.0.0.1:9092",
+    topics: Annotated[str, typer.Option(metavar="REGEX", help="Topics to carry, by their whole name.")] = ".*",
+    groups: Annotated[
+        str, typer.Option(metavar="REGEX", help="Groups whose offsets are carried; an empty text for none.")
+    ] = ".*",
+    name: Annotated[str, typer.Option(help="Which mirror this is: it goes on where one of that name stood.")] = "kafka",
+    once: Annotated[bool, typer.Option("--once", help="End when all that is there now has been carried.")] = False,
+    source_properties: Annotated[
+        Path | None, typer.Option("--from-properties", help="File with security.protocol, sasl.username and so on.")
+    ] = None,
+    target_properties: Annotated[Path | None, typer.Option("--to-properties", help="The same for --to.")] = None,
+) -> None:
+    """Carry topics of a Kafka over, exactly once, with the offsets of consumer groups.
+
+    Run it until producers and consumers have moved. Killed and run again it goes on; nothing is doubled.
+    """
+    with reporting(False):
+        from app.mirror.endpoint import connection
+        from app.mirror.run import Wanted
+
+        if not NAME.match(name):
+            raise Refusal(f"--name {name!r} has characters that a topic's name cannot have.")
+        wanted = Wanted(
+            name,
+            connection(source, "--from", source_properties),
+            connection(target, "--to", target_properties),
+            _pattern(topics, "--topics"),
+            once,
+        )
+        asyncio.run(_run(wanted, _pattern(groups, "--groups")))
+
+
+def _pattern(text: str, option: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise Refusal(f"{option} {text!r} is not a regular expression: {error}.") from None
+
+
+async def _run(wanted: object, groups: re.Pattern[str]) -> None:
+    from aiokafka.errors import KafkaError, ProducerFenced
+
+    from app.mirror.groups import carry
+    from app.mirror.run import Mirror, Pace, Wanted
+
+    assert isinstance(wanted, Wanted)
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what matters is told below, in a sentence
+    told, due = Pace(TOLD_EVERY_S), Pace(GROUPS_EVERY_S)
+
+    def tell(progress: Progress) -> None:
+        if told.is_due():
+            typer.echo(f"{progress.records} records in {progress.transactions} transactions", err=True)
+
+    async def between(progress: Progress) -> None:
+        if groups.pattern and due.is_due():
+            await follow(progress)
+
+    async def follow(progress: Progress) -> None:
+        for group, partitions in (await carry(wanted.source, wanted.target, groups, progress.places)).items():
+            typer.echo(f"group {group}: offsets of {partitions} partitions carried", err=True)
+
+    runner = Mirror(wanted, tell)
+    try:
+        progress = await runner.run(between)
+        if groups.pattern:
+            await follow(progress)
+    except ProducerFenced:
+        raise Refusal(f"Another mirror named {wanted.name!r} has taken over; this one stops.") from None
+    except KafkaError as error:
+        raise Refusal(
+            f"The mirror stopped ({type(error).__name__}: {error}). What was carried is kept; run it again to go on."
+        ) from None
+    typer.echo(f"carried {progress.records} records in {progress.transactions} transactions")

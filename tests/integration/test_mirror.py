@@ -1,0 +1,243 @@
+"""`redis-ledger mirror`: topics and groups of one cluster on another, once each, whatever happens in between."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.errors import KafkaError
+from aiokafka.structs import TopicPartition
+
+from app.mirror import groups
+from app.mirror.endpoint import connection
+from app.mirror.run import Mirror, Wanted, admin
+from app.refusal import Refusal
+from redis_ledger.broker.broker import Broker
+from redis_ledger.errors import UnknownTopic
+from redis_ledger.records.read import decode
+from tests.support.broker import one
+from tests.support.kafka import listening
+
+PARTITIONS = 2
+
+
+class Cluster:
+    def __init__(self, broker: Broker, address: tuple[str, int]) -> None:
+        self.broker = broker
+        self.url = f"kafka://{address[0]}:{address[1]}"
+        self.hosts = f"{address[0]}:{address[1]}"
+
+    async def values(self, topic: str, partition: int, offset: int = 0) -> list[tuple[int, bytes]]:
+        """Committed records from the offset on, as a Kafka consumer gets them."""
+        consumer = AIOKafkaConsumer(
+            bootstrap_servers=self.hosts, enable_auto_commit=False, isolation_level="read_committed"
+        )
+        await consumer.start()
+        try:
+            place = TopicPartition(topic, partition)
+            consumer.assign([place])
+            consumer.seek(place, offset)
+            end = (await consumer.end_offsets([place]))[place]
+            found: list[tuple[int, bytes]] = []
+            while await consumer.position(place) < end:
+                for records in (await consumer.getmany(timeout_ms=200)).values():
+                    found += [(each.offset, each.value) for each in records]
+            return found
+        finally:
+            await consumer.stop()
+
+    async def commit(self, group: str, offsets: dict[TopicPartition, int]) -> None:
+        consumer = AIOKafkaConsumer(bootstrap_servers=self.hosts, group_id=group, enable_auto_commit=False)
+        await consumer.start()
+        try:
+            consumer.assign(list(offsets))
+            await consumer.commit(offsets)
+        finally:
+            await consumer.stop()
+
+    async def committed(self, group: str) -> dict[TopicPartition, int]:
+        async with admin({"bootstrap_servers": self.hosts}) as client:
+            return {p: o.offset for p, o in (await client.list_consumer_group_offsets(group)).items()}
+
+
+@pytest.fixture
+async def source(redis_url, prefix) -> AsyncIterator[Cluster]:
+    async with one(redis_url, f"{prefix}s") as broker, listening(broker) as address:
+        await broker.topics.create("orders", PARTITIONS)
+        yield Cluster(broker, address)
+
+
+@pytest.fixture
+async def target(redis_url, prefix) -> AsyncIterator[Cluster]:
+    async with one(redis_url, f"{prefix}t") as broker, listening(broker) as address:
+        yield Cluster(broker, address)
+
+
+def wanted(source: Cluster, target: Cluster, name: str = "m", topics: str = ".*") -> Wanted:
+    ends = (connection(source.url, "--from", None), connection(target.url, "--to", None))
+    return Wanted(name, *ends, re.compile(topics), once=True)
+
+
+async def fill(cluster: Cluster, first: int, count: int, *, transactional: bool) -> None:
+    """Transactions leave markers, and every third is aborted: gaps in what a committed reader sees."""
+    more = {"transactional_id": "filler"} if transactional else {}
+    producer = AIOKafkaProducer(bootstrap_servers=cluster.hosts, **more)
+    await producer.start()
+    try:
+        for number in range(first, first + count):
+            send = {
+                "value": b"%d" % number,
+                "key": b"k",
+                "partition": number % PARTITIONS,
+                "timestamp_ms": 1_000 + number,
+            }
+            if not transactional:
+                await producer.send_and_wait("orders", headers=[("n", b"%d" % number)], **send)
+                continue
+            await producer.begin_transaction()
+            await producer.send("orders", **send)
+            if number % 3 == 0:
+                await producer.abort_transaction()
+            else:
+                await producer.commit_transaction()
+    finally:
+        await producer.stop()
+
+
+async def same(source: Cluster, target: Cluster) -> None:
+    for partition in range(PARTITIONS):
+        there, here = await source.values("orders", partition), await target.values("orders", partition)
+        assert [value for _, value in here] == [value for _, value in there]
+
+
+async def test_records_are_carried_with_all_that_belongs_to_them(source, target):
+    await fill(source, 0, 10, transactional=False)
+    progress = await Mirror(wanted(source, target)).run()
+    assert progress.records == 10
+    await same(source, target)
+    fetched = await target.broker.records.fetch("orders", 1, 0)
+    record = decode(fetched.batches[0].data)[0]
+    assert (record.key, record.value, record.timestamp_ms) == (b"k", b"1", 1_001)
+    assert list(record.headers) == [("n", b"1")]
+
+
+async def test_it_goes_on_where_it_stood_and_doubles_nothing(source, target):
+    await fill(source, 0, 9, transactional=True)
+    first = await Mirror(wanted(source, target)).run()
+    again = await Mirror(wanted(source, target)).run()
+    await fill(source, 9, 9, transactional=True)
+    last = await Mirror(wanted(source, target)).run()
+    assert (first.records, again.records, last.records) == (6, 0, 6)
+    await same(source, target)
+
+
+async def test_groups_go_on_at_the_record_they_had_not_got(source, target):
+    await fill(source, 0, 20, transactional=True)
+    places = {p: await source.values("orders", p) for p in range(PARTITIONS)}
+    stopped = {TopicPartition("orders", p): rows[len(rows) // 2][0] for p, rows in places.items()}
+    await source.commit("billing", stopped)
+    progress = await Mirror(wanted(source, target)).run()
+    ends = (wanted(source, target).source, wanted(source, target).target)
+    assert await groups.carry(*ends, re.compile(".*"), progress.places) == {"billing": PARTITIONS}
+    assert await groups.carry(*ends, re.compile(".*"), progress.places) == {}, "they are there"
+    for place, offset in (await target.committed("billing")).items():
+        rest = [value for _, value in await source.values("orders", place.partition, stopped[place])]
+        assert [value for _, value in await target.values("orders", place.partition, offset)] == rest
+
+
+async def test_a_group_that_is_used_on_the_target_is_left_alone(source, target):
+    await fill(source, 0, 4, transactional=False)
+    await source.commit("billing", {TopicPartition("orders", 0): 1})
+    progress = await Mirror(wanted(source, target)).run()
+    consumer = AIOKafkaConsumer("orders", bootstrap_servers=target.hosts, group_id="billing", enable_auto_commit=False)
+    await consumer.start()
+    try:
+        await consumer.getmany(timeout_ms=500)
+        ends = (wanted(source, target).source, wanted(source, target).target)
+        assert await groups.carry(*ends, re.compile(".*"), progress.places) == {}
+    finally:
+        await consumer.stop()
+
+
+async def test_places_are_known_to_a_mirror_that_begins_anew(source, target):
+    await fill(source, 0, 9, transactional=True)
+    first = await Mirror(wanted(source, target)).run()
+    again = await Mirror(wanted(source, target)).run()
+    assert {p: each.all() for p, each in again.places.items()} == {p: each.all() for p, each in first.places.items()}
+
+
+async def test_the_older_of_two_mirrors_of_one_name_is_fenced(source, target):
+    await fill(source, 0, 4, transactional=False)
+    older = Mirror(Wanted("m", wanted(source, target).source, wanted(source, target).target, re.compile(".*")))
+
+    async def overtaken(_: object) -> None:
+        await fill(source, 4, 2, transactional=False)
+        await Mirror(wanted(source, target)).run()
+        await fill(source, 6, 2, transactional=False)
+
+    with pytest.raises(KafkaError, match=r"(?i)fenc|epoch"):
+        await asyncio.wait_for(older.run(overtaken), 60)
+    await Mirror(wanted(source, target)).run()
+    await same(source, target)
+
+
+async def test_what_cannot_be_mirrored_is_told(source, target):
+    with pytest.raises(Refusal, match="no topic that matches"):
+        await Mirror(wanted(source, target, topics="nothing.*")).run()
+    await target.broker.topics.create("orders", 1)
+    with pytest.raises(Refusal, match="fewer partitions"):
+        await Mirror(wanted(source, target)).run()
+
+
+async def test_the_command_is_killed_again_and_again_and_nothing_is_doubled_or_lost(source, target):
+    """By SIGKILL, while records arrive; the last run carries what is left."""
+    filling = asyncio.create_task(fill(source, 0, 1_500, transactional=False))
+    command = (sys.executable, "-m", "app.cli.main", "mirror", "--from", source.url, "--to", target.url, "--name", "k")
+    carried = [0]
+    while len(carried) < 5:
+        process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.DEVNULL)
+        while (here := await ends(target)) <= carried[-1]:
+            assert process.returncode is None, "it ended by itself"
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(random.uniform(0, 0.2))
+        os.kill(process.pid, signal.SIGKILL)
+        await process.wait()
+        carried.append(here)
+        if filling.done():
+            filling = asyncio.create_task(fill(source, 1_500 * len(carried), 300, transactional=False))
+    await filling
+    process = await asyncio.create_subprocess_exec(
+        *command, "--once", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    out, err = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 0, err.decode()
+    assert out.startswith(b"carried ")
+    await same(source, target)
+
+
+async def ends(cluster: Cluster) -> int:
+    """How much has been written to it, committed or not."""
+    try:
+        _, states = await cluster.broker.topics.describe("orders")
+    except UnknownTopic:
+        return 0
+    return sum(each.end_offset for each in states)
+
+
+async def test_a_kafka_that_is_not_there_is_told_in_a_sentence(target):
+    command = (sys.executable, "-m", "app.cli.main", "mirror", "--from", "kafka://127.0.0.1:1", "--to", target.url)
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    out, err = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == 2, (out, err)
+    assert b"run it again" in err
+    assert b"Traceback" not in err
+    assert out == b""

@@ -1,0 +1,56 @@
+"""app/mirror/endpoint: addresses and files of properties, and what is said of wrong ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.mirror.endpoint import connection
+from app.refusal import Refusal
+
+
+def properties(tmp_path, text):
+    path = tmp_path / "mirror.properties"
+    path.write_text(text)
+    return path
+
+
+def test_an_address_is_enough_for_a_kafka_that_asks_nobody():
+    found = connection("kafka://a:9092,b:9093", "--from", None)
+    assert found == {"bootstrap_servers": "a:9092,b:9093", "security_protocol": "PLAINTEXT"}
+
+
+def test_who_logs_in_stands_in_a_file(tmp_path):
+    path = properties(
+        tmp_path,
+        "# a comment\nsecurity.protocol=SASL_PLAINTEXT\nsasl.mechanism = SCRAM-SHA-256\n"
+        "sasl.username=ada\nsasl.password=a=b\n",
+    )
+    found = connection("kafka://a:9092", "--from", path)
+    assert (found["sasl_mechanism"], found["sasl_plain_username"]) == ("SCRAM-SHA-256", "ada")
+    assert found["sasl_plain_password"] == "a=b"
+    assert "ssl_context" not in found
+
+
+def test_tls_has_a_context_that_checks_whom_it_speaks_to(tmp_path):
+    found = connection("kafka://a:9092", "--from", properties(tmp_path, "security.protocol=SSL\n"))
+    assert found["ssl_context"].check_hostname
+
+
+@pytest.mark.parametrize(
+    ("address", "text", "said"),
+    [
+        ("http://a:9092", "", "--from"),
+        ("kafka://a", "", "kafka://HOST:PORT"),
+        ("kafka://", "", "kafka://HOST:PORT"),
+        ("kafka://a:1", "security.protocol=TLS\n", "take one of"),
+        ("kafka://a:1", "security.protocol=SASL_SSL\nsasl.mechanism=GSSAPI\n", "take one of"),
+        ("kafka://a:1", "security.protocol=SASL_PLAINTEXT\nsasl.username=a\n", "no sasl.password"),
+        ("kafka://a:1", "sasl.pasword=hidden\n", "line 1"),
+        ("kafka://a:1", "security.protocol=SSL\nssl.ca.location=/nowhere/ca.pem\n", "certificates"),
+    ],
+)
+def test_what_cannot_be_used_is_told_and_no_secret_with_it(tmp_path, address, text, said):
+    with pytest.raises(Refusal) as refusal:
+        connection(address, "--from", properties(tmp_path, text))
+    assert said in str(refusal.value)
+    assert "hidden" not in str(refusal.value)
