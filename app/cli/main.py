@@ -21,6 +21,9 @@ COMMANDS = {
     "scheduled": ("app.cli.scheduled", "scheduled", "Create, list, cancel and move records that are delivered later."),
     "txns": ("app.cli.txns", "txns", "List, show, commit and abort transactions."),
     "users": ("app.cli.users", "users", "Add, list and remove users of Kafka clients."),
+    "tokens": ("app.cli.tokens", "tokens", "Create, list and revoke API tokens."),
+    "acls": ("app.cli.acls", "acls", "List, add and remove rules that say who may do what."),
+    "audit": ("app.cli.audit", "audit", "Show who did what to topics, rules, tokens and users, newest first."),
     "pipeline": (
         "app.cli.pipeline",
         "pipeline",
@@ -55,6 +58,9 @@ class Commands(TyperGroup):
             found = single
         command = typer.main.get_command(found)
         command.name = cmd_name
+        from app.cli import token
+
+        token.add_to(command)
         return command
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

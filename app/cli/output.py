@@ -45,9 +45,13 @@ TIMEOUT_MS = 5_000
 @contextlib.contextmanager
 def connected(url: str, as_json: bool, timeout_ms: int = TIMEOUT_MS) -> Iterator[Client]:
     """A client, and whatever fails within told as this command's errors are told."""
+    from app.cli import token
     from redis_ledger import Client
 
-    with reporting(as_json, url), Client(url.split(","), timeout_ms=timeout_ms) as client:
+    with (
+        reporting(as_json, url),
+        Client(url.split(","), timeout_ms=timeout_ms, token=token.given()) as client,
+    ):
         yield client
 
 

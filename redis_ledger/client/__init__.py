@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from redis_ledger.client._sync.sender import Sending
     from redis_ledger.client._sync.transaction import Transaction
     from redis_ledger.client.models import Message, Record, RecordPosition, ScheduledPosition, ScheduledRecord
+    from redis_ledger.client.security_models import Acl
     from redis_ledger.client.states import TxnState
 
 __all__ = [
+    "Acl",
     "AsyncClient",
     "AsyncConsumer",
     "AsyncProducer",
@@ -42,6 +44,7 @@ __all__ = [
 ]  # fmt: skip
 
 _HOMES = {
+    "Acl": "security_models",
     "Message": "models",
     "Record": "models",
     "RecordPosition": "models",
@@ -60,7 +63,7 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name.removeprefix("Async"))
     if name not in __all__ or home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if home not in ("models", "states"):
+    if home not in ("models", "security_models", "states"):
         home = f"{'_async' if name.startswith('Async') else '_sync'}.{home}"
     return getattr(import_module(f"{__name__}.{home}"), name)
 

@@ -11,12 +11,14 @@ bootstrap.
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from redis_ledger.client.models import Isolation
+from redis_ledger.client.security_models import TOKEN_VARIABLE
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.spark.places import EARLIEST, LATEST, Place, offsets_of, times_of
 
@@ -141,7 +143,7 @@ def connection(texts: Mapping[str, str]) -> Connection:
     for url in urls:
         if re.fullmatch(r"https?://[^/\s?#]+", url) is None:
             raise InvalidRequest(f"bootstrap: {url!r} is not the address of a broker, as in http://127.0.0.1:8080.")
-    token = texts.get("token")
+    token = texts.get("token", os.environ.get(TOKEN_VARIABLE) or None)
     if token is not None and re.fullmatch(r"[\x21-\x7e]+", token) is None:
         raise InvalidRequest("token is empty or holds characters that a header cannot carry.")
     return Connection(urls, token, count(texts, "timeoutMs") or TIMEOUT_MS)

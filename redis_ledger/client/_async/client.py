@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -14,12 +15,14 @@ from redis_ledger.client._async.leases import AsyncLeases
 from redis_ledger.client._async.producer import AsyncProducer
 from redis_ledger.client._async.reader import read
 from redis_ledger.client._async.scheduled import AsyncScheduled
+from redis_ledger.client._async.security import AsyncAcls, AsyncAudit, AsyncTokens
 from redis_ledger.client._async.sender import AsyncSender
 from redis_ledger.client._async.transaction import TIMEOUT_MS, AsyncSource, AsyncTransaction, where
 from redis_ledger.client._async.transport import AsyncTransport, path
 from redis_ledger.client.batches import Habits
 from redis_ledger.client.bodies import body_of
 from redis_ledger.client.models import Executed, Isolation, Kind, Message, Record, ids_of
+from redis_ledger.client.security_models import TOKEN_VARIABLE, bearer
 from redis_ledger.errors import InvalidRequest, LedgerError, UnknownPartition, UnknownTopic
 from redis_ledger.ids import TxnId
 from redis_ledger.records.batch import COMPRESSIONS
@@ -42,6 +45,7 @@ class AsyncClient:
     timeout_ms   total time of one operation, repeats included; then Unavailable, or OutcomeUnknown when it may have
                  been carried out
     attempt_ms   how long one broker may take to answer before it counts as lost
+    token        who calls: an API token or a JWT; else that of the environment's REDIS_LEDGER_TOKEN, if it has one
     headers      sent with every request
     http         takes the place of the network: an httpx transport, for tests and special routes
     """
@@ -53,15 +57,17 @@ class AsyncClient:
         timeout_ms: int = 30_000,
         attempt_ms: int = 10_000,
         connections_max: int = 100,
+        token: str | None = None,
         headers: Mapping[str, str] | None = None,
         http: httpx.AsyncBaseTransport | None = None,
     ) -> None:
+        shown = os.environ.get(TOKEN_VARIABLE) if token is None else token
         self._transport = AsyncTransport(
             [urls] if isinstance(urls, str) else urls,
             timeout_ms=timeout_ms,
             attempt_ms=attempt_ms,
             connections_max=connections_max,
-            headers=headers,
+            headers={**(bearer(shown) if shown else {}), **(headers or {})},
             http=http,
         )
         self.topics = AsyncTopics(self._transport)
@@ -69,6 +75,9 @@ class AsyncClient:
         self.transactions = AsyncTransactions(self._transport)
         self.scheduled = AsyncScheduled(self._transport)
         self.cold = AsyncCold(self._transport)
+        self.acls = AsyncAcls(self._transport)
+        self.tokens = AsyncTokens(self._transport)
+        self.audit = AsyncAudit(self._transport)
         self._leases = AsyncLeases(self._transport)
         self._txn_sender = self._sender(TXN_IN_FLIGHT_MAX, BUFFER_BYTES)
         self._txn_producers: dict[str, AsyncProducer] = {}

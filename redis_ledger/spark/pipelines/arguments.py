@@ -13,10 +13,11 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from redis_ledger.client import Client
-from redis_ledger.errors import LedgerError, UnknownTopic
+from redis_ledger.errors import InvalidRequest, LedgerError, UnknownTopic
 from redis_ledger.spark.options import Connection, connection
 
 if TYPE_CHECKING:
@@ -28,13 +29,16 @@ QUIET: Mapping[str, str] = {"spark.log.level": "FATAL", "spark.ui.showConsolePro
 
 
 def parser(name: str, summary: str) -> argparse.ArgumentParser:
-    """With --bootstrap, --token, --timeout, --master and --conf."""
+    """With --bootstrap, --token-file, --timeout, --master and --conf."""
     made = argparse.ArgumentParser(prog=f"redis-ledger pipeline {name}", description=summary, allow_abbrev=False)
     made.add_argument(
         "--bootstrap", metavar="URLS", default=os.environ.get("REDIS_LEDGER_URL", URL),
         help="addresses of brokers, separated by commas (%(default)s)",
     )  # fmt: skip
-    made.add_argument("--token", help="sent to the brokers as a bearer")
+    made.add_argument(
+        "--token-file", metavar="FILE", default=os.environ.get("REDIS_LEDGER_TOKEN_FILE"),
+        help="a file with the token that is shown to brokers; else that of REDIS_LEDGER_TOKEN, if there is one",
+    )  # fmt: skip
     made.add_argument(
         "--timeout", type=duration_ms, default=60_000, metavar="DURATION",
         help="how long a call is repeated while no broker serves it (1m)",
@@ -70,14 +74,18 @@ def topics_of(given: argparse.Namespace, client: Client) -> list[str]:
 
 
 def connection_of(given: argparse.Namespace) -> Connection:
-    """What tasks are handed.  Raises InvalidRequest for an address that is none."""
+    """What tasks are handed.  Raises InvalidRequest for an address that is none, or a file that cannot be read."""
     texts = {"bootstrap": given.bootstrap, "timeoutMs": str(given.timeout)}
-    return connection(texts if given.token is None else {**texts, "token": given.token})
+    if given.token_file is not None:
+        try:
+            texts["token"] = Path(given.token_file).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidRequest(f"--token-file {given.token_file}: {type(error).__name__}; correct it.") from None
+    return connection(texts)
 
 
 def client_of(reached: Connection) -> Client:
-    headers = {} if reached.token is None else {"authorization": f"Bearer {reached.token}"}
-    return Client(reached.urls, timeout_ms=reached.timeout_ms, headers=headers)
+    return Client(reached.urls, timeout_ms=reached.timeout_ms, token=reached.token)
 
 
 def options_of(reached: Connection) -> dict[str, str]:

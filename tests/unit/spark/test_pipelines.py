@@ -37,8 +37,15 @@ def test_what_is_no_duration_is_told_with_an_example(text):
         duration_ms(text)
 
 
-def test_tasks_are_handed_the_addresses_and_the_token():
-    given = parser("x", "").parse_args(["--bootstrap", "http://a:1,http://b:2", "--token", "t", "--timeout", "5s"])
+def test_tasks_are_handed_the_addresses_and_the_token_of_the_file_or_the_environment(tmp_path, monkeypatch):
+    monkeypatch.setenv("REDIS_LEDGER_TOKEN", "e")
+    path = tmp_path / "token"
+    path.write_text("t\n")
+    words = ["--bootstrap", "http://a:1,http://b:2", "--timeout", "5s"]
+    assert connection_of(parser("x", "").parse_args(words)).token == "e"
+    with pytest.raises(InvalidRequest, match="--token-file"):
+        connection_of(parser("x", "").parse_args([*words, "--token-file", str(tmp_path / "nowhere")]))
+    given = parser("x", "").parse_args([*words, "--token-file", str(path)])
     reached = connection_of(given)
     assert (reached.urls, reached.token, reached.timeout_ms) == (("http://a:1", "http://b:2"), "t", 5_000)
     assert options_of(reached) == {"bootstrap": "http://a:1,http://b:2", "token": "t", "timeoutMs": "5000"}

@@ -1,0 +1,172 @@
+"""`redis-ledger acls`: list, add and remove the rules that say who may do what.  Talks to Redis itself.
+
+redis-ledger acls add User:ada --allow READ,WRITE --topic 'orders-*'
+redis-ledger acls add User:eve --deny ALL --topic secret --host 10.0.0.7
+redis-ledger acls remove User:ada
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from app.cli.direct import DATA_DIR, DataDir, Desk, Redis, Set, run
+from app.cli.output import Json, counted, document, reporting, table
+from app.refusal import Refusal
+from redis_ledger.auth.acl import ANY_HOST, CLUSTER_NAME, Effect, Filter, Op, Pattern, Resource, Rule
+
+acls = typer.Typer(no_args_is_help=True, help="List, add and remove rules that say who may do what.")
+
+Principal = Annotated[str, typer.Argument(metavar="PRINCIPAL", help="User:ada, or ada; '*' is everybody.")]
+Whose = Annotated[str | None, typer.Argument(metavar="PRINCIPAL", help="Only rules of this one.")]
+Names = list[str] | None
+Topic = Annotated[Names, typer.Option(metavar="NAME", help="A topic; 'orders-*' all that begin so; may be repeated.")]
+Group = Annotated[Names, typer.Option(metavar="NAME", help="A Kafka group or a subscription; likewise.")]
+TransactionalId = Annotated[Names, typer.Option(metavar="NAME", help="A transactional id; likewise.")]
+Cluster = Annotated[bool, typer.Option("--cluster", help="The cluster.")]
+Host = Annotated[str, typer.Option(help="From this address only.")]
+
+
+@acls.command()
+def add(
+    principal: Principal,
+    allow: Annotated[str, typer.Option(metavar="OPERATIONS", help="READ, WRITE, ..., with commas between.")] = "",
+    deny: Annotated[str, typer.Option(metavar="OPERATIONS", help="The same; a denial wins.")] = "",
+    topic: Topic = None,
+    group: Group = None,
+    transactional_id: TransactionalId = None,
+    cluster: Cluster = False,
+    host: Host = ANY_HOST,
+    data_dir: DataDir = DATA_DIR,
+    redis: Redis = None,
+    set_: Set = None,
+    json: Json = False,
+) -> None:
+    """Add rules: every operation on everything that is named."""
+
+    async def act(desk: Desk) -> int:
+        added = await desk.security.add_rules(rules)
+        await desk.note("acl.add", f"{len(rules)} rules", acls=[_told(rule) for rule in rules])
+        return added
+
+    with reporting(json):
+        places = _places(topic, group, transactional_id, cluster)
+        wanted = [(Effect.ALLOW, op) for op in _operations(allow)] + [(Effect.DENY, op) for op in _operations(deny)]
+        if not places or not wanted:
+            raise Refusal("Say what is allowed and where, as in --allow READ --topic orders.")
+        rules = [
+            Rule(effect, _principal(principal), host, op, kind, pattern, name)
+            for effect, op in wanted
+            for kind, pattern, name in places
+        ]
+        added = run(act, data_dir, redis, set_)
+    if json:
+        document({"added": added})
+    else:
+        typer.echo(f"Added {counted(added, 'rule')}.")
+
+
+@acls.command("list")
+def list_(
+    principal: Whose = None,
+    topic: Topic = None,
+    group: Group = None,
+    transactional_id: TransactionalId = None,
+    cluster: Cluster = False,
+    data_dir: DataDir = DATA_DIR,
+    redis: Redis = None,
+    set_: Set = None,
+    json: Json = False,
+) -> None:
+    """List rules: all, or those of a principal, or those that count for what is named."""
+
+    async def act(desk: Desk) -> list[Rule]:
+        found = [rule for each in filters for rule in await desk.security.list_rules(each)]
+        return list(dict.fromkeys(found))
+
+    with reporting(json):
+        whose = None if principal is None else _principal(principal)
+        places = _places(topic, group, transactional_id, cluster)
+        matching = [Filter(kind, name, Pattern.MATCH, whose) for kind, _, name in places]
+        filters = matching or [Filter(principal=whose)]
+        found = run(act, data_dir, redis, set_)
+    if json:
+        for rule in found:
+            document(_told(rule))
+    else:
+        table(["principal", "may", "operation", "resource", "name", "host"], [_row(rule) for rule in found])
+
+
+@acls.command()
+def remove(
+    principal: Principal,
+    topic: Topic = None,
+    group: Group = None,
+    transactional_id: TransactionalId = None,
+    cluster: Cluster = False,
+    data_dir: DataDir = DATA_DIR,
+    redis: Redis = None,
+    set_: Set = None,
+    json: Json = False,
+) -> None:
+    """Remove rules of a principal: all, or those on what is named just so."""
+
+    async def act(desk: Desk) -> list[Rule]:
+        removed = [rule for rules in await desk.security.remove_rules(filters) for rule in rules]
+        await desk.note("acl.remove", f"{len(removed)} rules", acls=[_told(rule) for rule in removed])
+        return removed
+
+    with reporting(json):
+        whose, places = _principal(principal), _places(topic, group, transactional_id, cluster)
+        exact = [Filter(kind, name, pattern, whose) for kind, pattern, name in places]
+        filters = exact or [Filter(principal=whose)]
+        removed = run(act, data_dir, redis, set_)
+    if json:
+        for rule in removed:
+            document(_told(rule))
+    else:
+        typer.echo(f"Removed {counted(len(removed), 'rule')}.")
+
+
+def _principal(text: str) -> str:
+    return text if text.startswith("User:") else f"User:{text}"
+
+
+def _operations(text: str) -> list[Op]:
+    """Raises Refusal."""
+    names = [name.strip().upper() for name in text.split(",") if name.strip()]
+    known = [op.name for op in Op if op is not Op.ANY]
+    for name in names:
+        if name not in known:
+            raise Refusal(f"{name!r} is no operation; there are {', '.join(known)}.")
+    return [Op[name] for name in names]
+
+
+def _places(
+    topics: Sequence[str] | None, groups: Sequence[str] | None, ids: Sequence[str] | None, cluster: bool
+) -> list[tuple[Resource, Pattern, str]]:
+    """'*' is any name, 'orders-*' every name that begins so.  Names of topics hold no star."""
+    kinds = ((Resource.TOPIC, topics), (Resource.GROUP, groups), (Resource.TRANSACTIONAL_ID, ids))
+    places = [(kind, *_pattern(name)) for kind, names in kinds for name in names or ()]
+    return places + ([(Resource.CLUSTER, Pattern.LITERAL, CLUSTER_NAME)] if cluster else [])
+
+
+def _pattern(name: str) -> tuple[Pattern, str]:
+    if name.endswith("*") and name != "*":
+        return Pattern.PREFIXED, name[:-1]
+    return Pattern.LITERAL, name
+
+
+def _told(rule: Rule) -> dict[str, object]:
+    return {
+        "principal": rule.principal, "operation": rule.operation.name, "resource": rule.resource.name,
+        "name": rule.name, "pattern": rule.pattern.name, "permission": rule.effect.name, "host": rule.host,
+    }  # fmt: skip
+
+
+def _row(rule: Rule) -> tuple[str, ...]:
+    name = f"{rule.name}*" if rule.pattern is Pattern.PREFIXED else rule.name
+    may = "may" if rule.effect is Effect.ALLOW else "may not"
+    return rule.principal, may, rule.operation.name, rule.resource.name, name, rule.host

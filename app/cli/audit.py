@@ -1,0 +1,36 @@
+"""`redis-ledger audit`: administrative acts, newest first.  Talks to Redis itself."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from app.cli.direct import DATA_DIR, DataDir, Redis, Set, run
+from app.cli.output import Json, document, reporting, table
+
+
+def audit(
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Most acts to show.")] = 50,
+    before: Annotated[str, typer.Option(metavar="ID", help="Only acts older than this one.")] = "",
+    data_dir: DataDir = DATA_DIR,
+    redis: Redis = None,
+    set_: Set = None,
+    json: Json = False,
+) -> None:
+    """Show who did what to topics, rules, tokens and users, newest first."""
+    with reporting(json):
+        found = run(lambda desk: desk.audit.entries(limit, before), data_dir, redis, set_)
+    if json:
+        for entry in found:
+            document(entry._asdict())
+    else:
+        rows = [
+            (_time(entry.at_ms), entry.principal, entry.host, entry.act, entry.target, entry.outcome) for entry in found
+        ]
+        table(["time", "principal", "host", "act", "target", "outcome"], rows)
+
+
+def _time(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")

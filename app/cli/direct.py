@@ -1,0 +1,107 @@
+"""Commands that talk to Redis itself: they work before the first broker runs, and need no right at one.
+
+Who can reach Redis can change everything anyway; what is done here stands in the audit as done by local:<user>.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import getpass
+import os
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+
+import typer
+
+from app.refusal import Refusal
+from redis_ledger import log
+from redis_ledger.auth.acl import Caller
+
+if TYPE_CHECKING:
+    from app.embedded import Embedded
+    from redis_ledger.broker.audit import Audit
+    from redis_ledger.broker.security import Security
+    from redis_ledger.broker.users import Users
+
+DataDir = Annotated[
+    Path, typer.Option(envvar="REDIS_LEDGER_DATA_DIR", help="Whose embedded server to use; started if it does not run.")
+]
+Redis = Annotated[
+    str | None, typer.Option(metavar="URL", envvar="REDIS_LEDGER_REDIS_URL", help="The Redis that serve is given.")
+]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting that serve is given, such as prefix.")
+]
+DATA_DIR = Path("redis-ledger-data")
+T = TypeVar("T")
+
+
+class Desk(NamedTuple):
+    """What there is to administer."""
+
+    users: Users
+    security: Security
+    audit: Audit
+
+    async def note(self, act: str, target: str, **facts: Any) -> None:
+        await self.audit.note(_caller(), act, target, **facts)
+
+
+def run(act: Callable[[Desk], Awaitable[T]], data_dir: Path, redis: str | None, settings: list[str] | None) -> T:
+    """Raises Refusal, and what the act raises."""
+    log.configure("error")
+
+    async def work() -> T:
+        async with _desk(data_dir, redis or None, settings or []) as found:
+            return await act(found)
+
+    return asyncio.run(work())
+
+
+@contextlib.asynccontextmanager
+async def _desk(data_dir: Path, redis: str | None, settings: list[str]) -> AsyncIterator[Desk]:
+    """Raises Refusal, StoreUnavailable."""
+    from app import redis_url
+    from app import settings as environment
+    from app.cli.serve import overrides
+    from redis_ledger.broker.audit import Audit
+    from redis_ledger.broker.security import Security
+    from redis_ledger.broker.users import Users
+    from redis_ledger.clock import SystemClock
+    from redis_ledger.store.store import Store
+
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            config = environment.config_from(os.environ, overrides(settings))
+        except environment.BadSetting as error:
+            raise Refusal(str(error)) from error
+        url = redis_url.given(redis, os.environ)
+        if url is None:
+            held = await asyncio.to_thread(_attach, data_dir)
+            stack.push_async_callback(asyncio.to_thread, held.release)
+            url = held.url
+        try:
+            store = await Store.open(url, prefix=config.prefix, timeout_ms=config.redis_timeout_ms, retry_ms=1_000)
+        except ValueError as error:
+            raise Refusal(f"--redis cannot be used: {error}") from error
+        stack.push_async_callback(store.close)
+        yield Desk(Users(store), Security(store, config, SystemClock()), Audit(store, is_kept=True))
+
+
+def _attach(data_dir: Path) -> Embedded:
+    """As the directory's server is set up already, if it is: this must not change what its brokers promise."""
+    from app.embedded import Embedded, configured_durability
+
+    place = data_dir.expanduser()
+    return Embedded.attach(place, configured_durability(place) if (place / "redis.conf").exists() else "disk")
+
+
+def _caller() -> Caller:
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container may run under an id that has no name
+        user = str(os.getuid())
+    return Caller(f"local:{user}", socket.gethostname())

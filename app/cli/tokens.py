@@ -1,0 +1,103 @@
+"""`redis-ledger tokens`: create, list and revoke API tokens.  Talks to Redis itself, so it makes the first one, too."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from app.cli.direct import DATA_DIR, DataDir, Desk, Redis, Set, run
+from app.cli.output import Json, document, reporting, table
+from app.refusal import Refusal
+from app.times import duration_ms
+from redis_ledger.auth.acl import everything
+from redis_ledger.auth.tokens import Stored
+
+tokens = typer.Typer(no_args_is_help=True, help="Create, list and revoke API tokens.")
+
+Principal = Annotated[str, typer.Argument(metavar="PRINCIPAL", help="Whose it is, as in User:ada; ada is the same.")]
+
+
+@tokens.command()
+def create(
+    principal: Principal,
+    super_: Annotated[bool, typer.Option("--super", help="Allow the principal everything, by rules.")] = False,
+    expires_after: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="It counts so long: P90D, PT8H, or ms; else until revoked.")
+    ] = None,
+    note: Annotated[str, typer.Option(help="What it is for.")] = "",
+    data_dir: DataDir = DATA_DIR,
+    redis: Redis = None,
+    set_: Set = None,
+    json: Json = False,
+) -> None:
+    """Create a token, and print it once: only its SHA-256 is kept."""
+
+    async def act(desk: Desk) -> tuple[str, str]:
+        id, text = await desk.security.create_token(whose, expires_ms=expires_ms, note=note)
+        if super_:
+            await desk.security.add_rules(everything(whose))
+        await desk.note("token.create", whose, id=id, expires_ms=expires_ms, super=super_)
+        return id, text
+
+    with reporting(json):
+        whose = principal if principal.startswith("User:") else f"User:{principal}"
+        after_ms = 0 if expires_after is None else duration_ms(expires_after, "--expires-after", Refusal)
+        expires_ms = 0 if expires_after is None else time.time_ns() // 1_000_000 + after_ms
+        id, text = run(act, data_dir, redis, set_)
+    if json:
+        document({"id": id, "principal": whose, "expires_ms": expires_ms, "note": note, "token": text})
+    else:
+        typer.echo(text)  # alone on stdout, so that it can go into a file
+        typer.echo(f"It is {whose}'s. Keep it: nobody can show it again.", err=True)
+
+
+@tokens.command("list")
+def list_(data_dir: DataDir = DATA_DIR, redis: Redis = None, set_: Set = None, json: Json = False) -> None:
+    """List all tokens, without their secrets."""
+    with reporting(json):
+        found = run(lambda desk: desk.security.list_tokens(), data_dir, redis, set_)
+    if json:
+        for id, row in found.items():
+            document(_told(id, row))
+    else:
+        rows = [
+            (id, row.principal, _time(row.created_ms), _time(row.expires_ms), row.note) for id, row in found.items()
+        ]
+        table(["id", "principal", "created", "expires", "note"], rows)
+
+
+@tokens.command()
+def revoke(
+    id: Annotated[str, typer.Argument(metavar="ID", help="As `tokens list` shows it.")],
+    data_dir: DataDir = DATA_DIR,
+    redis: Redis = None,
+    set_: Set = None,
+    json: Json = False,
+) -> None:
+    """Revoke a token; brokers refuse it within two seconds."""
+
+    async def act(desk: Desk) -> Stored:
+        row = await desk.security.revoke_token(id)
+        await desk.note("token.revoke", id, principal=row.principal)
+        return row
+
+    with reporting(json):
+        row = run(act, data_dir, redis, set_)
+    if json:
+        document({"revoked": id, "principal": row.principal})
+    else:
+        typer.echo(f"Revoked {id} of {row.principal}.")
+
+
+def _told(id: str, row: Stored) -> dict[str, object]:
+    return {
+        "id": id, "principal": row.principal, "created_ms": row.created_ms, "expires_ms": row.expires_ms,
+        "note": row.note,
+    }  # fmt: skip
+
+
+def _time(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ") if ms else "never"

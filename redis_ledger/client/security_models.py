@@ -1,0 +1,70 @@
+"""Rules and API tokens, as the client takes and returns them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from redis_ledger.errors import InvalidRequest
+
+TOKEN_VARIABLE = "REDIS_LEDGER_TOKEN"
+Operation = Literal[
+    "ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS",
+    "ALTER_CONFIGS", "IDEMPOTENT_WRITE",
+]  # fmt: skip
+Resource = Literal["TOPIC", "GROUP", "CLUSTER", "TRANSACTIONAL_ID"]
+
+
+class Acl(msgspec.Struct, frozen=True):
+    """A rule, in Kafka's words.  A subscription is a GROUP of its name.
+
+    Acl("User:ada", "WRITE", "TOPIC", "orders-", pattern="PREFIXED")
+    """
+
+    principal: str
+    operation: Operation
+    resource: Resource
+    name: str = "kafka-cluster"
+    pattern: Literal["LITERAL", "PREFIXED"] = "LITERAL"
+    permission: Literal["ALLOW", "DENY"] = "ALLOW"
+    host: str = "*"
+
+
+class ApiToken(msgspec.Struct, frozen=True):
+    """What is known of a token; not its secret.  expires_ms 0: never."""
+
+    id: str
+    principal: str
+    created_ms: int
+    expires_ms: int
+    note: str
+
+
+class NewToken(ApiToken, frozen=True):
+    """token: the text, which nobody can find again."""
+
+    token: str = ""
+
+    def __repr__(self) -> str:
+        return f"NewToken({self.id!r}, {self.principal!r})"
+
+
+class AuditEntry(msgspec.Struct, frozen=True):
+    """An administrative act: who did what to what, from where, and how it ended."""
+
+    id: str
+    time_ms: int
+    principal: str
+    host: str
+    act: str
+    target: str
+    outcome: str
+    facts: dict[str, object]
+
+
+def bearer(token: str) -> dict[str, str]:
+    """The header that shows a token.  Raises InvalidRequest for what a header cannot carry."""
+    if not token.isascii() or not token.isprintable() or " " in token or not token:
+        raise InvalidRequest("The token is empty or holds characters that a header cannot carry.")
+    return {"authorization": f"Bearer {token}"}

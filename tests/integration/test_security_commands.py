@@ -1,0 +1,128 @@
+"""`redis-ledger tokens`, `acls` and `audit`, as an operator calls them, and commands that show a token to a broker."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from redis_ledger.auth.acl import Caller, Op, Resource
+from tests.support.broker import one
+from tests.support.serving import ROOT, Serve
+
+
+def run(*words: object, given: str = "", **environ: str) -> SimpleNamespace:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_")}
+    ended = subprocess.run(
+        [sys.executable, "-m", "app.cli.main", *map(str, words)],
+        input=given, capture_output=True, text=True, cwd=ROOT, env={**clean, **environ}, check=False,
+    )  # fmt: skip
+    return SimpleNamespace(code=ended.returncode, out=ended.stdout, err=ended.stderr)
+
+
+async def test_a_token_is_printed_once_and_counts_until_it_is_revoked(redis_url, prefix):
+    there = ("--redis", redis_url, "--set", f"prefix={prefix}")
+    made = run("tokens", "create", "ada", "--note", "laptop", *there)
+    token = made.out.strip()
+    assert (made.code, made.err) == (0, "It is User:ada's. Keep it: nobody can show it again.\n")
+    async with one(redis_url, prefix, auth_required=True) as broker:
+        assert broker.security.principal_of(token) == "User:ada"
+        assert not broker.security.allows(Caller("User:ada", ""), Op.READ, Resource.TOPIC, "t")
+        listed = json.loads(run("tokens", "list", "--json", *there).out)
+        assert (listed["principal"], listed["note"], token.rpartition("_")[2] in str(listed)) == (
+            "User:ada", "laptop", False,
+        )  # fmt: skip
+        assert run("tokens", "revoke", listed["id"], *there).out == f"Revoked {listed['id']} of User:ada.\n"
+        await broker.security.refresh()
+        assert broker.security.tokens == {}
+
+
+async def test_a_super_token_allows_everything_and_one_with_an_end_ends(redis_url, prefix):
+    there = ("--redis", redis_url, "--set", f"prefix={prefix}", "--json")
+    made = json.loads(run("tokens", "create", "User:chief", "--super", "--expires-after", "PT1H", *there).out)
+    async with one(redis_url, prefix, auth_required=True) as broker:
+        for operation, resource, name in (
+            (Op.WRITE, Resource.TOPIC, "any"),
+            (Op.ALTER, Resource.CLUSTER, "kafka-cluster"),
+            (Op.READ, Resource.GROUP, "any"),
+        ):
+            assert broker.security.allows(Caller("User:chief", ""), operation, resource, name)
+        left_ms = made["expires_ms"] - broker.clock.now_ms()
+        assert 3_500_000 < left_ms <= 3_600_000
+
+
+async def test_rules_are_added_listed_and_removed(redis_url, prefix):
+    there = ("--redis", redis_url, "--set", f"prefix={prefix}")
+    words = ("acls", "add", "ada", "--allow", "READ,WRITE", "--topic", "orders-*", "--group", "billing")
+    refused = run(*words, *there)
+    assert (refused.code, refused.out) == (1, "")
+    assert "WRITE cannot be allowed on a GROUP" in refused.err
+    assert run("acls", "add", "ada", "--allow", "READ,write", "--topic", "orders-*", *there).out == "Added 2 rules.\n"
+    assert run("acls", "add", "*", "--deny", "ALL", "--topic", "secret", *there).out == "Added 1 rule.\n"
+    async with one(redis_url, prefix, auth_required=True) as broker:
+        assert broker.security.allows(Caller("User:ada", ""), Op.WRITE, Resource.TOPIC, "orders-eu")
+        assert not broker.security.allows(Caller("User:ada", ""), Op.WRITE, Resource.TOPIC, "orders")
+    for_topic = run("acls", "list", "--topic", "orders-eu", "--json", *there).out.splitlines()
+    assert [json.loads(line)["operation"] for line in for_topic] == ["READ", "WRITE"]
+    assert "orders-*" in run("acls", "list", "ada", *there).out
+    assert run("acls", "remove", "ada", "--topic", "orders-eu", *there).out == "Removed 0 rules.\n"
+    assert run("acls", "remove", "ada", *there).out == "Removed 2 rules.\n"
+    left = [json.loads(line) for line in run("acls", "list", "--json", *there).out.splitlines()]
+    assert [(each["principal"], each["permission"]) for each in left] == [("User:*", "DENY")]
+
+
+async def test_what_is_done_on_the_machine_stands_in_the_audit(redis_url, prefix):
+    there = ("--redis", redis_url, "--set", f"prefix={prefix}")
+    run("users", "add", "ada", *there, given="secret-word\n")
+    token = run("tokens", "create", "ada", *there).out.strip()
+    run("acls", "add", "ada", "--allow", "READ", "--topic", "t", *there)
+    told = run("audit", "--json", *there).out
+    acts = [json.loads(line) for line in told.splitlines()]
+    assert [each["act"] for each in acts] == ["acl.add", "token.create", "user.add"]
+    assert all(each["principal"].startswith("local:") for each in acts)
+    assert "secret-word" not in told
+    assert token.rpartition("_")[2] not in told
+    assert "token.create" in run("audit", *there).out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("acls", "add", "ada", "--allow", "FLY", "--topic", "t"), "'FLY' is no operation"),
+        (("acls", "add", "ada", "--allow", "READ"), "Say what is allowed and where"),
+        (("tokens", "create", "ada", "--expires-after", "soon"), "--expires-after"),
+    ],
+)
+def test_what_cannot_be_understood_is_told_in_a_sentence(redis_url, prefix, words, told):
+    ended = run(*words, "--redis", redis_url, "--set", f"prefix={prefix}")
+    assert (ended.code, ended.out) == (2, "")
+    assert told in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_commands_show_the_token_of_the_environment_or_of_a_file(tmp_path):
+    # Given a broker that asks, whose first administrator has a token in a file
+    first = tmp_path / "admin-token"
+    first.write_text("0123456789abcdef0123456789abcdef\n")
+    settings = ("--set", "auth_required=yes", "--set", f"bootstrap_token_file={first}")
+    serve = Serve("--data-dir", tmp_path / "data", *settings)
+    try:
+        there = ("--url", serve.urls[0])
+        # When a command is called without a token, with a wrong one, and with this one
+        refused = run("topics", "create", "t", *there)
+        assert (refused.code, refused.out) == (1, "")
+        assert "asks who is calling" in refused.err
+        assert run("topics", "list", *there, REDIS_LEDGER_TOKEN="rl_wrong").code == 1
+        # Then only the last is served
+        assert run("topics", "create", "t", *there, "--token-file", first).code == 0
+        assert run("topics", "list", *there, REDIS_LEDGER_TOKEN_FILE=str(first)).code == 0
+        listed = run("topics", "list", "--json", *there, REDIS_LEDGER_TOKEN=first.read_text().strip())
+        assert json.loads(listed.out)["name"] == "t"
+        missing = run("topics", "list", *there, "--token-file", tmp_path / "nowhere")
+        assert (missing.code, "cannot be read" in missing.err) == (2, True)
+    finally:
+        serve.clean_up()
