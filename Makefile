@@ -10,7 +10,7 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-demo demo demo-spark serve quick check test fmt format lint types layers tidy unit lua property integration spec \
-	crash compat compat-quick fuzz setup-spark spark spark-quick proto wire sync docs lock bench bench-kafka bench-delay bench-spark chart build clean
+	crash compat compat-quick fuzz setup-spark spark spark-quick image proto wire sync docs lock bench bench-kafka bench-delay bench-spark chart build clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -87,6 +87,9 @@ spark: setup ## runs the tests of reading and writing topics with Spark, on a re
 
 spark-quick: setup ## their quick part (under 6 minutes)
 	@$(RUN) scripts/check.py spark-quick
+
+image: setup ## builds the container image by the Dockerfile's steps, without a container engine, and tests it (root, debootstrap)
+	@$(RUN) scripts/check.py image
 
 fuzz: setup ## sends mutated frames to the Kafka port for ten minutes
 	@$(RUN) scripts/fuzz.py --seconds 600
