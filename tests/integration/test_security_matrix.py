@@ -1,0 +1,219 @@
+"""The security matrix: every act, every principal, both doors.  An act is done by who the table names, and refused to
+all others, at each door where it can be done.
+
+Who the principals are and what rules they have: tests/support/matrix.py.  A door where an act is missing has no such
+act; UNEQUAL says why where the doors do not ask the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from app.main import OPERATIONS
+from redis_ledger.kafka.routes import routes
+from tests.support import matrix_kafka as kafka
+from tests.support import matrix_rest as rest
+from tests.support.matrix import EVERYBODY, FORBIDDEN, Ground, ground
+from tests.support.matrix_rest import ACK, COLD, NOTE, ONE, RECORDS, RULE, SUB, calls, with_another_s
+
+ADMINS = frozenset({"admin", "root"})
+READERS = frozenset({"reader", "member", "prefixed"}) | ADMINS
+WRITERS = frozenset({"writer", "prefixed"}) | ADMINS
+KNOWING = READERS | WRITERS  # may describe the topic
+MEMBERS = frozenset({"member", "prefixed"}) | ADMINS
+OWNERS = frozenset({"writer", "member", "prefixed"}) | ADMINS  # of a transactional id
+ROOT = frozenset({"root"})
+
+
+class Act(NamedTuple):
+    """rest, kafka: ways to do it, by the operations or APIs that they ask, several with blanks between them."""
+
+    name: str
+    may: frozenset[str]
+    rest: dict[str, Callable[[Ground], Awaitable[Any]]]
+    kafka: dict[str, Callable[[Ground], Awaitable[Any]]]
+
+
+def act(name: str, may: frozenset[str], rest: Any = None, kafka: Any = None) -> Act:
+    return Act(name, may, rest or {}, kafka or {})
+
+
+_SCHEDULED = f"{ONE}/scheduled"
+_LATER = {"value": 1, "partition": 0, "deliver_at": "2999-01-01T00:00:00Z"}
+_TXN = "/v1/transactions/TXN"
+ACTS = [
+    act("find the brokers", EVERYBODY, {"entry livez readyz": calls("GET", "/v1")},
+        {"ApiVersions DescribeCluster SaslHandshake SaslAuthenticate": kafka.find_brokers}),
+    # records
+    act("produce", WRITERS, {"produce": calls("POST", f"{ONE}/records", RECORDS)}, {"Produce": kafka.produces}),
+    act("fetch", READERS, {"fetch": calls("GET", f"{ONE}/partitions/0/records")}, {"Fetch": kafka.fetches}),
+    act("find an offset", KNOWING, {"find_offset": calls("GET", f"{ONE}/partitions/0/offsets?timestamp_ms=5")},
+        {"ListOffsets": kafka.finds_offset, "OffsetForLeaderEpoch": kafka.finds_end_of_epoch}),
+    act("produce idempotently", WRITERS | {"denied"}, {"create_producer": calls("POST", "/v1/producers", {})},
+        {"InitProducerId": kafka.inits}),
+    act("delete records", ADMINS, kafka={"DeleteRecords": kafka.deletes_records}),
+    act("deliver later", WRITERS, {
+        "schedule": calls("POST", _SCHEDULED, _LATER),
+        "reschedule": calls("PATCH", f"{_SCHEDULED}/0:1.0", {"deliver_after": 5_000_000}),
+        "cancel_many": calls("POST", f"{_SCHEDULED}:cancel", {"ids": ["0:1.0"]}),
+        "cancel_scheduled": calls("DELETE", f"{_SCHEDULED}/0:1.0"),
+        "clear_scheduled": calls("DELETE", _SCHEDULED),
+    }),
+    act("read what is delivered later", READERS, {
+        "list_scheduled": calls("GET", _SCHEDULED), "get_scheduled": calls("GET", f"{_SCHEDULED}/0:1.0"),
+    }),
+    act("count what is delivered later", KNOWING, {
+        "delay_stats": calls("GET", f"{_SCHEDULED}:stats"), "delay_histogram": calls("GET", f"{_SCHEDULED}:histogram"),
+    }),
+    act("rebuild what is delivered later", ADMINS, {"rebuild_scheduled": calls("POST", f"{_SCHEDULED}:rebuild", {})}),
+    # topics
+    act("describe a topic", KNOWING,
+        {"describe_topic": calls("GET", ONE), "describe_cold": calls("GET", f"{ONE}/cold")},
+        {"Metadata": kafka.describes_topic, "DescribeTopicPartitions": kafka.describes_partitions}),
+    act("be shown a topic", KNOWING, {"list_topics": rest.is_shown_topic}, {"Metadata": kafka.is_shown_topic}),
+    act("create a topic", ADMINS, {"create_topic": calls("POST", "/v1/topics", {"name": "orders"})},
+        {"CreateTopics": kafka.creates_topic, "Metadata": kafka.creates_by_metadata}),
+    act("delete a topic", ADMINS, {"delete_topic": calls("DELETE", ONE)}, {"DeleteTopics": kafka.deletes_topic}),
+    act("add partitions", ADMINS, {"change_topic": calls("PATCH", ONE, {"partitions": 2})},
+        {"CreatePartitions": kafka.grows_topic}),
+    act("change settings", ADMINS, {"change_topic": calls("PATCH", ONE, {"settings": {"retention_ms": 5_000}})},
+        {"IncrementalAlterConfigs": kafka.changes_settings, "AlterConfigs": kafka.replaces_settings}),
+    act("describe settings", ADMINS, kafka={"DescribeConfigs": kafka.describes_settings}),
+    act("describe a broker's settings", ADMINS, kafka={"DescribeConfigs": kafka.describes_broker}),
+    act("describe producers", READERS, kafka={"DescribeProducers": kafka.describes_producers}),
+    act("measure", ADMINS, {"show_metrics": calls("GET", "/metrics")}, {"DescribeLogDirs": kafka.describes_sizes}),
+    act("move history", ADMINS, {
+        "plan_cold": calls("POST", f"{COLD}:plan", {}),
+        "publish_cold": calls("POST", f"{COLD}:publish", {"plan": "x", "segments": []}),
+        "abandon_cold": calls("POST", f"{COLD}:abandon", {"plan": "x"}),
+        "swap_cold": calls("POST", f"{COLD}:swap", {}),
+        "forget_cold": calls("POST", f"{COLD}:forget", {}),
+    }),
+    # groups and subscriptions
+    act("join", MEMBERS, {"create_subscription": calls("POST", f"{ONE}/subscriptions", {"name": "g-new"})},
+        {"JoinGroup SyncGroup Heartbeat LeaveGroup": kafka.joins, "ConsumerGroupHeartbeat": kafka.joins_by_heartbeat}),
+    act("consume", MEMBERS, {
+        "receive": calls("POST", f"{SUB}:receive", {"consumer": "c"}), "ack": calls("POST", f"{SUB}:ack", ACK),
+        "ack_cumulative": calls("POST", f"{SUB}:ackCumulative", {"consumer": "c", "id": "0:0"}),
+        "nack": calls("POST", f"{SUB}:nack", {"consumer": "c", "all": True}),
+        "seek": calls("POST", f"{SUB}:seek", {"to": "latest"}),
+        "note_offsets": calls("POST", f"{NOTE}:noteOffsets", {"offsets": {"0": 1}}),
+    }, {"OffsetCommit": kafka.commits_offset}),
+    act("see where a group is", MEMBERS, {"describe_subscription": calls("GET", SUB)},
+        {"OffsetFetch": kafka.reads_offsets, "DescribeGroups": kafka.describes_group,
+         "ConsumerGroupDescribe": kafka.describes_consumers, "FindCoordinator": kafka.finds_group}),
+    act("be shown a group", MEMBERS, {"list_subscriptions": rest.is_shown_group}, {"ListGroups": kafka.is_shown_group}),
+    act("delete a group", ADMINS, {"delete_subscription": calls("DELETE", SUB)},
+        {"DeleteGroups": kafka.deletes_group, "OffsetDelete": kafka.deletes_offsets}),
+    # transactions
+    act("write in one's own transaction", WRITERS,
+        {"begin add_partitions get_transaction commit": rest.writes_in_its_transaction},
+        {"InitProducerId AddPartitionsToTxn EndTxn": kafka.writes_in_its_transaction}),
+    act("consume in one's own transaction", MEMBERS,
+        {"begin add_subscriptions ack commit": rest.commits_offsets_in_its_transaction},
+        {"AddOffsetsToTxn TxnOffsetCommit": kafka.commits_offsets_in_its_transaction}),
+    act("have a transactional id", OWNERS, {"commit_all": rest.commits_together, "once": rest.asks_for_number},
+        {"FindCoordinator": kafka.finds_transaction}),
+    act("do one step in one call", frozenset({"prefixed"}) | ADMINS, {"execute": calls(
+        "POST", "/v1/transactions:execute",
+        {"acks": [{"topic": "orders", "subscription": "g-rest", **ACK}], "records": [{"topic": "orders", **RECORDS}]},
+    )}),
+    act("end another's transaction", ADMINS, {"commit": with_another_s("POST", f"{_TXN}:commit"),
+                                              "abort": with_another_s("POST", f"{_TXN}:abort")},
+        {"EndTxn": kafka.ends_another_s, "WriteTxnMarkers": kafka.aborts_hanging}),
+    act("describe another's transaction", ADMINS, {"get_transaction": with_another_s("GET", _TXN)},
+        {"DescribeTransactions": kafka.describes_another_s}),
+    act("be shown another's transaction", ADMINS, {"list_transactions": rest.is_shown_another_s},
+        {"ListTransactions": kafka.is_shown_another_s}),
+    act("write into another's transaction", ADMINS,
+        kafka={"AddPartitionsToTxn Produce": kafka.writes_into_another_s, "InitProducerId": kafka.takes_another_s_place,
+               "TxnOffsetCommit": kafka.commits_offsets_in_another_s, "AddPartitionsToTxn": kafka.adds_as_a_broker}),
+    act("write into another's transaction by its id", ROOT, {
+        "produce": with_another_s("POST", f"{ONE}/records", {**RECORDS, "transaction": "TXN"}),
+        "ack": with_another_s("POST", f"{SUB}:ack", {**ACK, "transaction": "TXN"}),
+        "add_partitions": with_another_s(
+            "POST", f"{_TXN}/partitions", {"partitions": [{"topic": "orders", "partition": 0}]}
+        ),
+        "commit_all": with_another_s("POST", "/v1/transactions:commitAll", {"transactions": ["TXN"]}),
+    }),
+    # who may do what
+    act("see the rules", ADMINS, {"list_acls": calls("GET", "/v1/acls")}, {"DescribeAcls": kafka.lists_rules}),
+    act("change the rules", ADMINS, {
+        "add_acls": calls("POST", "/v1/acls", {"acls": [RULE]}),
+        "delete_acls": calls("POST", "/v1/acls:delete", {"filters": [{"principal": "User:made"}]}),
+    }, {"CreateAcls": kafka.adds_rule, "DeleteAcls": kafka.removes_rules}),
+    act("see the users", ADMINS, {"list_users": calls("GET", "/v1/users")},
+        {"DescribeUserScramCredentials": kafka.lists_users}),
+    act("change the users", ADMINS, {
+        "set_user": calls("PUT", "/v1/users/made", {"password": "sesame and more"}),
+        "remove_user": calls("DELETE", "/v1/users/made"),
+    }, {"AlterUserScramCredentials": kafka.adds_user, "AlterUserScramCredentials ": kafka.removes_user}),
+    act("give tokens", ADMINS, {"create_token": calls("POST", "/v1/tokens", {"principal": "User:made"}),
+                                "revoke_token": rest.revokes_token}),
+    act("revoke one's own token", EVERYBODY, {"revoke_token": rest.revokes_its_own_token}),
+    act("be shown others' tokens", ADMINS, {"list_tokens": rest.is_shown_tokens_of_others}),
+    act("see what was done", ADMINS, {"list_audit": calls("GET", "/v1/audit")}),
+]  # fmt: skip
+UNEQUAL = {
+    "describe settings": "REST shows a topic's settings to who may describe it; Kafka has a right of its own for them.",
+    "write into another's transaction": "By its transactional id: to write under it is a right, so admins have it.",
+    "write into another's transaction by its id": "A REST transaction is its owner's; nobody is given it by a rule.",
+}
+# What is well formed and authorized may still find nothing to do; these say so and have asked the rules before.
+BUT = {"publish_cold", "abandon_cold", "swap_cold", "ack_cumulative"}
+
+
+@pytest.fixture
+async def g(redis_url, prefix, tmp_path) -> AsyncIterator[Ground]:
+    async with ground(redis_url, prefix, str(tmp_path)) as opened:
+        yield opened
+
+
+async def prepare(g: Ground, act: Act) -> None:
+    await g.reset()
+    if act.name == "create a topic":
+        await g.broker.topics.delete("orders")
+
+
+def judge(answer: Any, covers: str) -> bool | str:
+    """Whether it was done; what else happened."""
+    if isinstance(answer, bool):
+        return answer
+    if isinstance(answer, int):
+        return answer == 0 or (False if answer in FORBIDDEN else f"error {answer}")
+    assert isinstance(answer, httpx.Response)
+    if answer.status_code == 403:
+        assert answer.json()["code"].endswith("_forbidden")
+        return False
+    return answer.status_code < 300 or covers in BUT or answer.text
+
+
+@pytest.mark.parametrize("act", ACTS, ids=lambda act: act.name.replace(" ", "-"))
+async def test_both_doors_do_what_the_table_says_for_everybody(g, act):
+    wrong: list[str] = []
+    done: bool | str = True
+    for door, ways in (("rest", act.rest), ("kafka", act.kafka)):
+        for covers, way in ways.items():
+            for user in sorted(EVERYBODY):
+                if done is not False:  # what was refused has changed nothing, or what follows fails
+                    await prepare(g, act)
+                g.user = user
+                done = judge(await way(g), covers)
+                if done is not (user in act.may):
+                    wrong.append(f"{door} {covers.strip()}: {user}: {done}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_operation_and_every_api_is_in_the_matrix():
+    operations = {name for act in ACTS for ways in act.rest for name in ways.split()}
+    apis = {name for act in ACTS for ways in act.kafka for name in ways.split()}
+    assert operations == {operation.id for operation in OPERATIONS}
+    assert apis == {route.name for route in routes().values()}
+
+
+def test_where_one_door_has_another_table_it_is_said_why():
+    assert {act.name for act in ACTS} >= UNEQUAL.keys()
