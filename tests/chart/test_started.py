@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import ssl
 import subprocess
 from collections.abc import Iterator
@@ -132,6 +133,24 @@ def test_the_default_installation_serves_who_has_the_token_and_drains(world):
     assert code == 0, errors
     # And it has written nothing outside of what is mounted.
     assert list((broker.root / "work").iterdir()) == []
+
+
+def test_tokens_and_rules_are_made_in_a_pod_as_the_guide_says(world):
+    redis = world.redis("defaults")
+    broker = world.broker("defaults", {f"{REDIS}.streams.svc.cluster.local:6379": redis})
+    broker.line()
+    # When what docs/howto/deploy.md runs by kubectl exec is run
+    guide = (chart.ROOT / "docs" / "howto" / "deploy.md").read_text()
+    lines = re.findall(rf"(?m)^kubectl -n streams exec {BROKERS}-0 -- (.+)$", guide)
+    said = [broker.exec(*shlex.split(line)) for line in lines]
+    token = re.search(r"rl_\w+", said[-1])
+    assert token is not None, said
+    # Then its bearer may do what the rule says, and nothing else.
+    with httpx.Client(base_url=f"http://{world.ports['rest']}", trust_env=False, timeout=30) as http:
+        http.headers["Authorization"] = f"Bearer {token[0]}"
+        one = {"records": [{"value": 1}]}
+        eventually(lambda: http.post("/v1/topics/orders-new/records", json=one).status_code == 200)
+        assert http.post("/v1/topics/invoices/records", json=one).status_code == 403
 
 
 def test_prometheus_is_let_in_by_the_token_that_the_guide_makes(world):

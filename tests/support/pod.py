@@ -13,7 +13,7 @@ import signal
 import ssl
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import httpx
@@ -101,19 +101,30 @@ class Pod:
     def start(self, program: str | None = None) -> None:
         """program: in place of the first word, where a program goes by another name here."""
         words = [self._here(word) for word in self.command()]
+        self._process = self._spawn([program or words[0], *words[1:]])
+
+    def exec(self, *words: str) -> str:
+        """As `kubectl exec`: what a command in the running container prints."""
+        spawned = self._spawn(words)
+        said, errors = spawned.communicate(timeout=PATIENCE_S)
+        assert spawned.returncode == 0, errors
+        return said
+
+    def _spawn(self, words: Sequence[str]) -> subprocess.Popen[str]:
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         shown = {key: self._here(value) for key, value in {**self._image(), **self.environment()}.items()}
         work = self.root / "work"
         work.mkdir(parents=True, exist_ok=True)
-        self._process = subprocess.Popen(
-            [program or words[0], *words[1:]],
+        spawned = subprocess.Popen(
+            words,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             cwd=work,
             env={"PATH": path, "HOME": "/nonexistent", **shown},
         )
-        ends_with_us(self._process)
+        ends_with_us(spawned)
+        return spawned
 
     def _image(self) -> dict[str, str]:
         return image_environment() if self.container["name"] == "broker" else {}
