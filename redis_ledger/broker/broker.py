@@ -17,6 +17,7 @@ import socket
 from collections.abc import Sequence
 from typing import Any
 
+from redis_ledger.broker import formats
 from redis_ledger.broker.appends import Appends
 from redis_ledger.broker.audit import Audit
 from redis_ledger.broker.cold import Cold
@@ -136,6 +137,7 @@ class Broker:
     ) -> Broker:
         """A broker that serves.  The store stays the caller's to close."""
         broker = cls(store, config or Config(), clock or SystemClock(), name, http_address)
+        await formats.agree(store)
         await broker.coordinators.refresh()
         await broker.identities.open()
         await broker.upkeep.start()

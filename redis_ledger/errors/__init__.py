@@ -16,7 +16,7 @@
     │   ├── TopicExists  TopicBusy  SubscriptionExists  WrongSubscriptionKind  ConsumerBusy
     │   ├── NotYourMessage  NotDelivered  RequestInProgress  IdempotencyKeyReused
     │   ├── AlreadyDelivered  AlreadyCancelled
-    │   ├── ColdOff  UnknownPlan  SegmentMismatch  ManifestChanged
+    │   ├── ColdOff  UnknownPlan  SegmentMismatch  ManifestChanged  UnreadableFormat
     │   ├── SecurityDisabled
     │   ├── ProducerError
     │   │   └── SequenceGap  DuplicateSequence  StaleEpoch  UnknownProducer  ProducerFenced  UnknownTransactionalId
@@ -140,6 +140,7 @@ from redis_ledger.errors.states import (
     TooManyTransactions,
     TopicBusy,
     TopicExists,
+    UnreadableFormat,
     WrongSubscriptionKind,
 )
 from redis_ledger.errors.transactions import (
@@ -261,6 +262,7 @@ __all__ = [
     "UnknownTopicId",
     "UnknownTransactionalId",
     "UnknownUser",
+    "UnreadableFormat",
     "UnreleasedInstance",
     "UnstableOffsets",
     "UnsupportedAssignor",

@@ -93,3 +93,9 @@ class OutcomeUnknown(Unavailable):
     """The reply was lost; the records may or may not be written. Check before repeating, or use an Idempotency-Key."""
 
     code, http_status, kafka_code, retriable = "outcome_unknown", 504, 7, False
+
+
+class UnreadableFormat(Conflict):
+    """The stored data is of another version of redis-ledger. Run the release that wrote it."""
+
+    code = "unreadable_format"
