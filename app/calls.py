@@ -150,6 +150,16 @@ class Call:
     def accepts_batches(self) -> bool:
         return BATCH in (self.header(b"accept") or "").lower()
 
+    def declared_bytes(self) -> int:
+        """How long the body is said to be; 0 if that is not said."""
+        length = self.header(b"content-length")
+        return int(length) if length is not None and length.isascii() and length.isdigit() else 0
+
+    @property
+    def body_bytes(self) -> int:
+        """How much of it was read."""
+        return len(self._body or b"")
+
     async def body(self) -> bytes:
         """Raises RequestTooLarge before anything is done with it."""
         if self._body is None:
@@ -158,8 +168,7 @@ class Call:
 
     async def _read(self) -> bytes:
         limit = self.config.body_bytes_max
-        length = self.header(b"content-length")
-        declared = int(length) if length is not None and length.isascii() and length.isdigit() else 0
+        declared = self.declared_bytes()
         if declared > limit:
             await self._refuse(limit, drain=declared <= limit * DRAINED_BODIES and self.header(b"expect") is None)
         chunks: list[bytes] = []

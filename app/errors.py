@@ -10,6 +10,7 @@ internal_error; its trace goes to the log and never to the caller.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -48,7 +49,8 @@ def problem(error: LedgerError) -> Answer:
     body.update((name, value) for name, value in error.facts.items() if name not in _OWN_MEMBERS)
     answer = Answer(cls.http_status, msgspec.json.encode(body, enc_hook=str), CONTENT_TYPE)
     if isinstance(error, Unavailable) and cls.retriable:
-        answer.headers.append((b"retry-after", b"1"))
+        seconds = math.ceil(error.facts.get("retry_after_s", 1))
+        answer.headers.append((b"retry-after", b"%d" % max(seconds, 1)))
     if isinstance(error, Unauthenticated):
         answer.headers.append((b"www-authenticate", b"Bearer"))
     if isinstance(error, RequestTooLarge):

@@ -256,6 +256,8 @@ def problems_of(operation: Operation) -> list[type[LedgerError]]:
         found += BODY_ERRORS
     if operation.keyed:
         found += KEY_ERRORS
+    if operation.tag != "health":
+        found.append(errors.QuotaExceeded)
     if not operation.is_open:
         found += [errors.Unauthenticated, *needs.problems(operation.needs)]
     return list(dict.fromkeys(found))

@@ -124,14 +124,9 @@ class Operation:
             if not self.is_open and services.broker.security.is_on:
                 await call.identify()
                 await needs.check(self.needs, call, parameters)
-            if self.keyed and (key := call.header(b"idempotency-key")) is not None:
-                return await idempotency.once(
-                    call,
-                    key,
-                    lambda: self.run(call, parameters),
-                    produces=self.id in PRODUCES,
-                )
-            return await self.run(call, parameters), "ok"
+            if self.tag != "health" and call.services.broker.quotas.is_on:
+                return await self._within_quota(call, parameters)
+            return await self._once(call, parameters)
         except Forbidden as error:
             if self.act:
                 await self._note(call, parameters, REFUSED, code=error.code)
@@ -143,6 +138,30 @@ class Operation:
             if known is None:
                 return errors.unforeseen(error, self.id, path=scope["path"][:200]), LedgerError.code
             return errors.problem(known), known.code
+
+    async def _within_quota(self, call: Call, parameters: PathParameters) -> tuple[Answer, str]:
+        """Refused before the body is read, and paid for by what was read and answered.  Raises QuotaExceeded."""
+        quotas, principal = call.broker.quotas, call.caller.principal
+        declared = call.declared_bytes()
+        quotas.admit(principal, bytes_in=declared)
+        answered = 0
+        try:
+            answer, outcome = await self._once(call, parameters)
+            answered = len(answer.body)
+        finally:
+            quotas.charge(principal, bytes_in=max(call.body_bytes - declared, 0), bytes_out=answered)
+        return answer, outcome
+
+    async def _once(self, call: Call, parameters: PathParameters) -> tuple[Answer, str]:
+        """Raises whatever the endpoint raises."""
+        if self.keyed and (key := call.header(b"idempotency-key")) is not None:
+            return await idempotency.once(
+                call,
+                key,
+                lambda: self.run(call, parameters),
+                produces=self.id in PRODUCES,
+            )
+        return await self.run(call, parameters), "ok"
 
     async def run(self, call: Call, parameters: PathParameters) -> Answer:
         """Raises whatever the endpoint raises."""

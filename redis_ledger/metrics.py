@@ -100,6 +100,19 @@ http_refused = counter(
     "go on.",
     unit="connections",
 )
+throttled_requests = counter(
+    "redis_ledger_throttled_requests",
+    "Requests over a quota: refused (rest), answered and then not read from for a while (kafka), or refused because "
+    "too many transactions are open (transactions).",
+    labels=("door",),
+    unit="requests",
+)
+throttled_seconds = counter(
+    "redis_ledger_throttled_seconds",
+    "How long they were told to wait.",
+    labels=("door",),
+    unit="seconds",
+)
 http_requests_running = gauge(
     "redis_ledger_http_requests_running", "HTTP requests being worked on, long polls included.", unit="requests"
 )

@@ -44,6 +44,7 @@ from redis_ledger.errors import (
     TransactionAbortOnly,
     TransactionConflict,
     TransactionNotFound,
+    TransactionQuotaExceeded,
     TransactionTimedOut,
     UnknownPartition,
     UnknownSubscription,
@@ -64,7 +65,7 @@ _UNKNOWN = (TransactionNotFound, CoordinatorNotFound)
     keyed=True,
     hot=True,
     optional=True,
-    errors=(InvalidTimeout, TooManyTransactions),
+    errors=(InvalidTimeout, TooManyTransactions, TransactionQuotaExceeded),
     examples=examples.BEGIN,
 )
 async def begin(call: Call, body: bodies.Begin) -> bodies.Transaction:
@@ -75,7 +76,15 @@ async def begin(call: Call, body: bodies.Begin) -> bodies.Transaction:
     if body.together:
         call.check(Op.WRITE, Resource.TRANSACTIONAL_ID, body.together)
     owner, begin = principal(call), call.broker.transactions.begin
-    begun = await begin(body.timeout_ms, owner=body.owner, nonce=_nonce(call), together=body.together, principal=owner)
+    quotas, who, counted, id = call.broker.quotas, call.caller.principal, object(), None
+    await quotas.may_open(who, counted)
+    try:
+        begun = await begin(
+            body.timeout_ms, owner=body.owner, nonce=_nonce(call), together=body.together, principal=owner
+        )
+        id = begun.id
+    finally:
+        quotas.opened(who, counted, id)
     _remember(call, begun.id, owner)
     return shown(begun)
 

@@ -34,6 +34,7 @@ from redis_ledger.broker.overview import Overview
 from redis_ledger.broker.owners import Owners
 from redis_ledger.broker.positions import Positions
 from redis_ledger.broker.producers import Producers
+from redis_ledger.broker.quotas import Quotas
 from redis_ledger.broker.records import Records
 from redis_ledger.broker.registry import Registry
 from redis_ledger.broker.retention import TopicRetention
@@ -46,7 +47,8 @@ from redis_ledger.broker.upkeep import Upkeep
 from redis_ledger.broker.users import Users
 from redis_ledger.clock import Clock, SystemClock
 from redis_ledger.config import Config
-from redis_ledger.errors import StoreUnavailable
+from redis_ledger.errors import StoreUnavailable, TransactionError
+from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.offload.reader import ColdReader
@@ -95,6 +97,7 @@ class Broker:
         self.configs = Configs(self.catalog, config)
         self.users = Users(store)
         self.security = Security(store, config, clock)
+        self.quotas = Quotas(store, config, self._is_open)
         self.audit = Audit(store, is_kept=config.auth_required)
         self.owners = Owners(self.coordinators, self.security)
         self.identities = Identities(store, self.coordinators)
@@ -102,6 +105,7 @@ class Broker:
         self.transactions = TransactionsWithExecute(
             self.coordinators, participants, registry, together, self.catalog, config, clock
         )
+        self.transactions.tell_end = self.quotas.ended
         self.producers = Producers(self.coordinators, self.identities, self.transactions, self.catalog, config)
         self.appends = Appends(self.producers, self.transactions, self.delays, config)
         self.fetching = fetching = Fetching(self.catalog, self.waiters)
@@ -144,6 +148,7 @@ class Broker:
         await broker.delays.open()
         broker.overview.start()
         await broker.security.open()
+        await broker.quotas.open()
         if broker.config.auth_required:
             await broker.users.warn_if_there_are_none()
         return broker
@@ -151,6 +156,7 @@ class Broker:
     async def close(self) -> None:
         """Finishes what is under way and leaves; requests must not come in any more."""
         await self.security.close()
+        await self.quotas.close()
         self.overview.close()
         await self.groups.close()
         await self.delays.close()
@@ -159,6 +165,15 @@ class Broker:
         await self.waiters.close()
         if self.cold_reader is not None:
             await self.cold_reader.close()
+
+    async def _is_open(self, key: object) -> bool:
+        """key: of a transaction, or a transactional id."""
+        try:
+            if isinstance(key, str):
+                return (await self.producers.standing(key)).started_ms > 0
+            return not isinstance(key, TxnId) or (await self.transactions.get(key)).status == "open"
+        except TransactionError:
+            return False
 
     async def ready(self) -> dict[str, Any]:
         """What /readyz tells.  Raises StoreUnavailable when Redis does not answer."""

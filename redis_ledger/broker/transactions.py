@@ -54,6 +54,7 @@ class Transactions:
         self._coordinators, self._participants, self._registry = coordinators, participants, registry
         self.together = together
         self._catalog, self._config, self._clock = catalog, config, clock
+        self.tell_end: Callable[[TxnId], None] = lambda txn: None
         self._background: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
 
@@ -127,6 +128,7 @@ class Transactions:
 
     async def _after(self, decision: Decision, wait: str) -> Transaction:
         self._registry.forget(decision.txn)
+        self.tell_end(decision.txn)
         if not decision.state.is_ending:
             return Transaction(decision.txn, STATUS[decision.state], 0, 0, 0)
         if wait == "logged":

@@ -32,6 +32,7 @@ PASSING = (
     errors.Unavailable.code,
     errors.RequestInProgress.code,
     errors.TopicBusy.code,
+    errors.QuotaExceeded.code,  # the answer says how long: see asked_to_wait_s
 )
 
 # The broker itself did not hear from Redis, and Redis may have done it.
@@ -71,6 +72,12 @@ def wait_s(attempt: int, brokers: int, roll: float) -> float:
         return 0.0
     longest = min(WAIT_S_MAX, WAIT_S_FIRST * 2.0 ** min(rounds, 16))
     return longest * (0.5 + roll / 2)
+
+
+def asked_to_wait_s(error: Exception) -> float:
+    """How long a broker asked to wait, beyond what `wait_s` says."""
+    asked = error.facts.get("retry_after_s", 0) if isinstance(error, errors.QuotaExceeded) else 0
+    return float(asked) if isinstance(asked, (int, float)) else 0.0
 
 
 class Problem(msgspec.Struct):

@@ -34,6 +34,7 @@
     └── Unavailable                 the same request may work a moment later
         ├── StoreUnavailable  StoreTimeout  StorageFull  TooManyTransactions  Draining  ColdUnavailable
         ├── QuotaExceeded
+        │   └── TransactionQuotaExceeded
         └── OutcomeUnknown          the reply was lost and the call was not safe to repeat
 
 `code` is the stable name of a problem (RFC 9457 `type` and our `code`), `http_status` its HTTP status, `kafka_code` its
@@ -123,6 +124,7 @@ from redis_ledger.errors.security import (
     SecurityDisabled,
     TopicForbidden,
     TransactionForbidden,
+    TransactionQuotaExceeded,
     Unauthenticated,
 )
 from redis_ledger.errors.states import (
@@ -247,6 +249,7 @@ __all__ = [
     "TransactionError",
     "TransactionForbidden",
     "TransactionNotFound",
+    "TransactionQuotaExceeded",
     "TransactionTimedOut",
     "UnacceptableCredential",
     "Unauthenticated",

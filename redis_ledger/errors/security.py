@@ -51,3 +51,9 @@ class QuotaExceeded(Unavailable):
     """The caller has used up its quota for now. Send the request again after the time given in Retry-After."""
 
     code, http_status, kafka_code = "quota_exceeded", 429, 89
+
+
+class TransactionQuotaExceeded(QuotaExceeded):
+    """The caller has as many open transactions at this broker as it may. Try again when some have ended."""
+
+    code, kafka_code = "transaction_quota_exceeded", 51

@@ -14,13 +14,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from redis_ledger import metrics
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.call import UNSUPPORTED_VERSION, Call, Peer
+from redis_ledger.kafka.pending import Pending
 from redis_ledger.kafka.routes import Route, routes
 from redis_ledger.kafka.sasl import Login, step
+from redis_ledger.kafka.throttle import charge
 from redis_ledger.kafka.wire.api import UnknownRequest, UnknownVersion
 from redis_ledger.kafka.wire.frame import (
     API_VERSIONS_KEY,
@@ -41,21 +43,9 @@ GROWN_BYTES = 128 * 1024  # the first piece of it
 QUEUE_FRAMES_MAX = 256
 QUEUE_BYTES_MAX = 8 << 20
 UNAUTHENTICATED = (17, 18, 36)  # SaslHandshake, ApiVersions, SaslAuthenticate
-TLS_RECORD = b"\x16\x03"  # how a TLS handshake begins; no frame is as long as this would mean
 LOGIN_BYTES_MAX = 512 * 1024  # largest frame before that (Kafka: sasl.server.max.receive.size)
 
 _log = get()
-
-
-class _Pending(NamedTuple):
-    """A pipelined request that waits for its answer; size: of its frame."""
-
-    route: Route
-    version: int
-    correlation_id: int
-    began: float
-    size: int
-    future: asyncio.Future[Any]
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -72,10 +62,11 @@ class Connection(asyncio.BufferedProtocol):
         self._news = asyncio.Event()
         self._writable = asyncio.Event()
         self._writable.set()
-        self._answers: deque[_Pending] = deque()
+        self._answers: deque[Pending] = deque()
         self._answered = asyncio.Event()
         self._answered.set()
         self._paused = False
+        self._muted_until = 0.0  # over its quota: not read from before
         self._transport: asyncio.Transport | None = None
         self._task: asyncio.Task[None] | None = None
         self._running: Route | None = None
@@ -91,10 +82,7 @@ class Connection(asyncio.BufferedProtocol):
         if not self._listener.admit(self):
             self._transport.close()
             return
-        if self._listener.principal_of is not None:
-            named = self._listener.principal_of(transport.get_extra_info("peercert"))
-            if named is not None:
-                self.peer.principal, self.peer.is_authenticated = named, True
+        self._listener.identify(self.peer, self._transport)
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -128,12 +116,10 @@ class Connection(asyncio.BufferedProtocol):
                 self._have += count
                 self._cut()
         except BadFrame as error:
-            if self._listener.tls is None and self._head[:2] == TLS_RECORD:
-                self._listener.seldom.warning("a TLS client came to a Kafka port without TLS", peer=self.peer.host)
-                metrics.kafka_refused.inc()
+            if self._listener.is_foreign(self._head, self.peer):
                 self.abort()
-                return
-            self._refuse(str(error))
+            else:
+                self._refuse(str(error))
 
     def _cut(self) -> None:
         """Takes whole frames out of the head; the beginning of one that does not fit goes into memory of its own."""
@@ -200,7 +186,13 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume(self) -> None:
         """There is room again: asked for by the listener, and by this connection after each request."""
-        if self._paused and not self._is_full() and self._transport is not None and not self._transport.is_closing():
+        if (
+            self._paused
+            and not self._muted_until
+            and not self._is_full()
+            and self._transport is not None
+            and not self._transport.is_closing()
+        ):
             self._paused = False
             self._transport.resume_reading()
 
@@ -252,9 +244,13 @@ class Connection(asyncio.BufferedProtocol):
         table = routes()
         try:
             while True:
+                if self._muted_until:
+                    await self._sit_out()
+                    continue
                 if not self._frames:
                     self._news.clear()
                     await self._news.wait()
+                    continue
                 if not self._writable.is_set():
                     await self._writable.wait()
                 if not self._frames:
@@ -308,7 +304,7 @@ class Connection(asyncio.BufferedProtocol):
                 route.outcomes.closed()
                 raise
             self._answered.clear()
-            self._answers.append(_Pending(route, version, header.correlation_id, began, len(frame), future))
+            self._answers.append(Pending(route, version, header.correlation_id, began, len(frame), future))
             future.add_done_callback(self._flush)
             return True
         if self._answers:
@@ -318,6 +314,7 @@ class Connection(asyncio.BufferedProtocol):
         except BaseException:
             route.outcomes.closed()
             raise
+        self._charge(route, len(frame), answer)
         if answer is not None:
             self._write(key, version, header.correlation_id, answer)
         route.outcomes.answered(answer)
@@ -326,6 +323,19 @@ class Connection(asyncio.BufferedProtocol):
             self.close()
         route.seconds.observe(time.monotonic() - began)
         return False
+
+    def _charge(self, route: Route, size: int, answer: Any) -> None:
+        """Over its caller's quota the connection is not read from for a while; what has been read waits, too."""
+        if wait_s := charge(self._listener.broker.quotas, self.peer.principal, route.key, size, answer):
+            self._muted_until = max(self._muted_until, time.monotonic() + wait_s)
+            self._pause()
+            self._news.set()
+
+    async def _sit_out(self) -> None:
+        await asyncio.sleep(max(self._muted_until - time.monotonic(), 0.0))
+        if self._muted_until <= time.monotonic():  # not longer, by an answer meanwhile
+            self._muted_until = 0.0
+            self.resume()
 
     def _release(self, size: int) -> None:
         """A request of this size is over."""
@@ -352,8 +362,10 @@ class Connection(asyncio.BufferedProtocol):
                 self._refuse(error.detail)  # of a request that wants no answer
             elif future.cancelled() or error is not None:
                 self._failed(error)
-            elif future.result() is not None:
-                self._write(route.key, version, correlation_id, future.result())
+            else:
+                self._charge(route, size, future.result())
+                if future.result() is not None:
+                    self._write(route.key, version, correlation_id, future.result())
             if future.cancelled() or error is not None:
                 route.outcomes.closed()
             else:

@@ -20,6 +20,7 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka import proofs
 from redis_ledger.kafka.apis import api_versions
+from redis_ledger.kafka.call import Peer
 from redis_ledger.kafka.connection import Connection
 from redis_ledger.kafka.wire.messages.api_versions_response import ApiVersionsResponse
 from redis_ledger.log import Seldom, get
@@ -28,6 +29,7 @@ LOOK_EVERY_S = 1.0
 BACKLOG = 4_096
 HANDSHAKE_S_MAX = 10.0  # of TLS; then it is given up
 CLOSING_S_MAX = 5.0
+TLS_RECORD = b"\x16\x03"  # how a TLS handshake begins; no frame is as long as this would mean
 
 _log = get()
 
@@ -103,6 +105,20 @@ class KafkaListener:
             return False
         self._connections.add(connection)
         metrics.kafka_connections.inc()
+        return True
+
+    def identify(self, peer: Peer, transport: asyncio.BaseTransport) -> None:
+        """By a verified client certificate, if there is one."""
+        named = None if self.principal_of is None else self.principal_of(transport.get_extra_info("peercert"))
+        if named is not None:
+            peer.principal, peer.is_authenticated = named, True
+
+    def is_foreign(self, begin: bytearray, peer: Peer) -> bool:
+        """Whether what came and is no frame is TLS; then the log says so."""
+        if self.tls is not None or begin[:2] != TLS_RECORD:
+            return False
+        self.seldom.warning("a TLS client came to a Kafka port without TLS", peer=peer.host)
+        metrics.kafka_refused.inc()
         return True
 
     def gone(self, connection: Connection) -> None:

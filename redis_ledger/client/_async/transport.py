@@ -145,7 +145,7 @@ class AsyncTransport:
             except httpx.TransportError as error:
                 last, failure = error, retries.of_connection(error)
             lost = lost or (failure is Failure.LOST and method != "GET")
-            pause_s = retries.wait_s(attempt, len(self._urls), random.random())
+            pause_s = max(retries.wait_s(attempt, len(self._urls), random.random()), retries.asked_to_wait_s(last))
             if not retries.may_repeat(failure, repeatable) or monotonic() + pause_s >= deadline_s:
                 raise retries.gave_up(method, path, last, lost=lost, timeout_ms=timeout_ms) from last
             if self._current == broker:

@@ -20,6 +20,7 @@ async def handle(request: AddOffsetsToTxnRequest, call: Call) -> AddOffsetsToTxn
     if not request.group_id:
         return AddOffsetsToTxnResponse(0, INVALID_GROUP_ID)
     try:
+        await call.broker.quotas.may_open(call.peer.principal, request.transactional_id)
         await call.broker.producers.add(request.transactional_id, request.producer_id, request.producer_epoch, [])
     except LedgerError as error:
         return AddOffsetsToTxnResponse(0, fenced_code(error, call.version >= PRODUCER_FENCED_FROM))

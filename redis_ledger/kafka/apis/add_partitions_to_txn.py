@@ -62,6 +62,8 @@ async def _one(txn: AddPartitionsToTxnTransaction, call: Call) -> AddPartitionsT
     if not unknown:
         act = call.broker.producers.verify if txn.verify_only else call.broker.producers.add
         try:
+            if not txn.verify_only:
+                await call.broker.quotas.may_open(call.peer.principal, txn.transactional_id)
             await act(txn.transactional_id, txn.producer_id, txn.producer_epoch, participants)
         except LedgerError as error:
             code = fenced_code(error, call.version >= PRODUCER_FENCED_FROM)

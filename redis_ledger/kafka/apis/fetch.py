@@ -56,9 +56,12 @@ async def handle(request: FetchRequest, call: Call) -> FetchResponse:
         asked = [_Asked((t.topic, t.topic_id, p.partition), p) for t in request.topics for p in t.partitions]
     else:
         asked = [_Asked(key, known.asked) for key, known in session.partitions.items()]
+    quotas, principal = call.broker.quotas, call.peer.principal
+    if quotas.wait_s(principal) > 0.0:  # what it has read already is not paid for yet
+        return FetchResponse(session_id=0 if session is None else session.id, responses=[])
     committed = request.isolation_level == READ_COMMITTED
     answers, wanted = await _open(asked, call)
-    room = min(request.max_bytes, call.broker.config.kafka_fetch_bytes_max)
+    room = quotas.bytes_out_max(principal, min(request.max_bytes, call.broker.config.kafka_fetch_bytes_max))
     polled = await call.broker.fetching.poll(
         [each for _, each in wanted],
         committed=committed,

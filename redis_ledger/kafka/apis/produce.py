@@ -118,6 +118,8 @@ async def _append(topic: str, data: PartitionProduceData, source: Source, call: 
         raise InvalidTopicName(f"{topic!r} is internal: nobody writes to it; offsets are committed with OffsetCommit.")
     if not data.records:
         raise InvalidRecord("A partition was sent without a record batch.")
+    if source.may_begin and source.transactional_id is not None:
+        await call.broker.quotas.may_open(call.peer.principal, source.transactional_id)
     partition: Partition | None = catalog.opened(topic, data.index)
     if partition is None:
         partition = await catalog.partition(topic, data.index)

@@ -65,6 +65,7 @@ class FakeBroker:
         self.config = Config(**settings)
         self.idempotency = FakeIdempotency()
         self.security = SimpleNamespace(is_on=False, allows=lambda *_: True, check=lambda *_: None)
+        self.quotas = SimpleNamespace(is_on=False, may_open=self._unheard, opened=lambda *_: None)
         self.audit = SimpleNamespace(note=self._unheard)
         self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
         self.fails: BaseException | None = None

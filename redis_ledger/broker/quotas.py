@@ -1,0 +1,210 @@
+"""Quotas: how much each principal may ask of this broker, what it has used, and how quotas are changed.
+
+    {catalog}:quotas   principal ("" all others) → JSON of its quota      {catalog}:state   "quotas" → version
+
+Each broker keeps a copy and counts for itself, as Kafka's do: with three brokers a principal may use three times its
+quota.  Changes count everywhere within a second or two.  The same buckets stand behind both doors: the Kafka door
+answers and then does not read from the connection for a while, REST refuses with 429 until the bucket has recovered.
+Nobody has a quota: nothing here costs more than a look at a flag.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from redis_ledger import metrics
+from redis_ledger.auth.quota import OTHERS, QUOTA_MAX, Quota, Use, defaults, quota_of
+from redis_ledger.config import Config
+from redis_ledger.errors import InvalidRequest, LedgerError, QuotaExceeded, TransactionQuotaExceeded
+from redis_ledger.log import get
+from redis_ledger.store.keys import CatalogKeys
+from redis_ledger.store.scripts import Script
+from redis_ledger.store.store import Store
+
+ROWS = Script.load("broker/rows")
+VERSION = "quotas"
+REFRESH_S = 1.0
+PRINCIPALS_MAX = 10_000  # whose use is remembered; forgetting the one that asked longest ago forgives a second's worth
+THROTTLE_S_MAX = 30.0  # a connection is not read from for longer; what is left is waited for after the next request
+
+_log = get()
+
+
+class Quotas:
+    """is_on: whether anybody has a quota."""
+
+    def __init__(self, store: Store, config: Config, is_open: Callable[[object], Awaitable[bool]]) -> None:
+        """is_open: whether the transaction of a key is still open."""
+        self._is_open = is_open
+        self._store, self._keys = store, CatalogKeys(store.prefix)
+        self._default = defaults(config)
+        self._table: dict[str, Quota] = {}
+        self._uses: OrderedDict[str, Use] = OrderedDict()
+        self._open: dict[str, dict[object, None]] = {}  # principal → transactions begun here
+        self._version = -1
+        self._decode = msgspec.json.Decoder(Quota).decode
+        self._watch: asyncio.Task[None] | None = None
+        self._loop = asyncio.get_running_loop()
+        self.is_on = not self._default.is_nothing
+
+    async def open(self) -> None:
+        await self.refresh()
+        self._watch = self._loop.create_task(self._keep_fresh(), name="quotas")
+
+    async def close(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            await asyncio.gather(self._watch, return_exceptions=True)
+
+    # -- use ---------------------------------------------------------------------------------------------------------
+
+    def charge(self, principal: str, *, requests: int = 0, bytes_in: int = 0, bytes_out: int = 0) -> float:
+        """Takes what was used out of the principal's buckets; for how many seconds it must not go on then."""
+        if not self.is_on:
+            return 0.0
+        now, use = self._loop.time(), self._use(principal)
+        use.take(now, requests=requests, bytes_in=bytes_in, bytes_out=bytes_out)
+        return use.wait_s(now)
+
+    def wait_s(self, principal: str) -> float:
+        """For how long the principal must not go on."""
+        return self._use(principal).wait_s(self._loop.time()) if self.is_on else 0.0
+
+    def admit(self, principal: str, bytes_in: int = 0) -> None:
+        """One request that is refused, or counted.  Raises QuotaExceeded; then nothing is counted."""
+        wait_s = self.wait_s(principal)
+        if wait_s > 0.0:
+            self.throttled("rest", wait_s)
+            raise QuotaExceeded(
+                f"{principal} has used more than its quota allows; go on in {wait_s:.1f} s.", retry_after_s=wait_s
+            )
+        self.charge(principal, requests=1, bytes_in=bytes_in)
+
+    def throttled(self, door: str, wait_s: float) -> None:
+        metrics.throttled_requests.labels(door).inc()
+        metrics.throttled_seconds.labels(door).inc(wait_s)
+
+    def quota_of(self, principal: str) -> Quota:
+        """What applies to it."""
+        return quota_of(principal, self._table, self._default)
+
+    def bytes_out_max(self, principal: str, most: int) -> int:
+        """How much one answer should hold: of more than a few seconds' worth the rest can wait for the next."""
+        rate = self._use(principal).quota.bytes_out_per_s if self.is_on else 0
+        return min(most, int(rate * 5)) if rate else most
+
+    def _use(self, principal: str) -> Use:
+        use = self._uses.get(principal)
+        if use is None:
+            use = self._uses[principal] = Use(self.quota_of(principal), self._loop.time())
+            if len(self._uses) > PRINCIPALS_MAX:
+                self._uses.popitem(last=False)
+        else:
+            self._uses.move_to_end(principal)
+        return use
+
+    # -- open transactions -------------------------------------------------------------------------------------------
+
+    async def may_open(self, principal: str, key: object) -> None:
+        """Counts a transaction that is about to be begun through this broker: its key is its id, its transactional id,
+        or an object until it has one.  When the quota seems used up each is asked about, for it may have been ended
+        through another broker.  Raises TransactionQuotaExceeded."""
+        most = self.quota_of(principal).open_transactions if self.is_on else 0
+        if not most:
+            return
+        begun = self._open.setdefault(principal, {})
+        if key in begun:
+            return
+        if len(begun) >= most:
+            keys = list(begun)
+            still = await asyncio.gather(*map(self._is_open, keys))
+            for each, is_it in zip(keys, still, strict=True):
+                if not is_it:
+                    begun.pop(each, None)
+        if len(begun) >= most:
+            self.throttled("transactions", 0.0)
+            raise TransactionQuotaExceeded(
+                f"{principal} has {len(begun)} open transactions at this broker, as many as it may; end some.",
+                retry_after_s=1.0,
+            )
+        begun[key] = None
+
+    def opened(self, principal: str, before: object, key: object) -> None:
+        """The transaction counted under `before` is known by this key from now on; None: it did not come to be."""
+        begun = self._open.get(principal, {})
+        if before in begun:
+            del begun[before]
+            if key is not None:
+                begun[key] = None
+
+    def ended(self, key: object) -> None:
+        """A transaction has ended here."""
+        for begun in self._open.values():
+            begun.pop(key, None)
+
+    # -- change ------------------------------------------------------------------------------------------------------
+
+    async def all(self) -> dict[str, Quota]:
+        """By principal; OTHERS is everybody else."""
+        await self.refresh()
+        return dict(sorted(self._table.items()))
+
+    async def change(self, principal: str, wanted: Mapping[str, int | None]) -> Quota:
+        """Sets parts of a principal's quota, or (None) takes them back; what it has then.  Raises InvalidRequest."""
+        check_principal(principal)
+        for name, value in wanted.items():
+            if name not in Quota.__struct_fields__:
+                raise InvalidRequest(f"{name[:80]!r} is not a quota; there are {', '.join(Quota.__struct_fields__)}.")
+            if value is not None and not 0 <= value <= QUOTA_MAX:
+                raise InvalidRequest(f"{name}={value} cannot be; give 0 (no limit) or a number from 1 up.")
+        await self.refresh()
+        quota = msgspec.structs.replace(self._table.get(principal, Quota()), **wanted)
+        await self._write(principal, "" if quota == Quota() else msgspec.json.encode(quota).decode())
+        return quota
+
+    async def remove(self, principal: str) -> bool:
+        """Whether it had one of its own."""
+        check_principal(principal)
+        return bool(await self._write(principal, ""))
+
+    async def _write(self, principal: str, row: str) -> int:
+        reply = await self._store.call(ROWS, (self._keys.quotas, self._keys.state), (VERSION, principal, row))
+        await self.refresh()
+        return int(reply[2])
+
+    # -- the copy ----------------------------------------------------------------------------------------------------
+
+    async def refresh(self) -> None:
+        """Reads the table again if it changed."""
+        keys = self._keys
+        version = int(await self._store.command("HGET", keys.state, VERSION, key=keys.state) or 0)
+        if version == self._version:
+            return
+        rows: list[Any] = await self._store.command("HGETALL", keys.quotas, key=keys.quotas)
+        table = {name.decode(): self._decode(row) for name, row in zip(rows[::2], rows[1::2], strict=True)}
+        self._table, self._version = table, version
+        self._uses.clear()
+        self.is_on = not self._default.is_nothing or any(not quota.is_nothing for quota in table.values())
+
+    async def _keep_fresh(self) -> None:
+        while True:
+            await asyncio.sleep(REFRESH_S)
+            try:
+                await self.refresh()
+            except LedgerError as error:
+                _log.warning("quotas cannot be read; those known go on to count", reason=error.detail)
+            except Exception:  # noqa: BLE001 - one row that cannot be read must not end this
+                _log.exception("quotas cannot be read; those known go on to count")
+
+
+def check_principal(principal: str) -> None:
+    """Raises InvalidRequest."""
+    if principal != OTHERS and not (
+        principal.startswith("User:") and len("User:") < len(principal) <= 255 and principal.isprintable()
+    ):
+        raise InvalidRequest(f"The principal {principal[:80]!r} is not of the form User:name.")

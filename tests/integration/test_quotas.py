@@ -1,0 +1,224 @@
+"""Quotas at both doors: what is over them waits, others do not notice, and changes count everywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from redis_ledger import metrics
+from redis_ledger.auth.acl import ANONYMOUS
+from redis_ledger.auth.quota import OTHERS, Quota
+from redis_ledger.broker.broker import Broker
+from redis_ledger.errors import InvalidRequest
+from redis_ledger.kafka.wire.messages.add_partitions_to_txn_request import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+)
+from redis_ledger.kafka.wire.messages.api_versions_request import ApiVersionsRequest
+from redis_ledger.kafka.wire.messages.end_txn_request import EndTxnRequest
+from redis_ledger.kafka.wire.messages.fetch_response import PartitionData
+from redis_ledger.kafka.wire.messages.init_producer_id_request import InitProducerIdRequest
+from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest
+from tests.support.batches import batch, fetch, fetched, produce, produced
+from tests.support.broker import eventually, one, two
+from tests.support.kafka import KafkaClient, listening
+from tests.support.rest import client_of
+
+CONCURRENT_TRANSACTIONS = 51
+
+
+@pytest.fixture
+async def broker(redis_url, prefix) -> AsyncIterator[Broker]:
+    async with one(redis_url, prefix) as opened:
+        await opened.topics.create("t", 1)
+        yield opened
+
+
+def throttled(door: str) -> float:
+    return float(metrics.throttled_requests.labels(door)._value.get())
+
+
+def size_of(data: PartitionData) -> int:
+    assert isinstance(data.records, memoryview)
+    return len(data.records)
+
+
+# -- Kafka -------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_producer_over_its_bytes_is_answered_at_once_told_how_long_and_not_read_from_then(broker):
+    await broker.quotas.change(ANONYMOUS, {"bytes_in_per_s": 20_000})
+    sent, before = batch("x" * 30_000), throttled("kafka")
+    async with listening(broker) as address, KafkaClient(address) as noisy, KafkaClient(address) as other:
+        began = time.monotonic()
+        answer = await noisy.ask(produce("t", sent), 9)
+        assert produced(answer).error_code == 0
+        assert 400 <= answer.throttle_time_ms <= 600  # 10 000 bytes over a second's worth of 20 000
+        assert time.monotonic() - began < 0.4
+        assert (await noisy.ask(ApiVersionsRequest("a", "1"), 3)).error_code == 0
+        assert time.monotonic() - began >= 0.4
+        assert throttled("kafka") == before + 1
+        await broker.quotas.remove(ANONYMOUS)
+        assert (await other.ask(produce("t", sent), 9)).throttle_time_ms == 0
+
+
+async def test_a_consumer_over_its_bytes_gets_nothing_more_until_what_it_got_is_paid_for(broker):
+    async with listening(broker) as address, KafkaClient(address) as client, KafkaClient(address) as again:
+        for _ in range(4):
+            await client.ask(produce("t", batch("x" * 30_000)), 9)
+        await broker.quotas.change(ANONYMOUS, {"bytes_out_per_s": 20_000})
+        first = await client.ask(fetch("t"), 12)
+        # not more than some seconds' worth, and more than one, so it has to be paid for
+        assert 20_000 < size_of(fetched(first)) <= 100_000 + 40_000
+        assert first.throttle_time_ms > 1_000
+        second = await again.ask(fetch("t"), 12)  # another connection of the same principal
+        assert second.responses == []
+        assert second.throttle_time_ms > 500
+
+
+async def test_requests_a_second_are_kept_to_over_a_burst(broker):
+    await broker.quotas.change(ANONYMOUS, {"requests_per_s": 20})
+    async with listening(broker) as address, KafkaClient(address) as client:
+        began = time.monotonic()
+        for _ in range(50):
+            await client.ask(MetadataRequest([]), 9)
+        took = time.monotonic() - began
+    assert 1.2 <= took <= 6.0  # 20 at once, 30 at 20 a second
+
+
+async def test_a_muted_connection_that_is_left_is_gone_at_once_and_drains(broker):
+    await broker.quotas.change(ANONYMOUS, {"bytes_in_per_s": 1})
+    async with listening(broker) as address:
+        async with KafkaClient(address) as client:
+            assert (await client.ask(produce("t", batch("x" * 1_000)), 9)).throttle_time_ms == 30_000
+        began = time.monotonic()
+    assert time.monotonic() - began < 5.0  # the listener has stopped, and waited for nobody
+
+
+async def begun(client: KafkaClient, transactional_id: str) -> tuple[int, int, int]:
+    """Error code of the first touch; producer id and epoch."""
+    who = await client.ask(InitProducerIdRequest(transactional_id, 60_000), 4)
+    assert who.error_code == 0
+    asked = AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id=transactional_id,
+        v3_and_below_producer_id=who.producer_id,
+        v3_and_below_producer_epoch=who.producer_epoch,
+        v3_and_below_topics=[AddPartitionsToTxnTopic("t", [0])],
+    )
+    answer = await client.ask(asked, 3)
+    code = answer.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code
+    return code, who.producer_id, who.producer_epoch
+
+
+async def test_a_kafka_client_with_too_many_open_transactions_is_told_to_try_again(broker):
+    await broker.quotas.change(ANONYMOUS, {"open_transactions": 2})
+    async with listening(broker) as address, KafkaClient(address) as client:
+        first = await begun(client, "a")
+        assert [first[0], (await begun(client, "b"))[0], (await begun(client, "c"))[0]] == [
+            0,
+            0,
+            CONCURRENT_TRANSACTIONS,  # which clients take as: again in a moment
+        ]
+        assert (await client.ask(EndTxnRequest("a", *first[1:], True), 3)).error_code == 0
+        assert (await begun(client, "c"))[0] == 0
+
+
+# -- REST --------------------------------------------------------------------------------------------------------------
+
+
+async def test_rest_refuses_with_retry_after_and_goes_on_then(broker):
+    await broker.quotas.change(ANONYMOUS, {"bytes_in_per_s": 1_000})
+    body = {"records": [{"value": "x" * 3_000}]}
+    async with client_of(broker) as http:
+        assert (await http.post("/v1/topics/t/records", json=body)).status_code == 200  # let through, and paid for
+        refused = await http.post("/v1/topics/t/records", json=body)
+        assert (refused.status_code, refused.json()["code"]) == (429, "quota_exceeded")
+        assert 2 <= int(refused.headers["retry-after"]) <= 3
+        assert 1.0 < refused.json()["retry_after_s"] <= 3.0
+        for open_to_all in ("/livez", "/readyz"):
+            assert (await http.get(open_to_all)).status_code == 200
+        await broker.quotas.change(ANONYMOUS, {"bytes_in_per_s": None})
+        assert (await http.post("/v1/topics/t/records", json=body)).status_code == 200
+
+
+async def test_what_is_read_by_rest_is_paid_for_too(broker):
+    async with client_of(broker) as http:
+        await http.post("/v1/topics/t/records", json={"records": [{"value": "x" * 5_000}]})
+        await broker.quotas.change(ANONYMOUS, {"bytes_out_per_s": 1_000})
+        url = "/v1/topics/t/partitions/0/records?offset=earliest"
+        assert (await http.get(url)).status_code == 200
+        assert (await http.get(url)).status_code == 429
+
+
+async def test_open_transactions_are_counted_and_those_ended_elsewhere_are_not(redis_url, prefix):
+    async with two(redis_url, prefix) as (here, there), client_of(here) as http:
+        await here.quotas.change(ANONYMOUS, {"open_transactions": 2})
+        ids = [(await http.post("/v1/transactions")).json()["id"] for _ in range(2)]
+        refused = await http.post("/v1/transactions")
+        assert (refused.status_code, refused.json()["code"]) == (429, "transaction_quota_exceeded")
+        assert refused.headers["retry-after"] == "1"
+        assert (await http.post(f"/v1/transactions/{ids[0]}:commit", json={})).status_code == 200
+        third = await http.post("/v1/transactions")
+        assert third.status_code == 201
+        async with client_of(there) as elsewhere:
+            assert (await elsewhere.post(f"/v1/transactions/{ids[1]}:abort", json={})).status_code == 200
+        assert (await http.post("/v1/transactions")).status_code == 201
+        many = await asyncio.gather(*(http.post("/v1/transactions") for _ in range(5)))
+        assert {each.status_code for each in many} == {429}
+
+
+# -- both --------------------------------------------------------------------------------------------------------------
+
+
+async def test_both_doors_take_from_the_same_bucket(broker):
+    await broker.quotas.change(ANONYMOUS, {"requests_per_s": 2})
+    async with listening(broker) as address, KafkaClient(address) as kafka, client_of(broker) as http:
+        waits = [(await kafka.ask(MetadataRequest([]), 9)).throttle_time_ms for _ in range(3)]
+        assert waits[2] > 0
+        assert (await http.get("/v1/topics")).status_code == 429
+
+
+async def test_a_change_counts_at_other_brokers_within_a_moment_and_settings_where_nothing_is_said(redis_url, prefix):
+    async with two(redis_url, prefix, quota_requests_per_s=50) as (here, there):
+        assert there.quotas.quota_of("User:ada").requests_per_s == 50
+        await here.quotas.change(OTHERS, {"requests_per_s": 5})
+        await here.quotas.change("User:ada", {"requests_per_s": 7, "bytes_in_per_s": 1})
+
+        async def seen() -> list[int]:
+            return [there.quotas.quota_of(who).requests_per_s or 0 for who in ("User:ada", "User:bob")]
+
+        assert await eventually(seen, [7, 5], 5.0) == [7, 5]
+        assert await there.quotas.all() == {
+            OTHERS: Quota(requests_per_s=5),
+            "User:ada": Quota(bytes_in_per_s=1, requests_per_s=7),
+        }
+        await here.quotas.remove("User:ada")
+        assert await eventually(seen, [5, 5], 5.0) == [5, 5]
+        assert await here.quotas.remove("User:ada") is False
+
+
+async def test_nobody_has_a_quota_and_nothing_is_counted(broker):
+    assert not broker.quotas.is_on
+    async with client_of(broker) as http:
+        assert (await http.get("/v1/topics")).status_code == 200
+    assert broker.quotas._uses == {}
+
+
+@pytest.mark.parametrize(
+    ("principal", "wanted"),
+    [
+        ("ada", {"requests_per_s": 1}),
+        ("User:", {"requests_per_s": 1}),
+        ("User:a\nb", {"requests_per_s": 1}),
+        ("User:ada", {"requests_per_s": -1}),
+        ("User:ada", {"requests_per_s": 2**53}),
+        ("User:ada", {"speed": 1}),
+    ],
+)
+async def test_what_cannot_be_a_quota_is_refused_and_nothing_is_written(broker, principal, wanted):
+    with pytest.raises(InvalidRequest):
+        await broker.quotas.change(principal, wanted)
+    assert await broker.quotas.all() == {}
