@@ -67,6 +67,9 @@ async def _identify(broker: Broker, header: bytes) -> tuple[str, int]:
     token = text.strip()
     if scheme.lower() != "bearer" or not token or len(header) > HEADER_BYTES_MAX:
         raise Unauthenticated(f"The header authorization is no bearer token that can be read. {_HOW}")
+    jwts = broker.security.jwts
+    if jwts is not None and token.count(".") == 2:
+        return await jwts.identify(token)
     return broker.security.identify(token)
 
 

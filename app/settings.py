@@ -46,6 +46,9 @@ _PATHS = {
     "cold_home",
     "super_users",
     "bootstrap_token_file",
+    "jwt_jwks",
+    "jwt_issuer",
+    "jwt_audience",
     "tls_certificate",
     "tls_key",
     "tls_client_ca",
@@ -180,6 +183,11 @@ def _agree(config: Config) -> None:
         raise BadSetting(
             f"default_timeout_ms={config.default_timeout_ms} is above max_transaction_timeout_ms="
             f"{config.max_transaction_timeout_ms}; lower the first or raise the second."
+        )
+    if config.jwt_jwks and not (config.jwt_issuer and config.jwt_audience):
+        raise BadSetting(
+            "jwt_jwks needs jwt_issuer and jwt_audience beside it; without them tokens that were made for others would "
+            "count here."
         )
     if config.coordinators > 1 << 15:
         raise BadSetting(f"coordinators={config.coordinators} is above 32768, the most there can be.")

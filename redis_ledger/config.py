@@ -77,6 +77,10 @@ class Config:
     auth_required: bool = False  # every door asks who calls, and rules (ACLs) decide what it may do
     allow_everyone_if_no_acl: bool = False  # what no rule names is open to all (Kafka: allow.everyone.if.no.acl.found)
     super_users: str = ""  # whom no rule is asked for, such as User:ada;User:ops (Kafka: super.users)
+    jwt_jwks: str = ""  # file or https URL of the keys (JWK set) of who issues JSON Web Tokens; takes the jwt extra
+    jwt_issuer: str = ""  # who issues them (iss); needed beside jwt_jwks
+    jwt_audience: str = ""  # for whom (aud); needed beside jwt_jwks, or tokens made for others would count here
+    jwt_principal_claim: str = "sub"  # the claim whose value, after User:, is the principal
     bootstrap_token_file: str = ""  # file with a secret of 32 characters or more: the token of User:admin, a super user
     tls_certificate: str = ""  # file with the PEM chain of both listeners, read anew when it changes; empty: plain text
     tls_key: str = ""  # file with its PEM key, not encrypted

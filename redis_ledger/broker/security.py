@@ -34,6 +34,7 @@ from redis_ledger.auth.acl import (
     Rules,
     flaw,
 )
+from redis_ledger.broker.jwts import Jwts
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import (
@@ -90,6 +91,8 @@ class Security:
         self._decode = msgspec.json.Decoder(tokens.Stored).decode
         self._watch: asyncio.Task[None] | None = None
         self.generation = 0
+        self.jwts = Jwts(config, clock) if config.jwt_jwks else None
+        self._jwts_seen = 0
         self.tokens: dict[str, tokens.Stored] = {}
         self.rules = self._compile(())
 
@@ -97,6 +100,8 @@ class Security:
         if not self.is_on:
             return
         self._read_bootstrap()
+        if self.jwts is not None:
+            await self.jwts.open()
         await self.refresh()
         self._watch = asyncio.get_running_loop().create_task(self._keep_fresh(), name="security")
 
@@ -243,11 +248,20 @@ class Security:
             await asyncio.sleep(REFRESH_S)
             try:
                 self._read_bootstrap()
+                await self._look_at_jwts()
                 await self.refresh()
             except LedgerError as error:
                 _log.warning("rules and tokens cannot be read; those known go on to count", reason=error.detail)
             except Exception:  # noqa: BLE001 - one row that cannot be read must not end this
                 _log.exception("rules and tokens cannot be read; those known go on to count")
+
+    async def _look_at_jwts(self) -> None:
+        if self.jwts is None:
+            return
+        await self.jwts.look()
+        if self.jwts.generation != self._jwts_seen:
+            self._jwts_seen = self.jwts.generation
+            self.generation += 1
 
     def _compile(self, rules: Iterable[Rule]) -> Rules:
         supers = self._supers if self._bootstrap is None else self._supers | {ADMIN}

@@ -1,0 +1,143 @@
+"""JSON Web Tokens of this broker's callers: the keys they are verified with, and what was found of those seen before.
+
+    jwt_jwks a file     read again when it changes
+    jwt_jwks a URL      fetched in a thread; again every REFETCH_S, and for a key that is not known, but then not before
+                        REFETCH_S_MIN have passed, so that made-up keys cannot make this broker ask all the time
+
+Keys that were there go on to count while they cannot be fetched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import urllib.error
+import urllib.request
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from redis_ledger.auth import jwt
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.errors import InvalidRequest, Unauthenticated
+from redis_ledger.log import get
+
+REFETCH_S, REFETCH_S_MIN = 600.0, 30.0
+FETCH_S_MAX = 5.0
+BYTES_MAX = 1 << 20
+REMEMBERED_MAX = 10_000
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_log = get()
+
+
+class Jwts:
+    """generation: another one when the keys are others."""
+
+    def __init__(self, config: Config, clock: Clock) -> None:
+        self._source, self._clock = config.jwt_jwks, clock
+        self._expected = jwt.Expected(config.jwt_issuer, config.jwt_audience, config.jwt_principal_claim)
+        self._is_url = "://" in self._source
+        self._text = b""
+        self._keys: dict[str, Any] = {}
+        self._seen: tuple[int, int] | None = None
+        self._asked_s = -REFETCH_S
+        self._fetching = asyncio.Lock()
+        self._known: dict[bytes, tuple[str, int]] = {}
+        self.generation = 0
+
+    async def open(self) -> None:
+        """Raises InvalidRequest for what can never work: a file that is none, a URL that is not https."""
+        if not self._is_url:
+            self._read_file()
+            return
+        parts = urlsplit(self._source)
+        if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+            raise InvalidRequest(
+                "jwt_jwks is a file or an https:// URL; over plain http anybody could change the keys."
+            )
+        jwt.library()
+        await self._fetch()
+
+    async def look(self) -> None:
+        """Called now and then: takes up what changed."""
+        if not self._is_url:
+            try:
+                self._read_file()
+            except InvalidRequest as error:
+                _log.warning(
+                    "the keys of JSON Web Tokens cannot be read; those known go on to count", reason=error.detail
+                )
+        elif asyncio.get_running_loop().time() - self._asked_s >= (REFETCH_S if self._keys else REFETCH_S_MIN):
+            await self._fetch()
+
+    async def identify(self, token: str) -> tuple[str, int]:
+        """Whose it is, and when it ends (Unix ms).  Raises Unauthenticated."""
+        digest = sha256(token.encode()).digest()
+        known = self._known.get(digest)
+        if known is not None:
+            if self._clock.now_ms() < known[1]:
+                return known
+            raise Unauthenticated("The JSON Web Token has expired. Get another one.")
+        try:
+            try:
+                found = jwt.verify(token, self._keys, self._expected)
+            except jwt.UnknownKey:
+                if not self._is_url:
+                    raise
+                await self._fetch()
+                found = jwt.verify(token, self._keys, self._expected)
+        except jwt.UnknownKey:
+            raise Unauthenticated(
+                "The JSON Web Token was signed with a key that is not known here. Get another one."
+            ) from None
+        if len(self._known) >= REMEMBERED_MAX:
+            self._known.clear()
+        self._known[digest] = found
+        return found
+
+    def _take(self, text: bytes) -> None:
+        """Raises InvalidRequest, and keeps what there was."""
+        if text == self._text:
+            return
+        self._keys, self._text = jwt.keys_of(text), text
+        self._known.clear()
+        self.generation += 1
+
+    def _read_file(self) -> None:
+        path = Path(self._source)
+        try:
+            stat = path.stat()
+            seen = (stat.st_mtime_ns, stat.st_size)
+            if seen == self._seen:
+                return
+            self._take(path.read_bytes()[:BYTES_MAX])
+        except OSError as error:
+            raise InvalidRequest(f"jwt_jwks cannot be read ({type(error).__name__}); correct the path.") from None
+        self._seen = seen
+
+    async def _fetch(self) -> None:
+        async with self._fetching:
+            now = asyncio.get_running_loop().time()
+            if now - self._asked_s < REFETCH_S_MIN:
+                return  # somebody else has just asked
+            self._asked_s = now
+            try:
+                self._take(await asyncio.to_thread(_get, self._source))
+            except (OSError, ValueError, InvalidRequest) as error:
+                _log.warning(
+                    "the keys of JSON Web Tokens cannot be fetched; those known go on to count", reason=str(error)
+                )
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        """A redirect could lead to plain http; then it is an error as any other status."""
+
+
+def _get(url: str) -> bytes:
+    opener = urllib.request.build_opener(_NoRedirect)
+    request = urllib.request.Request(url, headers={"accept": "application/json"})
+    with opener.open(request, timeout=FETCH_S_MAX) as answer:
+        body: bytes = answer.read(BYTES_MAX)
+    return body
