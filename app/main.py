@@ -6,9 +6,11 @@ app = create_app(open_broker)             an async function that opens one; clos
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -51,19 +53,32 @@ OPERATIONS: tuple[Operation, ...] = tuple(each for router in ROUTERS for each in
 @site.get("/openapi.json", needs=OPEN, answers={200: dict[str, Any]})
 async def openapi_json(call: Call) -> Answer:
     """This document."""
-    return Answer(200, _DOCUMENT)
+    return Answer(200, await asyncio.to_thread(_document))
 
 
 @site.get("/docs", needs=OPEN, answers={200: str})
 async def docs_page(call: Call) -> Answer:
     """This document, for people."""
-    return Answer(200, _DOCS, b"text/html; charset=utf-8")
+    return Answer(200, await asyncio.to_thread(_docs), b"text/html; charset=utf-8")
 
 
 _PAGES = tuple(site.operations)
-_SHOWN = document(OPERATIONS)
-_DOCUMENT = msgspec.json.encode(_SHOWN)
-_DOCS = docs.page(_SHOWN).encode()
+
+
+# Made when somebody asks: a start should not wait for them, and serving not for the first who does.
+@cache
+def _shown() -> dict[str, Any]:
+    return document(OPERATIONS)
+
+
+@cache
+def _document() -> bytes:
+    return msgspec.json.encode(_shown())
+
+
+@cache
+def _docs() -> bytes:
+    return docs.page(_shown()).encode()
 
 
 def create_app(broker: Broker | OpenBroker) -> Front:
@@ -91,7 +106,7 @@ def create_app(broker: Broker | OpenBroker) -> Front:
         title="redis-ledger", version=VERSION, lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None,
         redirect_slashes=False,
     )  # fmt: skip
-    app.openapi = lambda: _SHOWN  # type: ignore[method-assign]  # FastAPI's own way to bring a document along
+    app.openapi = _shown  # type: ignore[method-assign]  # FastAPI's own way to bring a document along
     for operation in (*OPERATIONS, *_PAGES):
         path = _PARAMETER.sub(lambda m: f"{{{m[1]}:{m[1]}}}", operation.path)
         app.router.routes.append(Route(path, _Endpoint(operation, services), methods=[operation.method]))
