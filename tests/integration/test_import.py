@@ -112,7 +112,7 @@ def test_an_import_that_is_killed_goes_on(url, client, stream, redis_url):
         found = {each.name: each for each in client.topics.list()}
         if "orders" in found and client.topics.describe("orders").partition_states[0].end_offset:
             break
-        time.sleep(0.005)
+        time.sleep(0.005)  # the process has no other way to tell
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     before = client.topics.describe("orders").partition_states[0].stable_offset
