@@ -33,6 +33,7 @@ from app.routers import (
     health,
     metrics,
     producers,
+    quotas,
     records,
     scheduled,
     security,
@@ -46,7 +47,7 @@ from redis_ledger.broker.broker import Broker
 OpenBroker = Callable[[], Awaitable[Broker]]
 
 site = Routes("health")
-ROUTERS = (topics, records, scheduled, cold, subscriptions, transactions, producers, security, health, metrics)
+ROUTERS = (topics, records, scheduled, cold, subscriptions, transactions, producers, security, quotas, health, metrics)
 OPERATIONS: tuple[Operation, ...] = tuple(each for router in ROUTERS for each in router.routes.operations)
 
 

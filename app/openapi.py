@@ -28,6 +28,7 @@ TAGS = {
     "subscriptions": "Positions with leases: receive, acknowledge, give back.",
     "transactions": "Produce and acknowledge together, all or nothing.",
     "producers": "Ids for idempotent producing.",
+    "quotas": "How much each principal may ask of one broker.",
     "security": "Rules, tokens, users, and the audit of administrative acts.",
     "health": "Probes, metrics, and the way in.",
 }
@@ -61,6 +62,11 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
         "description": "A user's name, percent-encoded; 1 to 255 printable characters.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255},
         "example": "ada",
+    },
+    "principal": {
+        "description": "Whose: User:ada; User:* is everybody without a row of their own.",
+        "schema": {"type": "string", "minLength": 6, "maxLength": 255, "pattern": "^User:"},
+        "example": "User:ada",
     },
     "id": {
         "description": "A transaction's id, as begin returned it.",

@@ -36,7 +36,7 @@ APIS = {
     "IncrementalAlterConfigs": "0-1", "OffsetDelete": "0", "DescribeUserScramCredentials": "0",
     "AlterUserScramCredentials": "0", "DescribeCluster": "0-2", "DescribeProducers": "0", "DescribeTransactions": "0",
     "ListTransactions": "0-2", "ConsumerGroupHeartbeat": "0-1", "ConsumerGroupDescribe": "0-1",
-    "DescribeTopicPartitions": "0",
+    "DescribeTopicPartitions": "0", "DescribeClientQuotas": "0-1", "AlterClientQuotas": "0-1",
 }  # fmt: skip
 # What members of a group say to each other through the broker, which looks inside for the topics.
 DATA = {"ConsumerProtocolSubscription": "0-3", "ConsumerProtocolAssignment": "0-3"}

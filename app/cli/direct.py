@@ -23,6 +23,7 @@ from redis_ledger.auth.acl import Caller
 if TYPE_CHECKING:
     from app.embedded import Embedded
     from redis_ledger.broker.audit import Audit
+    from redis_ledger.broker.quotas import Quotas
     from redis_ledger.broker.security import Security
     from redis_ledger.broker.users import Users
 
@@ -45,6 +46,7 @@ class Desk(NamedTuple):
     users: Users
     security: Security
     audit: Audit
+    quotas: Quotas
 
     async def note(self, act: str, target: str, **facts: Any) -> None:
         await self.audit.note(_caller(), act, target, **facts)
@@ -68,6 +70,7 @@ async def _desk(data_dir: Path, redis: str | None, settings: list[str]) -> Async
     from app import settings as environment
     from app.cli.serve import overrides
     from redis_ledger.broker.audit import Audit
+    from redis_ledger.broker.quotas import Quotas
     from redis_ledger.broker.security import Security
     from redis_ledger.broker.users import Users
     from redis_ledger.clock import SystemClock
@@ -88,7 +91,9 @@ async def _desk(data_dir: Path, redis: str | None, settings: list[str]) -> Async
         except ValueError as error:
             raise Refusal(f"--redis cannot be used: {error}") from error
         stack.push_async_callback(store.close)
-        yield Desk(Users(store), Security(store, config, SystemClock()), Audit(store, is_kept=True))
+        yield Desk(
+            Users(store), Security(store, config, SystemClock()), Audit(store, is_kept=True), Quotas(store, config)
+        )
 
 
 def _attach(data_dir: Path) -> Embedded:

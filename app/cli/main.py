@@ -21,6 +21,11 @@ COMMANDS = {
     "scheduled": ("app.cli.scheduled", "scheduled", "Create, list, cancel and move records that are delivered later."),
     "txns": ("app.cli.txns", "txns", "List, show, commit and abort transactions."),
     "users": ("app.cli.users", "users", "Add, list and remove users of Kafka clients."),
+    "quotas": (
+        "app.cli.quotas",
+        "quotas",
+        "List, set and remove how much each principal may ask of one broker.",
+    ),
     "tokens": ("app.cli.tokens", "tokens", "Create, list and revoke API tokens."),
     "acls": ("app.cli.acls", "acls", "List, add and remove rules that say who may do what."),
     "audit": ("app.cli.audit", "audit", "Show who did what to topics, rules, tokens and users, newest first."),

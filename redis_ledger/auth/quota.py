@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from redis_ledger.config import Config
 
-OTHERS = ""  # in the table: everybody without a row of their own
+OTHERS = "User:*"  # in the table: everybody without a row of their own
 BURST_S = 1.0
 QUOTA_MAX = 2**53 - 1
 

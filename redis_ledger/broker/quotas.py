@@ -1,6 +1,6 @@
 """Quotas: how much each principal may ask of this broker, what it has used, and how quotas are changed.
 
-    {catalog}:quotas   principal ("" all others) → JSON of its quota      {catalog}:state   "quotas" → version
+    {catalog}:quotas   principal (User:* all others) → JSON of its quota      {catalog}:state   "quotas" → version
 
 Each broker keeps a copy and counts for itself, as Kafka's do: with three brokers a principal may use three times its
 quota.  Changes count everywhere within a second or two.  The same buckets stand behind both doors: the Kafka door
@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from redis_ledger import metrics
-from redis_ledger.auth.quota import OTHERS, QUOTA_MAX, Quota, Use, defaults, quota_of
+from redis_ledger.auth.quota import QUOTA_MAX, Quota, Use, defaults, quota_of
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest, LedgerError, QuotaExceeded, TransactionQuotaExceeded
 from redis_ledger.log import get
@@ -38,8 +38,10 @@ _log = get()
 class Quotas:
     """is_on: whether anybody has a quota."""
 
-    def __init__(self, store: Store, config: Config, is_open: Callable[[object], Awaitable[bool]]) -> None:
-        """is_open: whether the transaction of a key is still open."""
+    def __init__(
+        self, store: Store, config: Config, is_open: Callable[[object], Awaitable[bool]] | None = None
+    ) -> None:
+        """is_open: whether the transaction of a key is still open; not needed by who only looks and changes."""
         self._is_open = is_open
         self._store, self._keys = store, CatalogKeys(store.prefix)
         self._default = defaults(config)
@@ -122,6 +124,7 @@ class Quotas:
             return
         if len(begun) >= most:
             keys = list(begun)
+            assert self._is_open is not None
             still = await asyncio.gather(*map(self._is_open, keys))
             for each, is_it in zip(keys, still, strict=True):
                 if not is_it:
@@ -150,7 +153,7 @@ class Quotas:
     # -- change ------------------------------------------------------------------------------------------------------
 
     async def all(self) -> dict[str, Quota]:
-        """By principal; OTHERS is everybody else."""
+        """By principal; User:* is everybody else."""
         await self.refresh()
         return dict(sorted(self._table.items()))
 
@@ -204,7 +207,5 @@ class Quotas:
 
 def check_principal(principal: str) -> None:
     """Raises InvalidRequest."""
-    if principal != OTHERS and not (
-        principal.startswith("User:") and len("User:") < len(principal) <= 255 and principal.isprintable()
-    ):
+    if not principal.startswith("User:") or not 6 <= len(principal) <= 255 or not principal.isprintable():
         raise InvalidRequest(f"The principal {principal[:80]!r} is not of the form User:name.")

@@ -121,6 +121,8 @@ ROWS: dict[str, Row] = {
     "DescribeAcls": Row(whole=(_cluster(Op.DESCRIBE),)),
     "CreateAcls": Row(whole=(_cluster(Op.ALTER),), act="acl.add"),
     "DeleteAcls": Row(whole=(_cluster(Op.ALTER),), act="acl.remove"),
+    "DescribeClientQuotas": Row(whole=(_cluster(Op.DESCRIBE_CONFIGS),)),
+    "AlterClientQuotas": Row(whole=(_cluster(Op.ALTER_CONFIGS),), act="quota.set"),
     "DescribeUserScramCredentials": Row(whole=(_cluster(Op.DESCRIBE),)),
     "AlterUserScramCredentials": Row(whole=(_cluster(Op.ALTER),), act="user.change"),
 }

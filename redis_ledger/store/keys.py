@@ -55,7 +55,7 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{catalog}:users          hash    user → JSON: SCRAM verifiers by mechanism; "" → a secret of this Redis
     rl:{catalog}:acls           hash    rule as a JSON array → when it was made
     rl:{catalog}:tokens         hash    id of an API token → JSON: principal, digest, when it was made and ends
-    rl:{catalog}:quotas         hash    principal ("" all others) → JSON: its quotas
+    rl:{catalog}:quotas         hash    principal (User:* all others) → JSON: its quotas
     rl:{catalog}:audit          stream  administrative acts, newest 100 000: who, from where, what, outcome
     rl:{idem:<digest>}          string  the request and the answer of an Idempotency-Key; digest = SHA-256 of the key
     rl:{idem:<digest>}|run      string  token of who works on it now, with a lease

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator
 
 import pytest
+from typer.testing import CliRunner
 
+from app.cli.main import app
 from redis_ledger import metrics
 from redis_ledger.auth.acl import ANONYMOUS
 from redis_ledger.auth.quota import OTHERS, Quota
@@ -17,7 +20,14 @@ from redis_ledger.kafka.wire.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
 )
+from redis_ledger.kafka.wire.messages.alter_client_quotas_request import (
+    AlterClientQuotasRequest,
+    OpData,
+)
+from redis_ledger.kafka.wire.messages.alter_client_quotas_request import EntityData as AlterEntity
+from redis_ledger.kafka.wire.messages.alter_client_quotas_request import EntryData as AlterEntry
 from redis_ledger.kafka.wire.messages.api_versions_request import ApiVersionsRequest
+from redis_ledger.kafka.wire.messages.describe_client_quotas_request import ComponentData, DescribeClientQuotasRequest
 from redis_ledger.kafka.wire.messages.end_txn_request import EndTxnRequest
 from redis_ledger.kafka.wire.messages.fetch_response import PartitionData
 from redis_ledger.kafka.wire.messages.init_producer_id_request import InitProducerIdRequest
@@ -27,7 +37,7 @@ from tests.support.broker import eventually, one, two
 from tests.support.kafka import KafkaClient, listening
 from tests.support.rest import client_of
 
-CONCURRENT_TRANSACTIONS = 51
+INVALID_REQUEST, CONCURRENT_TRANSACTIONS = 42, 51
 
 
 @pytest.fixture
@@ -168,6 +178,72 @@ async def test_open_transactions_are_counted_and_those_ended_elsewhere_are_not(r
         assert (await http.post("/v1/transactions")).status_code == 201
         many = await asyncio.gather(*(http.post("/v1/transactions") for _ in range(5)))
         assert {each.status_code for each in many} == {429}
+
+
+# -- administration ----------------------------------------------------------------------------------------------------
+
+
+async def test_kafkas_tools_set_describe_and_remove_quotas_of_users(broker):
+    async with listening(broker) as address, KafkaClient(address) as client:
+
+        async def alter(user: str | None, *ops: OpData, kind: str = "user", only: bool = False) -> int:
+            asked = AlterClientQuotasRequest([AlterEntry([AlterEntity(kind, user)], list(ops))], only)
+            return int((await client.ask(asked, 1)).entries[0].error_code)
+
+        async def described(*components: ComponentData) -> dict[str | None, dict[str, float]]:
+            answer = await client.ask(DescribeClientQuotasRequest(list(components)), 1)
+            assert answer.error_code == 0
+            return {e.entity[0].entity_name: {v.key: v.value for v in e.values} for e in answer.entries}
+
+        assert await alter("ada", OpData("producer_byte_rate", 1e6), OpData("consumer_byte_rate", 2e6)) == 0
+        assert await alter(None, OpData("request_rate", 500.0)) == 0
+        assert await alter("eve", OpData("producer_byte_rate", 1.0), only=True) == 0
+        ada, others = {"producer_byte_rate": 1e6, "consumer_byte_rate": 2e6}, {"request_rate": 500.0}
+        assert await described() == {None: others, "ada": ada}
+        assert await described(ComponentData("user", 0, "ada")) == {"ada": ada}
+        assert await described(ComponentData("user", 1, None)) == {None: others}
+        assert await described(ComponentData("client-id", 2, None)) == {}
+        assert broker.quotas.quota_of("User:ada") == Quota(1_000_000, 2_000_000, 500, 0)
+        assert await alter("ada", OpData("consumer_byte_rate", 0.0, True)) == 0
+        assert broker.quotas.quota_of("User:ada").bytes_out_per_s == 0
+        refused = [
+            await alter("ada", OpData("request_percentage", 50.0)),
+            await alter("ada", OpData("producer_byte_rate", float("nan"))),
+            await alter("ada", OpData("producer_byte_rate", -1.0)),
+            await alter("some client", OpData("producer_byte_rate", 1.0), kind="client-id"),
+            await alter("a\nb", OpData("producer_byte_rate", 1.0)),
+        ]
+        assert refused == 5 * [INVALID_REQUEST]
+
+
+async def test_quotas_are_administered_by_rest_in_parts(broker):
+    async with client_of(broker) as http:
+        answer = await http.put("/v1/quotas/User:ada", json={"bytes_in_per_s": 10, "requests_per_s": 20})
+        shown = {"principal": "User:ada", "bytes_in_per_s": 10, "bytes_out_per_s": None, "requests_per_s": 20}
+        assert answer.json() == {**shown, "open_transactions": None}
+        await http.put("/v1/quotas/User:ada", json={"bytes_in_per_s": None})
+        (row,) = (await http.get("/v1/quotas")).json()["quotas"]
+        assert (row["bytes_in_per_s"], row["requests_per_s"]) == (None, 20)
+        assert (await http.put("/v1/quotas/ada", json={"requests_per_s": 1})).status_code == 400
+        assert (await http.delete("/v1/quotas/User:ada")).status_code == 204
+        assert (await http.get("/v1/quotas")).json() == {"quotas": []}
+
+
+def test_quotas_are_administered_on_the_command_line(redis_url, prefix):
+    def run(*words: str) -> str:
+        given = [*words, "--redis", redis_url, "--set", f"prefix={prefix}", "--json"]
+        done = CliRunner().invoke(app, ["quotas", *given])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    run("set", "ada", "--requests-per-s", "5", "--bytes-in-per-s", "7")
+    run("set", "ada", "--bytes-in-per-s", "-1")
+    assert json.loads(run("list")) == {
+        "principal": "User:ada", "bytes_in_per_s": None, "bytes_out_per_s": None, "requests_per_s": 5,
+        "open_transactions": None,
+    }  # fmt: skip
+    assert json.loads(run("remove", "User:ada"))["removed"] is True
+    assert run("list") == ""
 
 
 # -- both --------------------------------------------------------------------------------------------------------------

@@ -146,6 +146,12 @@ ACTS = [
         "add_acls": calls("POST", "/v1/acls", {"acls": [RULE]}),
         "delete_acls": calls("POST", "/v1/acls:delete", {"filters": [{"principal": "User:made"}]}),
     }, {"CreateAcls": kafka.adds_rule, "DeleteAcls": kafka.removes_rules}),
+    act("see the quotas", ADMINS, {"list_quotas": calls("GET", "/v1/quotas")},
+        {"DescribeClientQuotas": kafka.lists_quotas}),
+    act("change the quotas", ADMINS, {
+        "set_quota": calls("PUT", "/v1/quotas/User:made", {"requests_per_s": 1_000}),
+        "remove_quota": calls("DELETE", "/v1/quotas/User:made"),
+    }, {"AlterClientQuotas": kafka.sets_quota}),
     act("see the users", ADMINS, {"list_users": calls("GET", "/v1/users")},
         {"DescribeUserScramCredentials": kafka.lists_users}),
     act("change the users", ADMINS, {

@@ -14,6 +14,12 @@ from redis_ledger.kafka.wire.messages import offset_delete_request as forget
 from redis_ledger.kafka.wire.messages import offset_for_leader_epoch_request as epochs
 from redis_ledger.kafka.wire.messages import txn_offset_commit_request as in_txn
 from redis_ledger.kafka.wire.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
+from redis_ledger.kafka.wire.messages.alter_client_quotas_request import (
+    AlterClientQuotasRequest,
+    EntityData,
+    EntryData,
+    OpData,
+)
 from redis_ledger.kafka.wire.messages.api_versions_request import ApiVersionsRequest
 from redis_ledger.kafka.wire.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from redis_ledger.kafka.wire.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
@@ -29,6 +35,7 @@ from redis_ledger.kafka.wire.messages.delete_records_request import (
 )
 from redis_ledger.kafka.wire.messages.delete_topics_request import DeleteTopicsRequest
 from redis_ledger.kafka.wire.messages.describe_acls_request import DescribeAclsRequest
+from redis_ledger.kafka.wire.messages.describe_client_quotas_request import DescribeClientQuotasRequest
 from redis_ledger.kafka.wire.messages.describe_cluster_request import DescribeClusterRequest
 from redis_ledger.kafka.wire.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from redis_ledger.kafka.wire.messages.describe_groups_request import DescribeGroupsRequest
@@ -350,6 +357,15 @@ async def adds_rule(g: Ground) -> int:
 
 async def removes_rules(g: Ground) -> int:
     return await g.code(DeleteAclsRequest([DeleteAclsFilter(1, None, 1, "User:made", None, 1, 1)]), 3)
+
+
+async def lists_quotas(g: Ground) -> int:
+    return await g.code(DescribeClientQuotasRequest([]), 1)
+
+
+async def sets_quota(g: Ground) -> int:
+    user, operation = EntityData("user", "made"), OpData("producer_byte_rate", 1e9)
+    return await g.code(AlterClientQuotasRequest([EntryData([user], [operation])]), 1)
 
 
 async def lists_users(g: Ground) -> int:

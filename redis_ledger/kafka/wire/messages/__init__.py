@@ -41,6 +41,8 @@ API_VERSIONS: dict[int, Api] = {
     42: Api(42, 'DeleteGroups', 'delete_groups', 0, 3, 2),
     44: Api(44, 'IncrementalAlterConfigs', 'incremental_alter_configs', 0, 1, 1),
     47: Api(47, 'OffsetDelete', 'offset_delete', 0, 0, 1),
+    48: Api(48, 'DescribeClientQuotas', 'describe_client_quotas', 0, 1, 1),
+    49: Api(49, 'AlterClientQuotas', 'alter_client_quotas', 0, 1, 1),
     50: Api(50, 'DescribeUserScramCredentials', 'describe_user_scram_credentials', 0, 0, 0),
     51: Api(51, 'AlterUserScramCredentials', 'alter_user_scram_credentials', 0, 0, 0),
     60: Api(60, 'DescribeCluster', 'describe_cluster', 0, 2, 0),

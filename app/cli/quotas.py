@@ -1,0 +1,102 @@
+"""`redis-ledger quotas`: list, set and remove how much each principal may ask of one broker.  Talks to Redis itself.
+
+redis-ledger quotas set User:ada --bytes-in-per-s 1000000 --requests-per-s 500
+redis-ledger quotas set '*' --open-transactions 100
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+import typer
+
+from app.cli.direct import DATA_DIR, DataDir, Desk, Redis, Set, run
+from app.cli.output import Json, document, reporting, table
+from app.refusal import Refusal
+from redis_ledger.auth.quota import Quota
+
+quotas = typer.Typer(no_args_is_help=True, help="List, set and remove how much each principal may ask of one broker.")
+
+Principal = Annotated[
+    str, typer.Argument(metavar="PRINCIPAL", help="User:ada, or ada; '*' is everybody without a quota of their own.")
+]
+Limit = Annotated[int | None, typer.Option(min=-1, help="0 is no limit; -1 takes it back.")]
+_NAMES = Quota.__struct_fields__
+
+
+@quotas.command("set")
+def set_quota(
+    principal: Principal,
+    bytes_in_per_s: Limit = None,
+    bytes_out_per_s: Limit = None,
+    requests_per_s: Limit = None,
+    open_transactions: Limit = None,
+    data_dir: DataDir = DATA_DIR,
+    redis: Redis = None,
+    set_: Set = None,
+    json: Json = False,
+) -> None:
+    """Set parts of a quota; what is left out stays."""
+
+    async def act(desk: Desk) -> Quota:
+        quota = await desk.quotas.change(whose, wanted)
+        await desk.note("quota.set", whose, **wanted)
+        return quota
+
+    given = dict(zip(_NAMES, (bytes_in_per_s, bytes_out_per_s, requests_per_s, open_transactions), strict=True))
+    wanted = {name: None if value == -1 else value for name, value in given.items() if value is not None}
+    with reporting(json):
+        whose = _principal(principal)
+        if not wanted:
+            raise Refusal("Say what is limited, as in --requests-per-s 500.")
+        quota = run(act, data_dir, redis, set_)
+    if json:
+        document({"principal": whose, **msgspec.structs.asdict(quota)})
+    else:
+        typer.echo(f"Set the quota of {whose}; brokers that run have it within two seconds.")
+
+
+@quotas.command("list")
+def list_(data_dir: DataDir = DATA_DIR, redis: Redis = None, set_: Set = None, json: Json = False) -> None:
+    """List the quotas that were set."""
+
+    async def act(desk: Desk) -> dict[str, Quota]:
+        return await desk.quotas.all()
+
+    with reporting(json):
+        found = run(act, data_dir, redis, set_)
+    if json:
+        for principal, quota in found.items():
+            document({"principal": principal, **msgspec.structs.asdict(quota)})
+    else:
+        rows = [(who, *(_cell(getattr(quota, name)) for name in _NAMES)) for who, quota in found.items()]
+        table(["principal", "bytes in/s", "bytes out/s", "requests/s", "open transactions"], rows)
+
+
+@quotas.command()
+def remove(
+    principal: Principal, data_dir: DataDir = DATA_DIR, redis: Redis = None, set_: Set = None, json: Json = False
+) -> None:
+    """Take a quota back; that of '*', or of the settings, applies then."""
+
+    async def act(desk: Desk) -> bool:
+        was_there = await desk.quotas.remove(whose)
+        await desk.note("quota.remove", whose)
+        return was_there
+
+    with reporting(json):
+        whose = _principal(principal)
+        was_there = run(act, data_dir, redis, set_)
+    if json:
+        document({"principal": whose, "removed": was_there})
+    else:
+        typer.echo(f"Removed the quota of {whose}." if was_there else f"{whose} had none.")
+
+
+def _principal(text: str) -> str:
+    return text if text.startswith("User:") else f"User:{text}"
+
+
+def _cell(value: int | None) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,54 @@
+"""Quotas as Kafka's clients name them: entities, keys, and what is told about what there is not.
+
+    user "ada" → User:ada      user, default → User:*      producer_byte_rate → bytes_in_per_s ...
+
+There are quotas of users only: client ids and addresses are chosen by the client.  Instead of shares of a processor
+(request_percentage) requests are counted: request_rate; open_transactions is ours.  Source: KIP-546.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from redis_ledger.auth.quota import OTHERS
+from redis_ledger.errors import InvalidRequest
+
+USER = "user"
+KEYS = {
+    "producer_byte_rate": "bytes_in_per_s",
+    "consumer_byte_rate": "bytes_out_per_s",
+    "request_rate": "requests_per_s",
+    "open_transactions": "open_transactions",
+}
+
+
+def principal_of(entity: Sequence[Any]) -> str:
+    """Raises InvalidRequest."""
+    if len(entity) != 1 or entity[0].entity_type != USER:
+        raise InvalidRequest("Quotas are of users: name one entity, of the type user.")
+    name = entity[0].entity_name
+    if name == "":
+        raise InvalidRequest("The user's name is empty; null is everybody without a quota of their own.")
+    return OTHERS if name is None else f"User:{name}"
+
+
+def name_of(principal: str) -> str | None:
+    """As an entity's name."""
+    return None if principal == OTHERS else principal.removeprefix("User:")
+
+
+def wanted_of(operations: Sequence[Any]) -> dict[str, int | None]:
+    """Raises InvalidRequest."""
+    wanted: dict[str, int | None] = {}
+    for each in operations:
+        name = KEYS.get(each.key)
+        if name is None:
+            raise InvalidRequest(f"{each.key[:80]!r} is not a quota here; there are {', '.join(KEYS)}.")
+        if each.remove:
+            wanted[name] = None
+        elif not 0 < each.value < 2**53:  # nor NaN
+            raise InvalidRequest(f"{each.key}={each.value} cannot be; give a number from 1 up, or remove it.")
+        else:
+            wanted[name] = max(int(each.value), 1)
+    return wanted
