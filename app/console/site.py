@@ -19,6 +19,7 @@ from urllib.parse import parse_qsl, quote, unquote
 import msgspec
 
 from app import errors
+from app.callers import PEER
 from app.calls import Answer, Call, Receive, Scope, Send, Services
 from app.console import login, views
 from app.console.pages import ACTS, PAGES, Done, Page, Visit
@@ -142,16 +143,19 @@ class Console:
 
 
 class Visitor:
-    """Who asks, by the cookie it has; one without gets one."""
+    """Who asks: by a bearer token or a client certificate, as through every other door, or else by the cookie it has.
+    One without a cookie gets one: forms are bound to it, whoever sends them."""
 
     def __init__(self, call: Call, signer: Signer, session: Session, cookie: str | None) -> None:
         """cookie: to be set with the answer."""
         self.call, self.signer, self.session, self.cookie = call, signer, session, cookie
+        self.principal = session.principal
+        self.is_known = bool(session.credential) or not call.broker.security.is_on
         self.cookies_out: list[str] = []
 
     @classmethod
     async def of(cls, call: Call, signer: Signer) -> Visitor:
-        """Raises Forbidden where the Host is somebody else's name for this machine."""
+        """Raises Unauthenticated for a wrong token, Forbidden where the Host is another's name for this machine."""
         broker, host = call.broker, call.header(b"host") or ""
         server = call.scope.get("server")
         if not broker.security.is_on and server and is_loopback_name(str(server[0])) and not is_loopback_name(host):
@@ -160,14 +164,19 @@ class Visitor:
         session = signer.open(cookie_of(call.header(b"cookie")), now_s)
         if session is not None and not await login.still_holds(broker, session):
             session = None
-        if session is not None:
-            return cls(call, signer, session, None)
-        nobody = Session(ANONYMOUS, "", now_s, secrets.token_hex(8))
-        return cls(call, signer, nobody, set_cookie(signer.seal(nobody), is_https=call.scope["scheme"] == "https"))
+        cookie = None
+        if session is None:
+            session = Session(ANONYMOUS, "", now_s, secrets.token_hex(8))
+            cookie = set_cookie(signer.seal(session), is_https=call.scope["scheme"] == "https")
+        visitor = cls(call, signer, session, cookie)
+        if broker.security.is_on and (PEER in call.scope or call.header(b"authorization") is not None):
+            await call.identify()
+            visitor.principal, visitor.is_known = call.caller.principal, True
+        return visitor
 
     def check_known(self) -> None:
         """Raises Unauthenticated where a login is needed."""
-        if self.call.broker.security.is_on and not self.session.credential:
+        if not self.is_known:
             raise Unauthenticated("Log in to use the console.")
 
     @property
@@ -191,7 +200,7 @@ class Visitor:
     def visit(self) -> Visit:
         client = self.call.scope.get("client")
         broker = self.call.broker
-        return Visit(broker, Caller(self.session.principal, client[0] if client else "unix"), broker.clock.now_ms())
+        return Visit(broker, Caller(self.principal, client[0] if client else "unix"), broker.clock.now_ms())
 
     def common(self, found: Page | None) -> dict[str, Any]:
         """What the frame of every page shows."""
@@ -199,7 +208,7 @@ class Visitor:
         return {
             "title": found.title if found else "",
             "nav": found.nav if found else "",
-            "principal": self.session.principal if self.session.credential else "",
+            "principal": self.principal if self.is_known and broker.security.is_on else "",
             "auth_required": broker.security.is_on,
             "csrf": self.signer.csrf(self.session),
             "broker_name": broker.name,

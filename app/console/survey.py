@@ -124,7 +124,7 @@ class Surveyor:
             if txn is not None and state.stable_offset < state.end_offset:
                 records = state.end_offset - state.stable_offset
                 since = max(now - txn.started_ms, 0)
-                found.append(Held(topic.name, state.partition, records, str(txn.id), txn.owner, since))
+                found.append(Held(topic.name, state.partition, records, str(txn.id), txn.principal or txn.owner, since))
         return totals, found
 
     async def _behind(self, topic: str) -> list[Behind]:

@@ -52,7 +52,7 @@ async def why(visit: Visit, stats: SubscriptionStats, consumers: int | None) -> 
         except LedgerError:
             continue  # it ended meanwhile
         age = max(visit.now_ms - txn.started_ms, 0)
-        holders.append(Holder(each.partition, str(txn.id), txn.owner, age, held[each.partition]))
+        holders.append(Holder(each.partition, str(txn.id), txn.principal or txn.owner, age, held[each.partition]))
     return explain(stats.kind, stats.cursors, holders, consumers)
 
 

@@ -58,15 +58,13 @@ async def transactions(visit: Visit, query: TransactionsQuery) -> Transactions:
 
 
 def is_own(visit: Visit, each: Transaction) -> bool:
-    """An owner is a principal, or begins with one and a space: what its client calls itself follows."""
-    principal = visit.caller.principal
-    return each.owner == principal or each.owner.startswith(f"{principal} ")
+    return bool(each.principal) and each.principal == visit.caller.principal
 
 
 def line(each: Transaction, now_ms: int) -> Line:
     is_live = each.status in ("open", "committing", "aborting")
     return Line(
-        str(each.id), each.status, each.owner, max(now_ms - each.started_ms, 0),
+        str(each.id), each.status, each.principal or each.owner, max(now_ms - each.started_ms, 0),
         each.deadline_ms - now_ms if is_live else 0, len(each.partitions), len(each.subscriptions),
     )  # fmt: skip
 
@@ -109,7 +107,7 @@ async def transaction(visit: Visit, query: TransactionQuery) -> TransactionPage:
     shown = line(found, visit.now_ms)
     may_abort = is_own(visit, found) or visit.may(Op.ALTER, Resource.CLUSTER)
     return TransactionPage(
-        shown.id, found.status, found.owner, shown.age_ms, shown.left_ms, found.timeout_ms, found.timed_out,
+        shown.id, found.status, shown.owner, shown.age_ms, shown.left_ms, found.timeout_ms, found.timed_out,
         sentence(found.status, touched), touched, found.subscriptions, may_abort and found.status == "open",
     )  # fmt: skip
 
