@@ -6,6 +6,8 @@ An endpoint never touches `send`; it returns, and the operation that called it a
 from __future__ import annotations
 
 import asyncio
+import re
+import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -36,6 +38,9 @@ _COMMON_HEADERS = (
 # An oversized body is read and dropped up to this many times the limit, so that the caller gets to read the answer.
 DRAINED_BODIES = 4
 DRAIN_S_MAX = 5
+
+
+_REQUEST_ID = re.compile(rb"[\w.:/+=@-]{1,128}", re.ASCII)
 
 
 class ClientGone(Exception):
@@ -93,7 +98,19 @@ class Call:
     """claim: of the Idempotency-Key, if the caller gave one.  is_own: whether the transaction of the path is the
     caller's.  target, facts: of an administrative act, what the audit is told besides the path."""
 
-    __slots__ = ("_body", "_caller", "_receive", "claim", "facts", "is_own", "scope", "services", "target")
+    __slots__ = (
+        "_body",
+        "_caller",
+        "_receive",
+        "_request_id",
+        "claim",
+        "decoded",
+        "facts",
+        "is_own",
+        "scope",
+        "services",
+        "target",
+    )
 
     def __init__(self, services: Services, scope: Scope, receive: Receive) -> None:
         self.services = services
@@ -105,6 +122,8 @@ class Call:
         self._receive = receive
         self._body: bytes | None = None
         self._caller: Caller | None = None
+        self._request_id = ""
+        self.decoded: Any = None  # the body, once it was read as JSON
 
     @property
     def broker(self) -> Broker:
@@ -121,7 +140,7 @@ class Call:
 
     async def identify(self) -> None:
         """Raises Unauthenticated."""
-        self._caller = Caller(await self.services.callers.principal(self.broker, self.scope), self._host())
+        self._caller = await self.services.callers.caller(self.broker, self.scope)
 
     def _host(self) -> str:
         client = self.scope.get("client")
@@ -133,6 +152,14 @@ class Call:
     def check(self, operation: Op, resource: Resource, name: str) -> None:
         """Of what the body names.  Raises Forbidden."""
         self.broker.security.check(self.caller, operation, resource, name)
+
+    @property
+    def request_id(self) -> str:
+        """The caller's X-Request-Id, if it gave a usable one; made here when it is first asked for."""
+        if not self._request_id:
+            given = next((value for key, value in self.scope["headers"] if key == b"x-request-id"), b"")
+            self._request_id = given.decode("latin-1") if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+        return self._request_id
 
     def header(self, name: bytes) -> str | None:
         """name in lower case.  Several headers of one name are refused."""

@@ -20,7 +20,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -30,7 +30,8 @@ from app import errors, idempotency, needs
 from app.calls import Answer, Call, ClientGone, Endpoint, PathParameters, Receive, Scope, Send, Services, reply
 from app.needs import Need
 from app.values import DEPTH_MAX, is_too_deep
-from redis_ledger import metrics
+from redis_ledger import log, metrics, tracing
+from redis_ledger.auth.acl import ANONYMOUS
 from redis_ledger.broker.audit import DONE, REFUSED
 from redis_ledger.errors import (
     AlreadyAborted,
@@ -48,6 +49,7 @@ from redis_ledger.errors import (
 )
 
 QUERY_BYTES_MAX = 8_192
+_TRACE_HEADERS = (b"traceparent", b"tracestate")
 # What writes records of its own: an Idempotency-Key comes with a producer id then.
 PRODUCES = frozenset(("produce", "schedule"))
 _NO_CONTENT = Answer(204)
@@ -56,6 +58,31 @@ TRANSACTION_ERRORS = (
     TransactionNotFound, CoordinatorNotFound, InvalidTxnStatus, TransactionEnded, AlreadyCommitted, AlreadyAborted,
     TransactionTimedOut, TransactionAbortOnly,
 )  # fmt: skip
+
+
+class Asked(NamedTuple):
+    """A request as the log sees it."""
+
+    operation: Operation
+    call: Call
+    parameters: PathParameters
+
+    def known(self) -> dict[str, str]:
+        """What the request names: topic, partition, subscription, txn."""
+        found = dict(self.parameters)
+        if (name := found.pop("name", None)) is not None:
+            found["subscription"] = name
+        if (id := found.pop("id", None)) is not None and self.operation.tag == "transactions":
+            found["txn"] = id
+        transaction = getattr(self.call.decoded, "transaction", None)
+        return {**found, "txn": transaction} if isinstance(transaction, str) else found
+
+    def log_fields(self) -> dict[str, str]:
+        principal = self.call.caller.principal
+        return {
+            "operation": self.operation.id, "request_id": self.call.request_id, **self.known(),
+            "principal": "" if principal == ANONYMOUS else principal,
+        }  # fmt: skip
 
 
 @dataclass(slots=True, eq=False)
@@ -84,6 +111,7 @@ class Operation:
     act: str
 
     _decode: Callable[[bytes], Any] = field(init=False, repr=False)
+    _gate: needs.Gate = field(init=False, repr=False)
     _seconds: Histogram = field(init=False, repr=False)
     _outcomes: dict[str, Counter] = field(init=False, repr=False)
 
@@ -93,6 +121,7 @@ class Operation:
 
     def __post_init__(self) -> None:
         self._decode = msgspec.json.Decoder(self.body or msgspec.Raw).decode
+        self._gate = needs.Gate(self.needs)
         self._seconds = metrics.http_request_seconds.labels(self.id)
         self._outcomes = {"ok": metrics.http_requests.labels(self.id, "ok")}
 
@@ -102,8 +131,13 @@ class Operation:
         started = perf_counter()
         metrics.http_requests_running.inc()
         outcome = "gone"
+        call = Call(services, scope, receive)
+        log.asked.set(Asked(self, call, parameters))
         try:
-            answer, outcome = await self._answer(services, scope, receive, parameters)
+            if tracing.tracer is None:
+                answer, outcome = await self._answer(call, parameters)
+            else:
+                answer, outcome = await self._traced(call, parameters)
         except ClientGone:
             return
         finally:
@@ -113,17 +147,31 @@ class Operation:
             if counted is None:
                 counted = self._outcomes[outcome] = metrics.http_requests.labels(self.id, outcome)
             counted.inc()
+        if answer.status >= 400:
+            answer.headers.append((b"x-request-id", call.request_id.encode()))
         await answer.send(send)
 
-    async def _answer(
-        self, services: Services, scope: Scope, receive: Receive, parameters: PathParameters
-    ) -> tuple[Answer, str]:
+    async def _traced(self, call: Call, parameters: PathParameters) -> tuple[Answer, str]:
+        """As `_answer`, in a span of the caller's trace."""
+        given = dict(call.scope["headers"])
+        context = tracing.context_of(*(given.get(name, b"").decode("latin-1") or None for name in _TRACE_HEADERS))
+        facts = {"http.request.method": self.method, "http.route": self.path, "redis_ledger.operation": self.id}
+        with tracing.serving(f"{self.method} {self.path}", context, facts) as span:
+            answer, outcome = await self._answer(call, parameters)
+            span.set_attribute("http.response.status_code", answer.status)
+            span.set_attributes(
+                {f"redis_ledger.{name}": v for name, v in Asked(self, call, parameters).known().items()}
+            )
+            if answer.status >= 500:
+                tracing.failed(span, outcome)
+        return answer, outcome
+
+    async def _answer(self, call: Call, parameters: PathParameters) -> tuple[Answer, str]:
         """The answer, and the outcome for the metrics.  Raises nothing but ClientGone and CancelledError."""
-        call = Call(services, scope, receive)
+        scope = call.scope
         try:
-            if not self.is_open and services.broker.security.is_on:
-                await call.identify()
-                await needs.check(self.needs, call, parameters)
+            if not self.is_open and call.services.broker.security.is_on:
+                await self._gate.enter(call, parameters)
             if self.tag != "health" and call.services.broker.quotas.is_on:
                 return await self._within_quota(call, parameters)
             return await self._once(call, parameters)
@@ -167,7 +215,7 @@ class Operation:
         """Raises whatever the endpoint raises."""
         arguments: dict[str, Any] = dict(parameters)
         if self.body is not None:
-            arguments["body"] = await self._read_body(call)
+            arguments["body"] = call.decoded = await self._read_body(call)
         if self.query is not None:
             arguments["query"] = self._read_query(call)
         elif call.scope["query_string"] and self.tag != "health":

@@ -26,7 +26,7 @@ from app.main import create_app
 from app.refusal import Refusal
 from app.server import HttpServer
 from app.tls import Tls
-from redis_ledger import log
+from redis_ledger import log, tracing
 from redis_ledger.broker.broker import Broker
 from redis_ledger.clock import SystemClock
 from redis_ledger.config import Config
@@ -98,6 +98,12 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
             raise Refusal(str(unsuitable)) from unsuitable
         for warning in report.warnings:
             _log.warning("Redis may not keep the promise", reason=warning, durability=report.durability)
+        if options.config.otel_enabled:
+            try:
+                tracing.enable(broker=http.url)
+            except ImportError as missing:
+                raise Refusal(str(missing)) from missing
+            stack.push_async_callback(asyncio.to_thread, tracing.disable)
         broker = await Broker.open(store, options.config, clock=SystemClock(), http_address=shown)
         stack.push_async_callback(broker.close)
         broker.facts["durability"] = report.durability

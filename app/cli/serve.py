@@ -69,6 +69,9 @@ def serve(
         ),
     ] = None,
     log_level: Annotated[Literal["debug", "info", "warning", "error"], typer.Option()] = "info",
+    log_format: Annotated[Literal["json", "text"], typer.Option(help="One JSON object a line, or text to read.")] = (
+        "json"
+    ),
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the broker; may be repeated.")
     ] = None,
@@ -79,10 +82,11 @@ def serve(
     Prints one line, "ready http=... kafka=... redis=...", when it can serve.  SIGTERM drains it: exit code 0.  What
     keeps it from starting is told in one sentence: exit code 2.
     """
-    log.configure(log_level)
+    log.configure(log_level, shape=log_format, whole_process=True)
     try:
         given = [*(set_ or []), *([] if cold_home is None else [f"cold_home={absolute(cold_home)}"])]
-        _run(data_dir, http, kafka, advertised, redis, brokers, durability, given, exit_with_stdin, log_level)
+        _run(data_dir, http, kafka, advertised, redis, brokers, durability, given, exit_with_stdin,
+             ["--log-level", log_level, "--log-format", log_format])  # fmt: skip
     except Refusal as refusal:
         typer.echo(f"redis-ledger: {refusal}", err=True)
         sys.exit(refusal.exit_code)
@@ -101,7 +105,7 @@ def _run(
     durability: Literal["process", "disk", "lossy"],
     settings: list[str],
     exit_with_stdin: bool,
-    log_level: str,
+    logged: list[str],
 ) -> None:
     import uvloop
 
@@ -131,7 +135,7 @@ def _run(
         async with contextlib.AsyncExitStack() as stack:
             # Held here as well, so that a broker that dies alone does not take the server with it.
             await serving.attach(stack, options, os.environ)
-            arguments = ["--data-dir", str(data_dir), "--durability", durability, "--log-level", log_level]
+            arguments = ["--data-dir", str(data_dir), "--durability", durability, *logged]
             arguments += [word for each in settings for word in ("--set", each)]
             await supervisor.supervise(address, kafka_address, brokers, arguments, handed_on, serving.say_ready)
 

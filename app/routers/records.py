@@ -9,9 +9,11 @@ from msgspec import UNSET, UnsetType
 
 from app import bodies, examples
 from app.calls import BATCH, Answer, Call, reply
-from app.needs import DESCRIBE_TOPIC, READ_TOPIC, TOLD_OWN, WRITE_TOPIC, may_create, own
+from app.needs import DESCRIBE_TOPIC, READ_TOPIC, TOLD_OWN, WRITE_TOPIC, creates, own
 from app.operations import TRANSACTION_ERRORS, Routes
 from app.values import new_record, shown_headers, shown_key, shown_value
+from redis_ledger import tracing
+from redis_ledger.broker import traces
 from redis_ledger.broker.types import Appended, Fetched, NewRecord, Placed, ProducerSequence
 from redis_ledger.errors import (
     BadChecksum,
@@ -66,9 +68,12 @@ async def produce(call: Call, topic: str, body: bodies.Produce | bytes, query: b
     if query.partition is not UNSET or query.transaction is not UNSET:
         raise InvalidRequest("partition and transaction are members of a JSON body; leave them out of the query.")
     records = new_records(call, body.records, "$.records", body.partition)
+    transaction = await own(call, body.transaction)
+    if tracing.tracer is not None:
+        traces.wrote(transaction)
     appended = await call.broker.records.produce(
-        topic, records, partition=body.partition, transaction=await own(call, body.transaction),
-        producer=_producer(call, body), may_create=may_create(call, topic),
+        topic, records, partition=body.partition, transaction=transaction,
+        producer=_producer(call, body), may_create=creates(call, topic),
     )  # fmt: skip
     return bodies.Produced(results=results(appended))
 
@@ -86,7 +91,7 @@ async def _produce_batches(call: Call, topic: str, data: bytes, query: bodies.Pr
     return bodies.Produced(
         results=results(
             await call.broker.records.produce_batches(
-                topic, query.partition, data, transaction=transaction, may_create=may_create(call, topic)
+                topic, query.partition, data, transaction=transaction, may_create=creates(call, topic)
             )
         )
     )
@@ -132,7 +137,9 @@ def new_records(
             f"{where} holds {len(records)} records, and a request may carry {limit}. Split it; nothing was written.",
             records_per_request_max=limit,
         )
-    return [new_record(record, where, index, partition) for index, record in enumerate(records)]
+    made = [new_record(record, where, index, partition) for index, record in enumerate(records)]
+    is_traced = tracing.tracer is not None and any(name == b"traceparent" for name, _ in call.scope["headers"])
+    return traces.carrying(made) if is_traced else made
 
 
 def results(appended: list[Appended]) -> list[bodies.Appended]:
@@ -173,6 +180,8 @@ async def fetch(call: Call, topic: str, partition: str, query: bodies.FetchQuery
     # An answer of batches is cut between batches only, so max_records means nothing there.
     shown = None if call.accepts_batches() else _records(fetched, query)
     _count(call, topic, number, fetched, None if shown is None else len(shown.records))
+    if tracing.tracer is not None:
+        traces.received(topic, number, [batch.data for batch in fetched.batches if not batch.is_control])
     return _batches(fetched) if shown is None else reply(shown)
 
 

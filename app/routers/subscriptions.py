@@ -13,7 +13,9 @@ from app.calls import Answer, Call, reply
 from app.needs import DELETE_GROUP, DESCRIBE_GROUP, DESCRIBE_TOPIC, READ_GROUP, READ_TOPIC, TOLD_OWN, own, told
 from app.operations import TRANSACTION_ERRORS, Routes
 from app.values import shown_headers, shown_key, shown_value
+from redis_ledger import tracing
 from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.broker import traces
 from redis_ledger.broker.types import Message, SubscriptionStats
 from redis_ledger.errors import (
     ColdDamaged,
@@ -125,6 +127,8 @@ async def receive(call: Call, topic: str, name: str, body: bodies.Receive) -> bo
         ack_timeout_ms=body.ack_timeout_ms, partitions=body.partitions,
     )  # fmt: skip
     messages = await (call.waiting(work) if wait_ms else work)
+    if tracing.tracer is not None:
+        traces.delivered(topic, messages)
     return bodies.Received(messages=[_message(message) for message in messages])
 
 

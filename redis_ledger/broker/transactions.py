@@ -12,8 +12,10 @@ from __future__ import annotations
 import asyncio
 import builtins
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
 
-from redis_ledger import metrics
+from redis_ledger import metrics, tracing
 from redis_ledger.broker import owners
 from redis_ledger.broker.registry import Registry
 from redis_ledger.broker.types import CommittedAll, Transaction, TransactionStatus
@@ -144,15 +146,16 @@ class Transactions:
         call to Redis may take; after that the sweep goes on with it and the caller is told."""
         deadline = self._loop.time() + self._config.redis_timeout_ms / 1000
         pause = 0.02
-        while True:
-            try:
-                await self._participants.end(decision)
-                break
-            except LedgerError as error:
-                if not error.retriable or self._loop.time() + pause > deadline:
-                    raise
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, RETRY_S_MAX)
+        with tracing.NOTHING if tracing.tracer is None else _span_of(decision):
+            while True:
+                try:
+                    await self._participants.end(decision)
+                    break
+                except LedgerError as error:
+                    if not error.retriable or self._loop.time() + pause > deadline:
+                        raise
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, RETRY_S_MAX)
         (_committed if decision.state is State.COMMITTING else _aborted).inc()
         self._coordinators.done(decision.txn)
 
@@ -197,6 +200,16 @@ class Transactions:
         """Waits for ends that are being carried in the background."""
         if self._background:
             await asyncio.wait(self._background, timeout=self._config.redis_timeout_ms / 1000)
+
+
+def _span_of(decision: Decision) -> AbstractContextManager[Any]:
+    producer = decision.producer
+    outcome = "commit" if decision.state is State.COMMITTING else "abort"
+    facts: dict[str, Any] = {"redis_ledger.txn": str(decision.txn), "redis_ledger.outcome": outcome}
+    facts["redis_ledger.participants"] = [participant.text for participant in decision.participants[:16]]
+    if producer is not None:
+        facts["redis_ledger.transactional_id"] = producer.transactional_id
+    return tracing.ending(f"{outcome} transaction", producer.id if producer else decision.txn.producer_id, facts)
 
 
 def _check_wait(wait: str) -> None:

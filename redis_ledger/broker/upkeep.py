@@ -124,7 +124,7 @@ class Upkeep:
                 self.swept += 1
                 await self._transactions.finish(decision)
         except LedgerError as error:
-            log.warning("an overdue transaction could not be ended yet", txn_id=str(txn), error=str(error))
+            log.warning("an overdue transaction could not be ended yet", txn=str(txn), error=str(error))
         finally:
             del self._ending[txn]
 

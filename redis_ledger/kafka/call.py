@@ -83,11 +83,12 @@ class Call(NamedTuple):
         self.check(operation, Resource.TOPIC, topic)
 
 
-def code_of(error: BaseException) -> int:
-    """Kafka's error code for what went wrong; what nobody foresaw is logged and told as UNKNOWN_SERVER_ERROR."""
+def code_of(error: BaseException, **where: object) -> int:
+    """Kafka's error code for what went wrong; what nobody foresaw is logged, with where it was, and told as
+    UNKNOWN_SERVER_ERROR."""
     if isinstance(error, LedgerError):
         return error.kafka_code
-    _log.error("a Kafka request failed", exc_info=error)
+    _log.error("a Kafka request failed", exc_info=error, **where)
     return UNKNOWN_SERVER_ERROR
 
 

@@ -16,10 +16,10 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, cast
 
-from redis_ledger import metrics
+from redis_ledger import log, metrics
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.call import UNSUPPORTED_VERSION, Call, Peer
-from redis_ledger.kafka.pending import Pending
+from redis_ledger.kafka.pending import Asked, Pending
 from redis_ledger.kafka.routes import Route, routes
 from redis_ledger.kafka.sasl import Login, step
 from redis_ledger.kafka.throttle import charge
@@ -33,7 +33,6 @@ from redis_ledger.kafka.wire.frame import (
     response,
 )
 from redis_ledger.kafka.wire.primitives import BadFrame
-from redis_ledger.log import get
 
 if TYPE_CHECKING:
     from redis_ledger.kafka.listener import KafkaListener
@@ -45,7 +44,7 @@ QUEUE_BYTES_MAX = 8 << 20
 UNAUTHENTICATED = (17, 18, 36)  # SaslHandshake, ApiVersions, SaslAuthenticate
 LOGIN_BYTES_MAX = 512 * 1024  # largest frame before that (Kafka: sasl.server.max.receive.size)
 
-_log = get()
+_log = log.get()
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -297,6 +296,7 @@ class Connection(asyncio.BufferedProtocol):
         request = read_request(frame, header)
         call = Call(self._listener.broker, version, header.client_id or "", self.peer)
         self._running = route
+        log.asked.set(Asked(route.name, header.correlation_id, call))
         if route.submit is not None:
             try:
                 future = await route.submit(request, call)

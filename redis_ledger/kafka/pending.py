@@ -1,10 +1,11 @@
-"""A pipelined request that waits for its answer."""
+"""What a connection keeps of a request: while it waits for its answer, and for the log."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any, NamedTuple
 
+from redis_ledger.kafka.call import Call
 from redis_ledger.kafka.routes import Route
 
 
@@ -17,3 +18,17 @@ class Pending(NamedTuple):
     began: float
     size: int
     future: asyncio.Future[Any]
+
+
+class Asked(NamedTuple):
+    """A request as the log sees it."""
+
+    api: str
+    correlation_id: int
+    call: Call
+
+    def log_fields(self) -> dict[str, str]:
+        peer = self.call.peer
+        request_id = f"{self.call.client_id or peer.host}-{self.correlation_id}"
+        principal = peer.principal if peer.is_authenticated else ""
+        return {"operation": self.api, "request_id": request_id, "peer": peer.host, "principal": principal}

@@ -12,7 +12,9 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
+from redis_ledger import tracing
 from redis_ledger.auth.acl import Op
+from redis_ledger.broker import traces
 from redis_ledger.broker.fetch import Polled, Wanted
 from redis_ledger.errors import LedgerError, OffsetOutOfRange, UnknownTopic
 from redis_ledger.kafka.apis.list_offsets import epoch_refusal
@@ -103,7 +105,7 @@ def _failed(number: int, code: int) -> PartitionData:
 def _shown(one: _Asked, wanted: Wanted, read: Polled, committed: bool, room: int) -> PartitionData:
     number = one.partition.partition
     if not isinstance(read, Read):
-        data = _failed(number, code_of(read))
+        data = _failed(number, code_of(read, topic=wanted.partition.topic, partition=number))
         if isinstance(read, OffsetOutOfRange):
             data.log_start_offset = read.facts.get("start_offset", -1)
             data.high_watermark = read.facts.get("end_offset", -1)
@@ -127,6 +129,8 @@ def _shown(one: _Asked, wanted: Wanted, read: Polled, committed: bool, room: int
             records += entry.records
             size += len(body)
         last = entry.last_offset
+    if records and tracing.tracer is not None:
+        traces.received(wanted.partition.topic, number, read.payloads)
     if records:
         wanted.partition.traffic.delivered(records, size, 0)
     aborted = None

@@ -13,7 +13,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from redis_ledger import tracing
 from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.broker import traces
 from redis_ledger.broker.appends import Source
 from redis_ledger.errors import InvalidRecord, InvalidRequest, InvalidTopicName, LedgerError, UnknownTopic
 from redis_ledger.kafka.call import NONE, UNKNOWN_TOPIC_ID, Call, code_of, message_of
@@ -51,7 +53,7 @@ class Pending:
         else:
             if isinstance(error, UnknownTopic):  # deleted, and perhaps made again: the client asks once more
                 self._catalog.forget(topic)
-            refuse(slot, error)
+            refuse(slot, error, topic)
         self.one_less()
 
     def one_less(self) -> None:
@@ -95,7 +97,7 @@ async def submit(request: ProduceRequest, call: Call) -> asyncio.Future[ProduceR
             try:
                 pending.watch(name, slot, await _append(name, data, source, call))
             except LedgerError as error:
-                refuse(slot, error)
+                refuse(slot, error, name)
     pending.one_less()
     return pending.future
 
@@ -125,9 +127,12 @@ async def _append(topic: str, data: PartitionProduceData, source: Source, call: 
         partition = await catalog.partition(topic, data.index)
     records = data.records
     assert isinstance(records, memoryview)
-    return await call.broker.appends.append(partition, records, source, partition.config.batch_bytes_max)
+    appended = await call.broker.appends.append(partition, records, source, partition.config.batch_bytes_max)
+    if tracing.tracer is not None:
+        traces.produced(topic, data.index, records)
+    return appended
 
 
-def refuse(slot: PartitionProduceResponse, error: BaseException) -> None:
-    slot.error_code, slot.error_message = code_of(error), message_of(error)
+def refuse(slot: PartitionProduceResponse, error: BaseException, topic: str = "") -> None:
+    slot.error_code, slot.error_message = code_of(error, topic=topic, partition=slot.index), message_of(error)
     slot.base_offset = -1

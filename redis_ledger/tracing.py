@@ -1,0 +1,185 @@
+"""Traces by OpenTelemetry, where they are asked for: a span for each REST request, for each record's way that carries a
+W3C `traceparent`, and for the end of each transaction.
+
+    REST request ─ traceparent header ─▶ span ─▶ its records carry the span's context as a header of the same name
+    Kafka record ─ traceparent header ─▶ span "produce t", of that trace
+    whoever reads either               ─▶ span "receive t", of that trace, whichever door it comes through
+
+`tracer` is None while it is off: then nothing is imported for it, and who could make a span asks just that.  The
+provider is not made the process' own, so that no library makes spans beside ours.
+Where spans go is said by the environment (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER ...).
+Source: W3C Trace Context; OpenTelemetry's conventions for messaging.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+TRACEPARENT, TRACESTATE = "traceparent", "tracestate"
+REMEMBERED_MAX, LINKS_MAX = 1_000, 16
+NOTHING = contextlib.nullcontext()
+INSTALL = 'otel_enabled takes OpenTelemetry: pip install "redis-ledger[otel]".'
+
+tracer: Any = None
+_provider: Any = None
+_propagator: Any = None
+_remembered: OrderedDict[object, list[Any]] = OrderedDict()  # transaction or producer → contexts of what it wrote
+
+
+def enable(exporter: Any = None, *, broker: str = "") -> None:
+    """exporter: where spans go at once, for tests; None: in batches by OTLP over HTTP, as the environment says.
+    Raises ImportError."""
+    global tracer, _provider, _propagator  # noqa: PLW0603 - a process is traced or it is not
+    try:
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+        if exporter is None:
+            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
+            processor: Any = BatchSpanProcessor(OTLPSpanExporter())
+        else:
+            processor = SimpleSpanProcessor(exporter)
+    except ImportError as missing:
+        raise ImportError(INSTALL) from missing
+    # What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say goes over what is said here.
+    known = {"service.name": "redis-ledger", **({"service.instance.id": broker} if broker else {})}
+    _provider = TracerProvider(resource=Resource(known).merge(_of_environment()))
+    _provider.add_span_processor(processor)
+    _propagator = TraceContextTextMapPropagator()
+    tracer = _provider.get_tracer("redis_ledger")
+
+
+def _of_environment() -> Any:
+    from opentelemetry.sdk.resources import OTELResourceDetector
+
+    return OTELResourceDetector().detect()
+
+
+def disable() -> None:
+    """What is not sent yet is sent, as far as that can be had."""
+    global tracer, _provider
+    tracer, provider, _provider = None, _provider, None
+    _remembered.clear()
+    if provider is not None:
+        provider.shutdown()
+
+
+# All below is called only while there is a tracer ---------------------------------------------------------------------
+
+
+def context_of(traceparent: str | None, tracestate: str | None = None) -> Any:
+    """The caller's context, to be a span's parent; None without one, or one that is not valid."""
+    if traceparent is None:
+        return None
+    from opentelemetry.trace import get_current_span
+
+    carrier = {TRACEPARENT: traceparent, **({TRACESTATE: tracestate} if tracestate else {})}
+    context = _propagator.extract(carrier, context=_empty())
+    return context if get_current_span(context).get_span_context().is_valid else None
+
+
+def _empty() -> Any:
+    from opentelemetry.context import Context
+
+    return Context()
+
+
+@contextlib.contextmanager
+def serving(name: str, context: Any, attributes: Mapping[str, Any]) -> Iterator[Any]:
+    """The span of a request; what is done inside has it for its parent."""
+    from opentelemetry.trace import SpanKind
+
+    with tracer.start_as_current_span(
+        name, context=context if context is not None else _empty(), kind=SpanKind.SERVER, attributes=attributes
+    ) as span:
+        yield span
+
+
+@contextlib.contextmanager
+def ending(name: str, key: object, attributes: Mapping[str, Any]) -> Iterator[Any]:
+    """The span of a transaction's end, linked to what was written in it, or to it (key).  Where nothing else is under
+    way, it belongs to the trace of the first that was written."""
+    from opentelemetry.trace import Link, get_current_span, set_span_in_context
+
+    written = _remembered.pop(key, [])
+    here = get_current_span().get_span_context()
+    parent = set_span_in_context(_at(written[0]), _empty()) if written and not here.is_valid else None
+    with tracer.start_as_current_span(
+        name, context=parent, links=[Link(each) for each in written], attributes=attributes
+    ) as span:
+        yield span
+
+
+def _at(context: Any) -> Any:
+    from opentelemetry.trace import NonRecordingSpan
+
+    return NonRecordingSpan(context)
+
+
+def failed(span: Any, what: str) -> None:
+    from opentelemetry.trace import StatusCode
+
+    span.set_status(StatusCode.ERROR, what)
+
+
+def header() -> tuple[str, bytes] | None:
+    """What a record carries of the span that is under way."""
+    carrier: dict[str, str] = {}
+    _propagator.inject(carrier)
+    return (TRACEPARENT, carrier[TRACEPARENT].encode()) if TRACEPARENT in carrier else None
+
+
+def remember(key: object) -> None:
+    """That the span under way wrote something in this transaction (or to it)."""
+    from opentelemetry.trace import get_current_span
+
+    _remember(key, get_current_span().get_span_context())
+
+
+def _remember(key: object, context: Any) -> None:
+    known = _remembered.setdefault(key, [])
+    if context.is_valid and len(known) < LINKS_MAX:
+        known.append(context)
+    _remembered.move_to_end(key)
+    while len(_remembered) > REMEMBERED_MAX:
+        _remembered.popitem(last=False)
+
+
+def passed(what: str, topic: str, partition: int, traceparents: Iterable[bytes], key: object = None) -> None:
+    """A span for each context that records carry: `produce` or `receive`, kept in the record's trace and linked to the
+    request that is under way.  key: the transaction it belongs to."""
+    from opentelemetry.trace import Link, SpanKind, get_current_span
+
+    here = get_current_span().get_span_context()
+    links: Sequence[Any] = [Link(here)] if here.is_valid else []
+    attributes = {
+        "messaging.system": "kafka",
+        "messaging.operation.name": what,
+        "messaging.destination.name": topic,
+        "messaging.destination.partition.id": str(partition),
+    }
+    kind = SpanKind.PRODUCER if what == "produce" else SpanKind.CONSUMER
+    for text in dict.fromkeys(traceparents):
+        context = context_of(text.decode("ascii", "replace"))
+        if context is None:
+            continue
+        span = tracer.start_span(f"{what} {topic}", context=context, kind=kind, links=links, attributes=attributes)
+        if key is not None:
+            _remember(key, span.get_span_context())
+        span.end()
+
+
+def ids() -> dict[str, str]:
+    """Of the span that is under way, for the log."""
+    from opentelemetry.trace import format_span_id, format_trace_id, get_current_span
+
+    context = get_current_span().get_span_context()
+    if not context.is_valid:
+        return {}
+    return {"trace_id": format_trace_id(context.trace_id), "span_id": format_span_id(context.span_id)}

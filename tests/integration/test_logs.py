@@ -1,0 +1,134 @@
+"""The log of a running broker: which request a line belongs to, and that no secret is ever in it."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+
+import httpx
+import pytest
+
+from redis_ledger import log
+from tests.support.batches import batch, produce
+from tests.support.broker import one
+from tests.support.kafka import BrokerClient, listening
+from tests.support.rest import client_of
+from tests.support.servers import Server
+from tests.support.serving import Serve
+
+PASSWORD, TOKEN = "hunter22-the-password", "rl_0a1b2c3d_the-secret-part-of-a-token"
+
+
+@pytest.fixture
+def lines():
+    stream = io.StringIO()
+    log.configure("info", stream)
+    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+    log.configure("warning")
+
+
+def broken(*_, **__):
+    raise RuntimeError(f"a mistake of ours with {TOKEN}")
+
+
+async def test_a_failed_request_is_found_in_the_log_by_the_id_its_answer_has(redis_url, prefix, lines, monkeypatch):
+    async with one(redis_url, prefix) as broker, client_of(broker) as rest:
+        monkeypatch.setattr(broker.records, "produce", broken)
+        body = {"records": [{"text": "a"}]}
+        own = await rest.post("/v1/topics/orders/records", json=body)
+        given = await rest.post("/v1/topics/orders/records", json=body, headers={"X-Request-Id": "order-7"})
+        bad = await rest.post("/v1/topics/orders/records", json=body, headers={"X-Request-Id": 'a "b"'})
+    assert [answer.status_code for answer in (own, given, bad)] == [500, 500, 500]
+    ids = [answer.headers["x-request-id"] for answer in (own, given, bad)]
+    assert ids[1] == "order-7"
+    assert len({*ids, 'a "b"'}) == 4
+    failed = [line for line in lines() if line["event"] == "request failed"]
+    assert [(line["request_id"], line["operation"], line["topic"]) for line in failed] == [
+        (id, "produce", "orders") for id in ids
+    ]
+    assert "a mistake of ours" in failed[0]["trace"]
+
+
+async def test_a_line_about_a_transaction_names_it_and_an_answer_that_is_well_has_no_id(
+    redis_url, prefix, lines, monkeypatch
+):
+    async with one(redis_url, prefix) as broker, client_of(broker) as rest:
+        txn = (await rest.post("/v1/transactions", json={})).json()["id"]
+        monkeypatch.setattr(broker.records, "produce", broken)
+        await rest.post("/v1/topics/t/records", json={"transaction": txn, "records": [{"text": "a"}]})
+        monkeypatch.setattr(broker.transactions, "commit", broken)
+        await rest.post(f"/v1/transactions/{txn}:commit", json={})
+        well = await rest.get("/v1/topics")
+    named = [(line["operation"], line["txn"]) for line in lines() if line["event"] == "request failed"]
+    assert named == [("produce", txn), ("commit", txn)]
+    assert "x-request-id" not in well.headers
+
+
+async def test_a_kafka_request_that_fails_is_logged_with_its_api_client_topic_and_partition(
+    redis_url, prefix, lines, monkeypatch
+):
+    async with one(redis_url, prefix) as broker, listening(broker) as address, BrokerClient(broker, address) as kafka:
+        await broker.topics.create("orders", partitions=2)
+        partition = await broker.catalog.partition("orders", 1)
+
+        def failing(*_, **__):
+            future = asyncio.get_running_loop().create_future()
+            future.set_exception(RuntimeError("a mistake of ours"))
+            return future
+
+        monkeypatch.setattr(partition, "append", failing)
+        await kafka.ask(produce("orders", batch("a"), partition=1), 9)
+    (line,) = [line for line in lines() if line["event"] == "a Kafka request failed"]
+    assert {name: line[name] for name in ("operation", "topic", "partition", "request_id", "peer")} == {
+        "operation": "Produce", "topic": "orders", "partition": 1, "request_id": "test-1", "peer": "127.0.0.1",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", ["json", "text"])
+async def test_no_secret_is_in_what_a_broker_writes_whatever_goes_wrong(tmp_path, prefix, shape):
+    server = Server(tmp_path, requirepass=PASSWORD, appendonly="yes", appendfsync="always")
+    server.start()
+    url = f"redis://:{PASSWORD}@127.0.0.1:{server.port}"
+    served = Serve(
+        "--log-level", "debug", "--log-format", shape, "--set", "redis_retry_ms=300", "--set", f"prefix={prefix}",
+        environ={"REDIS_LEDGER_REDIS_URL": url},
+    )  # fmt: skip
+    try:
+        told = served.ready
+        async with httpx.AsyncClient(base_url=served.urls[0], headers={"Authorization": f"Bearer {TOKEN}"}) as rest:
+            await rest.post("/v1/topics/t/records", json={"records": [{"text": "a"}]})
+            await rest.get("/v1/nowhere", params={"token": TOKEN})
+            await rest.post("/v1/topics/t/records", content=b"{")
+            # And Redis goes: everything that can be logged about its URL is
+            server.kill()
+            answer = await rest.post("/v1/topics/t/records", json={"records": [{"text": "a"}]}, timeout=30)
+            assert answer.status_code >= 500
+        served.process.terminate()
+        _, written = served.end()
+    finally:
+        served.clean_up()
+        server.kill()
+    assert "told to stop" in written
+    for secret in (PASSWORD, TOKEN, TOKEN.rpartition("_")[2]):
+        assert secret not in told + written
+    if shape == "json":
+        assert all(json.loads(line)["event"] for line in written.splitlines())
+
+
+def test_a_redis_that_does_not_let_a_broker_in_is_told_without_the_password(tmp_path):
+    server = Server(tmp_path, requirepass="another-one")
+    server.start()
+    served = Serve(
+        "--set",
+        "redis_retry_ms=300",
+        environ={"REDIS_LEDGER_REDIS_URL": f"redis://:{PASSWORD}@127.0.0.1:{server.port}"},
+    )
+    try:
+        code, errors = served.end()
+    finally:
+        served.clean_up()
+        server.kill()
+    assert code == 2
+    assert "cannot be" in errors
+    assert PASSWORD not in errors

@@ -1,0 +1,88 @@
+"""What a log line says, in which shape, and what it never says."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+
+import pytest
+
+from redis_ledger import log
+
+
+class Commit:
+    def log_fields(self) -> dict[str, str]:
+        return {"operation": "commit", "request_id": "r-1", "txn": "3-17", "principal": ""}
+
+
+@pytest.fixture
+def stream():
+    stream = io.StringIO()
+    log.configure(stream=stream)
+    yield stream
+    log.asked.set(None)
+    log.configure("warning")
+
+
+def test_a_line_tells_what_is_known_of_the_request_under_way_but_never_in_place_of_what_was_said(stream):
+    log.asked.set(Commit())
+    log.get().warning("slow", txn="5-1", took_ms=20)
+    line = json.loads(stream.getvalue())
+    assert line["event"] == "slow"
+    assert (line["operation"], line["request_id"], line["txn"], line["took_ms"]) == ("commit", "r-1", "5-1", 20)
+    assert "principal" not in line
+
+
+def test_without_a_request_a_line_has_time_level_and_event(stream):
+    log.get().info("told to stop")
+    assert sorted(json.loads(stream.getvalue())) == ["event", "level", "time"]
+
+
+def test_text_is_for_people_and_has_the_same_fields():
+    stream = io.StringIO()
+    log.configure(stream=stream, shape="text")
+    log.get().warning("request failed", topic="orders", partition=3)
+    (line,) = stream.getvalue().splitlines()
+    assert "request failed" in line
+    assert "topic=orders" in line
+    assert "partition=3" in line
+    log.configure("warning")
+
+
+def test_what_libraries_log_is_a_line_like_all_others(stream):
+    log.configure("info", stream, whole_process=True)
+    try:
+        logging.getLogger("redis_ledger.store").error("Redis at %s is gone", "redis://:hunter22@db:6379")
+    finally:
+        logging.basicConfig(handlers=[logging.NullHandler()], force=True)
+    line = json.loads(stream.getvalue())
+    assert (line["level"], line["library"]) == ("error", "redis_ledger.store")
+    assert line["event"] == "Redis at redis://***@db:6379 is gone"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("redis://user:hunter22@db:6379/0", "redis://***@db:6379/0"),
+        ("at rediss://:p%40ss@db/1?x=1 and more", "at rediss://***@db/1?x=1 and more"),
+        ("Authorization: Bearer eyJhbGciOi.eyJzdWIi.c2ln", "Authorization: ***"),
+        ("bearer rl_ab12_0123456789abcdef", "bearer ***"),
+        ("token rl_ab12_0123456789abcdef was refused", "token rl_ab12_*** was refused"),
+        ("{'password': 'hunter22'}", "{'password': '***'}"),
+        ("http://127.0.0.1:8080/v1 and mail@example.com", "http://127.0.0.1:8080/v1 and mail@example.com"),
+        ("the secret of a good day", "the secret of a good day"),
+    ],
+)
+def test_what_looks_like_a_secret_is_blotted_out(text, shown):
+    assert log.without_secrets(text) == shown
+
+
+def test_secrets_are_blotted_out_of_events_fields_nested_ones_and_traces(stream):
+    url = "redis://:hunter22@db:6379"
+    try:
+        raise ConnectionError(f"cannot reach {url}")
+    except ConnectionError as error:
+        log.get().error(f"lost {url}", seeds=[url], facts={"url": url}, exc_info=error, took_ms=3)
+    assert "hunter22" not in stream.getvalue()
+    assert json.loads(stream.getvalue())["took_ms"] == 3
