@@ -121,7 +121,7 @@ def run(given: argparse.Namespace) -> int:
     """Until stdin ends, or a stream does."""
     from pyspark.errors import StreamingQueryException
 
-    spark = start(given.home)
+    spark = start()
     spark.dataSource.register(PausingSource)
     first = hours.key({"date": given.first_date, "origin": given.first_origin})
     sums = summed(spark, given)

@@ -65,7 +65,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, required=True)
     given = parser.parse_args()
     threading.Thread(target=end_with_stdin, daemon=True).start()
-    start(given.home)
+    start()
     reports = Reports(given.url, given.folder)
     facts = given.folder / "flights-before.json"
     topic, flights = f"topic:{hours.HOURS}", f"topic:{hours.FLIGHTS}"

@@ -56,7 +56,7 @@ class Attempt:
         self._transport: Transport = transport(wanted.connection.from_broker(place))
         self._transactions = Transactions(self._transport)
         self._wanted, self._step, self._task = wanted, step, task
-        self._gathering = wanted.topic, Topics(self._transport).partition_count, wanted.batch_bytes, place
+        self._gathering = wanted.topic, _topics(self._transport).partition_count, wanted.batch_bytes, place
         self._lanes = Lanes(*self._gathering)
         self._under_way: dict[tuple[str, int], Future[None]] = {}
         self._id: TxnId | None = None
@@ -99,6 +99,8 @@ class Attempt:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is not None:
+            _topics.cache_clear()  # the next attempt asks how many partitions there are, lest it fails for that too
         if kind is None or self._id is None:
             return
         for sent in self._under_way.values():
@@ -192,6 +194,12 @@ def abort_rest(wanted: Writing, step: Step) -> None:
                 continue
             with contextlib.suppress(LedgerError):
                 transactions.abort(left.id)
+
+
+@functools.cache
+def _topics(sent: Transport) -> Topics:
+    """One for each connection and process: it remembers for a minute how many partitions a topic has."""
+    return Topics(sent)
 
 
 @functools.cache

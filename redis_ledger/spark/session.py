@@ -1,4 +1,6 @@
-"""A Spark session that can start: Java is found, workers run the driver's Python, and the format is registered."""
+"""A Spark session that can start: Java is found, workers run the driver's Python, and the format is registered.
+
+One on this machine starts its workers quickly and speaks with them without pauses; see nearby.py."""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from redis_ledger.errors import LedgerError
-from redis_ledger.spark import java
+from redis_ledger.spark import java, nearby
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,6 +35,7 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     if not is_submitted:
         _prepare()
         master = master or LOCAL
+    import pyspark
     from pyspark.sql import SparkSession
 
     from redis_ledger.spark import register
@@ -40,7 +43,10 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     builder = SparkSession.builder
     if master is not None:
         builder = builder.master(master)
-    local = _HERE if master is not None and master.startswith("local") else {}
+    local: Mapping[str, str] = {}
+    if master is not None and master.startswith("local") and SparkSession.getActiveSession() is None:
+        local = {**_HERE, **nearby.sockets(nearby.folder())}
+        nearby.lighten(os.environ, pyspark.__file__, nearby.folder())
     for name, value in (*local.items(), *(settings or {}).items()):
         builder = builder.config(name, value)
     found = builder.getOrCreate()

@@ -105,6 +105,18 @@ def test_what_the_broker_refuses_the_attempt_raises(client, wanted):
     assert open_now(client) == []
 
 
+def test_a_process_that_remembers_a_topic_with_more_partitions_finds_out_by_one_failure(client, wanted):
+    # Given a process that has written to a topic of three partitions, of which one is left when it is made anew
+    commit(wanted, Step(NAME, 0), [attempted(wanted, 0, "2.0", *"abcdef")])
+    client.topics.delete("out")
+    client.topics.create("out", partitions=1)
+    # When an attempt writes to the others, it fails, and the next one does not
+    with pytest.raises(UnknownPartition):
+        attempted(wanted, 1, "2.0", *"abcdef")
+    commit(wanted, Step(NAME, 1), [attempted(wanted, 1, "2.1", *"abcdef")])
+    assert sorted(message.text() for message in client.read("out", 0)) == [*"abcdef"]
+
+
 @pytest.mark.parametrize("is_committed", [False, True])
 def test_a_driver_that_died_before_or_after_its_commit_is_followed_by_one_that_does_the_batch_again(
     client, wanted, is_committed

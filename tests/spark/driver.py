@@ -19,7 +19,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 
-from redis_ledger.spark import register
+from redis_ledger.spark import register, session
 from tests.spark.failing import FailingSource, Point
 
 SUBSCRIPTION = "copy"
@@ -87,8 +87,7 @@ def main() -> None:
     given = json.loads(sys.argv[1])
     home, jobs = Path(given["home"]), [Copy(**job) for job in given["jobs"]]
     # More threads than tasks: those that wait to be killed are in nobody's way.
-    builder = SparkSession.builder.master(f"local[{2 * len(jobs) + 2}]").config("spark.ui.enabled", "false")
-    spark = prepared(builder.config("spark.log.level", "OFF").getOrCreate())
+    spark = prepared(session(f"local[{2 * len(jobs) + 2}]", {"spark.ui.enabled": "false", "spark.log.level": "OFF"}))
     assert spark._jvm is not None
     (home / "pid").write_text(str(spark._jvm.java.lang.ProcessHandle.current().pid()))
 
