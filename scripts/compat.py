@@ -17,6 +17,7 @@ import argparse
 import contextlib
 import os
 import re
+import secrets
 import shutil
 import signal
 import subprocess
@@ -51,10 +52,13 @@ class Wanted(NamedTuple):
 
 
 class Address(NamedTuple):
-    """Where the brokers are: host:port, and the URL of REST ("": not known, what needs it is skipped)."""
+    """Where the brokers are: host:port, and the URL of REST ("": not known, what needs it is skipped).  secured: a
+    broker that asks who calls, and the token of its administrator; without one what needs it is skipped."""
 
     kafka: str
     http: str
+    secured: str = ""
+    token: str = ""
 
 
 class Outcome(NamedTuple):
@@ -78,15 +82,22 @@ class CannotServe(Exception):
 
 
 @contextlib.contextmanager
-def served(brokers: int, logs: Path) -> Iterator[tuple[Address, subprocess.Popen[str]]]:
-    """The addresses of a fresh `redis-ledger serve`, and its process; stopped at the end.  Raises CannotServe."""
-    data = logs / "data"
+def served(brokers: int, logs: Path, token: str = "") -> Iterator[tuple[Address, subprocess.Popen[str]]]:
+    """The addresses of a fresh `redis-ledger serve`, and its process; stopped at the end.  Raises CannotServe.
+
+    token: of its administrator; then it asks everybody who they are."""
+    data = logs / ("data-secured" if token else "data")
     command = [sys.executable, "-m", "app.cli.main", "serve", "--data-dir", str(data), "--durability", "process"]
     command += ["--http", "127.0.0.1:0", "--kafka", "127.0.0.1:0", "--brokers", str(brokers)]
     command += ["--cold-home", str(data / "cold")]
     environ = {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_")}
+    if token:
+        secret = logs / "token"
+        secret.write_text(token)
+        command += ["--set", "auth_required=true"]
+        environ["REDIS_LEDGER_BOOTSTRAP_TOKEN_FILE"] = str(secret)
     said = logs / "server.log"
-    with said.open("w") as log:
+    with said.open("a") as log:
         process = subprocess.Popen(
             # Its stdin is ours to close: if we are killed, it ends too.
             [*command, "--exit-with-stdin"],
@@ -133,6 +144,7 @@ def run_suite(client: str, wanted: Wanted, address: Address, logs: Path) -> Outc
     log = logs / f"{client}.log"
     environ = {**os.environ, "PYTHON": sys.executable, "KAFKA": address.kafka, "OUT": str(logs / client)}
     environ |= {"QUICK": "1" if wanted.quick else "", "RECORDS": str(wanted.records), "HTTP": address.http}
+    environ |= {"SECURED": address.secured, "SECURED_TOKEN": address.token}
 
     def step(argument: str | None, seconds_max: float) -> int | None:
         """The exit code of run.sh, or None if it did not end in time."""
@@ -232,6 +244,9 @@ def main() -> int:
                 address = Address(asked.kafka or "", asked.http)
                 if not address.kafka:
                     address, server = stack.enter_context(served(asked.brokers, logs))
+                    token = secrets.token_hex(32)
+                    secured, _ = stack.enter_context(served(1, logs, token))
+                    address = address._replace(secured=secured.kafka, token=token)
                 outcomes += run_all(wanted, address, logs, server)
         except CannotServe as error:
             print(f"FAILED   {error}")

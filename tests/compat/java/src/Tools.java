@@ -142,6 +142,32 @@ final class Tools {
         says(said, "Produce(0)", "Fetch(1)", "EndTxn(26)", "ConsumerGroupHeartbeat(68)", "DescribeProducers(61)");
     }
 
+    @Case(seconds = 120)
+    static void rules_are_added_listed_and_removed_by_command(Lab lab) throws Exception {
+        String secured = System.getenv("SECURED");
+        if (secured == null || secured.isEmpty()) {
+            System.out.println("SECURED names no broker that asks who calls: rules are not tried");
+            return;
+        }
+        File config = File.createTempFile("compat-", ".properties");
+        Files.writeString(config.toPath(), "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config="
+                + "org.apache.kafka.common.security.plain.PlainLoginModule required username=\"token\" password=\""
+                + System.getenv("SECURED_TOKEN") + "\";\n");
+        String principal = "User:" + Lab.name("ada");
+        String[] base = {"--bootstrap-server", secured, "--command-config", config.getPath()};
+        String[] rule = {"--topic", "orders-", "--resource-pattern-type", "prefixed"};
+        try {
+            says(run("AclCommand", with(with(base, rule), "--add", "--allow-principal", principal, "--producer")),
+                    "operation=WRITE", "operation=CREATE");
+            String[] listed = with(base, "--list", "--principal", principal);
+            says(run("AclCommand", listed), "patternType=PREFIXED", "name=orders-", "permissionType=ALLOW");
+            run("AclCommand", with(with(base, rule), "--remove", "--allow-principal", principal, "--producer", "--force"));
+            Lab.check(!run("AclCommand", listed).contains("orders-"), "no rule is left");
+        } finally {
+            config.delete();
+        }
+    }
+
     private static String[] with(String[] arguments, String... more) {
         List<String> all = new ArrayList<>(Arrays.asList(arguments));
         all.addAll(List.of(more));
