@@ -162,6 +162,12 @@ class Embedded:
         # A server that was killed a moment ago may still look alive; then it is gone while we wait for its answer.
         if self.pid() is not None and self._becomes_ready():
             return
+        if is_ready(self.socket) or is_loading(self.socket):
+            # A process id says nothing in another container; a second server on the same files would damage them.
+            raise Refusal(
+                f"The data directory {self.data_dir} is in use by a server that is no process of this machine or "
+                "container: stop the brokers of the other one first, or name another directory with --data-dir."
+            )
         binary = server_binary.find(self._environ)
         _place_socket(self.data_dir)
         self.conf.touch(mode=0o600)

@@ -22,16 +22,22 @@ from packaging.requirements import Requirement
 from bench import figures
 from tests.image.box import Container
 from tests.image.build import Image, build
-from tests.support.serving import ROOT, RedisServer
+from tests.support.serving import ROOT, RedisServer, eventually
 
 pytestmark = pytest.mark.timeout(1200)  # the first test waits for debootstrap and the build
 READY_S_GOAL = 2.0
 UID = 10001
 # Reached from within only, so nobody has to say who he is.
 ALONE = {"REDIS_LEDGER_AUTH_REQUIRED": "false", "REDIS_LEDGER_HTTP": "127.0.0.1:8080", "REDIS_LEDGER_KAFKA": "off"}
-STATUS = "import sys, urllib.request as u, urllib.error as e\n" + (
-    "try: print(u.urlopen(sys.argv[1]).status)\nexcept e.HTTPError as error: print(error.code)"
-)
+STATUS = """
+import sys, urllib.error, urllib.request
+url, *token = sys.argv[1:]
+headers = {"Authorization": f"Bearer {token[0]}"} if token else {}
+try:
+    print(urllib.request.urlopen(urllib.request.Request(url, headers=headers)).status)
+except urllib.error.HTTPError as error:
+    print(error.code)
+"""
 Run = Callable[..., Container]
 
 
@@ -100,6 +106,16 @@ def test_as_it_is_it_serves_every_address_and_asks_who_calls(run, volume, capfd)
     assert set(re.findall(r"00000000:([0-9A-F]{4}) 00000000:0000 0A", listening)) == {"1F90", "2384"}
     code, errors = container.stop()
     assert (code, [line for line in errors.splitlines() if '"level": "error"' in line]) == (0, [])
+
+
+def test_an_open_broker_has_to_be_asked_for_by_name(run, volume):
+    everybody = {"REDIS_LEDGER_AUTH_REQUIRED": "false"}
+    code, errors = run(data=volume, env=everybody).end()
+    assert code == 2
+    assert "--allow-anonymous" in errors
+    container = run("serve", "--allow-anonymous", data=volume, env=everybody)
+    container.ready_s()
+    assert lines(container, "python", "-c", STATUS, "http://127.0.0.1:8080/v1/topics") == ["200"]
 
 
 def test_it_runs_as_nobody_special_and_can_write_only_to_its_volume_and_tmp(run, volume):
@@ -179,6 +195,44 @@ def test_a_volume_that_cannot_be_written_is_refused_in_a_sentence(run, tmp_path)
     code, errors = run(data=place, env=ALONE).end()
     assert code == 2
     assert "The data directory /data/redis-ledger cannot be used (Permission denied)" in errors
+
+
+def test_a_second_container_on_the_volume_is_refused_and_does_no_harm(run, volume):
+    # Given one that runs, with a record
+    first = run(data=volume, env=ALONE)
+    first.ready_s()
+    assert first.exec("sh", "-c", "echo record-1 | redis-ledger produce orders").returncode == 0
+    # When another one is started on its volume, which sees no process of the first
+    code, errors = run(data=volume, env=ALONE).end()
+    # Then it goes, and the first one works on, and ends in order
+    assert code == 2
+    assert "is in use by a server that is no process of this machine or container" in errors
+    assert lines(first, "redis-ledger", "consume", "orders") == ["record-1"]
+    assert first.stop()[0] == 0
+
+
+def test_the_first_token_is_made_in_the_container_or_brought_as_a_file(run, volume, tmp_path):
+    # Given a broker that asks who calls, with a token of its administrator in a file
+    secret = tmp_path / "token"
+    secret.write_text("0123456789abcdef0123456789abcdef\n")
+    secret.chmod(0o444)
+    container = run(
+        data=volume,
+        places={secret: "/run/secrets/admin_token"},
+        env={"REDIS_LEDGER_BOOTSTRAP_TOKEN_FILE": "/run/secrets/admin_token"},
+    )
+    container.ready_s()
+    # When another one is made inside, as the page says
+    made = lines(container, "redis-ledger", "tokens", "create", "User:ada", "--super", "--json")
+    tokens = [json.loads(made[0])["token"], secret.read_text().strip()]
+
+    # Then both let in as soon as the broker knows them, and no other
+    def told(token: str) -> str:
+        return lines(container, "python", "-c", STATUS, "http://127.0.0.1:8080/v1/topics", token)[0]
+
+    for token in tokens:
+        eventually(lambda token=token: told(token) == "200")  # type: ignore[misc]
+    assert told("rl_guessed_guessed") == "401"
 
 
 def test_health_says_no_where_nothing_serves_and_where_nothing_answers(run, volume):
