@@ -24,11 +24,11 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 import msgspec
-from prometheus_client import Counter, Histogram
+from prometheus_client import Counter
 
 from app import errors, idempotency, needs
 from app.calls import Answer, Call, ClientGone, Endpoint, PathParameters, Receive, Scope, Send, Services, reply
-from app.needs import Need
+from app.needs import Gate, Need
 from app.values import DEPTH_MAX, is_too_deep
 from redis_ledger import log, metrics, tracing
 from redis_ledger.auth.acl import ANONYMOUS
@@ -47,6 +47,7 @@ from redis_ledger.errors import (
     TransactionNotFound,
     TransactionTimedOut,
 )
+from redis_ledger.series import Lazily
 
 QUERY_BYTES_MAX = 8_192
 _TRACE_HEADERS = (b"traceparent", b"tracestate")
@@ -111,8 +112,8 @@ class Operation:
     act: str
 
     _decode: Callable[[bytes], Any] = field(init=False, repr=False)
-    _gate: needs.Gate = field(init=False, repr=False)
-    _seconds: Histogram = field(init=False, repr=False)
+    _gate: Gate = field(init=False, repr=False)
+    _seconds: Lazily = field(init=False, repr=False)
     _outcomes: dict[str, Counter] = field(init=False, repr=False)
 
     @property
@@ -121,8 +122,8 @@ class Operation:
 
     def __post_init__(self) -> None:
         self._decode = msgspec.json.Decoder(self.body or msgspec.Raw).decode
-        self._gate = needs.Gate(self.needs)
-        self._seconds = metrics.http_request_seconds.labels(self.id)
+        self._gate = Gate(self.needs)
+        self._seconds = Lazily(metrics.http_request_seconds, self.id)
         self._outcomes = {"ok": metrics.http_requests.labels(self.id, "ok")}
 
     async def serve(

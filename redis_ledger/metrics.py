@@ -7,11 +7,12 @@ small.  `GET /metrics` shows them; `docs/reference/metrics.md` is generated from
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.metrics_core import Metric
 
 from redis_ledger.series import Calls, Family, Names, Row
 
@@ -33,14 +34,23 @@ class Declared(NamedTuple):
 _declared: list[Declared] = []
 
 
+_collectors: list[Counter | Gauge | Histogram] = []
+M = TypeVar("M", Counter, Gauge, Histogram)
+
+
+def _kept(metric: M) -> M:
+    _collectors.append(metric)
+    return metric
+
+
 def counter(name: str, help: str, *, labels: Sequence[str] = (), unit: str = "") -> Counter:
     _declared.append(Declared(f"{name}_total", "counter", unit, tuple(labels), help))
-    return Counter(name, help, tuple(labels), registry=REGISTRY)
+    return _kept(Counter(name, help, tuple(labels), registry=REGISTRY))
 
 
 def gauge(name: str, help: str, *, labels: Sequence[str] = (), unit: str = "") -> Gauge:
     _declared.append(Declared(name, "gauge", unit, tuple(labels), help))
-    return Gauge(name, help, tuple(labels), registry=REGISTRY)
+    return _kept(Gauge(name, help, tuple(labels), registry=REGISTRY))
 
 
 def histogram(
@@ -52,7 +62,7 @@ def histogram(
     bounds: Sequence[float] = LATENCY_SECONDS,
 ) -> Histogram:
     _declared.append(Declared(name, "histogram", unit, tuple(labels), help))
-    return Histogram(name, help, tuple(labels), registry=REGISTRY, buckets=tuple(bounds))
+    return _kept(Histogram(name, help, tuple(labels), registry=REGISTRY, buckets=tuple(bounds)))
 
 
 _families: list[Family] = []
@@ -77,9 +87,26 @@ def declared() -> list[Declared]:
     return list(_declared)
 
 
+def parts() -> Iterator[bytes]:
+    """All metrics in Prometheus text format, one after the other: the pauses between are somebody else's."""
+    for metric in _collectors:
+        yield generate_latest(_One(metric))
+    for each in _families:
+        yield each.text().encode()
+
+
 def exposition() -> bytes:
-    """All metrics in Prometheus text format."""
-    return generate_latest(REGISTRY) + "".join([each.text() for each in _families]).encode()
+    return b"".join(parts())
+
+
+class _One(CollectorRegistry):
+    """A registry of one metric."""
+
+    def __init__(self, metric: Counter | Gauge | Histogram) -> None:
+        self._metric = metric
+
+    def collect(self) -> Iterable[Metric]:
+        return self._metric.collect()
 
 
 http_requests = counter(

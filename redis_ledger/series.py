@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+from prometheus_client import Histogram
+
 OTHER = "other"
 OFTEN = 16
 Row = tuple[tuple[object, ...], float]
@@ -114,3 +116,18 @@ class Calls:
 
     def __init__(self) -> None:
         self.answered = self.writes = 0
+
+
+class Lazily:
+    """A histogram's series that is there once it is first observed: most operations are never asked for, and each of
+    their series has some fifteen lines."""
+
+    __slots__ = ("_histogram", "_label", "observe")
+
+    def __init__(self, histogram: Histogram, label: str) -> None:
+        self._histogram, self._label = histogram, label
+        self.observe: Callable[[float], None] = self._first
+
+    def _first(self, value: float) -> None:
+        self.observe = self._histogram.labels(self._label).observe
+        self.observe(value)

@@ -17,4 +17,8 @@ async def show_metrics(call: Call) -> Answer:
     """Metrics of this broker for Prometheus."""
     if call.services.is_given:
         await asyncio.gather(call.broker.delays.show(), call.broker.overview.show())
-    return Answer(200, metrics.exposition(), metrics.CONTENT_TYPE.encode())
+    shown = []
+    for part in metrics.parts():
+        shown.append(part)
+        await asyncio.sleep(0)  # others go on meanwhile
+    return Answer(200, b"".join(shown), metrics.CONTENT_TYPE.encode())

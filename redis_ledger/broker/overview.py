@@ -77,6 +77,7 @@ class Overview:
         self._members, self._config, self._clock = members, config, clock
         self._loop = asyncio.get_running_loop()
         self._looked_s = -FRESH_S
+        self._keys: dict[tuple[str, int], PartitionKeys] = {}
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         metrics.topics.most = config.metrics_topics_max
@@ -141,9 +142,13 @@ class Overview:
         room, chosen = self._config.metrics_partitions_max, list[Place]()
         for entry in entries:
             if metrics.topics.admits(entry.name) and entry.partitions <= room - len(chosen):
-                name, prefix = entry.name, self._store.prefix
-                chosen += [Place(name, n, PartitionKeys(prefix, name, n)) for n in range(entry.partitions)]
+                chosen += [Place(entry.name, n, self._keys_of(entry.name, n)) for n in range(entry.partitions)]
+        self._keys = {(place.topic, place.number): place.keys for place in chosen}
         return chosen
+
+    def _keys_of(self, topic: str, number: int) -> PartitionKeys:
+        """Kept from look to look: to spell those of a thousand partitions takes longer than to ask for them."""
+        return self._keys.get((topic, number)) or PartitionKeys(self._store.prefix, topic, number)
 
     async def _offsets(self, places: Sequence[Place]) -> list[Place]:
         """Those that are there still, with their offsets."""

@@ -19,6 +19,7 @@ from redis_ledger.kafka import apis, authority
 from redis_ledger.kafka.call import Call
 from redis_ledger.kafka.outcome import Outcomes
 from redis_ledger.kafka.wire.registry import API_VERSIONS
+from redis_ledger.series import Lazily
 
 Handler = Callable[[Any, Call], Awaitable[Any]]
 
@@ -35,7 +36,7 @@ class Route(NamedTuple):
     handle: Handler
     submit: Callable[[Any, Call], Awaitable[asyncio.Future[Any]]] | None
     is_read: bool
-    seconds: Any
+    seconds: Lazily
     outcomes: Outcomes
 
 
@@ -54,7 +55,7 @@ def routes() -> dict[int, Route]:
         )
         found[api.key] = Route(
             api.key, api.name, least, most, authority.guarded(api, handler), getattr(handler, "submit", None),
-            getattr(handler, "IS_READ", False), metrics.kafka_request_seconds.labels(api.name),
+            getattr(handler, "IS_READ", False), Lazily(metrics.kafka_request_seconds, api.name),
             Outcomes(api.name),
         )  # fmt: skip
     return dict(sorted(found.items()))

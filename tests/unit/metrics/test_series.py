@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from redis_ledger.broker.overview import Place, Standing, standing
-from redis_ledger.series import OTHER, Family, Names
+from redis_ledger.series import OTHER, Family, Lazily, Names
 from redis_ledger.store.keys import PartitionKeys
 
 
@@ -84,3 +85,16 @@ PLACE = Place("t", 0, PartitionKeys("rl", "t", 0), start=10, stable=50, end=70)
 )
 def test_what_a_cursor_still_has_to_get(row, expected):
     assert standing(row, PLACE) == expected
+
+
+def test_a_series_of_a_histogram_is_there_from_its_first_observation_on():
+    registry = CollectorRegistry()
+    histogram = Histogram("took_seconds", "Seconds.", ("operation",), registry=registry)
+    commit, _never = Lazily(histogram, "commit"), Lazily(histogram, "abort")
+    assert read(generate_latest(registry).decode()) == {}
+    for value in (0.5, 1.5):
+        commit.observe(value)
+    shown = read(generate_latest(registry).decode())
+    assert shown["took_seconds_sum", "commit"] == 2
+    assert shown["took_seconds_count", "commit"] == 2
+    assert [at for at in shown if "abort" in at] == []
