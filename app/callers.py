@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from redis_ledger.auth.acl import Caller
 from redis_ledger.errors import Unauthenticated
 
 if TYPE_CHECKING:
@@ -31,10 +32,10 @@ class Callers:
     """What this process remembers of the headers it saw."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, tuple[str, int]] = {}  # raw header → principal, when that ends (ms; 0: never)
+        self._known: dict[bytes, tuple[Caller, int]] = {}  # raw header → who, and when that ends (ms; 0: never)
         self._generation = -1
 
-    async def principal(self, broker: Broker, scope: Scope) -> str:
+    async def caller(self, broker: Broker, scope: Scope) -> Caller:
         """Raises Unauthenticated."""
         given: bytes | None = None
         for name, value in scope["headers"]:
@@ -42,10 +43,12 @@ class Callers:
                 if given is not None:
                     raise Unauthenticated("The header authorization was sent twice; send it once.")
                 given = value
+        client = scope.get("client")
+        host = client[0] if client else ""
         if given is None:
             peer = scope.get(PEER)
             if isinstance(peer, str) and peer:
-                return peer
+                return Caller(peer, host)
             raise Unauthenticated(_why_none(scope["query_string"]))
         security = broker.security
         if security.generation != self._generation:
@@ -53,13 +56,15 @@ class Callers:
             self._generation = security.generation
         known = self._known.get(given)
         if known is not None and (not known[1] or broker.clock.now_ms() < known[1]):
-            return known[0]
-        found = await _identify(broker, given)
+            caller = known[0]
+            return caller if caller.host == host else Caller(caller.principal, host)
+        principal, until_ms = await _identify(broker, given)
+        caller = Caller(principal, host)
         if security.generation == self._generation:
             if len(self._known) >= REMEMBERED_MAX:
                 self._known.clear()
-            self._known[given] = found
-        return found[0]
+            self._known[given] = caller, until_ms
+        return caller
 
 
 async def _identify(broker: Broker, header: bytes) -> tuple[str, int]:

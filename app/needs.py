@@ -15,15 +15,20 @@ They are data: OpenAPI tells them, and a test goes through all of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from redis_ledger.auth.acl import CLUSTER_NAME, Op, Resource
+from redis_ledger.auth.acl import CLUSTER_NAME, Op, Resource, Rules
 from redis_ledger.errors import ClusterForbidden, Forbidden, GroupForbidden, TopicForbidden, TransactionForbidden
 from redis_ledger.ids import TxnId
 
 if TYPE_CHECKING:
     from app.calls import Call, PathParameters
+
+
+PASSED_MAX = 10_000
 
 
 class By(Enum):
@@ -141,8 +146,12 @@ def principal(call: Call) -> str:
     return call.caller.principal if call.broker.security.is_on else ""
 
 
+def creates(call: Call, topic: str) -> Callable[[], bool]:
+    """For who would make a topic by writing to it: asked only if it is not there."""
+    return partial(may_create, call, topic)
+
+
 def may_create(call: Call, topic: str) -> bool:
-    """Whether the request may make a topic by writing to it."""
     return call.may(Op.CREATE, Resource.TOPIC, topic) or call.may(Op.CREATE, Resource.CLUSTER, CLUSTER_NAME)
 
 
@@ -153,6 +162,33 @@ def problems(needs: tuple[Need, ...]) -> list[type[Forbidden]]:
     for need in needs:
         found += problems(need.choices) if need.by is By.EITHER else [_FORBIDDEN[need.resource]]
     return found
+
+
+class Gate:
+    """What an operation needs, and who has passed.  When only the path says what is asked for, who was allowed once is
+    let through by one look, until the rules change."""
+
+    def __init__(self, needs: tuple[Need, ...]) -> None:
+        self._needs = needs
+        self._names = tuple(dict.fromkeys(need.parameter for need in needs if need.by is By.PATH))
+        self._is_by_path = bool(self._names) and all(n.by in (By.PATH, By.TOLD, By.TOLD_OWN) for n in needs)
+        self._passed: set[tuple[Any, ...]] = set()  # caller, and what the path named
+        self._rules: Rules | None = None
+
+    async def enter(self, call: Call, parameters: PathParameters) -> None:
+        """Raises Unauthenticated, Forbidden."""
+        await call.identify()
+        if not self._is_by_path:
+            await check(self._needs, call, parameters)
+            return
+        rules = call.broker.security.rules
+        if rules is not self._rules or len(self._passed) >= PASSED_MAX:
+            self._passed.clear()
+            self._rules = rules
+        who: tuple[Any, ...] = (call.caller, *(parameters[name] for name in self._names))
+        if who not in self._passed:
+            await check(self._needs, call, parameters)
+            self._passed.add(who)
 
 
 async def check(needs: tuple[Need, ...], call: Call, parameters: PathParameters) -> None:

@@ -16,7 +16,7 @@ from app import examples_scheduled as examples
 from app.bodies import Placed
 from app.bodies_scheduled import Outcome
 from app.calls import Call
-from app.needs import ALTER_TOPIC, DESCRIBE_TOPIC, READ_TOPIC, WRITE_TOPIC, may_create
+from app.needs import ALTER_TOPIC, DESCRIBE_TOPIC, READ_TOPIC, WRITE_TOPIC, creates
 from app.operations import Routes
 from app.routers.records import claimed, new_records, results
 from app.times import delivery, moment_ms
@@ -69,7 +69,7 @@ async def schedule(call: Call, topic: str, body: bodies.Schedule) -> bodies.Sche
         if getattr(body, name) is not None:
             raise InvalidRepeat(f"$.{name} goes with repeat; give both or neither.")
     appended = await call.broker.records.produce(
-        topic, _given(call, body), partition=body.partition, producer=claimed(call), may_create=may_create(call, topic)
+        topic, _given(call, body), partition=body.partition, producer=claimed(call), may_create=creates(call, topic)
     )
     delivered = [a for a in appended if a.base_offset >= 0]
     return bodies.ScheduledRecords(

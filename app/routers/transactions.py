@@ -16,7 +16,7 @@ from app.needs import (
     OWN_OR_DESCRIBE,
     TOLD_NAME,
     TOLD_OWN,
-    may_create,
+    creates,
     own,
     principal,
     told,
@@ -229,7 +229,7 @@ async def execute(call: Call, body: bodies.Execute) -> Answer:
     ]
     records = [
         ExecuteRecords(
-            each.topic, new_records(call, each.records, f"$.records[{index}].records"), may_create(call, each.topic)
+            each.topic, new_records(call, each.records, f"$.records[{index}].records"), creates(call, each.topic)
         )
         for index, each in enumerate(body.records)
     ]

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from redis_ledger.broker import scheduling
 from redis_ledger.broker.fetch import Fetching
 from redis_ledger.broker.registry import Registry
-from redis_ledger.broker.types import Appended, Fetched, Isolation, NewRecord, ProducerSequence
+from redis_ledger.broker.types import Appended, Fetched, Isolation, NewRecord, ProducerSequence, always
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import (
@@ -114,7 +114,7 @@ class Records:
         partition: int | None = None,
         transaction: TxnId | None = None,
         producer: ProducerSequence | None = None,
-        may_create: bool = True,
+        may_create: Callable[[], bool] = always,
     ) -> list[Appended]:
         """Where the records went, by partition; the order of the call is kept within a partition.
 
@@ -137,7 +137,7 @@ class Records:
         *,
         partition: int | None = None,
         producer: ProducerSequence | None = None,
-        may_create: bool = True,
+        may_create: Callable[[], bool] = always,
     ) -> Prepared:
         """Checks and places records, and writes none.  Raises UnknownTopic, UnknownPartition, RequestTooLarge; without
         may_create TopicForbidden for a topic that would be made."""
@@ -207,7 +207,13 @@ class Records:
         ]
 
     async def produce_batches(
-        self, topic: str, partition: int, data: bytes, *, transaction: TxnId | None = None, may_create: bool = True
+        self,
+        topic: str,
+        partition: int,
+        data: bytes,
+        *,
+        transaction: TxnId | None = None,
+        may_create: Callable[[], bool] = always,
     ) -> list[Appended]:
         """Appends record batches as they are.  In a transaction their producer fields are rewritten to it.
         Raises CorruptBatch, BadChecksum, UnsupportedCompression, RequestTooLarge before anything is written."""
@@ -234,7 +240,7 @@ class Records:
         partition: int,
         pieces: Sequence[tuple[BatchHeader, memoryview]],
         transaction: TxnId | None,
-        may_create: bool,
+        may_create: Callable[[], bool],
     ) -> list[Appended]:
         entry = await self._topic(topic, may_create)
         where = await self._catalog.partition(topic, partition)
@@ -277,17 +283,17 @@ class Records:
                 raise
         return await act()
 
-    async def _topic(self, topic: str, may_create: bool) -> TopicEntry:
+    async def _topic(self, topic: str, may_create: Callable[[], bool]) -> TopicEntry:
         if topic == OFFSETS_TOPIC:
             raise InvalidTopicName(f"{topic!r} is internal: nobody writes to it.")
-        if may_create:
-            return await self._catalog.ensure(topic)
         try:
             return await self._catalog.get(topic)
         except UnknownTopic:
             if not self._config.auto_create_topics:
                 raise
-            raise TopicForbidden(f"Topic {topic!r} does not exist, and the caller may not CREATE it.") from None
+            if not may_create():
+                raise TopicForbidden(f"Topic {topic!r} does not exist, and the caller may not CREATE it.") from None
+        return await self._catalog.ensure(topic)
 
     def _place(
         self, entry: TopicEntry, records: Sequence[NewRecord], partition: int | None, spread: int | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -218,12 +218,16 @@ class ExecuteAcks(NamedTuple):
     ids: Sequence[MessageId]
 
 
+def always() -> bool:
+    return True
+
+
 class ExecuteRecords(NamedTuple):
-    """may_create: whether the topic is made if it is not there."""
+    """may_create: whether the topic may be made, asked if it is not there."""
 
     topic: str
     records: Sequence[NewRecord]
-    may_create: bool = True
+    may_create: Callable[[], bool] = always
 
 
 @dataclass(slots=True)

@@ -108,7 +108,7 @@ def test_every_operation_that_needs_something_is_among_the_cases():
     shapes = {"topic": "orders", "name": "billing", "partition": "0", "scheduled": "0:1.0"}
     left = set()
     for each in OPERATIONS:
-        if each.is_open or not each.needs or each.tag == "security" or "{id}" in each.path:
+        if each.is_open or not each.needs or each.tag in ("security", "quotas") or "{id}" in each.path:
             continue
         if (each.method, each.path.format(**shapes)) not in covered:
             left.add(each.id)
