@@ -55,6 +55,27 @@ def test_the_server_is_behind_a_socket_in_a_closed_directory_and_nowhere_else(at
     assert "\nmaxmemory-policy noeviction\n" in conf
 
 
+def test_a_server_that_answers_and_is_no_process_of_ours_is_left_alone(attach: Attach, tmp_path: Path) -> None:
+    # Given a server whose number names nothing here, as that of another container does
+    hold = attach(tmp_path / "data")
+    pid = hold.pid()
+    conf = (tmp_path / "data" / "redis.conf").read_bytes()
+    (tmp_path / "data" / "redis.pid").write_text("1\n")
+    child, hold._child = hold._child, None
+    # When somebody joins, with whatever durability, and when the watcher looks
+    for durability in ("process", "disk"):
+        with pytest.raises(Refusal, match="in use"):
+            attach(tmp_path / "data", durability)
+    with pytest.raises(Refusal, match="no process of this machine or container"):
+        hold.ensure_running()
+    # Then there is no second server on its files, and the first is as it was
+    assert (tmp_path / "data" / "redis.conf").read_bytes() == conf
+    assert is_ready(hold.socket)
+    (tmp_path / "data" / "redis.pid").write_text(f"{pid}\n")
+    hold._child = child
+    assert hold.pid() == pid
+
+
 def test_the_last_to_leave_stops_the_server(attach: Attach, tmp_path: Path) -> None:
     # Given two brokers on one directory
     first, second = attach(tmp_path / "data"), attach(tmp_path / "data")
