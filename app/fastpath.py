@@ -14,7 +14,10 @@ import re
 from collections.abc import Callable, Sequence
 
 from app.calls import Receive, Scope, Send, Services
+from app.crosssite import is_foreign
+from app.errors import problem
 from app.operations import Operation
+from redis_ledger.errors import Forbidden
 
 _PARAMETER = re.compile(r"\\{(\w+)\\}")
 
@@ -30,6 +33,11 @@ def pattern(path: str) -> re.Pattern[str]:
     return re.compile(shape + r"\Z", re.DOTALL)
 
 
+_FOREIGN = problem(
+    Forbidden("A page of another origin asked for this, and may not change anything here. Send a token to be believed.")
+)
+
+
 class Front:
     """The ASGI application.  app: what serves everything that is not hot."""
 
@@ -43,6 +51,9 @@ class Front:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
+            if is_foreign(scope["method"], scope["headers"]):
+                await _FOREIGN.send(send)
+                return
             path = scope["path"]
             for shape, operation in self._hot.get(scope["method"], ()):
                 found = shape.match(path)

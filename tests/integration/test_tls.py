@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.errors import KafkaError
 
 from tests.support.certificates import Authority
 from tests.support.serving import Serve, eventually
@@ -214,3 +215,54 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(place, settings, said):
     refused.clean_up()
     assert (code, errors.count("\n")) == (2, 1)
     assert said in errors
+
+
+async def produce_once(kafka: str, context: ssl.SSLContext) -> None:
+    producer = AIOKafkaProducer(
+        bootstrap_servers=kafka, security_protocol="SSL", ssl_context=context, request_timeout_ms=2_000
+    )
+    try:
+        await producer.start()
+        await producer.send_and_wait("t", b"x")
+    finally:
+        await producer.stop()
+
+
+@pytest.mark.parametrize("way", ["cn", "dn"])
+async def test_a_client_certificate_names_the_caller_at_both_doors(place, way):
+    named = {"cn": "User:ops", "dn": "User:CN=ops,O=Example"}[way]
+    others = Authority(place.folder, "others")
+    settings = ["auth_required=on", f"super_users={named}", f"tls_principal={way}"]
+    settings.append(f"tls_client_ca={place.authority.ca}")
+    broker = place.serve(*(word for each in settings for word in ("--set", each)))
+    try:
+        url, kafka, issue = broker.urls[0], broker.field("kafka"), place.authority.issue
+        shown = {
+            "ops": place.authority.trusting(issue("ops")),
+            "ada": place.authority.trusting(issue("ada")),
+            "nobody": place.authority.trusting(),
+            "two": place.authority.trusting(issue("two", common_names=("ops", "ada"))),
+        }
+
+        async def creates(who: str, topic: str, **headers: str) -> int:
+            async with httpx.AsyncClient(base_url=url, verify=shown[who], trust_env=False, headers=headers) as http:
+                return (await http.post("/v1/topics", json={"name": topic})).status_code
+
+        assert await creates("ops", "t") == 201
+        assert await creates("ada", "u") == 403  # known, and without a rule
+        assert await creates("nobody", "u") == 401
+        assert await creates("two", "u") == (401 if way == "cn" else 403)
+        assert await creates("ops", "u", authorization="Bearer rl_0_0") == 401  # a token wins, also a wrong one
+        assert (
+            await creates("ops", "u", origin="https://evil.example") == 403
+        )  # a browser shows it to any page's request
+        foreign = place.authority.trusting(others.issue("ops"))
+        with pytest.raises((httpx.TransportError, ssl.SSLError)):
+            async with httpx.AsyncClient(base_url=url, verify=foreign, trust_env=False) as http:
+                await http.get("/v1")
+        await produce_once(kafka, shown["ops"])
+        for who in ("nobody", "ada"):
+            with pytest.raises(KafkaError):
+                await produce_once(kafka, shown[who])
+    finally:
+        broker.clean_up()

@@ -1,0 +1,262 @@
+"""Attacks on the Kafka door and on TLS handshakes, over real sockets: each is refused, and nothing is done."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import statistics
+import struct
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiokafka.conn import ScramAuthenticator
+
+from app import server as http_server
+from app import tls
+from app.main import create_app
+from redis_ledger.auth.acl import Op
+from redis_ledger.config import Config
+from redis_ledger.kafka import listener as kafka_listener
+from redis_ledger.kafka.apis.sasl_handshake import ILLEGAL_SASL_STATE
+from redis_ledger.kafka.connection import LOGIN_BYTES_MAX
+from redis_ledger.kafka.wire.frame import request
+from redis_ledger.kafka.wire.messages.api_versions_request import ApiVersionsRequest
+from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from redis_ledger.kafka.wire.messages.sasl_authenticate_request import SaslAuthenticateRequest
+from redis_ledger.kafka.wire.messages.sasl_handshake_request import SaslHandshakeRequest
+from tests.support.attacked import PATIENCE_S, Target, attacked
+from tests.support.batches import batch, produce
+from tests.support.broker import one
+from tests.support.certificates import Authority
+from tests.support.kafka import KafkaClient
+
+CLOSED = (ConnectionError, asyncio.IncompleteReadError)
+FAILED, TOPIC_FORBIDDEN = 58, 29
+
+
+@pytest.fixture
+async def target(redis_url, prefix) -> AsyncIterator[Target]:
+    async with attacked(redis_url, prefix, kafka_frame_ms=500) as opened:
+        await opened.broker.users.add("ada", "sesame")
+        await opened.broker.users.add("eve", "open")
+        await opened.allow("ada", Op.WRITE, "orders")
+        yield opened
+
+
+async def written(target: Target) -> int:
+    return (await target.broker.topics.describe("orders"))[1][0].end_offset
+
+
+async def handshake(client: KafkaClient, mechanism: str) -> int:
+    return int((await client.ask(SaslHandshakeRequest(mechanism), 1)).error_code)
+
+
+async def send(client: KafkaClient, token: bytes) -> Any:
+    return await client.ask(SaslAuthenticateRequest(token), 2)
+
+
+def scram(user: str, password: str) -> Any:
+    """Gives the client's messages: next(), then send(the server's)."""
+    return ScramAuthenticator(
+        loop=None, sasl_plain_password=password, sasl_plain_username=user, sasl_mechanism="SCRAM-SHA-256"
+    ).authenticator_scram()
+
+
+async def is_refused(client: KafkaClient) -> bool:
+    """Whether the connection has ended, or knows nobody."""
+    try:
+        await client.ask(produce("orders", batch("x")), 9)
+    except CLOSED:
+        return True
+    return False
+
+
+async def test_scram_messages_that_were_heard_cannot_be_sent_again(target):
+    heard: list[bytes] = []
+    async with KafkaClient(target.kafka) as honest:
+        assert await handshake(honest, "SCRAM-SHA-256") == 0
+        steps = scram("ada", "sesame")
+        first, _ = next(steps)
+        heard.append(first)
+        answer = await send(honest, first)
+        final, _ = steps.send(answer.auth_bytes)
+        heard.append(final)
+        assert (await send(honest, final)).error_code == 0
+        assert (await send(honest, final)).error_code == ILLEGAL_SASL_STATE  # nor on the same connection
+    async with KafkaClient(target.kafka) as thief:
+        assert await handshake(thief, "SCRAM-SHA-256") == 0
+        assert (await send(thief, heard[0])).error_code == 0  # the first says only who wants to log in
+        assert (await send(thief, heard[1])).error_code == FAILED
+        assert await is_refused(thief)
+    assert await written(target) == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda token: token.replace(b"c=biws", b"c=eSws"),  # another channel binding than was said
+        lambda token: token.replace(b",r=", b",r=x", 1),  # another nonce
+        lambda token: token[: token.index(b",p=")] + b",p=" + b"A" * 44,
+        lambda token: token + b"=",
+        lambda token: token.split(b",p=")[0],
+        lambda token: b"",
+    ],
+)
+async def test_a_scram_proof_that_was_changed_proves_nothing(target, change):
+    async with KafkaClient(target.kafka) as client:
+        assert await handshake(client, "SCRAM-SHA-256") == 0
+        steps = scram("ada", "sesame")
+        first, _ = next(steps)
+        final, _ = steps.send((await send(client, first)).auth_bytes)
+        assert (await send(client, change(final))).error_code == FAILED
+        assert await is_refused(client)
+
+
+async def test_a_login_keeps_to_its_mechanism_and_there_are_no_weak_ones(target):
+    async with KafkaClient(target.kafka) as client:
+        assert await handshake(client, "SCRAM-SHA-512") == 0
+        assert await handshake(client, "PLAIN") == ILLEGAL_SASL_STATE
+        assert (await send(client, b"\0ada\0sesame")).error_code == FAILED  # PLAIN within SCRAM
+        assert await is_refused(client)
+    for weak in ("ANONYMOUS", "CRAM-MD5", "SCRAM-SHA-1", "GSSAPI", "OAUTHBEARER", "plain", "", "PLAIN\0"):
+        async with KafkaClient(target.kafka) as client:
+            assert await handshake(client, weak) != 0
+            assert await is_refused(client)
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        b"root\0ada\0sesame",  # as whom: somebody else
+        b"User:root\0ada\0sesame",
+        b"\0ada\0sesame\0root",
+        b"\0ada",
+        b"\0\0",
+        b"\0ada\0",
+        b"\0\xff\0sesame",
+        b"\0token\0",
+        b"\0token\0sesame",
+        b"\0ada\0Sesame",
+        b"\0ADA\0sesame",
+        b"\0ada \0sesame",
+        b"\0" + "аda".encode() + b"\0sesame",  # a Cyrillic a
+    ],
+)
+async def test_plain_logs_in_only_who_knows_the_password_and_as_nobody_else(target, token):
+    async with KafkaClient(target.kafka) as client:
+        assert await handshake(client, "PLAIN") == 0
+        assert (await send(client, token)).error_code == FAILED
+        assert await is_refused(client)
+    assert await written(target) == 0
+
+
+async def test_nothing_is_done_before_a_login_and_what_follows_unread_is_dropped(target):
+    for message, version in ((MetadataRequest([]), 9), (produce("orders", batch("x")), 9)):
+        async with KafkaClient(target.kafka) as client:
+            with pytest.raises(CLOSED):
+                await client.ask(message, version)
+    # behind a login that fails, in one piece
+    reader, writer = await asyncio.open_connection(*target.kafka)
+    writer.writelines(request(17, 1, 1, "a", SaslHandshakeRequest("PLAIN")))
+    writer.writelines(request(36, 2, 2, "a", SaslAuthenticateRequest(b"\0ada\0wrong")))
+    writer.writelines(request(0, 9, 3, "a", produce("orders", batch("x"))))
+    with contextlib.suppress(ConnectionError):
+        assert await asyncio.wait_for(reader.read(), PATIENCE_S) != b""
+    writer.close()
+    assert await written(target) == 0
+
+
+async def test_a_connection_stays_who_it_was(target):
+    async with KafkaClient(target.kafka) as client:
+        assert await handshake(client, "PLAIN") == 0
+        assert (await send(client, b"\0eve\0open")).error_code == 0
+        assert await handshake(client, "PLAIN") == ILLEGAL_SASL_STATE
+        assert (await send(client, b"\0ada\0sesame")).error_code == ILLEGAL_SASL_STATE
+        answer = await client.ask(produce("orders", batch("x")), 9)
+        assert answer.responses[0].partition_responses[0].error_code == TOPIC_FORBIDDEN
+    assert await written(target) == 0
+
+
+async def test_names_in_requests_are_no_patterns_and_no_keys(target):
+    async with KafkaClient(target.kafka) as client:
+        assert await handshake(client, "PLAIN") == 0
+        assert (await send(client, b"\0ada\0sesame")).error_code == 0
+        for name in ("*", "orders*", "ORDERS", "orders\0", "../orders", "{orders:0}:log", "orders}:{x", "ордерс"):
+            answer = await client.ask(produce(name, batch("x")), 9)
+            assert answer.responses[0].partition_responses[0].error_code in (3, 17, TOPIC_FORBIDDEN), name
+            topic = [MetadataRequestTopic(name=name)]
+            shown = (await client.ask(MetadataRequest(topic, allow_auto_topic_creation=True), 9)).topics[0]
+            assert shown.error_code in (3, 17, TOPIC_FORBIDDEN), name
+    assert [each.name for each in await target.broker.topics.list()] == ["orders"]
+
+
+@pytest.mark.parametrize("size", [LOGIN_BYTES_MAX + 1, 1 << 30, (1 << 31) - 1, -1, -(1 << 31)])
+async def test_a_length_that_is_only_claimed_takes_no_memory(target, size):
+    reader, writer = await asyncio.open_connection(*target.kafka)
+    writer.write(struct.pack(">i", size) + b"x" * 100)
+    with contextlib.suppress(ConnectionError):
+        assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
+    writer.close()
+
+
+async def test_half_frames_are_given_up_however_slowly_they_go_on(target):
+    reader, writer = await asyncio.open_connection(*target.kafka)
+    began = time.monotonic()
+    whole = b"".join(request(18, 3, 1, "a", ApiVersionsRequest("a" * 200, "1")))
+
+    async def trickle() -> None:
+        for byte in whole[:-1]:
+            writer.write(bytes((byte,)))
+            await asyncio.sleep(0.05)  # an attacker's pace
+
+    sending = asyncio.ensure_future(trickle())
+    with contextlib.suppress(ConnectionError):
+        assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
+    assert time.monotonic() - began < 5.0
+    sending.cancel()
+    writer.close()
+
+
+async def test_a_user_that_is_not_there_takes_as_long_as_a_wrong_password(target):
+    async def took(token: bytes) -> float:
+        async with KafkaClient(target.kafka) as client:
+            await handshake(client, "PLAIN")
+            began = time.perf_counter()
+            answer = await send(client, token)
+            ended = time.perf_counter()
+            assert (answer.error_code, "ada" in (answer.error_message or "")) == (FAILED, False)
+            return ended - began
+
+    pairs = [(await took(b"\0ada\0wrong"), await took(b"\0nobody\0wrong")) for _ in range(25)]
+    known, unknown = (statistics.median(column) for column in zip(*pairs, strict=True))
+    assert 0.6 < known / unknown < 1.6  # without the work that is done for nobody it is 5
+
+
+async def test_a_tls_handshake_that_stalls_is_given_up_at_both_doors(redis_url, prefix, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(http_server, "HANDSHAKE_S_MAX", 0.5)
+    monkeypatch.setattr(kafka_listener, "HANDSHAKE_S_MAX", 0.5)
+    certificate, key = Authority(tmp_path).issue("broker")
+    made = tls.Tls(Config(tls_certificate=str(certificate), tls_key=str(key)))
+    async with one(redis_url, prefix) as broker, contextlib.AsyncExitStack() as stack:
+        bound = socket.create_server(("127.0.0.1", 0))
+        bound.setblocking(False)
+        listening = kafka_listener.KafkaListener(broker, bound, tls=made.doorway("kafka"))
+        await listening.start()
+        stack.push_async_callback(listening.stop, 0.2)
+        http = http_server.HttpServer(create_app(broker), "127.0.0.1", 0, drain_s=1, tls=made.doorway("http"))
+        await http.start()
+        stack.push_async_callback(http.stop)
+        port = int(http.address.rpartition(":")[2])
+        for where in (bound.getsockname()[1], port):
+            for sent in (b"", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"):
+                reader, writer = await asyncio.open_connection("127.0.0.1", where)
+                began = time.monotonic()
+                writer.write(sent)
+                with contextlib.suppress(ConnectionError):
+                    assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
+                assert time.monotonic() - began < 5.0
+                writer.close()

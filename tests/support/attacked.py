@@ -1,0 +1,97 @@
+"""A broker that asks everybody who they are, behind real sockets of both doors, and what an attacker sends it.
+
+async with attacked(url, prefix) as target:
+    status, head, body = parse(await target.http(b"GET /v1 HTTP/1.1\\r\\nhost: a\\r\\n\\r\\n"))
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from app.guard import Limits
+from app.main import create_app
+from app.server import HttpServer
+from redis_ledger.auth.acl import Effect, Op, Pattern, Resource, Rule
+from redis_ledger.broker.broker import Broker
+from tests.support.broker import one
+from tests.support.kafka import listening
+
+PATIENCE_S = 20.0
+LIMITS = Limits(head_s=0.5, body_s=0.5)
+
+
+class Target:
+    """kafka, rest: addresses."""
+
+    def __init__(self, broker: Broker, rest: tuple[str, int], kafka: tuple[str, int]) -> None:
+        self.broker, self.rest, self.kafka = broker, rest, kafka
+        self.tokens: dict[str, str] = {}
+
+    async def token(self, name: str) -> str:
+        if name not in self.tokens:
+            self.tokens[name] = (await self.broker.security.create_token(f"User:{name}"))[1]
+        return self.tokens[name]
+
+    async def allow(
+        self, name: str, operation: Op, topic: str, pattern: Pattern = Pattern.LITERAL, effect: Effect = Effect.ALLOW
+    ) -> None:
+        await self.broker.security.add_rules(
+            [Rule(effect, f"User:{name}", "*", operation, Resource.TOPIC, pattern, topic)]
+        )
+
+    async def http(self, *pieces: bytes) -> bytes:
+        """All that is answered until the broker closes the connection, or says nothing more for a while."""
+        reader, writer = await asyncio.open_connection(*self.rest)
+        answer = b""
+        try:
+            with contextlib.suppress(ConnectionError, TimeoutError):
+                for piece in pieces:
+                    writer.write(piece)
+                    await writer.drain()
+                while more := await asyncio.wait_for(reader.read(65_536), 2.0 if answer else PATIENCE_S):
+                    answer += more
+                    if is_whole(answer):
+                        break
+        finally:
+            writer.transport.abort()
+        return answer
+
+    async def ask(
+        self, name: str | None, method: str, path: str, body: bytes = b"", *headers: bytes
+    ) -> tuple[int, bytes]:
+        """Status and body.  name: whose token is sent."""
+        lines = [f"{method} {path} HTTP/1.1".encode(), b"host: broker", b"content-length: %d" % len(body), *headers]
+        if name is not None:
+            lines.append(b"authorization: Bearer " + (await self.token(name)).encode())
+        status, _, told = parse(await self.http(b"\r\n".join(lines) + b"\r\n\r\n" + body))
+        return status, told
+
+
+def parse(answer: bytes) -> tuple[int, bytes, bytes]:
+    """Status, head and body of the first answer; 0 when there is none."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return int(head.split(b" ", 2)[1]) if head.startswith(b"HTTP/1.1 ") else 0, head.lower(), body
+
+
+def is_whole(answer: bytes) -> bool:
+    _, head, body = parse(answer)
+    if b"content-length: " not in head or b"connection: close" in head:
+        return False
+    return len(body) >= int(head.split(b"content-length: ")[1].split(b"\r\n")[0])
+
+
+@contextlib.asynccontextmanager
+async def attacked(url: str, prefix: str, **settings: Any) -> AsyncIterator[Target]:
+    given: dict[str, Any] = {"auth_required": True, "super_users": "User:root", **settings}
+    async with one(url, prefix, **given) as broker, listening(broker) as kafka:
+        server = HttpServer(create_app(broker), "127.0.0.1", 0, drain_s=1, limits=LIMITS)
+        await server.start()
+        try:
+            host, _, port = server.address.removeprefix("http://").rpartition(":")
+            await broker.topics.create("orders", 1)
+            yield Target(broker, (host, int(port)), kafka)
+        finally:
+            await server.stop()
