@@ -142,6 +142,8 @@ class Words:
                 return rng.choice([*ids, *ids, NO_UUID, rng.randbytes(16)])
             case "bool":
                 return rng.random() < 0.5
+            case "float64":
+                return rng.choice((0.0, -1.0, 1.5, 1_000.0, 1e300, float("inf"), float("nan")))
             case "bytes":
                 return rng.choice((b"", SUBSCRIPTION, ASSIGNMENT, rng.randbytes(rng.randrange(40))))
             case "records":
