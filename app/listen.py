@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import ipaddress
 import socket
 from typing import NamedTuple
 
@@ -34,6 +35,26 @@ class HostPort(NamedTuple):
     @property
     def https_url(self) -> str:
         return f"https://{self}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches it: 127.0.0.0/8, ::1, or a name that stands for nothing else.  What cannot be
+    resolved is not."""
+    try:
+        found = {info[4][0] for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+    except OSError:
+        return False
+    return bool(found) and all(ipaddress.ip_address(str(each).partition("%")[0]).is_loopback for each in found)
+
+
+def check_not_open(address: HostPort, option: str) -> None:
+    """For a broker that asks nobody who they are.  Raises Refusal."""
+    if not is_loopback(address.host):
+        raise Refusal(
+            f"{option} {address} is reached by other machines, and this broker asks nobody who they are: turn "
+            "auth_required on (docs/howto/secure.md), listen on 127.0.0.1, or say --allow-anonymous if everybody may "
+            "do everything."
+        )
 
 
 def listen(address: HostPort, option: str) -> tuple[socket.socket, HostPort]:

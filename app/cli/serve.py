@@ -75,6 +75,13 @@ def serve(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the broker; may be repeated.")
     ] = None,
+    allow_anonymous: Annotated[
+        bool,
+        typer.Option(
+            "--allow-anonymous",
+            help="Listen where other machines reach it although nobody is asked who they are (auth_required is off).",
+        ),
+    ] = False,
     exit_with_stdin: Annotated[bool, typer.Option(hidden=True)] = False,
 ) -> None:
     """Run a broker.
@@ -85,7 +92,7 @@ def serve(
     log.configure(log_level, shape=log_format, whole_process=True)
     try:
         given = [*(set_ or []), *([] if cold_home is None else [f"cold_home={absolute(cold_home)}"])]
-        _run(data_dir, http, kafka, advertised, redis, brokers, durability, given, exit_with_stdin,
+        _run(data_dir, http, kafka, advertised, redis, brokers, durability, given, exit_with_stdin, allow_anonymous,
              ["--log-level", log_level, "--log-format", log_format])  # fmt: skip
     except Refusal as refusal:
         typer.echo(f"redis-ledger: {refusal}", err=True)
@@ -105,13 +112,14 @@ def _run(
     durability: Literal["process", "disk", "lossy"],
     settings: list[str],
     exit_with_stdin: bool,
+    allow_anonymous: bool,
     logged: list[str],
 ) -> None:
     import uvloop
 
     from app import redis_url, serving, supervisor
     from app import settings as environment
-    from app.listen import HostPort
+    from app.listen import HostPort, check_not_open
 
     address = HostPort.parse(http, "--http")
     kafka_address = None if kafka == "off" else HostPort.parse(kafka, "--kafka")
@@ -122,6 +130,10 @@ def _run(
         config = environment.config_from(os.environ, overrides(settings))
     except environment.BadSetting as error:
         raise Refusal(str(error)) from error
+    if not config.auth_required and not allow_anonymous:
+        check_not_open(address, "--http")
+        if kafka_address is not None:
+            check_not_open(kafka_address, "--kafka")
     if config.cold_home:
         opened(config.cold_home)  # raises Refusal
     for sentence in environment.without_effect(os.environ, overrides(settings)):
@@ -136,6 +148,7 @@ def _run(
             # Held here as well, so that a broker that dies alone does not take the server with it.
             await serving.attach(stack, options, os.environ)
             arguments = ["--data-dir", str(data_dir), "--durability", durability, *logged]
+            arguments += ["--allow-anonymous"] if allow_anonymous else []
             arguments += [word for each in settings for word in ("--set", each)]
             await supervisor.supervise(address, kafka_address, brokers, arguments, handed_on, serving.say_ready)
 

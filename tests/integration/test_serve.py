@@ -200,7 +200,10 @@ def test_an_old_server_is_refused(processes: Keep[Serve], tmp_path: Path) -> Non
     ("arguments", "says"),
     [
         (("--http", "8080"), "is not HOST:PORT"),
-        (("--http", "192.0.2.1:80"), "no such address"),
+        (("--http", "192.0.2.1:80", "--allow-anonymous"), "no such address"),
+        (("--http", "0.0.0.0:0"), "--allow-anonymous"),
+        (("--http", "[::]:0"), "asks nobody who they are"),
+        (("--kafka", "0.0.0.0:0"), "--kafka 0.0.0.0:0 is reached by other machines"),
         (("--redis", "http://127.0.0.1"), "not a Redis scheme"),
         (("--set", "num_partitions=many"), "not a whole number"),
         (("--set", "nonsense=1"), "not a setting"),
@@ -231,6 +234,14 @@ def test_a_broker_that_lacks_what_reads_history_says_so_before_anything_is_start
     ):
         assert "pip install 'redis-ledger[cold]'" in refusal(processes(given))
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("words", [("--allow-anonymous",), ("--set", "auth_required=yes")])
+def test_other_machines_reach_a_broker_that_is_meant_to_be_open_or_asks_who_is_calling(
+    processes: Keep[Serve], tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    serve = processes(Serve("--data-dir", tmp_path / "data", "--kafka", "off", *words, http="0.0.0.0:0"))
+    assert serve.ready.startswith("ready http=http://0.0.0.0:")
 
 
 def test_a_port_in_use_is_refused_before_anything_is_started(processes: Keep[Serve], tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from app.cli.serve import overrides
-from app.listen import HostPort, listen, without_secrets
+from app.listen import HostPort, is_loopback, listen, without_secrets
 from app.refusal import Refusal
 from app.supervisor import field
 
@@ -29,6 +29,17 @@ def test_host_and_port_are_read(text: str, host: str, port: int, url: str) -> No
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(Refusal, match="is not HOST:PORT"):
         HostPort.parse(text, "--http")
+
+
+@pytest.mark.parametrize(
+    ("host", "is_so"),
+    [
+        ("127.0.0.1", True), ("127.1.2.3", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False),
+        ("10.0.0.1", False), ("fe80::1", False), ("::ffff:10.0.0.1", False), ("no-such-host.invalid", False),
+    ],
+)  # fmt: skip
+def test_only_what_this_machine_alone_reaches_is_loopback(host: str, is_so: bool) -> None:
+    assert is_loopback(host) is is_so
 
 
 def test_port_0_becomes_the_port_that_was_found() -> None:
