@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from redis_ledger.auth.acl import ANONYMOUS, CLUSTER_NAME, Caller, Op, Resource
 from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.security import refusal
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.fetch_session import FetchSession
 from redis_ledger.log import get
@@ -74,9 +75,10 @@ class Call(NamedTuple):
         return self.allows(operation, Resource.CLUSTER, CLUSTER_NAME)
 
     def check(self, operation: Op, resource: Resource, name: str) -> None:
-        """Raises the resource's kind of Forbidden."""
-        if self.broker.security.is_on:
-            self.broker.security.check(self.peer.caller, operation, resource, name)
+        """Raises the resource's kind of Forbidden.  Produce and Fetch ask for each topic: one look into a dict."""
+        security = self.broker.security
+        if security.is_on and not security.rules.allow(caller := self.peer.caller, operation, resource, name):
+            raise refusal(caller, operation, resource, name)
 
     def check_topic(self, operation: Op, topic: str) -> None:
         """Raises TopicForbidden."""

@@ -105,8 +105,8 @@ def test_a_sound_frame_is_made_of_every_version_that_is_served():
 def test_what_clients_sent_is_kept_for_most_apis_and_is_small():
     kept = {seed.key for seed in corpus.captured()}
     served = {key for key, _ in corpus.served()}
-    # Nobody logs in to a broker that does not ask for it, or gives it rules and quotas, and nobody needs epochs where no
-    # leader changes.
+    # Nobody logs in to a broker that does not ask for it, or gives it rules and quotas, and nobody needs epochs
+    # where no leader changes.
     assert served - kept <= {17, 23, 29, 30, 31, 36, 48, 49}
     assert sum(len(seed.frame) for seed in corpus.captured()) < 300_000
 
