@@ -1,0 +1,188 @@
+"""The broker's copy of rules and tokens: who changes it, when it counts elsewhere, and what it does without Redis."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import pytest
+
+from redis_ledger.auth.acl import CLUSTER_NAME, Caller, Effect, Filter, Op, Pattern, Resource, Rule, everything
+from redis_ledger.broker import security as module
+from redis_ledger.clock import ManualClock
+from redis_ledger.errors import (
+    ClusterForbidden,
+    GroupForbidden,
+    InvalidRequest,
+    TopicForbidden,
+    TransactionForbidden,
+    Unauthenticated,
+    UnknownToken,
+)
+from tests.support.broker import eventually, one, two
+
+ADA = Caller("User:ada", "10.0.0.7")
+ON: dict[str, Any] = {"auth_required": True, "super_users": "User:root; User:ops;"}
+
+
+def rule(operation=Op.READ, name="orders", effect=Effect.ALLOW, resource=Resource.TOPIC, pattern=Pattern.LITERAL):
+    return Rule(effect, "User:ada", "*", operation, resource, pattern, name)
+
+
+async def test_a_rule_counts_here_at_once_and_elsewhere_by_itself_soon(redis_url, prefix, monkeypatch):
+    monkeypatch.setattr(module, "REFRESH_S", 0.02)
+    async with two(redis_url, prefix, **ON) as (here, elsewhere):
+        asked = (ADA, Op.READ, Resource.TOPIC, "orders")
+        assert await here.security.add_rules([rule(), rule()]) == 1
+        assert here.security.allows(*asked)
+
+        async def seen() -> bool:
+            return elsewhere.security.allows(*asked)
+
+        assert await eventually(seen, True)
+        assert await elsewhere.security.remove_rules([Filter(principal="User:ada")]) == [[rule()]]
+        assert not elsewhere.security.allows(*asked)
+
+        async def seen_here() -> bool:
+            return here.security.allows(*asked)
+
+        assert await eventually(seen_here, False) is False
+
+
+async def test_a_token_revoked_elsewhere_is_refused_soon(redis_url, prefix, monkeypatch):
+    monkeypatch.setattr(module, "REFRESH_S", 0.02)
+    async with two(redis_url, prefix, **ON) as (here, elsewhere):
+        id, text = await here.security.create_token("User:ada")
+        await elsewhere.security.refresh()
+        assert elsewhere.security.principal_of(text) == "User:ada"
+        await here.security.revoke_token(id)
+
+        async def counts() -> bool:
+            try:
+                return bool(elsewhere.security.principal_of(text))
+            except Unauthenticated:
+                return False
+
+        assert await eventually(counts, False) is False
+        with pytest.raises(UnknownToken):
+            await elsewhere.security.revoke_token(id)
+
+
+async def test_nothing_that_did_not_change_makes_others_read_again(redis_url, prefix):
+    async with one(redis_url, prefix, **ON) as broker:
+        await broker.security.add_rules([rule()])
+        before = broker.security.generation
+        await broker.security.add_rules([rule()])
+        await broker.security.remove_rules([Filter(principal="User:eve")])
+        await broker.security.refresh()
+        assert broker.security.generation == before
+
+
+@pytest.mark.parametrize(
+    ("resource", "name", "error"),
+    [
+        (Resource.TOPIC, "t", TopicForbidden),
+        (Resource.GROUP, "g", GroupForbidden),
+        (Resource.CLUSTER, CLUSTER_NAME, ClusterForbidden),
+        (Resource.TRANSACTIONAL_ID, "x", TransactionForbidden),
+    ],
+)
+async def test_a_refusal_is_told_by_the_kind_of_resource_and_names_who_what_and_where(
+    redis_url, prefix, resource, name, error
+):
+    async with one(redis_url, prefix, **ON) as broker:
+        with pytest.raises(error) as refused:
+            broker.security.check(ADA, Op.DESCRIBE, resource, name)
+        assert "User:ada may not DESCRIBE" in refused.value.detail
+        with pytest.raises(error):
+            broker.security.check_some(ADA, Op.DESCRIBE, resource)
+        for who in ("User:root", "User:ops"):
+            broker.security.check(Caller(who, ""), Op.DESCRIBE, resource, name)
+
+
+async def test_some_name_will_do_where_any_is_asked_for(redis_url, prefix):
+    async with one(redis_url, prefix, **ON) as broker:
+        await broker.security.add_rules([rule(Op.WRITE, "only-this")])
+        broker.security.check_some(ADA, Op.WRITE, Resource.TOPIC)
+        await broker.security.add_rules([rule(Op.WRITE, "*", Effect.DENY)])
+        with pytest.raises(TopicForbidden):
+            broker.security.check_some(ADA, Op.WRITE, Resource.TOPIC)
+
+
+async def test_who_is_allowed_everything_is_allowed_every_operation_there_is(redis_url, prefix):
+    async with one(redis_url, prefix, **ON) as broker:
+        await broker.security.add_rules(everything("User:ada"))
+        for kind, name in (
+            (Resource.TOPIC, "t"), (Resource.GROUP, "g"), (Resource.CLUSTER, CLUSTER_NAME),
+            (Resource.TRANSACTIONAL_ID, "x"),
+        ):  # fmt: skip
+            for operation in set(Op) - {Op.ANY}:
+                assert broker.security.allows(ADA, operation, kind, name)
+
+
+async def test_what_no_rule_names_is_open_only_where_a_setting_says_so(redis_url, prefix):
+    async with one(redis_url, prefix, **ON, allow_everyone_if_no_acl=True) as broker:
+        assert broker.security.allows(ADA, Op.WRITE, Resource.TOPIC, "unnamed")
+        await broker.security.add_rules([rule(Op.READ, "named")])
+        assert not broker.security.allows(ADA, Op.WRITE, Resource.TOPIC, "named")
+
+
+async def test_a_token_ends_when_its_time_is_over(redis_url, prefix):
+    clock = ManualClock()
+    async with one(redis_url, prefix, clock=clock, **ON) as broker:
+        _, text = await broker.security.create_token("User:ada", expires_ms=clock.now_ms() + 10)
+        assert broker.security.identify(text) == ("User:ada", clock.now_ms() + 10)
+        clock.advance(10)
+        with pytest.raises(Unauthenticated, match="expired"):
+            broker.security.principal_of(text)
+        with pytest.raises(InvalidRequest, match="expired already"):
+            await broker.security.create_token("User:ada", expires_ms=clock.now_ms())
+
+
+@pytest.mark.parametrize("principal", ["ada", "User:", "User:a\nb", "User:" + "x" * 300, ""])
+async def test_a_token_is_of_a_principal(redis_url, prefix, principal):
+    async with one(redis_url, prefix, **ON) as broker:
+        with pytest.raises(InvalidRequest, match="principal"):
+            await broker.security.create_token(principal)
+
+
+@pytest.mark.parametrize("content", ["", "short", "x" * 31, None])
+async def test_a_bootstrap_token_that_can_be_guessed_or_is_not_there_keeps_the_broker_from_starting(
+    redis_url, prefix, tmp_path, content
+):
+    path = tmp_path / "token"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(InvalidRequest, match="bootstrap_token_file"):
+        async with one(redis_url, prefix, **ON, bootstrap_token_file=str(path)):
+            pass
+
+
+async def test_a_bootstrap_token_may_look_like_a_token(redis_url, prefix, tmp_path):
+    text = f"rl_{secrets.token_hex(6)}_{secrets.token_hex(32)}"
+    (tmp_path / "token").write_text(text)
+    async with one(redis_url, prefix, **ON, bootstrap_token_file=str(tmp_path / "token")) as broker:
+        assert broker.security.principal_of(text) == "User:admin"
+        assert broker.security.is_super(Caller("User:admin", ""))
+
+
+async def test_the_copy_goes_on_to_count_when_redis_holds_what_cannot_be_read(redis_url, prefix, monkeypatch):
+    monkeypatch.setattr(module, "REFRESH_S", 0.01)
+    async with one(redis_url, prefix, **ON) as broker:
+        await broker.security.add_rules([rule()])
+        keys, command = broker.security._keys, broker.store.command
+        await command("HSET", keys.acls, "no rule", "1", key=keys.acls)
+        await command("HINCRBY", keys.state, "security", 1, key=keys.state)
+        with pytest.raises(Exception, match="JSON"):
+            await broker.security.refresh()
+        assert broker.security.allows(ADA, Op.READ, Resource.TOPIC, "orders")
+        # And once that is gone, changes count again
+        await command("HDEL", keys.acls, "no rule", key=keys.acls)
+        await broker.security.add_rules([rule(Op.WRITE)])
+        assert broker.security.allows(ADA, Op.WRITE, Resource.TOPIC, "orders")
+
+
+async def test_off_everybody_may_do_everything(redis_url, prefix):
+    async with one(redis_url, prefix) as broker:
+        broker.security.check(Caller("User:ANONYMOUS", ""), Op.ALTER, Resource.CLUSTER, CLUSTER_NAME)
+        broker.security.check_some(ADA, Op.WRITE, Resource.TOPIC)
