@@ -19,8 +19,9 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -47,7 +48,7 @@ from redis_ledger.errors import (
     TransactionNotFound,
     TransactionTimedOut,
 )
-from redis_ledger.series import Lazily
+from redis_ledger.series import Spread
 
 QUERY_BYTES_MAX = 8_192
 _TRACE_HEADERS = (b"traceparent", b"tracestate")
@@ -86,6 +87,9 @@ class Asked(NamedTuple):
         }  # fmt: skip
 
 
+_asked = cast("Callable[[tuple[Operation, Call, PathParameters]], Asked]", partial(tuple.__new__, Asked))
+
+
 @dataclass(slots=True, eq=False)
 class Operation:
     """answers: status → body type (None: no body).  raw: the body may also be record batches.  keyed: it honours
@@ -113,7 +117,7 @@ class Operation:
 
     _decode: Callable[[bytes], Any] = field(init=False, repr=False)
     _gate: Gate = field(init=False, repr=False)
-    _seconds: Lazily = field(init=False, repr=False)
+    _seconds: Spread = field(init=False, repr=False)
     _outcomes: dict[str, Counter] = field(init=False, repr=False)
 
     @property
@@ -123,7 +127,7 @@ class Operation:
     def __post_init__(self) -> None:
         self._decode = msgspec.json.Decoder(self.body or msgspec.Raw).decode
         self._gate = Gate(self.needs)
-        self._seconds = Lazily(metrics.http_request_seconds, self.id)
+        self._seconds = metrics.http_request_seconds.of(self.id)
         self._outcomes = {"ok": metrics.http_requests.labels(self.id, "ok")}
 
     async def serve(
@@ -133,7 +137,7 @@ class Operation:
         metrics.http_requests_running.inc()
         outcome = "gone"
         call = Call(services, scope, receive)
-        log.asked.set(Asked(self, call, parameters))
+        log.asked.set(_asked((self, call, parameters)))
         try:
             if tracing.tracer is None:
                 answer, outcome = await self._answer(call, parameters)

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import Metric
 
-from redis_ledger.series import Calls, Family, Names, Row
+from redis_ledger.series import Calls, Family, Names, Row, Spreads
 
 REGISTRY = CollectorRegistry(auto_describe=True)
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -65,7 +65,7 @@ def histogram(
     return _kept(Histogram(name, help, tuple(labels), registry=REGISTRY, buckets=tuple(bounds)))
 
 
-_families: list[Family] = []
+_families: list[Family | Spreads] = []
 
 
 def family(
@@ -79,8 +79,17 @@ def family(
 ) -> Family:
     """Of many series, or of numbers that are kept elsewhere.  A counter's name has its `_total` already."""
     _declared.append(Declared(name, kind, unit, tuple(labels), help))
-    _families.append(Family(name, kind, help, labels, source))
-    return _families[-1]
+    made = Family(name, kind, help, labels, source)
+    _families.append(made)
+    return made
+
+
+def spreads(name: str, help: str, *, label: str = "", bounds: Sequence[float] = LATENCY_SECONDS) -> Spreads:
+    """A histogram of seconds for what every request passes: the library's takes as long as many a step of ours."""
+    _declared.append(Declared(name, "histogram", "seconds", (label,) if label else (), help))
+    made = Spreads(name, help, label, bounds)
+    _families.append(made)
+    return made
 
 
 def declared() -> list[Declared]:
@@ -116,10 +125,10 @@ http_requests = counter(
     labels=("operation", "outcome"),
     unit="requests",
 )
-http_request_seconds = histogram(
+http_request_seconds = spreads(
     "redis_ledger_http_request_seconds",
     "From the first byte handed over by the server to the answer being ready, long polls included.",
-    labels=("operation",),
+    label="operation",
 )
 http_refused = counter(
     "redis_ledger_http_refused",
@@ -144,17 +153,20 @@ http_requests_running = gauge(
     "redis_ledger_http_requests_running", "HTTP requests being worked on, long polls included.", unit="requests"
 )
 
-kafka_requests = counter(
-    "redis_ledger_kafka_requests",
+kafka_outcomes: dict[str, dict[str, int]] = {}  # by API
+family(
+    "redis_ledger_kafka_requests_total",
     "Kafka requests answered, by API and outcome: ok, the first error in the answer by Kafka's name, or closed (the "
     "connection was closed instead).",
     labels=("api", "outcome"),
     unit="requests",
+    kind="counter",
+    source=lambda: [((api, name), count) for api, by in kafka_outcomes.items() for name, count in by.items()],
 )
-kafka_request_seconds = histogram(
+kafka_request_seconds = spreads(
     "redis_ledger_kafka_request_seconds",
     "From a Kafka request being taken up to its answer being handed over, long polls included.",
-    labels=("api",),
+    label="api",
 )
 kafka_connections = gauge("redis_ledger_kafka_connections", "Open connections of Kafka clients.", unit="connections")
 kafka_refused = counter(
@@ -369,7 +381,7 @@ family(
     "redis_ledger_redis_round_trips_total", "Writes to Redis: all calls of one event-loop tick to one node are one.",
     unit="round trips", kind="counter", source=lambda: [((), redis_calls.writes)],
 )  # fmt: skip
-redis_round_trip = histogram(
+redis_round_trip = spreads(
     "redis_ledger_redis_round_trip_seconds",
     "From such a write to the last answer to what it carried. One at a time is timed on each connection.",
     bounds=(0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0),

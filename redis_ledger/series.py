@@ -3,15 +3,16 @@
     Family   rows that were read elsewhere, all put at once      Traffic   plain numbers that the hot path adds to
     Names    how many topics get series of their own: first come, first served; the others share "other"
 
+    Spreads  a histogram whose observation is a bisection
 The library's own counters take a lock and a call each; what is counted with every batch is an attribute here, and
 becomes text when somebody asks.  Source: Prometheus' exposition formats.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-
-from prometheus_client import Histogram
+from itertools import accumulate
 
 OTHER = "other"
 OFTEN = 16
@@ -118,16 +119,42 @@ class Calls:
         self.answered = self.writes = 0
 
 
-class Lazily:
-    """A histogram's series that is there once it is first observed: most operations are never asked for, and each of
-    their series has some fifteen lines."""
+class Spread:
+    """One series of a histogram.  observe costs a bisection."""
 
-    __slots__ = ("_histogram", "_label", "observe")
+    __slots__ = ("bounds", "counts", "total")
 
-    def __init__(self, histogram: Histogram, label: str) -> None:
-        self._histogram, self._label = histogram, label
-        self.observe: Callable[[float], None] = self._first
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self.bounds = tuple(bounds)
+        self.counts = [0] * (len(self.bounds) + 1)  # of each bucket by itself; the last is what is above all bounds
+        self.total = 0.0
 
-    def _first(self, value: float) -> None:
-        self.observe = self._histogram.labels(self._label).observe
-        self.observe(value)
+    def observe(self, value: float) -> None:
+        self.counts[bisect_left(self.bounds, value)] += 1
+        self.total += value
+
+
+class Spreads:
+    """A histogram's series by one label, or the only one.  One that has observed nothing is not shown: most operations
+    are never asked for, and each would have some fifteen lines."""
+
+    def __init__(self, name: str, help: str, label: str, bounds: Sequence[float]) -> None:
+        self._name, self._label, self._bounds = name, label, tuple(map(float, bounds))
+        self._head = f"# HELP {name} {help}\n# TYPE {name} histogram\n"
+        self._series: dict[str, Spread] = {}
+
+    def of(self, value: str = "") -> Spread:
+        """To be kept by who observes: this is a look-up."""
+        return self._series.setdefault(value, Spread(self._bounds))
+
+    def text(self) -> str:
+        shown = [self._lines(value, each) for value, each in self._series.items() if any(each.counts)]
+        return self._head + "".join(shown) if shown else ""
+
+    def _lines(self, value: str, series: Spread) -> str:
+        name, label = self._name, f'{self._label}="{_shown(value)}"' if self._label else ""
+        bounds = zip((*self._bounds, "+Inf"), accumulate(series.counts), strict=True)
+        lines = [f'{name}_bucket{{{label}{"," if label else ""}le="{le}"}} {count}\n' for le, count in bounds]
+        braced = f"{{{label}}}" if label else ""
+        lines.append(f"{name}_count{braced} {sum(series.counts)}\n{name}_sum{braced} {series.total}\n")
+        return "".join(lines)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 from redis_ledger import log, metrics
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.call import UNSUPPORTED_VERSION, Call, Peer
-from redis_ledger.kafka.pending import Asked, Pending
+from redis_ledger.kafka.pending import Pending, asked
 from redis_ledger.kafka.routes import Route, routes
 from redis_ledger.kafka.sasl import Login, step
 from redis_ledger.kafka.throttle import charge
@@ -296,7 +296,7 @@ class Connection(asyncio.BufferedProtocol):
         request = read_request(frame, header)
         call = Call(self._listener.broker, version, header.client_id or "", self.peer)
         self._running = route
-        log.asked.set(Asked(route.name, header.correlation_id, call))
+        log.asked.set(asked((route.name, header.correlation_id, call)))
         if route.submit is not None:
             try:
                 future = await route.submit(request, call)

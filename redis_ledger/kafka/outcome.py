@@ -11,11 +11,11 @@ from __future__ import annotations
 import sys
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any
 
 import msgspec
-from prometheus_client import Counter
 
 from redis_ledger import metrics
 
@@ -55,22 +55,26 @@ NAMES = (
     streams_invalid_topology_epoch streams_topology_fenced share_session_limit_reached
 """.split(),
 )  # by error code
-Finder = Callable[[Any], int]
+Finder = Callable[[Any], Any]
 
 
 class Outcomes:
-    """Of one API; counters are bound when an outcome is first met."""
+    """Of one API.  What finds an error in its answers is made with the first of them."""
+
+    __slots__ = ("_counts", "_find")
 
     def __init__(self, api: str) -> None:
-        self._api = api
-        self._ok = metrics.kafka_requests.labels(api, OK)
-        self._others: dict[str, Counter] = {}
+        self._counts = metrics.kafka_outcomes.setdefault(api, {OK: 0})
+        self._find: Finder | None = None
 
     def answered(self, answer: Any) -> None:
         """answer: None for a request that wants none."""
-        code = 0 if answer is None else finder(type(answer))(answer)
+        find = self._find
+        if find is None and answer is not None:
+            find = self._find = finder(type(answer))
+        code = 0 if answer is None or find is None else find(answer)
         if code == 0:
-            self._ok.inc()
+            self._counts[OK] += 1
         else:
             self._count(NAMES[code] if 0 < code < len(NAMES) else UNKNOWN)
 
@@ -78,10 +82,7 @@ class Outcomes:
         self._count(CLOSED)
 
     def _count(self, outcome: str) -> None:
-        counted = self._others.get(outcome)
-        if counted is None:
-            counted = self._others[outcome] = metrics.kafka_requests.labels(self._api, outcome)
-        counted.inc()
+        self._counts[outcome] = self._counts.get(outcome, 0) + 1
 
 
 _FINDERS: dict[type, Finder] = {}
@@ -95,32 +96,45 @@ def finder(cls: type) -> Finder:
 
 
 def _made(cls: type) -> Finder:
-    codes, lists = [], []
-    hints = typing.get_type_hints(cls, vars(sys.modules[cls.__module__]))
-    for field in msgspec.structs.fields(cls):
-        hint = hints[field.name]
-        if field.name.endswith("error_code"):
-            codes.append(field.name)
-        for element in _elements(hint):
-            inner = finder(element)
-            if inner is not _nothing:
-                lists.append((field.name, inner))
-    if not codes and not lists:
+    codes, leaves, lists = _codes(cls), list[tuple[Finder, Finder]](), list[tuple[Finder, Finder]]()
+    for name, element in _lists(cls):
+        inner = finder(element)
+        if isinstance(inner, attrgetter):
+            leaves.append((attrgetter(name), inner))
+        elif inner is not _nothing:
+            lists.append((attrgetter(name), inner))
+    if not codes and not leaves and not lists:
         return _nothing
+    if len(codes) == 1 and not leaves and not lists:
+        return attrgetter(codes[0])
 
     def find(message: Any) -> int:
         for name in codes:
-            code: int = getattr(message, name)
-            if code:
-                return code
-        for name, inner in lists:
-            for each in getattr(message, name) or ():
-                code = inner(each)
-                if code:
-                    return code
+            if code := getattr(message, name):
+                return int(code)
+        for listed, leaf in leaves:
+            elements = listed(message)
+            if elements and any(map(leaf, elements)):  # when all is well, this is where most of it is seen
+                return int(next(filter(None, map(leaf, elements))))
+        for listed, inner in lists:
+            for each in listed(message) or ():
+                if code := inner(each):
+                    return int(code)
         return 0
 
     return find
+
+
+def _codes(cls: type) -> list[str]:
+    return [field.name for field in msgspec.structs.fields(cls) if field.name.endswith("error_code")]
+
+
+def _lists(cls: type) -> Iterator[tuple[str, type]]:
+    """The lists of messages that a message holds: their names, and of what they are."""
+    hints = typing.get_type_hints(cls, vars(sys.modules[cls.__module__]))
+    for field in msgspec.structs.fields(cls):
+        for element in _elements(hints[field.name]):
+            yield field.name, element
 
 
 def _nothing(message: Any) -> int:

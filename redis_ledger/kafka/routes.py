@@ -19,7 +19,7 @@ from redis_ledger.kafka import apis, authority
 from redis_ledger.kafka.call import Call
 from redis_ledger.kafka.outcome import Outcomes
 from redis_ledger.kafka.wire.registry import API_VERSIONS
-from redis_ledger.series import Lazily
+from redis_ledger.series import Spread
 
 Handler = Callable[[Any, Call], Awaitable[Any]]
 
@@ -36,7 +36,7 @@ class Route(NamedTuple):
     handle: Handler
     submit: Callable[[Any, Call], Awaitable[asyncio.Future[Any]]] | None
     is_read: bool
-    seconds: Lazily
+    seconds: Spread
     outcomes: Outcomes
 
 
@@ -55,7 +55,7 @@ def routes() -> dict[int, Route]:
         )
         found[api.key] = Route(
             api.key, api.name, least, most, authority.guarded(api, handler), getattr(handler, "submit", None),
-            getattr(handler, "IS_READ", False), Lazily(metrics.kafka_request_seconds, api.name),
+            getattr(handler, "IS_READ", False), metrics.kafka_request_seconds.of(api.name),
             Outcomes(api.name),
         )  # fmt: skip
     return dict(sorted(found.items()))

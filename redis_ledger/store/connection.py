@@ -33,7 +33,7 @@ Piece = bytes | memoryview
 Frame = bytes | list[Piece]  # one command, or one unit of commands; a list when it holds large arguments
 
 
-_calls, _observe = metrics.redis_calls, metrics.redis_round_trip.observe
+_calls, _observe = metrics.redis_calls, metrics.redis_round_trip.of().observe
 
 
 class Call:

@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from redis_ledger.broker.overview import Place, Standing, standing
-from redis_ledger.series import OTHER, Family, Lazily, Names
+from redis_ledger.series import OTHER, Family, Names, Spreads
 from redis_ledger.store.keys import PartitionKeys
 
 
@@ -87,14 +87,24 @@ def test_what_a_cursor_still_has_to_get(row, expected):
     assert standing(row, PLACE) == expected
 
 
-def test_a_series_of_a_histogram_is_there_from_its_first_observation_on():
-    registry = CollectorRegistry()
-    histogram = Histogram("took_seconds", "Seconds.", ("operation",), registry=registry)
-    commit, _never = Lazily(histogram, "commit"), Lazily(histogram, "abort")
-    assert read(generate_latest(registry).decode()) == {}
-    for value in (0.5, 1.5):
+def test_a_histogram_shows_what_the_library_shows_and_a_series_from_its_first_observation_on():
+    registry, bounds = CollectorRegistry(), (0.1, 1, 5.0)
+    theirs = Histogram("took_seconds", "Seconds.", ("operation",), registry=registry, buckets=bounds)
+    ours = Spreads("took_seconds", "Seconds.", "operation", bounds)
+    commit, _never = ours.of("commit"), ours.of("abort")
+    assert ours.text() == ""
+    for value in (0.0, 0.1, 0.1000001, 1, 4.75, 5, 5.1, 1_000):
         commit.observe(value)
-    shown = read(generate_latest(registry).decode())
-    assert shown["took_seconds_sum", "commit"] == 2
-    assert shown["took_seconds_count", "commit"] == 2
-    assert [at for at in shown if "abort" in at] == []
+        theirs.labels("commit").observe(value)
+    made = {(name, *sorted(of)): value for (name, *of), value in read(generate_latest(registry).decode()).items()}
+    del made["took_seconds_created", "commit"]
+    assert {(name, *sorted(of)): value for (name, *of), value in read(ours.text()).items()} == made
+
+
+def test_a_histogram_without_a_label_is_one_series():
+    ours = Spreads("took_seconds", "Seconds.", "", (1,))
+    ours.of().observe(0.5)
+    assert read(ours.text()) == {
+        ("took_seconds_bucket", "1.0"): 1, ("took_seconds_bucket", "+Inf"): 1, ("took_seconds_count",): 1,
+        ("took_seconds_sum",): 0.5,
+    }  # fmt: skip
