@@ -4,7 +4,7 @@
     .venv/bin/python scripts/chart_tools.py schemas    writes tests/chart/schemas/ anew from Kubernetes' OpenAPI
 
 Both come as Go modules, at the versions below, whose sums Go's checksum database vouches for.  A newer version here is
-built at the next run.  Without Go, `make chart` says so in one sentence and fails.
+built at the next run.  Without Go and without what it built before, `make chart` says so in one sentence and fails.
 """
 
 from __future__ import annotations
@@ -57,16 +57,17 @@ def prepare() -> None:
     with (home.parent / "lock").open("w") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)  # two runs at a time build it once
         for wanted in TOOLS:
+            if shutil.which("go") is None and (home / wanted.name).exists():
+                continue  # nobody could say its version, or build another
             if built(home / wanted.name) != (wanted.package, wanted.version):
                 build(wanted, home)
 
 
 def built(program: Path) -> tuple[str, str]:
-    """The package and version that Go wrote into a program; empty where there is none, or no Go to ask."""
-    go = shutil.which("go")
-    if go is None or not program.exists():
+    """The package and version that Go wrote into a program; empty where there is none."""
+    if not program.exists():
         return "", ""
-    said = subprocess.run([go, "version", "-m", str(program)], capture_output=True, text=True, check=False).stdout
+    said = subprocess.run(["go", "version", "-m", str(program)], capture_output=True, text=True, check=False).stdout
     rows = [line.split() for line in said.splitlines()]
     path = next((row[1] for row in rows if row[:1] == ["path"]), "")
     return path, next((row[2] for row in rows if row[:1] == ["mod"]), "")
@@ -75,7 +76,7 @@ def built(program: Path) -> tuple[str, str]:
 def build(wanted: Tool, home: Path) -> None:
     go = shutil.which("go")
     if go is None:
-        raise Unavailable(f"{wanted.name} is built with Go, and there is none here: install Go 1.25 or newer.")
+        raise Unavailable(f"{wanted.name} is built with Go, and there is none here: install Go 1.26 or newer.")
     print(f"chart: building {wanted.name} {wanted.version} (a few minutes, once)", file=sys.stderr, flush=True)
     began = time.monotonic()
     command = [go, "install", "-trimpath", f"{wanted.package}@{wanted.version}"]
