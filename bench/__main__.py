@@ -22,6 +22,7 @@ from bench.processes import BenchFailed
 
 BENCHES = (
     "coordinator", "execute_http", "append_http", "append_raw", "read_raw", "commit_http", "memory", "acks", "records",
+    "security", "quota",
 )  # fmt: skip
 TIMEOUT_S = 180
 

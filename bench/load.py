@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 import time
 from array import array
 from collections import deque
@@ -289,9 +290,11 @@ def _failing(done: asyncio.Future[None]) -> Callable[[BaseException], None]:
 
 
 @asynccontextmanager
-async def connected(served: Served, connections: int) -> Any:
+async def connected(served: Served, connections: int, tls: ssl.SSLContext | None = None) -> Any:
     loop = asyncio.get_running_loop()
-    made = [(await loop.create_connection(Connection, served.host, served.port))[1] for _ in range(connections)]
+    made = [
+        (await loop.create_connection(Connection, served.host, served.port, ssl=tls))[1] for _ in range(connections)
+    ]
     try:
         yield Client(made)
     finally:

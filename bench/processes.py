@@ -83,7 +83,7 @@ async def broker(
             if not line.startswith("ready "):
                 raise BenchFailed("The broker did not start; its own message stands above.")
             told = dict(word.partition("=")[::2] for word in line.split()[1:])
-            host, _, port = told["http"].removeprefix("http://").rpartition(":")
+            host, _, port = told["http"].rpartition("//")[2].rpartition(":")
             redis_pid = running_pid(home / "data")
             if redis_pid is None:
                 raise BenchFailed("The embedded Redis does not run.")
