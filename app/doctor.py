@@ -8,11 +8,13 @@ Parquet: no server is started, no directory made.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib.util
 import os
 import platform
 import resource
 import shutil
+import ssl
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -25,6 +27,7 @@ from app import cold_home, server_binary, settings
 from app.embedded import Durability, configured_durability, running_pid
 from app.listen import HostPort, listen, without_secrets
 from app.refusal import Refusal
+from app.tls import Tls
 from redis_ledger.errors import LedgerError
 from redis_ledger.store.checks import UnsuitableRedis, check
 from redis_ledger.store.store import Store
@@ -103,10 +106,16 @@ def _machine() -> Iterator[Finding]:
 
 def _environment(setup: Setup) -> Iterator[Finding]:
     try:
-        settings.config_from(setup.environ)
+        config = settings.config_from(setup.environ)
     except settings.BadSetting as error:
         yield Finding("settings", "problem", str(error), "Correct or unset that variable.")
         return
+    try:
+        if Tls.given(config) is not None:
+            yield Finding("tls", "fine", f"{config.tls_certificate} and its key can be used")
+    except Refusal as refusal:
+        seen, _, cure = str(refusal).rpartition(": ")
+        yield Finding("tls", "problem", seen, cure[:1].upper() + cure[1:])
     strange = settings.misspelt(setup.environ, *OF_COMMANDS)
     for name, meant in strange.items():
         yield Finding("settings", "warning", f"{name} is not known", f"If you mean {meant}, rename it.")
@@ -223,23 +232,34 @@ async def _port(name: str, text: str, is_ours: Callable[[HostPort], Awaitable[bo
 
 
 async def _is_broker(address: HostPort) -> bool:
-    try:
-        async with httpx.AsyncClient(timeout=2, trust_env=False) as http:
-            answer = await http.get(f"{address.url}/v1")
-        return answer.status_code == 200 and answer.json().get("name") == "redis-ledger"
-    except (httpx.HTTPError, ValueError):
-        return False
+    for url in (address.url, address.https_url):
+        with contextlib.suppress(httpx.HTTPError, ValueError):
+            async with httpx.AsyncClient(timeout=2, trust_env=False, verify=_unchecked()) as http:
+                answer = await http.get(f"{url}/v1")
+            if answer.status_code == 200 and answer.json().get("name") == "redis-ledger":
+                return True
+    return False
 
 
 async def _is_kafka(address: HostPort) -> bool:
     """Whether what listens there answers ApiVersions as a Kafka broker does."""
     asked = struct.pack(">ihhih", 10, 18, 0, 1, -1)
-    try:
-        async with asyncio.timeout(2):
-            reader, writer = await asyncio.open_connection(address.host, address.port)
-            writer.write(asked)
-            size, number, error = struct.unpack(">iih", await reader.readexactly(10))
-            writer.close()
-        return size > 6 and (number, error) == (1, 0)
-    except (OSError, TimeoutError, asyncio.IncompleteReadError):
-        return False
+    for tls in (None, _unchecked()):
+        with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
+            async with asyncio.timeout(2):
+                reader, writer = await asyncio.open_connection(address.host, address.port, ssl=tls)
+                try:
+                    writer.write(asked)
+                    size, number, error = struct.unpack(">iih", await reader.readexactly(10))
+                finally:
+                    writer.transport.abort()
+            if size > 6 and (number, error) == (1, 0):
+                return True
+    return False
+
+
+def _unchecked() -> ssl.SSLContext:
+    """Our own machine is asked, and by an address that no certificate need name."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -17,7 +18,11 @@ import httpx
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.errors import KafkaError
+from typer.testing import CliRunner
 
+from app.cli.main import app
+from redis_ledger import Client
+from redis_ledger.errors import InvalidRequest, Unavailable
 from tests.support.certificates import Authority
 from tests.support.serving import Serve, eventually
 
@@ -123,6 +128,27 @@ async def test_both_doors_speak_tls_and_a_record_goes_from_one_to_the_other(plac
         ) as producer:
             await producer.send_and_wait("t", b"y" * 2_000_000)  # larger than any buffer on the way
         assert (await consumer.getone()).value == b"y" * 2_000_000
+
+
+def test_the_sdk_the_command_line_and_doctor_reach_a_broker_by_https(place, broker, monkeypatch):
+    url, ca = broker.urls[0], str(place.authority.ca)
+    with Client(url, ca_file=ca) as client:
+        client.topics.create("t")
+    monkeypatch.setenv("SSL_CERT_FILE", ca)
+    listed = CliRunner().invoke(app, ["topics", "list", "--url", url, "--json"])
+    assert (listed.exit_code, json.loads(listed.stdout)["name"]) == (0, "t"), listed.output
+    monkeypatch.delenv("SSL_CERT_FILE")
+    with Client(url, timeout_ms=500) as stranger, pytest.raises(Unavailable, match="CERTIFICATE_VERIFY_FAILED"):
+        stranger.topics.list()
+    with pytest.raises(InvalidRequest, match="cannot be read"):
+        Client(url, ca_file=str(place.folder / "none"))
+    where = ["--http", url.removeprefix("https://"), "--kafka", broker.field("kafka")]
+    environ = {"REDIS_LEDGER_TLS_CERTIFICATE": str(place.certificate), "REDIS_LEDGER_TLS_KEY": str(place.key)}
+    looked = CliRunner().invoke(
+        app, ["doctor", "--json", "--data-dir", str(place.folder / "data"), *where], env=environ
+    )
+    found = {each["subject"]: each["level"] for each in json.loads(looked.stdout)}
+    assert (found["http"], found["kafka"], found["tls"]) == ("fine", "fine", "fine"), looked.stdout
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

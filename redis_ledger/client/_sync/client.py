@@ -47,6 +47,7 @@ class Client:
     attempt_ms   how long one broker may take to answer before it counts as lost
     token        who calls: an API token or a JWT; else that of the environment's REDIS_LEDGER_TOKEN, if it has one
     headers      sent with every request
+    ca_file      PEM authorities that https is checked with; else those of SSL_CERT_FILE, or the public ones
     http         takes the place of the network: an httpx transport, for tests and special routes
     """
 
@@ -59,6 +60,7 @@ class Client:
         connections_max: int = 100,
         token: str | None = None,
         headers: Mapping[str, str] | None = None,
+        ca_file: str | None = None,
         http: httpx.BaseTransport | None = None,
     ) -> None:
         shown = os.environ.get(TOKEN_VARIABLE) if token is None else token
@@ -68,6 +70,7 @@ class Client:
             attempt_ms=attempt_ms,
             connections_max=connections_max,
             headers={**(bearer(shown) if shown else {}), **(headers or {})},
+            ca_file=ca_file,
             http=http,
         )
         self.topics = Topics(self._transport)

@@ -22,6 +22,7 @@ import msgspec
 from redis_ledger.client import retries
 from redis_ledger.client.concurrency import sleep
 from redis_ledger.client.retries import Failure
+from redis_ledger.client.trust import believed
 from redis_ledger.errors import InvalidRequest
 
 T = TypeVar("T")
@@ -37,7 +38,8 @@ def path(*parts: str | int, call: str = "") -> str:
 
 class Transport:
     """urls: brokers, tried in turn.  timeout_ms: total time of one operation.  attempt_ms: longest wait for one answer,
-    beyond what the call itself asks the broker to wait.  http: takes the place of the network in tests."""
+    beyond what the call itself asks the broker to wait.  ca_file: authorities that https is checked with.  http: takes
+    the place of the network in tests."""
 
     def __init__(
         self,
@@ -47,6 +49,7 @@ class Transport:
         attempt_ms: int = 10_000,
         connections_max: int = 100,
         headers: Mapping[str, str] | None = None,
+        ca_file: str | None = None,
         http: httpx.BaseTransport | None = None,
     ) -> None:
         self._urls = [url.rstrip("/") for url in urls]
@@ -61,7 +64,9 @@ class Transport:
         self._attempt_s = attempt_ms / 1000
         self._current = 0
         limits = httpx.Limits(max_connections=connections_max, max_keepalive_connections=connections_max)
-        self._http = httpx.Client(limits=limits, transport=http, headers=headers, trust_env=False)
+        self._http = httpx.Client(
+            limits=limits, transport=http, headers=headers, trust_env=False, verify=believed(self._urls, ca_file)
+        )
 
     def close(self) -> None:
         self._http.close()
