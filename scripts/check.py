@@ -54,6 +54,7 @@ PLAIN = {
     "crash": pytest("crash", *TWO),
     "compat": [sys.executable, "scripts/compat.py", "--quick"],
     "chart": pytest("chart", *TWO),
+    "console": [sys.executable, "scripts/browser.py", "test"],
     "image": pytest("image"),
     "spark": [sys.executable, "scripts/spark.py", "test"],
     "spark-quick": [sys.executable, "scripts/spark.py", "test", "--quick"],

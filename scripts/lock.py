@@ -36,6 +36,10 @@ LOCKS = {
         "Runtime and every extra but Spark's: what the container image holds.",
         ["pyproject.toml", *(word for name in OF_BROKERS for word in ("--extra", name)), *LIKE_DEV],
     ),
+    "browser": (
+        "What drives a browser: what `make console` adds to .venv.",
+        ["--group", "pyproject.toml:browser", *LIKE_DEV],
+    ),
     "build": (
         "The build backend: what makes the wheel that the container image holds.",
         ["--group", "pyproject.toml:demo", *LIKE_DEV],

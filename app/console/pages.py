@@ -54,6 +54,11 @@ class Visit:
     def may(self, operation: Op, resource: Resource, name: str | None = None) -> bool:
         return self.broker.security.allows(self.caller, operation, resource, CLUSTER_NAME if name is None else name)
 
+    def may_some(self, operation: Op, resource: Resource) -> bool:
+        """On at least one name."""
+        security = self.broker.security
+        return not security.is_on or security.rules.allow_some(self.caller, operation, resource)
+
     def check(self, operation: Op, resource: Resource, name: str | None = None) -> None:
         """Raises Forbidden."""
         self.broker.security.check(self.caller, operation, resource, CLUSTER_NAME if name is None else name)

@@ -11,6 +11,7 @@ import msgspec
 
 from app.console.pages import href
 from app.version import VERSION
+from redis_ledger.auth.acl import Op, Resource
 
 _STEPS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 
@@ -62,7 +63,7 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     made.filters.update(number=number, size=size, duration=duration, data=_data)
-    made.globals.update(href=href, version=VERSION)
+    made.globals.update(href=href, version=VERSION, Op=Op, Resource=Resource)
     return made
 
 

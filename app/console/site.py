@@ -33,7 +33,7 @@ from app.console.session import (
     set_cookie,
 )
 from redis_ledger.auth.acl import ANONYMOUS, Caller
-from redis_ledger.errors import Forbidden, InvalidRequest, LedgerError, RouteNotFound, Unauthenticated
+from redis_ledger.errors import Forbidden, InvalidRequest, LedgerError, RouteNotFound, Unauthenticated, Unavailable
 
 views.load()
 
@@ -42,6 +42,7 @@ FORM_FIELDS_MAX = 200
 SAID_COOKIE = "rl_said"
 SAID_CHARACTERS_MAX = 1_000
 STATIC_MAX_AGE_S = 3_600
+AGAIN_S = 5  # a page that could not be made for now is asked for again after this
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -77,7 +78,7 @@ class Console:
             visitor = await self._visitor(scope, receive)
             answer = await self._found(visitor, path, wants_json)
         except Exception as error:  # noqa: BLE001 - the last door: what gets past here is a dropped connection
-            answer = self._told(error, path, wants_json, visitor)
+            answer = self._told(error, scope, wants_json, visitor)
         answer.headers += HEADERS
         if visitor is not None and visitor.cookie is not None:
             answer.headers.append((b"set-cookie", visitor.cookie.encode()))
@@ -126,20 +127,40 @@ class Console:
         answer = Answer(303, b"", HTML, [(b"location", done.go_to.encode("ascii"))])
         return visitor.with_cookies(answer)
 
-    def _told(self, error: Exception, path: str, wants_json: bool, visitor: Visitor | None) -> Answer:
+    def _told(self, error: Exception, scope: Scope, wants_json: bool, visitor: Visitor | None) -> Answer:
+        """visitor: None where it could not even be found out who that is."""
         known = errors.understood(error)
         if known is None:
-            errors.unforeseen(error, f"console {path[:60]}")
+            errors.unforeseen(error, f"console {scope['path'][:60]}")
             known = LedgerError("Something went wrong inside the broker; its log has the details.")
-        if wants_json or visitor is None:
+        if wants_json:
             return errors.problem(known)
-        if isinstance(known, Unauthenticated):
-            target = quote(visitor.target(), safe="")
-            return Answer(303, b"", HTML, [(b"location", f"/console/login?to={target}".encode())])
+        if isinstance(known, Unauthenticated) and visitor is not None:
+            return to_login(visitor)
         status = type(known).http_status
-        facts = {"status": status, "phrase": HTTPStatus(status).phrase, "title": type(known).title()}
-        page = render("error.html", visitor.common(None) | facts | {"detail": known.detail})
-        return Answer(status, page.encode(), HTML)
+        common = bare(self._services.broker.name) if visitor is None else visitor.common(None)
+        facts = {
+            "status": status,
+            "phrase": HTTPStatus(status).phrase,
+            "title": type(known).title(),
+            "detail": known.detail,
+            "again_s": AGAIN_S if isinstance(known, Unavailable) and scope["method"] == "GET" else 0,
+        }
+        return Answer(status, render("error.html", common | facts).encode(), HTML)
+
+
+def to_login(visitor: Visitor) -> Answer:
+    """A part of a page that is refreshed must not become the login: the page as a whole goes there."""
+    to = f"/console/login?to={quote(visitor.target(), safe='')}".encode()
+    if visitor.call.header(b"hx-request") is not None:
+        return Answer(401, b"", HTML, [(b"hx-redirect", to)])
+    return Answer(303, b"", HTML, [(b"location", to)])
+
+
+def bare(broker_name: str) -> dict[str, Any]:
+    """A frame for whoever it is."""
+    nothing = dict.fromkeys(("title", "nav", "principal", "csrf", "said"), "")
+    return nothing | {"auth_required": True, "broker_name": broker_name, "may": lambda *_: False, "now_ms": 0}
 
 
 class Visitor:

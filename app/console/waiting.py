@@ -66,24 +66,29 @@ def explain(kind: str, cursors: Sequence[CursorStats], holders: Sequence[Holder]
     held = [each for each in holders if each.partition in caught_up]
     if held and (is_group or not there):
         first = max(held, key=lambda each: each.age_ms)
-        records = sum(each.held for each in held)
         who = f" of {first.owner}" if first.owner else ""
         return Waits(
             "look" if first.age_ms < 30_000 else "bad",
             f"It waits for transaction {first.transaction}{who}, open for {duration(first.age_ms)}: "
-            f"{number(records)} record{'s' if records != 1 else ''} cannot be got until that ends.",
+            f"{records(sum(each.held for each in held))} cannot be got until that ends.",
             first.transaction,
         )
     if not there:
         return Waits("good", "It has got everything.")
+    are = "is" if there == 1 else "are"
     if consumers == 0:
-        return Waits("look", f"Nobody consumes it: {number(there)} records wait for a member to join.")
+        return Waits(
+            "look", f"Nobody consumes it: {records(there)} wait{'s' if there == 1 else ''} for a member to join."
+        )
     if is_group:
-        return Waits("look", f"{number(there)} records are ahead of its committed offsets.")
+        return Waits("look", f"{records(there)} {are} ahead of its committed offsets.")
     if leased:
         return Waits(
             "look",
-            f"{number(leased)} messages are with consumers that have not acknowledged them yet, and {number(there)} "
-            "are not acknowledged in all.",
+            f"Consumers have {records(leased)} that they have not acknowledged yet; {number(there)} in all {are} not.",
         )
-    return Waits("look", f"{number(there)} messages are there, and no consumer has asked for them.")
+    return Waits("look", f"{records(there)} {are} there, and no consumer has asked for more.")
+
+
+def records(count: int) -> str:
+    return f"{number(count)} record{'s' if count != 1 else ''}"

@@ -5,33 +5,43 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Coroutine, Iterator
+from typing import Any, TypeVar
 
 import httpx
 
 from app.main import create_app
 from app.server import HttpServer
+from redis_ledger.broker.broker import Broker
 from tests.support.broker import one
+from tests.support.kafka import listening
+
+T = TypeVar("T")
 
 
 class Served:
-    """urls: one of each broker."""
+    """urls: one of each broker.  kafka: where the first listens to Kafka clients, if it does."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self.servers: list[HttpServer] = []
+        self.brokers: list[Broker] = []
+        self.kafka = ("", 0)
 
     @property
     def urls(self) -> list[str]:
         return [server.address for server in self.servers]
+
+    def do(self, work: Coroutine[Any, Any, T], within_s: float = 60) -> T:
+        """Does it on the brokers' loop."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(within_s)
 
     def stop(self, number: int) -> None:
         asyncio.run_coroutine_threadsafe(self.servers[number].stop(), self._loop).result(20)
 
 
 @contextlib.contextmanager
-def served(url: str, prefix: str, brokers: int = 1, **settings: Any) -> Iterator[Served]:
+def served(url: str, prefix: str, brokers: int = 1, *, kafka: bool = False, **settings: Any) -> Iterator[Served]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -48,6 +58,9 @@ def served(url: str, prefix: str, brokers: int = 1, **settings: Any) -> Iterator
                     await server.start()
                     stack.push_async_callback(server.stop)
                     result.servers.append(server)
+                    result.brokers.append(broker)
+                if kafka:
+                    result.kafka = await stack.enter_async_context(listening(result.brokers[0]))
                 started.set()
                 await until.wait()
         except BaseException as error:

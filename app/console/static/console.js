@@ -1,5 +1,7 @@
-// What the pages need beyond HTML: local times, charts, and the proof that a request of htmx is ours.
+// What the pages need beyond HTML: local times, charts, what a refresh must not lose, and the proof that a request is ours.
 "use strict";
+
+const PAD = (n) => String(n).padStart(2, "0");
 
 function localTimes(root) {
   for (const each of root.querySelectorAll("time[data-ms]")) {
@@ -10,39 +12,69 @@ function localTimes(root) {
     each.textContent = at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
     each.title = at.toISOString();
   }
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  for (const each of root.querySelectorAll("[data-zone]")) each.textContent = zone;
 }
+
+// A time is typed as local, and sent as UTC.
+function sendAsUtc(form) {
+  for (const typed of form.querySelectorAll("input[type=datetime-local]")) {
+    if (!typed.value) continue;
+    const sent = document.createElement("input");
+    Object.assign(sent, { type: "hidden", name: typed.name, value: new Date(typed.value).toISOString() });
+    typed.disabled = true;
+    typed.after(sent);
+  }
+}
+
+// -- charts ----------------------------------------------------------------------------------------------------------
 
 function ink(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-function axes(format) {
-  const line = { stroke: ink("--soft"), grid: { stroke: ink("--line"), width: 1 }, ticks: { stroke: ink("--line") } };
-  return [line, { ...line, size: 60, values: (_, ticks) => ticks.map(format) }];
+// Times along the axis; the day below the first, and below the first of each other day.
+function clock(_, ticks, axis, space, step) {
+  let day = "";
+  return ticks.map((tick) => {
+    const at = new Date(tick * 1000);
+    const of = at.toLocaleDateString(undefined, { day: "numeric", month: "short" });
+    const time = `${PAD(at.getHours())}:${PAD(at.getMinutes())}${step < 60 ? `:${PAD(at.getSeconds())}` : ""}`;
+    const text = of === day ? time : `${step < 86400 ? `${time}\n` : ""}${of}`;
+    day = of;
+    return text;
+  });
 }
 
+function axes(format) {
+  const line = { stroke: ink("--soft"), grid: { stroke: ink("--line"), width: 1 }, ticks: { stroke: ink("--line") } };
+  return [{ ...line, values: clock, space: 80 }, { ...line, size: 60, values: (_, ticks) => ticks.map(format) }];
+}
+
+const WHEN = { label: "", value: (_, s) => (s == null ? "" : new Date(s * 1000).toLocaleString()) };
+const FROM_ZERO = { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] };
+
 const CHARTS = {
-  rates(place, rows) {
+  rates(rows) {
     const data = [rows.map((r) => r.at_ms / 1000), rows.map((r) => r.records_per_s)];
-    const series = [{}, { label: "records a second", stroke: ink("--link"), fill: ink("--link") + "22", width: 2 }];
-    return { data, series, scales: { y: { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] } } };
+    const line = { label: "records a second", stroke: ink("--link"), fill: ink("--link") + "22", width: 2, points: { show: false } };
+    return { data, series: [WHEN, line], scales: { y: FROM_ZERO } };
   },
-  histogram(place, rows) {
-    const data = [rows.map((r) => r.from_ms / 1000), rows.map((r) => r.records)];
+  histogram(rows) {
+    const data = [rows.map((r) => (r.from_ms + r.to_ms) / 2000), rows.map((r) => r.records || null)];
     const bars = uPlot.paths.bars({ size: [0.9] });
-    const series = [{}, { label: "records due", stroke: ink("--link"), fill: ink("--link") + "66", paths: bars, points: { show: false } }];
-    return { data, series, scales: { y: { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] } } };
+    const line = { label: "records due", stroke: ink("--link"), fill: ink("--link") + "66", paths: bars, points: { show: false } };
+    const x = { range: () => [rows[0].from_ms / 1000, rows[rows.length - 1].to_ms / 1000] };
+    return { data, series: [WHEN, line], scales: { x, y: FROM_ZERO } };
   },
 };
 
 function charts(root) {
   for (const place of root.querySelectorAll("[data-chart]")) {
     if (place.firstChild) continue;
-    const make = CHARTS[place.dataset.chart];
-    const { data, ...given } = make(place, JSON.parse(place.dataset.json));
+    const { data, ...given } = CHARTS[place.dataset.chart](JSON.parse(place.dataset.json));
     const short = Intl.NumberFormat(undefined, { notation: "compact" });
-    const options = { width: place.clientWidth, height: 180, axes: axes((v) => short.format(v)), ...given };
-    const drawn = new uPlot(options, data, place);
+    const drawn = new uPlot({ width: place.clientWidth, height: 180, axes: axes((v) => short.format(v)), ...given }, data, place);
     new ResizeObserver(() => drawn.setSize({ width: place.clientWidth, height: 180 })).observe(place);
   }
 }
@@ -52,8 +84,60 @@ function dress(root) {
   charts(root);
 }
 
+// -- what a refresh must not lose: a marked text, the focus, how far a table was scrolled -----------------------------------
+
+let kept = null;
+
+function keep(event) {
+  const target = event.detail.target;
+  const marked = getSelection();
+  if (!marked.isCollapsed && target.contains(marked.anchorNode)) {
+    event.detail.shouldSwap = false;
+    return;
+  }
+  const links = [...target.querySelectorAll("a[href], button, summary")];
+  const scrolled = [...target.querySelectorAll(".scroll")].map((each) => each.scrollLeft);
+  kept = { id: target.id, focus: document.activeElement.getAttribute("href"), place: links.indexOf(document.activeElement), scrolled };
+}
+
+function giveBack() {
+  const target = kept && document.getElementById(kept.id);
+  if (!target) return;
+  target.querySelectorAll(".scroll").forEach((each, n) => { each.scrollLeft = kept.scrolled[n] || 0; });
+  const links = [...target.querySelectorAll("a[href], button, summary")];
+  if (kept.place >= 0) {
+    const same = links[kept.place];
+    const found = same && same.getAttribute("href") === kept.focus ? same : links.find((each) => each.getAttribute("href") === kept.focus);
+    if (found) found.focus({ preventScroll: true });
+  }
+  kept = null;
+}
+
+// A page that cannot be refreshed says so, and why; what it shows is old from then on.
+let refreshedAt = new Date();
+
+function stale(why) {
+  const told = document.getElementById("stale");
+  told.firstElementChild.textContent = `This is how things were at ${refreshedAt.toLocaleTimeString()}. ${why} It goes on trying.`;
+  told.hidden = false;
+}
+
+function fresh() {
+  refreshedAt = new Date();
+  document.getElementById("stale").hidden = true;
+}
+
+function reason(answer) {
+  const told = new DOMParser().parseFromString(answer, "text/html").querySelector("main .bad");
+  return told && told.textContent ? told.textContent : "The broker could not answer.";
+}
+
 document.addEventListener("DOMContentLoaded", () => dress(document));
-document.addEventListener("htmx:afterSwap", (event) => dress(document));
+document.addEventListener("submit", (event) => sendAsUtc(event.target));
+document.addEventListener("htmx:beforeSwap", (event) => { if (event.detail.shouldSwap) keep(event); });
+document.addEventListener("htmx:afterSwap", () => { fresh(); dress(document); giveBack(); });
+document.addEventListener("htmx:responseError", (event) => stale(reason(event.detail.xhr.responseText)));
+document.addEventListener("htmx:sendError", () => stale("The broker cannot be reached."));
 document.addEventListener("htmx:configRequest", (event) => {
   event.detail.headers["X-CSRF-Token"] = document.body.dataset.csrf;
 });

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from app.console.pages import Done, Nothing, Visit, act, href, page
@@ -15,6 +17,7 @@ from redis_ledger.auth.acl import (
     Resource,
     Rule,
 )
+from redis_ledger.auth.quota import OTHERS, Quota
 from redis_ledger.broker.audit import Entry
 from redis_ledger.errors import InvalidRequest, SecurityDisabled
 
@@ -47,6 +50,13 @@ class RuleLine(msgspec.Struct):
     name: str
 
 
+class QuotaLine(msgspec.Struct):
+    """Parts that are None are those of User:*, or of the settings."""
+
+    principal: str
+    quota: Quota
+
+
 class AccessPage(msgspec.Struct):
     is_on: bool
     may_change: bool
@@ -54,6 +64,8 @@ class AccessPage(msgspec.Struct):
     users: list[UserLine]
     tokens: list[TokenLine]
     rules: list[RuleLine]
+    quotas: list[QuotaLine]
+    quota_of_others: Quota
     audit: list[Entry]
     operations: dict[str, list[str]]
 
@@ -74,6 +86,8 @@ async def access(visit: Visit, query: Nothing) -> AccessPage:
             for id, t in tokens.items()
         ],
         rules=[_line(rule) for rule in rules],
+        quotas=[QuotaLine(who, quota) for who, quota in (await broker.quotas.all()).items()],
+        quota_of_others=broker.quotas.quota_of(OTHERS),
         audit=await broker.audit.entries(AUDIT_SHOWN),
         operations={kind.name: sorted(op.name for op in ops) for kind, ops in OPERATIONS_OF.items()},
     )
@@ -190,3 +204,45 @@ async def remove_user(visit: Visit, form: UserName) -> Done:
     await visit.broker.users.remove(form.name)
     await visit.broker.audit.note(visit.caller, "user.remove", form.name)
     return Done(f"Removed {form.name}.", href("access"))
+
+
+class QuotaForm(msgspec.Struct):
+    """Parts that are empty are taken back."""
+
+    principal: str
+    bytes_in_per_s: str = ""
+    bytes_out_per_s: str = ""
+    requests_per_s: str = ""
+    open_transactions: str = ""
+
+    def wanted(self) -> dict[str, int | None]:
+        """Raises InvalidRequest."""
+        given = {name: getattr(self, name).strip() for name in Quota.__struct_fields__}
+        for name, text in given.items():
+            if text and not (text.isascii() and text.isdigit()):
+                raise InvalidRequest(f"{name} is a whole number, and not {text[:40]!r}.")
+        return {name: int(text) if text else None for name, text in given.items()}
+
+
+@act("access/quota/set", needs=ALTER)
+async def set_quota(visit: Visit, form: QuotaForm) -> Done:
+    check_on(visit)
+    wanted = form.wanted()
+    await visit.broker.quotas.change(form.principal, wanted)
+    facts: dict[str, Any] = dict(wanted)
+    await visit.broker.audit.note(visit.caller, "quota.set", form.principal, **facts)
+    return Done(f"Set the quota of {form.principal}.", href("access"))
+
+
+class QuotaOf(msgspec.Struct):
+    principal: str
+
+
+@act("access/quota/remove", needs=ALTER)
+async def remove_quota(visit: Visit, form: QuotaOf) -> Done:
+    check_on(visit)
+    was_there = await visit.broker.quotas.remove(form.principal)
+    await visit.broker.audit.note(visit.caller, "quota.remove", form.principal)
+    return Done(
+        f"Removed the quota of {form.principal}." if was_there else f"{form.principal} had none.", href("access")
+    )

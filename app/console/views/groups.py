@@ -73,6 +73,7 @@ class OnTopic(msgspec.Struct):
     cursors: list[CursorStats]
     lag: int
     waits: Waits
+    may_seek: bool
 
 
 class GroupPage(msgspec.Struct):
@@ -83,6 +84,7 @@ class GroupPage(msgspec.Struct):
     members: list[Member]
     coordinator: str
     topics: list[OnTopic]
+    may_delete: bool
 
 
 @page("group", "Group", nav="groups", needs=(Op.DESCRIBE, Resource.GROUP, "name"))
@@ -97,10 +99,16 @@ async def group(visit: Visit, query: GroupQuery) -> GroupPage:
             continue
         consumers = len(members) if not coordinator else None
         waits = await why(visit, stats, consumers)
-        topics.append(OnTopic(topic, stats.cursors, sum(each.backlog for each in stats.cursors), waits))
+        lag = sum(each.backlog for each in stats.cursors)
+        topics.append(OnTopic(topic, stats.cursors, lag, waits, may_seek(visit, topic, query.name)))
     if not topics and state == "Dead":
         raise GroupNotFound(f"There is no group {query.name[:80]!r}.")
-    return GroupPage(query.name, state, members, coordinator, topics)
+    may_delete = visit.may(Op.DELETE, Resource.GROUP, query.name)
+    return GroupPage(query.name, state, members, coordinator, topics, may_delete)
+
+
+def may_seek(visit: Visit, topic: str, name: str) -> bool:
+    return visit.may(Op.READ, Resource.TOPIC, topic) and visit.may(Op.READ, Resource.GROUP, name)
 
 
 async def described(visit: Visit, name: str) -> tuple[str, list[Member], str]:
@@ -149,6 +157,8 @@ class SubscriptionPage(msgspec.Struct):
     cursors: list[CursorStats]
     lag: int
     waits: Waits
+    may_seek: bool
+    may_delete: bool
 
 
 _NEEDS = ((Op.DESCRIBE, Resource.TOPIC, "topic"), (Op.DESCRIBE, Resource.GROUP, "name"))
@@ -159,11 +169,14 @@ async def subscription(visit: Visit, query: SubscriptionQuery) -> SubscriptionPa
     stats = await visit.broker.subscriptions.stats(query.topic, query.name)
     waits = await why(visit, stats, None)
     lag = sum(each.backlog for each in stats.cursors)
-    return SubscriptionPage(stats.topic, stats.name, stats.kind, stats.cursors, lag, waits)
+    return SubscriptionPage(
+        stats.topic, stats.name, stats.kind, stats.cursors, lag, waits, may_seek(visit, query.topic, query.name),
+        visit.may(Op.DELETE, Resource.GROUP, query.name),
+    )  # fmt: skip
 
 
 class Seek(msgspec.Struct):
-    """time: local to UTC, as a browser's datetime-local field has it, for to = "time"."""
+    """time: ISO 8601, UTC where it says nothing else, for to = "time"."""
 
     topic: str
     name: str
@@ -180,7 +193,7 @@ async def seek(visit: Visit, form: Seek) -> Done:
         await visit.broker.subscriptions.seek(form.topic, form.name, timestamp_ms=moment(form.time))
     else:
         await visit.broker.subscriptions.seek(form.topic, form.name, to=form.to)
-    where = form.time if form.to == "time" else form.to
+    where = shown(moment(form.time)) if form.to == "time" else form.to
     await visit.broker.audit.note(visit.caller, "subscription.seek", f"{form.topic} {form.name}", to=where)
     return Done(f"{form.name} goes on at {where} of {form.topic}.", _back(stats))
 
@@ -233,6 +246,11 @@ def moment(text: str) -> int:
     if found.tzinfo is None:
         found = found.replace(tzinfo=datetime.UTC)
     return int(found.timestamp() * 1000)
+
+
+def shown(ms: int) -> str:
+    """ "2026-11-22 08:00:00 UTC"."""
+    return datetime.datetime.fromtimestamp(ms / 1000, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _back(stats: SubscriptionStats) -> str:

@@ -7,7 +7,7 @@ import msgspec
 from app.console.pages import Done, Visit, act, href, page
 from app.console.records import text
 from app.console.survey import surveyor
-from app.console.views.groups import moment
+from app.console.views.groups import moment, shown
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import Scheduled
 from redis_ledger.errors import LedgerError
@@ -131,4 +131,4 @@ class Move(msgspec.Struct):
 async def move(visit: Visit, form: Move) -> Done:
     when = moment(form.at)
     await visit.broker.delays.reschedule(form.topic, ScheduledId.parse(form.id), deliver_at_ms=when)
-    return Done(f"Moved {form.id} to {form.at} UTC.", href("scheduled", topic=form.topic))
+    return Done(f"Moved {form.id} to {shown(when)}.", href("scheduled", topic=form.topic))

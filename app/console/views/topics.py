@@ -19,15 +19,19 @@ TAIL_RECORDS = 50
 
 
 class Topics(msgspec.Struct):
+    """may_create: at least some name."""
+
     topics: list[TopicTotals]
     is_cut: bool
+    may_create: bool
 
 
 @page("topics", "Topics")
 async def topics(visit: Visit, query: Nothing) -> Topics:
     survey = await surveyor(visit.broker).look()
     found = [each for each in survey.topics if visit.may(Op.DESCRIBE, Resource.TOPIC, each.name)]
-    return Topics(sorted(found, key=lambda each: each.name), survey.is_cut)
+    may_create = visit.may_some(Op.CREATE, Resource.TOPIC)
+    return Topics(sorted(found, key=lambda each: each.name), survey.is_cut, may_create)
 
 
 class TopicQuery(msgspec.Struct):
@@ -51,6 +55,8 @@ class TopicPage(msgspec.Struct):
     scheduled: int
     rows: list[Row]
     may_read: bool
+    may_write: bool
+    may_delete: bool
     told: str  # why there are no rows, if that needs saying
 
 
@@ -79,6 +85,8 @@ async def topic(visit: Visit, query: TopicQuery) -> TopicPage:
         scheduled=await broker.delays.pending(query.name),
         rows=rows,
         may_read=may_read,
+        may_write=visit.may(Op.WRITE, Resource.TOPIC, query.name),
+        may_delete=visit.may(Op.DELETE, Resource.TOPIC, query.name),
         told=told,
     )
 

@@ -6,7 +6,9 @@ from typing import Literal
 
 import msgspec
 
+from app.console.health import HELD_MS_BAD
 from app.console.pages import Done, Visit, act, href, page
+from app.console.waiting import records
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import Transaction
 from redis_ledger.errors import LedgerError, UnknownTopic
@@ -93,6 +95,7 @@ class TransactionPage(msgspec.Struct):
     timeout_ms: int
     timed_out: bool
     sentence: str
+    level: Literal["good", "look", "bad"]
     touched: list[Touched]
     acknowledged: list[tuple[str, int, str]]
     may_abort: bool
@@ -108,7 +111,8 @@ async def transaction(visit: Visit, query: TransactionQuery) -> TransactionPage:
     may_abort = is_own(visit, found) or visit.may(Op.ALTER, Resource.CLUSTER)
     return TransactionPage(
         shown.id, found.status, shown.owner, shown.age_ms, shown.left_ms, found.timeout_ms, found.timed_out,
-        sentence(found.status, touched), touched, found.subscriptions, may_abort and found.status == "open",
+        sentence(found.status, touched), level(shown.age_ms, touched), touched, found.subscriptions,
+        may_abort and found.status == "open",
     )  # fmt: skip
 
 
@@ -141,10 +145,16 @@ def sentence(status: str, touched: list[Touched]) -> str:
     if not held:
         return "It holds nobody up: it has written nothing that others would get next."
     names = sorted({name for each in held for name in each.waiting})
-    records = sum(each.held for each in held)
+    held_back = sum(each.held for each in held)
     where = ", ".join(f"{each.topic}:{each.partition}" for each in held[:5])
     who = f"Waiting there: {', '.join(names[:5])}{' and others' if len(names) > 5 else ''}." if names else ""
-    return f"Readers of {where} get nothing of {records} records until it ends. {who}".strip()
+    return f"Readers of {where} do not get {records(held_back)} until it ends. {who}".strip()
+
+
+def level(age_ms: int, touched: list[Touched]) -> Literal["good", "look", "bad"]:
+    if not any(each.is_holding for each in touched):
+        return "good"
+    return "bad" if age_ms >= HELD_MS_BAD else "look"
 
 
 class Abort(msgspec.Struct):

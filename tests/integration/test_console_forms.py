@@ -1,0 +1,130 @@
+"""What the console's pages offer to whom, how a part of a page is refreshed, and quotas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.auth.quota import Quota
+from redis_ledger.broker.types import NewRecord
+from tests.integration.test_console import Visitor, fill
+from tests.support.rest import client_of, open_broker
+from tests.support.secured_rest import ROOT, World, secured
+from tests.support.servers import redis_server
+
+
+@pytest.fixture
+async def world(redis_url, prefix) -> AsyncIterator[World]:
+    async with secured(redis_url, prefix) as made:
+        yield made
+
+
+async def visitor_of(world: World, name: str) -> Visitor:
+    visitor = Visitor(client_of(world.broker))  # with cookies of its own
+    await visitor.log_in(await world.token(name))
+    return visitor
+
+
+def forms(html: str) -> set[str]:
+    """Acts that a page has a form for, but logging out."""
+    return set(re.findall(r'method="post" action="/console/([^"]+)"', html)) - {"logout"}
+
+
+async def test_pages_have_the_forms_that_their_visitor_may_send(world):
+    txn = await fill(world.broker)
+    await world.broker.positions.note("app", "orders", {0: 0, 1: 0})
+    addresses = {
+        "topics": {"topics/create"},
+        "topic?name=orders": {"topic/produce", "topic/delete"},
+        "subscription?topic=orders&name=billing/eu": {"subscription/seek", "subscription/delete"},
+        "group?name=app": {"subscription/seek", "group/delete"},
+        "scheduled?topic=orders": {"scheduled/move", "scheduled/cancel"},
+        f"transaction?id={txn}": {"transaction/abort"},
+        "access": {
+            "access/rule/add", "access/token/create", "access/token/revoke", "access/user/add", "access/quota/set",
+        },
+    }  # fmt: skip
+    for operation, resource, name in (
+        (Op.DESCRIBE, Resource.CLUSTER, "kafka-cluster"),
+        (Op.READ, Resource.TOPIC, "orders"),
+        (Op.DESCRIBE, Resource.GROUP, "billing/eu"),
+        (Op.DESCRIBE, Resource.GROUP, "app"),
+    ):
+        await world.allow("ada", operation, resource, name)
+    root, ada = await visitor_of(world, ROOT), await visitor_of(world, "ada")
+    for address, expected in addresses.items():
+        assert forms((await root.get(f"/{address}")).text) >= expected, address
+        seen = await ada.get(f"/{address}")
+        assert (seen.status_code, forms(seen.text)) == (200, set()), address
+    await world.allow("ada", Op.CREATE, Resource.TOPIC, "ada-")
+    await world.allow("ada", Op.READ, Resource.GROUP, "app")
+    assert forms((await ada.get("/topics")).text) == {"topics/create"}
+    assert forms((await ada.get("/group?name=app")).text) == {"subscription/seek"}
+
+
+async def test_the_menu_has_the_pages_that_its_visitor_may_see(world):
+    root, nobody = await visitor_of(world, ROOT), await visitor_of(world, "nobody")
+    assert 'href="/console/access"' in (await root.get("")).text
+    assert 'href="/console/access"' not in (await nobody.get("")).text
+    assert 'href="/console/topics"' in (await nobody.get("")).text
+
+
+async def test_a_refresh_without_a_login_leads_the_whole_page_to_it(world):
+    visitor = Visitor(world.http)
+    answer = await visitor.get("/topics", **{"hx-request": "true"})
+    assert answer.headers["hx-redirect"] == "/console/login?to=%2Fconsole%2Ftopics"
+    assert (answer.status_code, answer.text) == (401, "")
+
+
+async def test_quotas_are_set_shown_and_removed(world):
+    visitor = await visitor_of(world, ROOT)
+    await visitor.get("/access")
+    made = await visitor.post(
+        "/access/quota/set", principal="User:ada", requests_per_s="1500", bytes_in_per_s="", open_transactions="0"
+    )
+    assert made.status_code == 303
+    assert await world.broker.quotas.all() == {"User:ada": Quota(requests_per_s=1500, open_transactions=0)}
+    page = (await visitor.get("/access")).text
+    assert "1\u202f500" in page
+    assert (await visitor.get("/access.json")).json()["quotas"] == [
+        {"principal": "User:ada", "quota": {"requests_per_s": 1500, "open_transactions": 0}}
+    ]
+    wrong = await visitor.post("/access/quota/set", principal="User:ada", requests_per_s="-1")
+    assert wrong.status_code == 400
+    await visitor.post("/access/quota/remove", principal="User:ada")
+    assert await world.broker.quotas.all() == {}
+    noted = [each.act for each in await world.broker.audit.entries(2)]
+    assert noted == ["quota.remove", "quota.set"]
+
+
+async def test_without_its_redis_a_broker_has_a_page_that_says_so_and_tries_again(prefix):
+    with redis_server() as redis:
+        async with open_broker(redis.url, prefix, redis_timeout_ms=2_000, redis_retry_ms=1_000) as broker:
+            await broker.topics.create("orders")
+            await broker.records.produce("orders", [NewRecord(None, b"x")])
+            async with client_of(broker) as http:
+                fresh, known = Visitor(http), Visitor(http)
+                await known.get("")
+                redis.stop()
+                for visitor in (known, fresh):
+                    answer = await visitor.get("/topic?name=orders")
+                    assert answer.status_code in (503, 504)
+                    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+                    assert "<h1>Redis" in answer.text
+                    assert '<meta http-equiv="refresh" content="5">' in answer.text
+                redis.start()
+
+
+async def test_a_broker_that_never_reached_its_redis_says_so_in_a_page_too(prefix):
+    with redis_server() as redis:
+        async with open_broker(redis.url, prefix, redis_timeout_ms=2_000, redis_retry_ms=1_000) as broker:
+            async with client_of(broker) as http:
+                redis.stop()
+                answer = await Visitor(http).get("")
+                assert answer.status_code in (503, 504)
+                assert "<h1>Redis" in answer.text
+                assert (await Visitor(http).get("/topics.json")).headers["content-type"] == "application/problem+json"
+                redis.start()
