@@ -175,7 +175,7 @@ kafka_refused = counter(
     unit="connections",
 )
 
-# Scheduled records (PIP-195).  These carry the topic: there are as many series as topics that schedule.
+# Scheduled records (PIP-195).  Those of topics beyond metrics_topics_max are counted under topic="other", and not read.
 DELAYED_BOUNDS_MS = (50, 100, 500, 1_000, 5_000, 30_000, 60_000)
 TOPIC = ("topic",)
 delayed_shown = gauge(

@@ -94,6 +94,9 @@ class Names:
         """Whether a topic has series of its own; one that comes while there is room gets them."""
         return self.of(topic) is not self._other
 
+    def label(self, topic: str) -> str:
+        return topic if self.admits(topic) else OTHER
+
     def forget(self, topics: Collection[str]) -> None:
         """Topics that are gone make room."""
         for topic in topics:

@@ -166,8 +166,9 @@ class Clockwork:
                 self.known_ms = None
                 return
             if fired.records:
-                metrics.delayed_fired.labels(partition.topic).inc(fired.records)
-                metrics.delayed_lateness_ms.labels(partition.topic).observe(fired.lateness_ms / fired.entries)
+                topic = metrics.topics.label(partition.topic)
+                metrics.delayed_fired.labels(topic).inc(fired.records)
+                metrics.delayed_lateness_ms.labels(topic).observe(fired.lateness_ms / fired.entries)
             has_more = False
             for txn in fired.decided:
                 has_more = await self.index.settle_all(txn) or has_more

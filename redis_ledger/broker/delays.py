@@ -13,6 +13,7 @@ import asyncio
 import builtins
 from collections.abc import Sequence
 
+from redis_ledger import metrics
 from redis_ledger.broker.clockwork import Clockwork, ServerClock
 from redis_ledger.broker.gauges import Gauges
 from redis_ledger.broker.members import Members
@@ -184,7 +185,8 @@ class Delays:
 
     async def show(self) -> None:
         """Brings the metrics up to date: before they are shown, and now and then."""
-        await self.gauges.show(sorted({topic for topic, _ in self._clockworks}))
+        topics = {topic for topic, _ in self._clockworks}
+        await self.gauges.show(sorted(filter(metrics.topics.admits, topics)))
 
     # -- transactions ------------------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ class Tally:
             yield
             state = "succeed"
         finally:
+            topic = metrics.topics.label(self.topic)
             for each in (state, "all"):
-                metrics.delayed_bucket_operations.labels(self.topic, each, kind).inc()
-            metrics.delayed_bucket_operation_ms.labels(self.topic, kind).observe((time.monotonic() - begun) * 1000)
+                metrics.delayed_bucket_operations.labels(topic, each, kind).inc()
+            metrics.delayed_bucket_operation_ms.labels(topic, kind).observe((time.monotonic() - begun) * 1000)

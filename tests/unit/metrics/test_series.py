@@ -48,6 +48,7 @@ def test_topics_beyond_the_cap_share_one_name_and_a_topic_that_goes_makes_room()
         names.of(topic).records_in += 1
     assert dict(names.rows("records_in")) == {("a",): 1, ("b",): 1, (OTHER,): 2}
     assert [names.admits(topic) for topic in "abcd"] == [True, True, False, False]
+    assert [names.label(topic) for topic in "abcd"] == ["a", "b", OTHER, OTHER]
     names.forget(["a"])
     assert names.admits("c")
     assert dict(names.rows("records_in")) == {("b",): 1, ("c",): 0, (OTHER,): 2}
