@@ -89,7 +89,8 @@ class Ground:
     async def code(self, request: Any, version: int) -> int:
         """The first error in the answer."""
         answer = await self.ask(request, version)
-        return finder(type(answer))(answer)
+        found: int = finder(type(answer))(answer)
+        return found
 
     async def rest(self, method: str, path: str, body: Body | None = None, user: str = "") -> httpx.Response:
         headers = {"authorization": f"Bearer {await self.world.token(user or self.user)}"}
