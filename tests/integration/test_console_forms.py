@@ -10,10 +10,10 @@ import pytest
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.quota import Quota
 from redis_ledger.broker.types import NewRecord
-from tests.integration.test_console import Visitor, fill
 from tests.support.rest import client_of, open_broker
 from tests.support.secured_rest import ROOT, World, secured
 from tests.support.servers import redis_server
+from tests.support.visitor import Visitor, fill
 
 
 @pytest.fixture

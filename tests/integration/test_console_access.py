@@ -1,0 +1,230 @@
+"""Who gets into the console and what they may do there, and what pages of other sites cannot."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from html import unescape
+from typing import Any
+
+import httpx
+import pytest
+
+from app.console.pages import ACTS, PAGES
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.errors import AuthenticationFailed, Unauthenticated
+from tests.support.rest import client_of, open_broker
+from tests.support.secured_rest import ROOT, World, secured
+from tests.support.visitor import BASE, Visitor, fill
+
+
+@pytest.fixture
+async def broker(redis_url, prefix) -> AsyncIterator[Any]:
+    async with open_broker(redis_url, prefix, coordinators=2) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def visitor(broker) -> AsyncIterator[Visitor]:
+    async with client_of(broker) as http:
+        yield Visitor(http)
+
+
+@pytest.fixture
+async def world(redis_url, prefix) -> AsyncIterator[World]:
+    async with secured(redis_url, prefix) as made:
+        yield made
+
+
+# -- other sites -----------------------------------------------------------------------------------------------------
+
+
+async def test_a_form_of_another_site_does_nothing(broker, visitor):
+    await visitor.get("/topics")
+    for headers in (
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ):
+        answer = await visitor.post("/topics/create", headers, name="orders", partitions="1")
+        assert answer.status_code == 403, headers
+    assert await broker.topics.list() == []
+
+
+async def test_a_form_without_its_proof_does_nothing(broker, visitor):
+    await visitor.get("/topics")
+    ours = visitor.csrf
+    async with client_of(broker) as http:
+        other = Visitor(http)
+        await other.get("/topics")
+        theirs = other.csrf
+    for csrf in ("", "0" * 64, theirs):
+        visitor.csrf = csrf
+        assert (await visitor.post("/topics/create", name="orders", partitions="1")).status_code == 403
+    json = await visitor.http.post(f"{BASE}/console/topics/create", json={"csrf": ours, "name": "orders"})
+    assert json.status_code == 400, "what a page of another site may send without asking is forms only"
+    assert await broker.topics.list() == []
+    visitor.csrf = ours
+    assert (await visitor.post("/topics/create", name="orders", partitions="1")).status_code == 303
+
+
+async def test_acts_are_no_links(visitor):
+    await visitor.get("/topics")
+    for path in ACTS:
+        assert (await visitor.get(f"/{path}?name=orders&csrf={visitor.csrf}")).status_code == 404
+
+
+async def test_a_name_that_was_made_to_point_here_is_refused(broker):
+    """DNS rebinding: a page of evil.example asks evil.example, which now is 127.0.0.1."""
+    transport: Any = httpx.ASGITransport(app=client_of(broker)._transport.app)  # type: ignore[attr-defined]
+    async with httpx.AsyncClient(transport=transport, base_url=BASE) as http:
+        for host, status in (("evil.example", 403), ("127.0.0.1:8080", 200), ("localhost", 200), ("[::1]:1", 200)):
+            answer = await http.get("/console", headers={"host": host})
+            assert answer.status_code == status, host
+
+
+# -- who gets in -----------------------------------------------------------------------------------------------------
+
+
+async def test_nobody_sees_anything_without_a_login(world):
+    visitor = Visitor(world.http)
+    for page in PAGES:
+        answer = await visitor.get(f"/{page}")
+        assert answer.status_code == 303, page
+        assert answer.headers["location"].startswith("/console/login?to=")
+        assert (await visitor.get(f"/{page}.json")).status_code == 401
+    await visitor.get("/login")
+    for path in ACTS:
+        assert (await visitor.post(f"/{path}")).status_code == 303, path
+    assert await world.broker.topics.list() == []
+
+
+async def test_a_login_holds_until_its_credential_does_not(world):
+    visitor = Visitor(world.http)
+    id, token = await world.broker.security.create_token(f"User:{ROOT}")
+    await visitor.log_in(token)
+    assert f"User:{ROOT}" in (await visitor.get("")).text
+    await world.broker.security.revoke_token(id)
+    assert (await visitor.get("")).status_code == 303
+
+
+async def test_a_user_logs_in_with_the_password_kafka_clients_have(world):
+    await world.broker.users.add(ROOT, "pässword")
+    visitor = Visitor(world.http)
+    await visitor.get("/login")
+    assert (await visitor.post("/login", user=ROOT, password="wrong")).status_code == 401
+    answer = await visitor.post("/login?to=/console/topics", user=ROOT, password="pässword")
+    assert answer.headers["location"] == "/console/topics"
+    assert (await visitor.get("/topics")).status_code == 200
+    await world.broker.users.remove(ROOT)
+    assert (await visitor.get("/topics")).status_code == 303
+
+
+@pytest.mark.parametrize(
+    "to", ["https://evil.example", "//evil.example", "/console@evil", "/consoleX", "/\\evil", "/console/\r\nx: y"]
+)
+async def test_a_login_leads_to_our_own_pages_only(world, to):
+    visitor = Visitor(world.http)
+    await visitor.get("/login")
+    answer = await world.http.post(
+        f"{BASE}/console/login", params={"to": to}, data={"csrf": visitor.csrf, "token": await world.token(ROOT)}
+    )
+    assert answer.headers["location"] == "/console"
+
+
+async def test_logging_out_ends_it(world):
+    visitor = Visitor(world.http)
+    await visitor.log_in(await world.token(ROOT))
+    await visitor.get("")
+    assert (await visitor.post("/logout")).status_code == 303
+    assert (await visitor.get("")).status_code == 303
+
+
+async def test_a_wrong_token_tells_nothing_and_is_not_logged(world, capsys):
+    visitor = Visitor(world.http)
+    await visitor.get("/login")
+    token = "rl_000000000000_" + "a" * 64
+    answer = await visitor.post("/login", token=token)
+    assert answer.status_code == 401
+    assert "a" * 64 not in answer.text
+    assert "a" * 64 not in capsys.readouterr().err
+
+
+async def test_pages_show_what_their_visitor_may_see(world):
+    await fill(world.broker)
+    await world.broker.topics.create("secret", 1)
+    await world.allow("ada", Op.READ, Resource.TOPIC, "orders")
+    visitor = Visitor(world.http)
+    await visitor.log_in(await world.token("ada"))
+    topics = (await visitor.get("/topics.json")).json()["topics"]
+    assert [each["name"] for each in topics] == ["orders"]
+    assert (await visitor.get("/overview.json")).json()["topics"] == 1
+    assert (await visitor.get("/topic?name=secret")).status_code == 403
+    assert (await visitor.get("/scheduled?topic=secret")).status_code == 403
+    assert (await visitor.get("/brokers")).status_code == 403
+    assert (await visitor.get("/access")).status_code == 403
+    assert (await visitor.get("/groups.json")).json()["subscriptions"] == []
+    assert (await visitor.get("/transactions.json")).json()["open"] == []
+    assert (await visitor.get("/transaction?id=0-0")).status_code == 403
+
+
+async def test_every_act_is_refused_without_the_right_to_it(world):
+    txn = await fill(world.broker)
+    visitor = Visitor(world.http)
+    await visitor.log_in(await world.token("nobody"))
+    await visitor.get("/topics")
+    form: dict[str, Any] = {
+        "name": "orders", "topic": "orders", "value": "x", "confirm": "abort", "id": str(txn), "to": "latest",
+        "at": "2100-01-01", "principal": "User:nobody", "operation": "ALL", "resource": "TOPIC", "password": "p",
+    }  # fmt: skip
+    for path in ACTS:
+        sent = {**form, "id": "0:0.0"} if path.startswith("scheduled") else form
+        answer = await visitor.post(f"/{path}", **sent)
+        assert answer.status_code == 403, (path, answer.text)
+    assert len(await world.broker.security.list_rules()) == 0
+
+
+async def test_users_tokens_and_rules_are_kept_and_noted(world):
+    visitor = Visitor(world.http)
+    await visitor.log_in(await world.token(ROOT))
+    await visitor.get("/access")
+    rule: dict[str, Any] = {"principal": "User:ada", "operation": "READ", "resource": "TOPIC", "name": "orders"}
+    assert (await visitor.post("/access/rule/add", **rule)).status_code == 303
+    made = await visitor.post("/access/token/create", principal="User:ada", note="laptop", days="7")
+    token = unescape(re.search(r'class="secret" tabindex="0">([^<]+)<', made.text)[1])  # type: ignore[index]
+    assert world.broker.security.principal_of(token) == "User:ada"
+    await visitor.post("/access/user/add", name="ada", password="secret of ada")
+    await world.broker.users.check_password("ada", "secret of ada")
+    page = (await visitor.get("/access")).text
+    assert "laptop" in page
+    assert token not in page
+    data = (await visitor.get("/access.json")).text
+    assert "digest" not in data
+    assert "stored_key" not in data
+    [line] = [each for each in (await visitor.get("/access.json")).json()["tokens"] if each["note"] == "laptop"]
+    await visitor.post("/access/token/revoke", id=line["id"])
+    with pytest.raises(Unauthenticated):
+        world.broker.security.principal_of(token)
+    await visitor.post("/access/rule/remove", **rule)
+    assert await world.broker.security.list_rules() == []
+    await visitor.post("/access/user/remove", name="ada")
+    with pytest.raises(AuthenticationFailed):
+        await world.broker.users.check_password("ada", "secret of ada")
+    noted = [each.act for each in await world.broker.audit.entries(20)]
+    assert noted[:6][::-1] == ["acl.add", "token.create", "user.add", "token.revoke", "acl.remove", "user.remove"]
+    assert (await visitor.post("/access/rule/add", **{**rule, "operation": "JUMP"})).status_code == 400
+
+
+async def test_an_open_broker_makes_no_credentials(broker, visitor):
+    await visitor.get("/access")
+    answer = await visitor.post("/access/token/create", principal="User:ada")
+    assert answer.status_code == 409
+    assert await broker.security.list_tokens() == {}
+
+
+async def test_a_bearer_token_is_enough_for_data(world):
+    good = await world.http.get(f"{BASE}/console/topics.json", headers=await world.headers(ROOT))
+    assert good.json() == {"topics": [], "is_cut": False, "may_create": True}
+    bad = await world.http.get(f"{BASE}/console/topics.json", headers={"authorization": "Bearer nonsense"})
+    assert bad.status_code == 401
