@@ -1,0 +1,54 @@
+"""What the log is told of a request: who asked, and what it names."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from app.calls import Call, Services
+from app.main import OPERATIONS
+from app.operations import Asked
+from redis_ledger.auth.acl import Caller
+from redis_ledger.kafka import pending
+from redis_ledger.kafka.call import Call as KafkaCall
+from redis_ledger.kafka.call import Peer
+
+
+def asked(operation: str, parameters: dict[str, str], *, body: Any = None, principal: str = "") -> dict[str, str]:
+    call = Call(Services(), {"headers": [(b"x-request-id", b"r-1")], "client": ("h", 1)}, SimpleNamespace())  # type: ignore[arg-type]
+    call.decoded = body
+    if principal:
+        call._caller = Caller(principal, "h")
+    found = Asked(next(each for each in OPERATIONS if each.id == operation), call, parameters).log_fields()
+    assert (found.pop("operation"), found.pop("request_id")) == (operation, "r-1")
+    return {name: value for name, value in found.items() if value}
+
+
+@pytest.mark.parametrize(
+    ("operation", "parameters", "body", "expected"),
+    [
+        ("produce", {"topic": "t"}, SimpleNamespace(transaction="3-17"), {"topic": "t", "txn": "3-17"}),
+        ("produce", {"topic": "t"}, SimpleNamespace(transaction=None), {"topic": "t"}),
+        ("fetch", {"topic": "t", "partition": "2"}, None, {"topic": "t", "partition": "2"}),
+        ("receive", {"topic": "t", "name": "s"}, None, {"topic": "t", "subscription": "s"}),
+        ("commit", {"id": "3-17"}, None, {"txn": "3-17"}),
+    ],
+)
+def test_a_rest_request_names_topic_partition_subscription_and_transaction(operation, parameters, body, expected):
+    assert asked(operation, parameters, body=body) == expected
+
+
+def test_a_principal_is_named_once_it_is_known():
+    assert asked("fetch", {"topic": "t"}, principal="User:ada") == {"topic": "t", "principal": "User:ada"}
+    assert asked("fetch", {"topic": "t"}, principal="User:ANONYMOUS") == {"topic": "t"}
+
+
+def test_a_kafka_request_names_its_api_its_client_and_who_has_logged_in():
+    peer = Peer("10.0.0.7", principal="User:ada")
+    broker: Any = None
+    request = pending.asked(("Produce", 7, KafkaCall(broker, 9, "shop", peer)))
+    assert request.log_fields() == {"operation": "Produce", "request_id": "shop-7", "peer": "10.0.0.7", "principal": ""}
+    peer.is_authenticated = True
+    assert request.log_fields()["principal"] == "User:ada"
