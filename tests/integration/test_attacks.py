@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import gzip
+import hmac
 import json
 import time
 from collections.abc import AsyncIterator
+from typing import Any
 
+import jwt
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from redis_ledger.auth.acl import Effect, Op, Pattern
 from redis_ledger.auth.tokens import digest, read
@@ -95,6 +101,54 @@ async def test_a_revoked_token_and_those_near_it_are_nothing(target):
     await target.broker.security.revoke_token(id)
     assert (await target.ask("ada", "POST", "/v1/topics/orders/records", RECORDS))[0] == 401
     assert await written(target) == 1
+
+
+async def test_a_jwt_that_nobody_signed_for_us_is_nothing(redis_url, prefix, tmp_path):
+    key, other = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    curve = jwt.get_algorithm_by_name("ES256")
+    public = {**curve.to_jwk(key.public_key(), as_dict=True), "kid": "k"}
+    (tmp_path / "jwks").write_text(json.dumps({"keys": [public]}))
+    pem = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    fair = {"iss": "us", "aud": "ledger", "sub": "root", "exp": int(time.time()) + 600}
+    kid = {"kid": "k"}
+
+    def signed(changes: dict[str, Any], by: Any = key, **head: Any) -> str:
+        told = {name: value for name, value in {**fair, **changes}.items() if value is not None}
+        return jwt.encode(told, by, "ES256", headers={**kid, **head})
+
+    def shared(secret: bytes) -> str:
+        """Signed by what everybody can read, as if it were a shared secret."""
+        text = ".".join(b64(json.dumps(each).encode()) for each in ({"alg": "HS256", **kid}, fair))
+        return f"{text}.{b64(hmac.digest(secret, text.encode(), 'sha256'))}"
+
+    own = {**curve.to_jwk(other.public_key(), as_dict=True), "kid": "k"}
+    good = signed({})
+    head, body, proof = good.split(".")
+    forged = [
+        jwt.encode(fair, None, "none", headers=kid),
+        ".".join((b64(b'{"alg":"NoNe","kid":"k"}'), body, "")),
+        f"{head}.{body}.",
+        f"{head}.{b64(json.dumps({**fair, 'sub': 'admin'}).encode())}.{proof}",
+        shared(pem), shared(json.dumps(public).encode()), shared(b""),
+        signed({}, other), signed({}, other, jwk=own), signed({}, other, jku="http://127.0.0.1:1/jwks"),
+        signed({}, other, kid="../../../dev/null"), signed({}, other, kid=""),
+        signed({"exp": int(time.time()) - 600}), signed({"exp": None}), signed({"nbf": int(time.time()) + 600}),
+        signed({"aud": "elsewhere"}), signed({"aud": None}), signed({"iss": "them"}), signed({"iss": None}),
+        signed({"sub": None}), signed({"sub": ""}), signed({"sub": "a\nb"}),
+    ]  # fmt: skip
+    settings = {"jwt_jwks": str(tmp_path / "jwks"), "jwt_issuer": "us", "jwt_audience": "ledger"}
+    async with attacked(redis_url, prefix, **settings) as target:
+        for number, text in enumerate(forged):
+            header = b"authorization: Bearer " + text.encode()
+            status, _ = await target.ask(None, "POST", "/v1/topics/orders/records", RECORDS, header)
+            assert status == 401, number
+        assert await written(target) == 0
+        header = b"authorization: Bearer " + good.encode()
+        assert (await target.ask(None, "POST", "/v1/topics/orders/records", RECORDS, header))[0] == 200
+
+
+def b64(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 async def test_an_idempotency_key_of_somebody_else_tells_and_does_nothing(target):

@@ -43,10 +43,10 @@ class Place:
             shutil.copy(source, self.folder / "new")
             (self.folder / "new").replace(target)
 
-    def serve(self, *arguments: str, level: str = "warning") -> Serve:
+    def serve(self, *arguments: str, level: str = "warning", environ: dict[str, str] | None = None) -> Serve:
         given = ["--data-dir", str(self.folder / "data"), "--durability", "process", "--log-level", level]
         given += ["--set", f"tls_certificate={self.certificate}", "--set", f"tls_key={self.key}", *arguments]
-        return Serve(*given)
+        return Serve(*given, environ=environ)
 
 
 @pytest.fixture
@@ -292,3 +292,36 @@ async def test_a_client_certificate_names_the_caller_at_both_doors(place, way):
                 await produce_once(kafka, shown[who])
     finally:
         broker.clean_up()
+
+
+def test_several_brokers_of_one_command_speak_tls_and_no_secret_is_an_argument(place):
+    with_secret = {"REDIS_LEDGER_BOOTSTRAP_TOKEN_FILE": str(place.folder / "bootstrap")}
+    (place.folder / "bootstrap").write_text("a-secret-of-the-test-that-is-long-enough")
+    url = "redis+sentinel://user:hush@127.0.0.1:1/main"
+    broker = place.serve("--brokers", "2", "--set", "auth_required=on", environ=with_secret)
+    try:
+        trusting = place.authority.trusting()
+        assert [each.partition("://")[0] for each in broker.urls] == ["https", "https"]
+        for each in (*broker.urls, *broker.field("kafka").split(",")):
+            assert served_by(address(each), trusting)
+        found = list(children(broker.process.pid))
+        assert len(found) >= 2
+        assert not any(b"a-secret" in arguments for arguments in found)
+    finally:
+        broker.clean_up()
+    refused = place.serve("--brokers", "2", environ={"REDIS_LEDGER_REDIS_URL": url})
+    seen = 0
+    while refused.process.poll() is None:
+        found = list(children(refused.process.pid))
+        seen += len(found)
+        assert not any(b"hush" in arguments for arguments in found)
+    refused.clean_up()
+    assert seen
+
+
+def children(pid: int) -> Iterator[bytes]:
+    """Arguments of the processes that this one started."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, IndexError):
+            if int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == pid:
+                yield (folder / "cmdline").read_bytes()
