@@ -1,5 +1,6 @@
 """What an HTTP connection may cost while it has not asked anything yet: uvicorn and its parser bound neither.
 
+    first  asked within idle_s of its opening                                                      else closed
     head   whole within head_s of its first byte, of HEAD_BYTES_MAX, with HEADERS_MAX headers     else 408, 431
     body   whole within body_s, and a second more for each BODY_BYTES_PER_S that have come        else closed
     answer read by the client within DEAF_S_MAX                                                    else closed
@@ -39,6 +40,7 @@ _seldom = Seldom()
 class Limits:
     """principal_of: whom the certificate of a connection names."""
 
+    idle_s: float = 75.0  # of a connection that has not asked anything yet: pools and browsers open some ahead
     head_s: float = 10.0
     body_s: float = 30.0
     connections_max: int = 10_000
@@ -46,7 +48,10 @@ class Limits:
 
     @classmethod
     def of(cls, config: Config, principal_of: Callable[[Any], str | None] | None = None) -> Limits:
-        return cls(config.http_head_ms / 1000, config.http_body_ms / 1000, config.http_connections_max, principal_of)
+        return cls(
+            head_s=config.http_head_ms / 1000, body_s=config.http_body_ms / 1000,
+            connections_max=config.http_connections_max, principal_of=principal_of,
+        )  # fmt: skip
 
 
 class _TooLarge(Exception):
@@ -79,7 +84,7 @@ class GuardedProtocol(CorkedProtocol):
         if self.cycle is None and not self._fed and data[0] == TLS_RECORD and self.scheme == "http":
             self._close("it speaks TLS, and this port does not; give the client http, or the broker a certificate")
             return
-        if self._since:
+        if self._since and self._fed:
             self._fed += len(data)
         else:
             self._since, self._fed = self.loop.time(), len(data)
@@ -90,7 +95,7 @@ class GuardedProtocol(CorkedProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         if not self._since:  # behind another one in the same piece
-            self._since, self._fed = self.loop.time(), 0
+            self._since, self._fed = self.loop.time(), 1
         if self._principal is not None:
             scope: Any = self.scope
             scope[PRINCIPAL] = self._principal
@@ -134,8 +139,8 @@ class GuardedProtocol(CorkedProtocol):
             if not self._has_head():
                 if took > self._limits.head_s and self._fed:
                     self._answer(408, "The request's headers did not arrive in time; send it whole.")
-                elif took > self._limits.head_s:
-                    self.transport.close()  # nothing was asked
+                elif took > self._limits.idle_s:
+                    self.transport.close()
             elif took > self._limits.body_s + self._fed / BODY_BYTES_PER_S:
                 self._close("half a body came and the rest did not")
 

@@ -125,7 +125,7 @@ async def test_a_jwt_that_nobody_signed_for_us_is_nothing(redis_url, prefix, tmp
     good = signed({})
     head, body, proof = good.split(".")
     forged = [
-        jwt.encode(fair, None, "none", headers=kid),
+        jwt.encode(fair, "", "none", headers=kid),
         ".".join((b64(b'{"alg":"NoNe","kid":"k"}'), body, "")),
         f"{head}.{body}.",
         f"{head}.{b64(json.dumps({**fair, 'sub': 'admin'}).encode())}.{proof}",

@@ -20,7 +20,7 @@ from tests.support.broker import one
 from tests.support.kafka import listening
 
 PATIENCE_S = 20.0
-LIMITS = Limits(head_s=0.5, body_s=0.5)
+LIMITS = Limits(idle_s=0.5, head_s=0.5, body_s=0.5)
 
 
 class Target:
