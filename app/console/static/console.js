@@ -128,8 +128,8 @@ function fresh() {
 }
 
 function reason(answer) {
-  const told = new DOMParser().parseFromString(answer, "text/html").querySelector("main .bad");
-  return told && told.textContent ? told.textContent : "The broker could not answer.";
+  const told = new DOMParser().parseFromString(answer, "text/html").querySelectorAll("main .bad");
+  return [...told].map((each) => each.textContent).find(Boolean) || "The broker could not answer.";
 }
 
 document.addEventListener("DOMContentLoaded", () => dress(document));
