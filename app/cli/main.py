@@ -34,6 +34,16 @@ COMMANDS = {
         "pipeline",
         "Run a job on Spark: offload, compact, replay, reconcile, transform.",
     ),
+    "mirror": (
+        "app.cli.mirror",
+        "mirror",
+        "Carry topics of a Kafka over, exactly once, with the offsets of consumer groups.",
+    ),
+    "import": (
+        "app.cli.streams",
+        "import_",
+        "Import a plain Redis stream into a topic, each entry once, with its groups.",
+    ),
     "demo": (
         "app.cli.demo",
         "demo",

@@ -52,12 +52,21 @@ class Members:
         self._decode = msgspec.json.Decoder(_Address).decode
         self.node_id = 0
         self.cluster_id = ""
+        self.is_leaving = False
         self._nodes: list[Node] = []
 
     async def announce(self, kafka: str) -> None:
         """kafka: "host:port" where clients reach this broker's Kafka listener."""
         self._kafka = kafka
         await self.beat()
+
+    async def leave(self) -> None:
+        """Kafka clients are to go to the other brokers, if there are any: these are all that metadata names now."""
+        try:
+            await self.announce("")
+        finally:  # Redis may be away: others then find out by our silence
+            self._nodes = [node for node in self._nodes if node.name != self._name]
+            self.is_leaving = bool(self.nodes)
 
     async def beat(self) -> int:
         """Says that this broker lives, and learns who else does; Redis's time, ms.  Cost: two round trips."""

@@ -27,6 +27,7 @@ from redis_ledger.log import Seldom, get
 
 LOOK_EVERY_S = 1.0
 BACKLOG = 4_096
+MOVING_S = 1.5  # of a drain: longer than clients wait for records and than brokers take to hear of each other
 HANDSHAKE_S_MAX = 10.0  # of TLS; then it is given up
 CLOSING_S_MAX = 5.0
 TLS_RECORD = b"\x16\x03"  # how a TLS handshake begins; no frame is as long as this would mean
@@ -74,17 +75,19 @@ class KafkaListener:
         self._watch = loop.create_task(self._look_after())
 
     async def stop(self, drain_s: float) -> None:
-        """No new connections; waits for records end at once; requests under way are answered."""
+        """No new connections, and clients are shown to the other brokers while there are any; then waits for
+        records end at once, and requests under way are answered."""
         self._draining = True
+        until = time.monotonic() + drain_s
         if self._server is not None:
             self._server.close()
-        with contextlib.suppress(LedgerError):  # Redis may be away: others then find out by our silence
-            await self.broker.members.announce("")
+        with contextlib.suppress(LedgerError):
+            await self.broker.members.leave()
         await self.broker.groups.close()  # members that wait for a rebalance are told to go elsewhere
-        until = time.monotonic() + drain_s
+        moved = time.monotonic() + (MOVING_S if self.broker.members.is_leaving else 0.0)
         while self._connections and time.monotonic() < until:
             for connection in list(self._connections):
-                if connection.is_waiting:
+                if connection.is_waiting and time.monotonic() >= moved:
                     connection.close()
             await asyncio.sleep(0.02)
         for connection in list(self._connections):

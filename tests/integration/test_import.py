@@ -134,7 +134,7 @@ def test_a_group_goes_on_behind_what_it_has_acknowledged(url, client, stream, re
     expected = {"done": list(range(12, 20)), "pending": list(range(5, 20)), "fresh": list(range(20))}
     for name, orders in expected.items():
         with client.consumer("orders", name) as consumer:
-            got = []
+            got: list[int] = []
             while len(got) < len(orders):
                 got += [int(each.json()["order"]) for each in consumer.receive(100, wait_ms=5_000)]
         assert got == orders, name

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
@@ -28,7 +29,7 @@ from tests.support.servers import Server, redis_server
 
 DATA = Path(__file__).parent.parent / "data" / "format-1.aof.gz"
 # The data grows old in the repository: nothing of it may expire.
-FOR_EVER = {
+FOR_EVER: dict[str, Any] = {
     "coordinators": 2, "retention_ms": -1, "transactional_id_expiration_ms": 2**52, "offsets_retention_ms": 2**52,
     "ended_status_retention_ms": 2**52,
 }  # fmt: skip
@@ -48,7 +49,8 @@ def old() -> Iterator[Server]:
 
 def _commands(text: bytes) -> list[tuple[bytes, ...]]:
     """The commands of an append-only file."""
-    found, at = [], 0
+    found: list[tuple[bytes, ...]] = []
+    at = 0
 
     def line() -> bytes:
         nonlocal at
@@ -67,7 +69,8 @@ def _commands(text: bytes) -> list[tuple[bytes, ...]]:
 
 
 async def values(broker: Broker, topic: str, partition: int) -> list[bytes | None]:
-    found, offset = [], 0
+    found: list[bytes | None] = []
+    offset = 0
     while True:
         fetched = await broker.records.fetch(topic, partition, offset)
         if not fetched.batches:

@@ -18,7 +18,7 @@ from redis_ledger.broker import traces
 from redis_ledger.broker.fetch import Polled, Wanted
 from redis_ledger.errors import LedgerError, OffsetOutOfRange, UnknownTopic
 from redis_ledger.kafka.apis.list_offsets import epoch_refusal
-from redis_ledger.kafka.call import NONE, UNKNOWN_TOPIC_ID, Call, code_of
+from redis_ledger.kafka.call import NONE, NOT_LEADER, UNKNOWN_TOPIC_ID, Call, code_of
 from redis_ledger.kafka.fetch_session import FetchSession, Key, opened
 from redis_ledger.kafka.wire.messages.fetch_request import FetchPartition, FetchRequest
 from redis_ledger.kafka.wire.messages.fetch_response import (
@@ -85,6 +85,9 @@ async def _open(asked: list[_Asked], call: Call) -> tuple[dict[Key, PartitionDat
     wanted = []
     for one in asked:
         name, topic_id, number = one.key
+        if call.broker.members.is_leaving:
+            answers[one.key] = _failed(number, NOT_LEADER)
+            continue
         try:
             if call.version >= IDS_FROM:
                 name = (await catalog.by_id(topic_id)).name

@@ -5,7 +5,8 @@
 10    a leader to go to instead (never: any broker takes any partition)       12   a transactional batch adds its
 partition to the transaction by itself (KIP-890)     13   topics by id
 One batch a partition.  acks 1 and -1 are the same: the answer comes when the level of durability is reached.  With
-acks 0 nothing is answered, and a batch that is refused closes the connection, as Kafka does it.
+acks 0 nothing is answered, and a batch that is refused closes the connection, as Kafka does it.  A broker that leaves
+says that it leads nothing, so that clients ask for metadata and move before it is gone.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker import traces
 from redis_ledger.broker.appends import Source
 from redis_ledger.errors import InvalidRecord, InvalidRequest, InvalidTopicName, LedgerError, UnknownTopic
-from redis_ledger.kafka.call import NONE, UNKNOWN_TOPIC_ID, Call, code_of, message_of
+from redis_ledger.kafka.call import NONE, NOT_LEADER, UNKNOWN_TOPIC_ID, Call, code_of, message_of
 from redis_ledger.kafka.wire.messages.produce_request import PartitionProduceData, ProduceRequest
 from redis_ledger.kafka.wire.messages.produce_response import (
     PartitionProduceResponse,
@@ -72,6 +73,7 @@ async def submit(request: ProduceRequest, call: Call) -> asyncio.Future[ProduceR
     answer = ProduceResponse(responses=[])
     pending = Pending(answer, request.acks == 0, call.broker.catalog)
     source = Source(request.transactional_id, call.version >= ADDS_PARTITIONS_FROM)
+    leaves = call.broker.members.is_leaving and request.acks != 0
     refused = None
     if source.transactional_id is not None:
         refused = _refusal(call, Op.WRITE, Resource.TRANSACTIONAL_ID, source.transactional_id)
@@ -93,6 +95,9 @@ async def submit(request: ProduceRequest, call: Call) -> asyncio.Future[ProduceR
                 continue
             if missing or request.acks not in (-1, 0, 1):
                 slot.error_code = missing or INVALID_REQUIRED_ACKS
+                continue
+            if leaves:
+                slot.error_code = NOT_LEADER
                 continue
             try:
                 pending.watch(name, slot, await _append(name, data, source, call))
