@@ -101,6 +101,8 @@ def test_problems_that_an_http_caller_can_meet_are_all_in_the_document():
         "invalid_config", "invalid_partitions", "invalid_replication_factor", "invalid_replica_assignment",
         "unacceptable_credential", "authentication_failed", "unknown_user", "unknown_topic_id", "group_not_found",
         "producer_fenced", "unknown_transactional_id",
+            # and what keeps a broker from starting
+            "unreadable_format",
     }  # fmt: skip
     missing = {code for code in errors.by_code() if f'"{code}"' not in text} - groups - elsewhere
     assert missing == set()
