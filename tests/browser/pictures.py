@@ -26,7 +26,7 @@ from tests.support.served import served
 from tests.support.servers import redis_server
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images" / "console"
-NOON_MS = 1_772_449_200_000  # 2026-03-02 11:00 UTC
+NOON_MS = 1_993_806_000_000  # 2033-03-07 11:00 UTC: what is scheduled must not be due by the clock of Redis
 HELD_UP_MS = 252_000
 WIDTHS = (1280, 390)
 HEIGHT_MAX = 1_400
