@@ -17,8 +17,14 @@ from tests.browser.looking import Looker
 from tests.browser.shop import Shop, fill, people
 from tests.support.served import Served, served
 
+PATIENCE_MS = 20_000  # on a machine that is busy with other things
+
 if find_spec("playwright") is None:
     collect_ignore_glob = ["test_*"]
+else:
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=PATIENCE_MS)
 
 SECURED: dict[str, Any] = {"auth_required": True, "super_users": "User:root"}
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from playwright.sync_api import expect
+
 from redis_ledger.ids import TxnId
 
 HELD_S = 6  # an open transaction is told of when it is this old
@@ -42,7 +44,7 @@ def test_a_subscription_and_a_group_say_whom_they_wait_for(shop, look):
     page.get_by_role("heading", name="Transaction").wait_for()
     page.go_back()
     page.goto(f"{shop.url}/group?name=reports")
-    page.get_by_text(f"It waits for transaction {shop.shop.stuck}").wait_for()
+    expect(page.get_by_text(f"It waits for transaction {shop.shop.stuck}")).to_be_visible()
 
 
 def test_a_record_is_produced_and_is_in_the_tail(shop, look):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from playwright.sync_api import expect
 
 ADDRESSES = (
     "/topics",
@@ -43,7 +44,7 @@ def test_one_logs_in_by_name_and_password(secured_shop, look):
     page.get_by_label("Name").fill("till")
     page.get_by_label("Password").fill("a password of the till")
     page.get_by_role("button", name="Log in").last.click()
-    page.get_by_text("User:till").wait_for()
+    expect(page.get_by_text("User:till")).to_be_visible()
 
 
 def test_who_may_only_look_is_offered_nothing_else_and_a_forged_form_is_refused(secured_shop, look):

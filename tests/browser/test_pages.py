@@ -43,7 +43,7 @@ def address(site, name: str) -> str:
     }.get(name, f"/{name}")
 
 
-def is_sound(looker, *, told: int = 0) -> None:
+def check_sound(looker, *, told: int = 0) -> None:
     """told: complaints that the browser has for good reason, of a page that is an error."""
     assert looker.violations() == []
     assert len(looker.complaints) <= told, looker.complaints
@@ -56,7 +56,7 @@ def is_sound(looker, *, told: int = 0) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_page_is_sound(open_shop, look, width, scheme):
+def test_every_page_check_sound(open_shop, look, width, scheme):
     looker = look(open_shop, width=width, scheme=scheme)
     for name, heading in NAMES.items():
         page = looker.go(address(open_shop, name))
@@ -65,7 +65,7 @@ def test_every_page_is_sound(open_shop, look, width, scheme):
         assert page.title() != "redis-ledger", name
         if name != "nothing":
             assert page.locator("h1").inner_text() == heading.format(stuck=open_shop.shop.stuck)
-        is_sound(looker, told=1 if name == "nothing" else 0)
+        check_sound(looker, told=1 if name == "nothing" else 0)
     assert len(looker.complaints) == 1, "the page that is not there"
 
 
@@ -74,11 +74,11 @@ def test_every_page_is_sound(open_shop, look, width, scheme):
 def test_pages_of_a_broker_that_asks_who_calls_are_sound(asking_shop, look, width, scheme):
     looker = look(asking_shop, width=width, scheme=scheme)
     looker.go("/login")
-    is_sound(looker)
+    check_sound(looker)
     looker.log_in(asking_shop.tokens["root"])
     for name in ("overview", "access", "topic", "transaction"):
         looker.go(address(asking_shop, name))
-        is_sound(looker)
+        check_sound(looker)
     looker.go("/access")
     assert looker.page.get_by_text("1 048 576".replace(" ", "\u202f")).count() == 1, "the quota of the till"
 
@@ -121,12 +121,12 @@ def test_nothing_is_there_yet_and_the_pages_say_what_to_do(empty_shop, look):
     }.items():
         page = looker.go(path)
         page.get_by_text(said).first.wait_for()
-        is_sound(looker)
+        check_sound(looker)
     empty_shop.do(empty_shop.broker.topics.create("bare"))
     page = looker.go("/topic?name=bare&show=all")
     page.get_by_text("There is nothing to read yet.").wait_for()
     page.get_by_text("No subscription, and no group").wait_for()
-    is_sound(looker)
+    check_sound(looker)
 
 
 def test_charts_are_drawn(open_shop, look):
@@ -151,7 +151,7 @@ def test_long_names_and_values_are_kept_within_the_page(shop, look):
         for path in ("", "/topics", f"/topic?name={long}", f"/scheduled?topic={long}", "/groups",
                      f"/subscription?{urlencode({'topic': long, 'name': long})}"):  # fmt: skip
             looker.go(path)
-            is_sound(looker)
+            check_sound(looker)
 
 
 def test_the_members_of_a_kafka_group_are_shown(shop, look):
@@ -177,7 +177,7 @@ def test_the_members_of_a_kafka_group_are_shown(shop, look):
         page.get_by_role("link", name="till", exact=True).click()
         page.get_by_role("cell", name="till-7", exact=True).wait_for()
         assert page.locator(".fact", has_text="members").locator("b").inner_text() == "1"
-        is_sound(looker)
+        check_sound(looker)
     finally:
         shop.do(consumer.stop())
     page.get_by_text("Nobody is in it here.").wait_for()

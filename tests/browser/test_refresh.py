@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
+from playwright.sync_api import expect
 
 from redis_ledger.broker.types import NewRecord
 from tests.browser.conftest import SECURED, Site
@@ -32,14 +33,14 @@ def test_the_overview_counts_on(shop, look):
     shown = page.locator(".fact", has_text="records").locator("b")
     before = int(shown.inner_text())
     produce(shop, "orders", *("more" for _ in range(5)))
-    page.locator(".fact b", has_text=str(before + 5)).wait_for()
+    expect(page.locator(".fact b", has_text=str(before + 5))).to_be_visible()
 
 
 def test_a_topic_that_is_made_elsewhere_appears_on_a_page_that_had_none(empty_shop, look):
     page = look(empty_shop).go("/topics")
     page.get_by_text("There are no topics").wait_for()
     empty_shop.do(empty_shop.broker.topics.create("parcels"))
-    page.get_by_role("link", name="parcels").wait_for()
+    expect(page.get_by_role("link", name="parcels")).to_be_visible()
 
 
 def test_what_is_open_and_typed_stays_through_refreshes(shop, look):
@@ -101,7 +102,7 @@ def test_a_login_that_is_over_leads_to_the_login_and_back(secured_shop, look):
     page.get_by_label("Token").fill(token)
     page.get_by_role("button", name="Log in").first.click()
     page.wait_for_url("**/console/topics")
-    page.get_by_role("link", name="invoices").wait_for()
+    expect(page.get_by_role("link", name="invoices")).to_be_visible()
 
 
 @pytest.mark.timeout(180)
