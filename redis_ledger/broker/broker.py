@@ -28,6 +28,7 @@ from redis_ledger.broker.execute import Execute
 from redis_ledger.broker.fetch import Fetching
 from redis_ledger.broker.groups import Groups
 from redis_ledger.broker.idempotency import Idempotency
+from redis_ledger.broker.leases import Leases
 from redis_ledger.broker.members import Members
 from redis_ledger.broker.offsets import Offsets
 from redis_ledger.broker.overview import Overview
@@ -116,6 +117,7 @@ class Broker:
         self.subscriptions = Subscriptions(
             store, self.catalog, self.waiters, registry, self.transactions.abort, config, clock
         )
+        self.leases = Leases(store, self.catalog)
         self.transactions.step = Execute(self.coordinators, self.transactions, self.records, self.subscriptions)
         self.idempotency = Idempotency(store, lease_ms=config.idempotency_lease_ms, keep_ms=config.idempotency_key_ms)
         self.offsets = Offsets(store, self.catalog, self.coordinators, self.transactions.finish, config, clock)

@@ -100,6 +100,30 @@ async def test_quotas_are_set_shown_and_removed(world):
     assert noted == ["quota.remove", "quota.set"]
 
 
+async def test_a_subscription_shows_what_came_back_most_and_what_is_out_longest(world):
+    broker, name = world.broker, ("orders", "billing/eu")
+    await fill(broker)
+    visitor = await visitor_of(world, ROOT)
+    address = "/subscription.json?topic=orders&name=billing/eu"
+    assert (await visitor.get(address)).json()["out"] == []
+    some = [NewRecord(None, b"%d" % n, partition=1) for n in range(4)]
+    await broker.records.produce("orders", some)
+    first, *_ = await broker.subscriptions.receive(*name, "a b", partitions=[1], max_records=2)
+    await broker.subscriptions.nack(*name, "a b", [first.id])
+    await broker.subscriptions.receive(*name, "c", partitions=[1], max_records=1)
+    await broker.subscriptions.receive(*name, "d", partitions=[1], max_records=2)
+    out = (await visitor.get(address)).json()["out"]
+    shown = [(each["first"], each["last"], each["consumer"], each["deliveries"]) for each in out]
+    assert shown == [(0, 0, "c", 1), (1, 1, "a b", 0), (2, 3, "d", 0)]
+    assert all(each["left_ms"] > 0 for each in out)
+    assert "a b" in (await visitor.get("/subscription?topic=orders&name=billing/eu")).text
+    mine = await broker.subscriptions.receive(*name, "d", partitions=[1])
+    assert mine == []
+    await broker.subscriptions.nack(*name, "d", None)
+    out = (await visitor.get(address)).json()["out"]
+    assert [(each["first"], each["consumer"]) for each in out if not each["consumer"]] == [(2, "")]
+
+
 async def test_without_its_redis_a_broker_has_a_page_that_says_so_and_tries_again(prefix):
     with redis_server() as redis:
         async with open_broker(redis.url, prefix, redis_timeout_ms=2_000, redis_retry_ms=1_000) as broker:

@@ -23,6 +23,8 @@ from redis_ledger.errors import (
     UnknownTopic,
 )
 
+OUT_SHOWN = 20
+
 
 class Member(msgspec.Struct):
     name: str
@@ -150,6 +152,18 @@ class SubscriptionQuery(msgspec.Struct):
     name: str
 
 
+class Out(msgspec.Struct):
+    """Messages first to last of a partition.  consumer: "" when they were given back and wait.  deliveries: before this
+    time.  left_ms: until they may be delivered again, negative when that has passed."""
+
+    partition: int
+    first: int
+    last: int
+    consumer: str
+    deliveries: int
+    left_ms: int
+
+
 class SubscriptionPage(msgspec.Struct):
     topic: str
     name: str
@@ -157,6 +171,7 @@ class SubscriptionPage(msgspec.Struct):
     cursors: list[CursorStats]
     lag: int
     waits: Waits
+    out: list[Out]
     may_seek: bool
     may_delete: bool
 
@@ -169,8 +184,11 @@ async def subscription(visit: Visit, query: SubscriptionQuery) -> SubscriptionPa
     stats = await visit.broker.subscriptions.stats(query.topic, query.name)
     waits = await why(visit, stats, None)
     lag = sum(each.backlog for each in stats.cursors)
+    is_group = stats.kind == "kafka"
+    leases = [] if is_group else await visit.broker.leases.worst(query.topic, query.name, OUT_SHOWN)
+    out = [Out(p, first, last, who, count, due - visit.now_ms) for p, first, last, who, count, due in leases]
     return SubscriptionPage(
-        stats.topic, stats.name, stats.kind, stats.cursors, lag, waits, may_seek(visit, query.topic, query.name),
+        stats.topic, stats.name, stats.kind, stats.cursors, lag, waits, out, may_seek(visit, query.topic, query.name),
         visit.may(Op.DELETE, Resource.GROUP, query.name),
     )  # fmt: skip
 
