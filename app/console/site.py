@@ -150,8 +150,10 @@ class Console:
 
 
 def to_login(visitor: Visitor) -> Answer:
-    """A part of a page that is refreshed must not become the login: the page as a whole goes there."""
-    to = f"/console/login?to={quote(visitor.target(), safe='')}".encode()
+    """A part of a page that is refreshed must not become the login: the page as a whole goes there.  An act is no page
+    to come back to."""
+    target = "/console" if visitor.call.scope["method"] == "POST" else visitor.target()
+    to = f"/console/login?to={quote(target, safe='')}".encode()
     if visitor.call.header(b"hx-request") is not None:
         return Answer(401, b"", HTML, [(b"hx-redirect", to)])
     return Answer(303, b"", HTML, [(b"location", to)])

@@ -79,6 +79,14 @@ async def test_a_refresh_without_a_login_leads_the_whole_page_to_it(world):
     assert (answer.status_code, answer.text) == (401, "")
 
 
+async def test_an_act_without_a_login_does_nothing_and_comes_back_to_the_overview(world):
+    visitor = Visitor(world.http)
+    await visitor.get("/login")
+    answer = await visitor.post("/topics/create", name="orders")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/console/login?to=%2Fconsole")
+    assert await world.broker.topics.list() == []
+
+
 async def test_quotas_are_set_shown_and_removed(world):
     visitor = await visitor_of(world, ROOT)
     await visitor.get("/access")
