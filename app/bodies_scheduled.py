@@ -84,7 +84,9 @@ class PartitionQuery(Request):
 
 
 class CancelScheduled(Request):
-    ids: Annotated[list[ScheduledIdText], Meta(min_length=1)]
+    """What is no id names no record, as an id that was never given does."""
+
+    ids: Annotated[list[Annotated[str, Meta(max_length=40)]], Meta(min_length=1)]
 
 
 class CancelOutcome(Reply):
