@@ -16,8 +16,10 @@ from app.bodies import (
     Request,
     SubscriptionName,
     TimeMs,
+    TopicName,
     TxnIdText,
 )
+from redis_ledger.broker.deadletters import DELIVERIES_MAX
 
 
 class CreateSubscription(Request):
@@ -47,6 +49,11 @@ class CursorStats(Reply):
     redelivered: int
 
 
+class DeadLetters(Reply):
+    max_deliveries: int
+    topic: str
+
+
 class Subscription(Reply):
     topic: str
     name: str
@@ -56,6 +63,7 @@ class Subscription(Reply):
     leased: int
     pending: int
     cursors: list[CursorStats]
+    dead_letters: DeadLetters | UnsetType = UNSET
 
 
 class Receive(Request):
@@ -119,6 +127,21 @@ class NoteOffsets(Request):
 
     offsets: Annotated[dict[Partition, Offset], Meta(min_length=1, max_length=10_000)]
     transaction: TxnIdText | None = None
+
+
+class SetDeadLetters(Request):
+    """topic: where messages go that were delivered max_deliveries times; not given with 0, which removes the rule."""
+
+    max_deliveries: Annotated[int, Meta(ge=0, le=DELIVERIES_MAX)]
+    topic: TopicName | None = None
+
+
+class PutBack(Request):
+    limit: Annotated[int, Meta(ge=1, le=10_000)] = 100
+
+
+class WerePutBack(Reply):
+    put_back: int
 
 
 class Seek(Request):

@@ -102,6 +102,11 @@ NOTE_OFFSETS: Examples = {
     "200": {**_SUBSCRIPTION, "kind": "kafka"},
 }
 SEEK: Examples = {"request": {"offsets": {"0": 5}}, "200": _SUBSCRIPTION}
+SET_DEAD_LETTERS: Examples = {
+    "request": {"max_deliveries": 5, "topic": "orders.dead"},
+    "200": {**_SUBSCRIPTION, "dead_letters": {"max_deliveries": 5, "topic": "orders.dead"}},
+}
+PUT_BACK: Examples = {"request": {"limit": 100}, "200": {"put_back": 3}}
 PRODUCER: Examples = {"request": {}, "201": {"producer_id": 1_407_374_883_553_281, "epoch": 0}}
 BEGIN: Examples = {
     "request": {"timeout_ms": 60_000, "owner": "worker-1", "together": "nightly"},

@@ -270,12 +270,16 @@ _traffic(
 )  # fmt: skip
 _traffic(
     "redis_ledger_topic_often_redelivered_records_total",
-    "Of these, those delivered 16 times or more before: what elsewhere would be in a dead letter topic.",
+    "Of these, those delivered 16 times or more before.",
     "records", "often",
 )  # fmt: skip
 _traffic(
     "redis_ledger_topic_unreadable_records_total",
     "Records passed over for a subscription, because their batch cannot be read.", "records", "unreadable",
+)  # fmt: skip
+_traffic(
+    "redis_ledger_topic_dead_letter_records_total",
+    "Records of the topic that this broker moved to a dead-letter topic.", "records", "dead",
 )  # fmt: skip
 
 # What is in Redis.  Read when it is asked for, at most once in a few seconds, by broker/overview.py: every broker shows

@@ -55,13 +55,14 @@ class Traffic:
 
     redelivered   records delivered another time       often   of these, those delivered OFTEN times or more before
     unreadable    records that were passed over, because their batch cannot be read
+    dead          records that were moved to a dead-letter topic
     """
 
-    __slots__ = ("bytes_in", "bytes_out", "often", "records_in", "records_out", "redelivered", "unreadable")
+    __slots__ = ("bytes_in", "bytes_out", "dead", "often", "records_in", "records_out", "redelivered", "unreadable")
 
     def __init__(self) -> None:
         self.records_in = self.bytes_in = self.records_out = self.bytes_out = 0
-        self.redelivered = self.often = self.unreadable = 0
+        self.redelivered = self.often = self.unreadable = self.dead = 0
 
     def delivered(self, records: int, size: int, times: int) -> None:
         """times: how often they had been delivered before."""

@@ -1,4 +1,5 @@
-"""/v1/topics/{topic}/subscriptions: create, list, stats, delete, receive, ack, nack, seek.
+"""/v1/topics/{topic}/subscriptions: create, list, stats, delete, receive, ack, nack, seek,
+dead letters.
 
 A subscription's name may hold any printable characters, a slash too; in a path it is percent-encoded.
 """
@@ -6,11 +7,25 @@ A subscription's name may hold any printable characters, a slash too; in a path 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+
+from msgspec import UNSET
 
 from app import bodies_subscriptions as bodies
 from app import examples
 from app.calls import Answer, Call, reply
-from app.needs import DELETE_GROUP, DESCRIBE_GROUP, DESCRIBE_TOPIC, READ_GROUP, READ_TOPIC, TOLD_OWN, own, told
+from app.needs import (
+    DELETE_GROUP,
+    DESCRIBE_GROUP,
+    DESCRIBE_TOPIC,
+    READ_GROUP,
+    READ_TOPIC,
+    TOLD_OWN,
+    creates,
+    may_create,
+    own,
+    told,
+)
 from app.operations import TRANSACTION_ERRORS, Routes
 from app.values import shown_headers, shown_key, shown_value
 from redis_ledger import tracing
@@ -23,6 +38,7 @@ from redis_ledger.errors import (
     ConsumerBusy,
     InvalidPosition,
     InvalidRequest,
+    InvalidTopicName,
     NotDelivered,
     NotYourMessage,
     RequestTooLarge,
@@ -207,6 +223,60 @@ async def seek(call: Call, topic: str, name: str, body: bodies.Seek) -> bodies.S
 
 
 @routes.post(
+    _ONE + ":deadLetters",
+    needs=(READ_GROUP, READ_TOPIC, told(Op.WRITE, Resource.TOPIC)),
+    act="subscription.deadLetters",
+    keyed=True,
+    errors=(UnknownTopic, UnknownSubscription, InvalidTopicName, WrongSubscriptionKind),
+    examples=examples.SET_DEAD_LETTERS,
+)
+async def set_dead_letters(call: Call, topic: str, name: str, body: bodies.SetDeadLetters) -> bodies.Subscription:
+    """Say after how many deliveries a message is moved to another topic instead of being delivered again.
+
+    That topic is made if it is not there. `max_deliveries` 0 removes the rule. It counts on this broker at once, and on
+    the others within two seconds. Kafka consumer groups have no dead letters.
+    """
+    if (body.max_deliveries == 0) is not (body.topic is None):
+        raise InvalidRequest("$: give max_deliveries and topic, or max_deliveries 0 alone.")
+    call.facts = {"max_deliveries": body.max_deliveries, "to": body.topic or ""}
+    dead_letters = call.broker.dead_letters
+    if body.topic is None:
+        await call.broker.subscriptions.stats(topic, _known(name))
+        await dead_letters.remove(topic, name)
+    else:
+        call.check(Op.WRITE, Resource.TOPIC, body.topic)
+        where = creates(call, body.topic)
+        await dead_letters.set(topic, _known(name), body.max_deliveries, body.topic, may_create=where)
+    return await shown(call, await call.broker.subscriptions.stats(topic, name))
+
+
+@routes.post(
+    _ONE + ":putBack",
+    needs=(READ_GROUP, READ_TOPIC, told(Op.WRITE, Resource.TOPIC)),
+    act="subscription.putBack",
+    keyed=True,
+    optional=True,
+    errors=(
+        UnknownTopic, UnknownSubscription, WrongSubscriptionKind, ConsumerBusy, ColdUnavailable, ColdDamaged,
+    ),
+    examples=examples.PUT_BACK,
+)  # fmt: skip
+async def put_back(call: Call, topic: str, name: str, body: bodies.PutBack) -> bodies.WerePutBack:
+    """Put dead letters back to the topics they came from, up to `limit` of what the subscription would get next.
+
+    Each is produced as it was and acknowledged here, in one transaction. What does not say where it came from, and what
+    came from a topic that is not there or that the caller may not write, stays.
+    """
+    _limit(call, body.limit, "$.limit")
+    done = await call.broker.dead_letters.put_back(
+        topic, _known(name), body.limit, may_write=partial(call.may, Op.WRITE, Resource.TOPIC),
+        may_create=partial(may_create, call),
+    )  # fmt: skip
+    call.facts = {"put_back": done}
+    return bodies.WerePutBack(put_back=done)
+
+
+@routes.post(
     _ONE + ":noteOffsets",
     needs=(READ_GROUP, READ_TOPIC, TOLD_OWN),
     keyed=True,
@@ -258,8 +328,11 @@ async def shown(call: Call, stats: SubscriptionStats) -> bodies.Subscription:
     delayed = await call.broker.delays.pending(stats.topic)
     names = bodies.CursorStats.__struct_fields__
     cursors = [bodies.CursorStats(**{name: getattr(c, name) for name in names}) for c in stats.cursors]
+    rule = call.broker.dead_letters.rules.get((stats.topic, stats.name))
+    dead_letters = UNSET if rule is None else bodies.DeadLetters(max_deliveries=rule.max_deliveries, topic=rule.topic)
     return bodies.Subscription(
         topic=stats.topic, name=stats.name, kind=stats.kind, cursors=cursors,
         backlog=sum(c.backlog for c in cursors), delayed=delayed, leased=sum(c.leased for c in cursors),
         pending=sum(c.pending for c in cursors),
+        dead_letters=dead_letters,
     )  # fmt: skip

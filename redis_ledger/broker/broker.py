@@ -23,6 +23,7 @@ from redis_ledger.broker.audit import Audit
 from redis_ledger.broker.cold import Cold
 from redis_ledger.broker.configs import Configs
 from redis_ledger.broker.consumers import Consumers
+from redis_ledger.broker.deadletters import DeadLetters
 from redis_ledger.broker.delays import Delays
 from redis_ledger.broker.execute import Execute
 from redis_ledger.broker.fetch import Fetching
@@ -93,7 +94,8 @@ class Broker:
         self.delays = Delays(store, self.catalog, self.members, clock)
         participants = Participants(store, config, clock, self.catalog.marker_written, self.delays.transaction_ended)
         registry = Registry(self.coordinators, config)
-        self.topics = Topics(self.catalog, store, config)
+        self.dead_letters = dead = DeadLetters(store)
+        self.topics = Topics(self.catalog, store, dead, config)
         self.cold = Cold(self.catalog, store, config, clock)
         self.configs = Configs(self.catalog, config)
         self.users = Users(store)
@@ -115,10 +117,11 @@ class Broker:
         )
         self.delays.repeats.records, self.delays.repeats.transactions = self.records, self.transactions
         self.subscriptions = Subscriptions(
-            store, self.catalog, self.waiters, registry, self.transactions.abort, config, clock
+            store, self.catalog, self.waiters, registry, self.transactions.abort, dead, config, clock
         )
         self.leases = Leases(store, self.catalog)
         self.transactions.step = Execute(self.coordinators, self.transactions, self.records, self.subscriptions)
+        dead.step, dead.records, dead.subscriptions = self.transactions.step, self.records, self.subscriptions
         self.idempotency = Idempotency(store, lease_ms=config.idempotency_lease_ms, keep_ms=config.idempotency_key_ms)
         self.offsets = Offsets(store, self.catalog, self.coordinators, self.transactions.finish, config, clock)
         self.positions = Positions(self.offsets, registry, self.catalog)
@@ -151,6 +154,7 @@ class Broker:
         broker.overview.start()
         await broker.security.open()
         await broker.quotas.open()
+        await broker.dead_letters.open()
         if broker.config.auth_required:
             await broker.users.warn_if_there_are_none()
         return broker
@@ -159,6 +163,7 @@ class Broker:
         """Finishes what is under way and leaves; requests must not come in any more."""
         await self.security.close()
         await self.quotas.close()
+        await self.dead_letters.close()
         self.overview.close()
         await self.groups.close()
         await self.delays.close()

@@ -141,7 +141,7 @@ class Records:
     ) -> Prepared:
         """Checks and places records, and writes none.  Raises UnknownTopic, UnknownPartition, RequestTooLarge; without
         may_create TopicForbidden for a topic that would be made."""
-        entry = await self._topic(topic, may_create)
+        entry = await self.topic(topic, may_create)
         spread = None if producer is None else producer.producer_id
         batches = []
         for number, some in self._place(entry, records, partition, spread).items():
@@ -242,7 +242,7 @@ class Records:
         transaction: TxnId | None,
         may_create: Callable[[], bool],
     ) -> list[Appended]:
-        entry = await self._topic(topic, may_create)
+        entry = await self.topic(topic, may_create)
         where = await self._catalog.partition(topic, partition)
         if transaction is not None:
             await self._registry.register(transaction, [Participant(topic, entry.id, partition)])
@@ -283,7 +283,7 @@ class Records:
                 raise
         return await act()
 
-    async def _topic(self, topic: str, may_create: Callable[[], bool]) -> TopicEntry:
+    async def topic(self, topic: str, may_create: Callable[[], bool]) -> TopicEntry:
         if topic == OFFSETS_TOPIC:
             raise InvalidTopicName(f"{topic!r} is internal: nobody writes to it.")
         try:

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 
 import structlog
 
+from redis_ledger.broker.deadletters import DeadLetters
 from redis_ledger.broker.registry import Registry
 from redis_ledger.broker.types import CursorStats, Message, SubscriptionKind, SubscriptionStats
 from redis_ledger.clock import Clock
@@ -57,11 +58,12 @@ class Subscriptions:
         waiters: Waiters,
         registry: Registry,
         abort: Callable[[TxnId], Awaitable[object]],
+        dead_letters: DeadLetters,
         config: Config,
         clock: Clock,
     ) -> None:
         self._store, self._catalog, self._waiters, self._registry = store, catalog, waiters, registry
-        self._abort, self._config, self._clock = abort, config, clock
+        self._abort, self._dead_letters, self._config, self._clock = abort, dead_letters, config, clock
         self._turn = itertools.count()
         self._holds: dict[tuple[str, int, str], Holds] = {}
         self._loop = asyncio.get_running_loop()
@@ -96,6 +98,7 @@ class Subscriptions:
 
     async def delete(self, topic: str, name: str) -> None:
         partitions = await self._partitions(topic, fresh=True)
+        await self._dead_letters.remove(topic, name)
         there = await calls.delete(self._store, partitions[0].keys, partitions[0].topic_id, name)
         await asyncio.gather(*(calls.delete(self._store, p.keys, p.topic_id, name) for p in partitions[1:]))
         if not there:
@@ -246,6 +249,8 @@ class Subscriptions:
                 unreadable += to_ranges([offset for offset in range(d.first, d.last + 1) if offset not in there])
         if unreadable:  # Kafka producers' batches are stored unread; one that is broken must not stop what is behind it
             await self.ack_one(partition, name, consumer, unreadable, None)
+        if (rule := self._dead_letters.rules.get((partition.topic, name))) is not None:
+            messages = await self._dead_letters.sift(rule, partition.topic, name, consumer, messages)
         return messages, received
 
     # -- acknowledge -------------------------------------------------------------------------------------------------

@@ -285,6 +285,11 @@ class CursorStats(msgspec.Struct, frozen=True):
     redelivered: int = 0
 
 
+class DeadLetters(msgspec.Struct, frozen=True):
+    max_deliveries: int
+    topic: str
+
+
 class SubscriptionStats(msgspec.Struct, frozen=True):
     topic: str
     name: str
@@ -294,6 +299,7 @@ class SubscriptionStats(msgspec.Struct, frozen=True):
     leased: int = 0
     pending: int = 0
     cursors: list[CursorStats] = []
+    dead_letters: DeadLetters | None = None
 
 
 class TransactionPartition(msgspec.Struct, frozen=True):

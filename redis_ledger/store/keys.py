@@ -56,6 +56,7 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{catalog}:acls           hash    rule as a JSON array → when it was made
     rl:{catalog}:tokens         hash    id of an API token → JSON: principal, digest, when it was made and ends
     rl:{catalog}:quotas         hash    principal (User:* all others) → JSON: its quotas
+    rl:{catalog}:deadletters    hash    ["topic","subscription"] → JSON: deliveries, topic of its dead letters
     rl:{catalog}:audit          stream  administrative acts, newest 100 000: who, from where, what, outcome
     rl:{idem:<digest>}          string  the request and the answer of an Idempotency-Key; digest = SHA-256 of the key
     rl:{idem:<digest>}|run      string  token of who works on it now, with a lease
@@ -202,7 +203,8 @@ class CatalogKeys:
     """The keys that every broker shares."""
 
     __slots__ = (
-        "acls", "addresses", "audit", "brokers", "due", "groups", "quotas", "state", "tokens", "topics", "users",
+        "acls", "addresses", "audit", "brokers", "deadletters", "due", "groups", "quotas", "state", "tokens", "topics",
+        "users",
     )  # fmt: skip
 
     def __init__(self, prefix: str) -> None:
@@ -217,6 +219,7 @@ class CatalogKeys:
         self.acls = f"{base}:acls".encode()
         self.tokens = f"{base}:tokens".encode()
         self.quotas = f"{base}:quotas".encode()
+        self.deadletters = f"{base}:deadletters".encode()
         self.audit = f"{base}:audit".encode()
 
 

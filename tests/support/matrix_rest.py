@@ -45,6 +45,12 @@ async def _begun(g: Ground, user: str) -> Any:
     return answer.json()["id"] if answer.status_code == 201 else answer
 
 
+async def sends_dead_letters(g: Ground) -> httpx.Response:
+    """To a topic that is there: making it is another right."""
+    await g.rest("POST", "/v1/topics", {"name": "ord.dead"}, SUPER)
+    return await g.rest("POST", f"{SUB}:deadLetters", {"max_deliveries": 3, "topic": "ord.dead"})
+
+
 async def writes_in_its_transaction(g: Ground) -> httpx.Response:
     txn = await _begun(g, g.user)
     if isinstance(txn, httpx.Response):

@@ -43,6 +43,10 @@ class _Transactions(msgspec.Struct):
     transactions: list[TransactionStatus]
 
 
+class _PutBack(msgspec.Struct):
+    put_back: int
+
+
 class _Once(msgspec.Struct):
     number: int | None
 
@@ -185,6 +189,31 @@ class Subscriptions:
         return self._transport.call(
             "POST", path("topics", topic, "subscriptions", name, call=":seek"), body, answer=SubscriptionStats
         )
+
+    def set_dead_letters(
+        self, topic: str, name: str, max_deliveries: int, dead_letter_topic: str | None = None
+    ) -> SubscriptionStats:
+        """What was delivered max_deliveries times goes to the dead-letter topic instead of being delivered again; 0,
+        without a topic, removes the rule.
+
+        client.subscriptions.set_dead_letters("orders", "billing", 5, "orders.dead")
+        """
+        body: dict[str, Any] = {"max_deliveries": max_deliveries}
+        if dead_letter_topic is not None:
+            body["topic"] = dead_letter_topic
+        return self._transport.call(
+            "POST", path("topics", topic, "subscriptions", name, call=":deadLetters"), body, answer=SubscriptionStats
+        )
+
+    def put_back(self, topic: str, name: str, limit: int = 100) -> int:
+        """Of the next `limit` messages of a dead-letter topic's subscription, how many went back to the topics they
+        came from.
+
+        client.subscriptions.put_back("orders.dead", "inspection")
+        """
+        where = path("topics", topic, "subscriptions", name, call=":putBack")
+        found = self._transport.call("POST", where, {"limit": limit}, answer=_PutBack, idempotency_key=True)
+        return found.put_back
 
     def note_offsets(
         self, topic: str, name: str, offsets: Mapping[int, int], txn: TxnId | str | None = None

@@ -1,0 +1,228 @@
+"""Dead letters: what a subscription delivered often enough goes to another topic, and back when somebody says so.
+
+    {catalog}:deadletters   ["topic","subscription"] → JSON of its rule      {catalog}:state   "deadletters" → version
+
+    receive ─▶ lease ─▶ delivered max_deliveries times before? ─▶ acknowledge it and write it there, in one transaction
+
+Each broker keeps a copy of the rules and asks every REFRESH_S whether they changed, so a rule counts everywhere within
+a second or two, and at once on the broker that it was set by.  A dead letter keeps its key, value, headers and
+timestamp, and headers of its own (HEADERS) tell where it came from.  What cannot be moved stays leased, and is tried
+again when its ack timeout has passed.  Without a rule a receive costs one look into a dict.  Kafka consumer groups have
+none.
+Source: Pulsar's DeadLetterPolicy, but decided and done by the broker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from redis_ledger import metrics
+from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, Message, NewRecord, always
+from redis_ledger.errors import InvalidRequest, LedgerError, WrongSubscriptionKind
+from redis_ledger.ids import MessageId
+from redis_ledger.log import get
+from redis_ledger.store.keys import CatalogKeys
+from redis_ledger.store.scripts import Script
+from redis_ledger.store.store import Store
+
+if TYPE_CHECKING:
+    from redis_ledger.broker.execute import Execute
+    from redis_ledger.broker.records import Records
+    from redis_ledger.broker.subscriptions import Subscriptions
+
+ROWS = Script.load("broker/rows")
+VERSION = "deadletters"
+REFRESH_S = 1.0
+DELIVERIES_MAX = 1_000_000
+TOPIC, PARTITION, OFFSET, SUBSCRIPTION, DELIVERIES = HEADERS = (
+    "dead-letter-topic", "dead-letter-partition", "dead-letter-offset", "dead-letter-subscription",
+    "dead-letter-deliveries",
+)  # fmt: skip
+PUTS_BACK = "put-back"  # the consumer that takes what is put back
+
+_log = get()
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """What was delivered max_deliveries times is not delivered again, but moved to the topic."""
+
+    max_deliveries: int
+    topic: str
+
+
+class Move(NamedTuple):
+    id: MessageId
+    topic: str
+    record: NewRecord
+
+
+def buried(message: Message, topic: str, name: str, rule: Rule) -> Move:
+    """The message of topic and subscription as a dead letter."""
+    at = message.id
+    told = (topic, str(at.partition), str(at.offset), name, str(message.deliveries))
+    headers = [*_own(message), *((header, text.encode()) for header, text in zip(HEADERS, told, strict=True))]
+    return Move(at, rule.topic, NewRecord(message.key, message.value, headers, timestamp_ms=message.timestamp_ms))
+
+
+def revived(message: Message) -> Move | None:
+    """The dead letter as it was, for the topic that it came from; None if it does not say."""
+    said = dict(message.headers).get(TOPIC)
+    if not said:
+        return None
+    record = NewRecord(message.key, message.value, _own(message), timestamp_ms=message.timestamp_ms)
+    return Move(message.id, said.decode(errors="replace"), record)
+
+
+def _own(message: Message) -> list[tuple[str, bytes | None]]:
+    return [header for header in message.headers if header[0] not in HEADERS]
+
+
+class DeadLetters:
+    """rules: by topic and subscription; this broker's copy, never changed in place.  What moves records is given after
+    it is made."""
+
+    step: Execute
+    records: Records
+    subscriptions: Subscriptions
+
+    def __init__(self, store: Store) -> None:
+        self._store, self._keys = store, CatalogKeys(store.prefix)
+        self._version = -1
+        self._decode = msgspec.json.Decoder(Rule).decode
+        self._watch: asyncio.Task[None] | None = None
+        self.rules: Mapping[tuple[str, str], Rule] = {}
+
+    async def open(self) -> None:
+        await self.refresh()
+        self._watch = asyncio.get_running_loop().create_task(self._keep_fresh(), name="deadletters")
+
+    async def close(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            await asyncio.gather(self._watch, return_exceptions=True)
+
+    # -- rules -------------------------------------------------------------------------------------------------------
+
+    async def set(
+        self, topic: str, name: str, max_deliveries: int, to: str, *, may_create: Callable[[], bool] = always
+    ) -> None:
+        """Makes `to` if it is not there.  Raises UnknownTopic, UnknownSubscription, WrongSubscriptionKind,
+        InvalidRequest; TopicForbidden without may_create."""
+        if not 1 <= max_deliveries <= DELIVERIES_MAX:
+            raise InvalidRequest(f"max_deliveries is 1 to {DELIVERIES_MAX}, not {max_deliveries}.")
+        if to == topic:
+            raise InvalidRequest("A topic cannot take its own dead letters: they would be delivered again.")
+        if (await self.subscriptions.stats(topic, name)).kind == "kafka":
+            raise WrongSubscriptionKind(f"{name!r} is a Kafka consumer group; only subscriptions have dead letters.")
+        await self.records.topic(to, may_create)
+        await self._write({(topic, name): msgspec.json.encode(Rule(max_deliveries, to)).decode()})
+
+    async def remove(self, topic: str, name: str) -> bool:
+        """Whether there was a rule."""
+        return await self._write({(topic, name): ""}) > 0
+
+    async def remove_all(self, topic: str) -> None:
+        """Those of the topic's subscriptions."""
+        await self.refresh()
+        if of_topic := {where: "" for where in self.rules if where[0] == topic}:
+            await self._write(of_topic)
+
+    async def _write(self, rows: Mapping[tuple[str, str], str]) -> int:
+        flat = [text for where, row in rows.items() for text in (msgspec.json.encode(where).decode(), row)]
+        reply = await self._store.call(ROWS, (self._keys.deadletters, self._keys.state), (VERSION, *flat))
+        await self.refresh()
+        return int(reply[2])
+
+    async def refresh(self) -> None:
+        """Reads the rules again if they changed."""
+        keys = self._keys
+        version = int(await self._store.command("HGET", keys.state, VERSION, key=keys.state) or 0)
+        if version == self._version:
+            return
+        rows: list[Any] = await self._store.command("HGETALL", keys.deadletters, key=keys.deadletters)
+        found = {}
+        for field, row in zip(rows[::2], rows[1::2], strict=True):
+            topic, name = msgspec.json.decode(field)
+            found[topic, name] = self._decode(row)
+        self.rules, self._version = found, version
+
+    async def _keep_fresh(self) -> None:
+        while True:
+            await asyncio.sleep(REFRESH_S)
+            try:
+                await self.refresh()
+            except LedgerError as error:
+                _log.warning("rules of dead letters cannot be read; those known go on to count", reason=error.detail)
+            except Exception:  # noqa: BLE001 - one row that cannot be read must not end this
+                _log.exception("rules of dead letters cannot be read; those known go on to count")
+
+    # -- moving ------------------------------------------------------------------------------------------------------
+
+    async def sift(
+        self, rule: Rule, topic: str, name: str, consumer: str, messages: Sequence[Message]
+    ) -> list[Message]:
+        """Of what the consumer has just leased, what it is to get; the rest is moved."""
+        dead = [buried(each, topic, name, rule) for each in messages if each.deliveries >= rule.max_deliveries]
+        if dead:
+            metrics.topics.of(topic).dead += len(await self._move(topic, name, consumer, dead))
+        return [each for each in messages if each.deliveries < rule.max_deliveries]
+
+    async def put_back(
+        self,
+        topic: str,
+        name: str,
+        limit: int,
+        *,
+        may_write: Callable[[str], bool] = lambda topic: True,
+        may_create: Callable[[str], bool] = lambda topic: True,
+    ) -> int:
+        """How many of the next `limit` dead letters went back to the topics they came from; the others stay: those that
+        do not say where they came from, and those whose topic the caller may not write or is not there.
+
+        Raises what receive raises, such as ConsumerBusy.
+        """
+        done, seen, stay = 0, 0, list[MessageId]()
+        try:
+            while seen < limit:
+                messages = await self.subscriptions.receive(topic, name, PUTS_BACK, max_records=limit - seen)
+                if not messages:
+                    break
+                seen += len(messages)
+                stay += [each.id for each in messages]
+                moves = [move for each in messages if (move := revived(each)) is not None and may_write(move.topic)]
+                gone = set(await self._move(topic, name, PUTS_BACK, moves, may_create)) if moves else set()
+                done += len(gone)
+                stay = [id for id in stay if id not in gone]
+        finally:
+            if stay:
+                await self.subscriptions.nack(topic, name, PUTS_BACK, stay)
+        return done
+
+    async def _move(
+        self,
+        topic: str,
+        name: str,
+        consumer: str,
+        moves: Sequence[Move],
+        may_create: Callable[[str], bool] = lambda topic: True,
+    ) -> list[MessageId]:
+        """What was moved.  All in one transaction; if one of them is refused, each in its own."""
+        ids = [each.id for each in moves]
+        records = [
+            ExecuteRecords(to, [each.record for each in moves if each.topic == to], partial(may_create, to))
+            for to in dict.fromkeys(each.topic for each in moves)
+        ]
+        try:
+            await self.step.run([ExecuteAcks(topic, name, consumer, ids)], records)
+        except LedgerError as error:
+            if len(moves) > 1 and not error.retriable:
+                return [id for each in moves for id in await self._move(topic, name, consumer, [each], may_create)]
+            _log.warning("a dead letter was not moved; it is tried again later", topic=topic, subscription=name,
+                         first=str(ids[0]), messages=len(ids), reason=error.detail)  # fmt: skip
+            return []
+        return ids

@@ -1,0 +1,219 @@
+"""Dead letters through brokers: what was delivered often enough is moved, once, and comes back when it is put back."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from redis_ledger import metrics
+from redis_ledger.broker.types import NewRecord
+from redis_ledger.errors import (
+    InvalidRequest,
+    TopicForbidden,
+    UnknownSubscription,
+    UnknownTopic,
+    WrongSubscriptionKind,
+)
+from tests.support.broker import backlog, eventually, one, receive_values, records, two, visible
+
+
+@pytest.fixture
+async def pair(redis_url, prefix):
+    async with two(redis_url, prefix) as brokers:
+        await brokers[0].topics.create("in")
+        await brokers[0].topics.create("dead")
+        await brokers[0].subscriptions.create("in", "work")
+        await brokers[0].subscriptions.create("dead", "look")
+        yield brokers
+
+
+async def fail(broker, *, times=1, topic="in", name="work"):
+    """What a consumer is given that gives everything back, each time."""
+    given = []
+    for _ in range(times):
+        given.append(list((await receive_values(broker, topic, name)).values()))
+        await broker.subscriptions.nack(topic, name, "c1", None)
+    return given
+
+
+async def values(broker, topic):
+    return (await visible(broker, topic)).get(0, [])
+
+
+async def test_a_message_is_moved_after_it_was_delivered_as_often_as_the_rule_says(pair):
+    broker, _ = pair
+    await broker.dead_letters.set("in", "work", 3, "dead")
+    headers = [("a", b"1"), ("a", None), ("b", b"\xff")]
+    await broker.records.produce("in", [NewRecord(b"k", b"bad", headers, timestamp_ms=17)])
+    counted = metrics.topics.of("in").dead
+    assert await fail(broker, times=3) == [["bad"]] * 3
+    assert await values(broker, "dead") == []
+    assert await receive_values(broker, "in", "work") == {}
+    assert (await backlog(broker, "in", "work"), metrics.topics.of("in").dead) == (0, counted + 1)
+    (letter,) = await broker.subscriptions.receive("dead", "look")
+    assert (letter.key, letter.value, letter.timestamp_ms) == (b"k", b"bad", 17)
+    assert list(letter.headers) == [
+        *headers,
+        ("dead-letter-topic", b"in"),
+        ("dead-letter-partition", b"0"),
+        ("dead-letter-offset", b"0"),
+        ("dead-letter-subscription", b"work"),
+        ("dead-letter-deliveries", b"3"),
+    ]
+
+
+async def test_what_was_not_delivered_so_often_comes_in_its_order_in_the_same_call(pair):
+    broker, _ = pair
+    await broker.dead_letters.set("in", "work", 1, "dead")
+    await broker.records.produce("in", records("x", "y"))
+    assert await fail(broker) == [["x", "y"]]
+    await broker.records.produce("in", records(*"abcd"))
+    assert list((await receive_values(broker, "in", "work", max_records=1)).values()) == ["a"]
+    assert list((await receive_values(broker, "in", "work")).values()) == ["b", "c", "d"]
+    assert await values(broker, "dead") == ["x", "y"]
+
+
+async def test_a_receive_that_waits_goes_on_waiting_after_it_moved_what_it_got(pair):
+    broker, _ = pair
+    await broker.dead_letters.set("in", "work", 1, "dead")
+    await broker.records.produce("in", records("bad"))
+    await fail(broker)
+    waiting = asyncio.create_task(receive_values(broker, "in", "work", wait_ms=20_000))
+    assert await eventually(lambda: values(broker, "dead"), ["bad"]) == ["bad"]
+    await broker.records.produce("in", records("good"))
+    assert list((await waiting).values()) == ["good"]
+
+
+async def test_two_brokers_that_receive_at_once_move_each_message_once(pair):
+    """Leases that end at once are taken over in the middle of a move."""
+    first, second = pair
+    await first.dead_letters.set("in", "work", 1, "dead")
+    await second.dead_letters.refresh()
+    bad = [str(n) for n in range(40)]
+    await first.records.produce("in", records(*bad))
+    await fail(first)
+
+    async def work(broker, consumer):
+        while await backlog(broker, "in", "work"):
+            assert await receive_values(broker, "in", "work", consumer, max_records=7, ack_timeout_ms=1) == {}
+
+    await asyncio.wait_for(asyncio.gather(*(work(b, f"c{n}") for n, b in enumerate((first, second) * 2))), 30)
+    assert sorted(await values(second, "dead"), key=int) == bad
+
+
+async def test_an_abort_counts_as_a_delivery(pair):
+    """AK-29"""
+    broker, _ = pair
+    await broker.dead_letters.set("in", "work", 2, "dead")
+    await broker.records.produce("in", records("bad"))
+    for _ in range(2):
+        txn = (await broker.transactions.begin()).id
+        ids = list(await receive_values(broker, "in", "work"))
+        assert len(ids) == 1
+        await broker.subscriptions.ack("in", "work", "c1", ids, transaction=txn)
+        await broker.transactions.abort(txn)
+        await broker.subscriptions.nack("in", "work", "c1", None)
+    assert await receive_values(broker, "in", "work") == {}
+    assert await values(broker, "dead") == ["bad"]
+
+
+async def test_what_cannot_be_moved_stays_and_is_moved_later(redis_url, prefix):
+    """Of several only the one that is refused."""
+    async with one(redis_url, prefix) as broker:
+        await broker.topics.create("in")
+        await broker.topics.create("dead", settings={"batch_bytes_max": 1_500})
+        await broker.subscriptions.create("in", "work")
+        await broker.dead_letters.set("in", "work", 1, "dead")
+        await broker.records.produce("in", records("a", "b" * 3_000, "c"))
+        await fail(broker)
+        assert await receive_values(broker, "in", "work", ack_timeout_ms=100) == {}
+        assert await values(broker, "dead") == ["a", "c"]
+        assert await backlog(broker, "in", "work") == 1
+        await broker.topics.grow("dead", settings={"batch_bytes_max": 10_000})
+        assert await receive_values(broker, "in", "work", "c2", wait_ms=300) == {}
+        assert await values(broker, "dead") == ["a", "c", "b" * 3_000]
+
+
+# -- rules -----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_rule_counts_on_the_other_broker_within_two_seconds_and_goes_with_its_subscription(pair):
+    first, second = pair
+
+    async def known(broker=second):
+        return {where: rule.max_deliveries for where, rule in broker.dead_letters.rules.items()}
+
+    await first.subscriptions.create("in", "other")
+    await first.dead_letters.set("in", "work", 3, "dead")
+    await first.dead_letters.set("in", "other", 4, "dead")
+    both = {("in", "work"): 3, ("in", "other"): 4}
+    assert await known(first) == both
+    assert await eventually(known, both, 2.0) == both
+    await second.subscriptions.delete("in", "other")
+    assert await eventually(lambda: known(first), {("in", "work"): 3}, 2.0) == {("in", "work"): 3}
+    await first.topics.delete("in")
+    assert await eventually(known, {}, 2.0) == {}
+
+
+async def test_a_rule_that_is_removed_lets_messages_come_again(pair):
+    broker, _ = pair
+    await broker.dead_letters.set("in", "work", 1, "dead")
+    await broker.records.produce("in", records("bad"))
+    await fail(broker)
+    assert await broker.dead_letters.remove("in", "work")
+    assert not await broker.dead_letters.remove("in", "work")
+    assert await fail(broker, times=2) == [["bad"]] * 2
+
+
+async def test_rules_that_cannot_be_are_refused(pair):
+    broker, _ = pair
+    await broker.positions.note("group", "in", {0: 0})
+    for error, *rule in (
+        (InvalidRequest, "in", "work", 0, "dead"),
+        (InvalidRequest, "in", "work", 3, "in"),
+        (UnknownSubscription, "in", "nobody", 3, "dead"),
+        (UnknownTopic, "nowhere", "work", 3, "dead"),
+        (WrongSubscriptionKind, "in", "group", 3, "dead"),
+    ):
+        with pytest.raises(error):
+            await broker.dead_letters.set(*rule)
+    with pytest.raises(TopicForbidden):
+        await broker.dead_letters.set("in", "work", 3, "new", may_create=lambda: False)
+    assert broker.dead_letters.rules == {}
+    await broker.dead_letters.set("in", "work", 3, "new")
+    assert (await broker.topics.describe("new"))[0].name == "new"
+
+
+# -- putting back ----------------------------------------------------------------------------------------------------
+
+
+async def test_what_is_put_back_is_gone_from_the_dead_letters_and_as_it_was(pair):
+    broker, other = pair
+    await broker.dead_letters.set("in", "work", 1, "dead")
+    await broker.records.produce("in", [NewRecord(b"k", b"bad", [("a", b"1")], timestamp_ms=17)])
+    await fail(broker)
+    await receive_values(broker, "in", "work")
+    assert await other.dead_letters.put_back("dead", "look", 10) == 1
+    (back,) = await broker.subscriptions.receive("in", "work")
+    assert (back.key, back.value, list(back.headers), back.timestamp_ms) == (b"k", b"bad", [("a", b"1")], 17)
+    assert back.deliveries == 0
+    assert await backlog(broker, "dead", "look") == 0
+    assert await broker.dead_letters.put_back("dead", "look", 10) == 0
+
+
+async def test_what_does_not_say_where_it_came_from_or_may_not_go_there_stays(pair):
+    broker, _ = pair
+    for topic in ("in2", "closed"):
+        await broker.topics.create(topic)
+    said = [("stray", None), ("1", "in"), ("2", "in2"), ("3", "closed"), ("4", "no such"), ("5", "in")]
+    letters = [NewRecord(None, v.encode(), [("dead-letter-topic", to.encode())] if to else []) for v, to in said]
+    await broker.records.produce("dead", letters)
+    put = await broker.dead_letters.put_back("dead", "look", 5, may_write=lambda topic: topic != "closed")
+    assert put == 2, "the fifth of them could not, the sixth was not asked for"
+    assert (await values(broker, "in"), await values(broker, "in2"), await values(broker, "closed")) == (
+        ["1"],
+        ["2"],
+        [],
+    )
+    assert list((await receive_values(broker, "dead", "look")).values()) == ["stray", "3", "4", "5"]

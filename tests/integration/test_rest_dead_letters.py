@@ -1,0 +1,96 @@
+"""Dead letters over REST and the SDK: the rule is set, shown and removed; who may not write to a topic puts nothing
+back to it."""
+
+from __future__ import annotations
+
+import pytest
+
+from redis_ledger import AsyncClient
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.client.models import DeadLetters
+from tests.support.rest import rest
+from tests.support.secured_rest import ROOT, secured
+from tests.support.served import served
+
+SUB = "/v1/topics/orders/subscriptions/billing"
+LOOK = "/v1/topics/orders.dead/subscriptions/look"
+RULE = {"max_deliveries": 1, "topic": "orders.dead"}
+
+
+async def died(ask) -> None:
+    """A record of orders is in orders.dead."""
+    received = None
+    for path, body in (
+        ("/v1/topics", {"name": "orders"}),
+        ("/v1/topics/orders/subscriptions", {"name": "billing"}),
+        (f"{SUB}:deadLetters", RULE),
+        ("/v1/topics/orders/records", {"records": [{"value": 1}]}),
+        (f"{SUB}:receive", {"consumer": "c"}),
+        (f"{SUB}:nack", {"consumer": "c", "all": True}),
+        (f"{SUB}:receive", {"consumer": "c"}),
+        ("/v1/topics/orders.dead/subscriptions", {"name": "look"}),
+    ):
+        answer = await ask(path, body)
+        assert answer.status_code < 300, answer.text
+        if path == f"{SUB}:receive":
+            received = answer.json()["messages"]
+    assert received == []
+
+
+async def test_a_rule_is_set_shown_obeyed_and_removed(redis_url, prefix):
+    async with rest(redis_url, prefix) as http:
+        await died(lambda path, body: http.post(path, json=body))
+        assert (await http.get(SUB)).json()["dead_letters"] == RULE
+        (letter,) = (await http.post(f"{LOOK}:receive", json={"consumer": "c"})).json()["messages"]
+        assert letter["headers"] == {
+            "dead-letter-topic": "orders", "dead-letter-partition": "0", "dead-letter-offset": "0",
+            "dead-letter-subscription": "billing", "dead-letter-deliveries": "1",
+        }  # fmt: skip
+        assert (await http.post(f"{LOOK}:putBack")).json() == {"put_back": 0}, "somebody has it"
+        await http.post(f"{LOOK}:nack", json={"consumer": "c", "all": True})
+        assert (await http.post(f"{LOOK}:putBack", json={"limit": 5})).json() == {"put_back": 1}
+        removed = await http.post(f"{SUB}:deadLetters", json={"max_deliveries": 0})
+        assert "dead_letters" not in removed.json()
+        assert "dead_letters" not in (await http.get(SUB)).json()
+
+
+@pytest.mark.parametrize("body", [{"max_deliveries": 0, "topic": "x"}, {"max_deliveries": 3}, {"topic": "x"}, {}])
+async def test_half_a_rule_is_refused(redis_url, prefix, body):
+    async with rest(redis_url, prefix) as http:
+        await http.post("/v1/topics", json={"name": "orders"})
+        await http.post("/v1/topics/orders/subscriptions", json={"name": "billing"})
+        answer = await http.post(f"{SUB}:deadLetters", json=body)
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+
+
+async def test_what_the_caller_may_not_write_is_not_put_back_and_acts_are_audited(redis_url, prefix):
+    async with secured(redis_url, prefix) as world:
+        await died(lambda path, body: world.post(ROOT, path, body))
+        await world.allow("ada", Op.READ, Resource.TOPIC, "orders.dead")
+        await world.allow("ada", Op.READ, Resource.GROUP, "look")
+        assert (await world.post("ada", f"{LOOK}:putBack")).json() == {"put_back": 0}
+        await world.allow("ada", Op.WRITE, Resource.TOPIC, "orders")
+        assert (await world.post("ada", f"{LOOK}:putBack")).json() == {"put_back": 1}
+        audit = (await world.get(ROOT, "/v1/audit")).json()["entries"]
+        told = [(e["act"], e["principal"], e["target"]) for e in audit if e["act"].startswith("subscription.")]
+        assert ("subscription.putBack", "User:ada", "orders.dead look") in told
+        assert ("subscription.deadLetters", "User:root", "orders billing") in told
+
+
+async def test_the_sdk_sets_rules_and_puts_back(redis_url, prefix):
+    with served(redis_url, prefix) as brokers:
+        async with AsyncClient(brokers.urls) as client:
+            await client.topics.create("orders")
+            await client.subscriptions.create("orders", "billing")
+            stats = await client.subscriptions.set_dead_letters("orders", "billing", 1, "orders.dead")
+            assert stats.dead_letters == DeadLetters(1, "orders.dead")
+            await client.subscriptions.create("orders.dead", "look")
+            async with client.producer("orders") as producer:
+                await producer.send({"bad": True})
+            async with client.consumer("orders", "billing", prefetch=0) as consumer:
+                (bad,) = await consumer.receive(10)
+                await consumer.nack(bad)
+                assert await consumer.receive(10) == []
+            assert await client.subscriptions.put_back("orders.dead", "look", 10) == 1
+            stats = await client.subscriptions.set_dead_letters("orders", "billing", 0)
+            assert (stats.dead_letters, stats.backlog) == (None, 1)
