@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -13,6 +14,7 @@ from app.console.pages import Done, Nothing, Visit, act, href, page
 from app.console.survey import surveyor
 from app.console.waiting import Waits, why
 from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.broker.deadletters import Rule
 from redis_ledger.broker.types import CursorStats, SubscriptionStats
 from redis_ledger.errors import (
     GroupNotEmpty,
@@ -172,6 +174,8 @@ class SubscriptionPage(msgspec.Struct):
     lag: int
     waits: Waits
     out: list[Out]
+    dead_letters: Rule | None
+    may_put_back: bool
     may_seek: bool
     may_delete: bool
 
@@ -187,9 +191,11 @@ async def subscription(visit: Visit, query: SubscriptionQuery) -> SubscriptionPa
     is_group = stats.kind == "kafka"
     leases = [] if is_group else await visit.broker.leases.worst(query.topic, query.name, OUT_SHOWN)
     out = [Out(p, first, last, who, count, due - visit.now_ms) for p, first, last, who, count, due in leases]
+    rules, may_move = visit.broker.dead_letters.rules, may_seek(visit, query.topic, query.name)
+    takes_letters = any(rule.topic == query.topic for rule in rules.values()) and not is_group
     return SubscriptionPage(
-        stats.topic, stats.name, stats.kind, stats.cursors, lag, waits, out, may_seek(visit, query.topic, query.name),
-        visit.may(Op.DELETE, Resource.GROUP, query.name),
+        stats.topic, stats.name, stats.kind, stats.cursors, lag, waits, out, rules.get((query.topic, query.name)),
+        takes_letters and may_move, may_move, visit.may(Op.DELETE, Resource.GROUP, query.name),
     )  # fmt: skip
 
 
@@ -230,6 +236,56 @@ async def _seek_group(visit: Visit, form: Seek) -> None:
         else:
             offsets[each.partition] = each.start_offset if form.to == "earliest" else each.end_offset
     await visit.broker.positions.note(form.name, form.topic, offsets)
+
+
+class DeadLetters(msgspec.Struct):
+    """max_deliveries 0 removes the rule."""
+
+    topic: str
+    name: str
+    max_deliveries: int = 0
+    to: str = ""
+
+
+@act("subscription/dead-letters", needs=((Op.READ, Resource.TOPIC, "topic"), (Op.READ, Resource.GROUP, "name")))
+async def set_dead_letters(visit: Visit, form: DeadLetters) -> Done:
+    back = href("subscription", topic=form.topic, name=form.name)
+    about = f"{form.topic} {form.name}"
+    if form.max_deliveries == 0:
+        await visit.broker.dead_letters.remove(form.topic, form.name)
+        await visit.broker.audit.note(visit.caller, "subscription.deadLetters", about, max_deliveries=0, to="")
+        return Done(f"{form.name} delivers what fails again and again, however often.", back)
+    visit.check(Op.WRITE, Resource.TOPIC, form.to)
+    await visit.broker.dead_letters.set(
+        form.topic, form.name, form.max_deliveries, form.to, may_create=partial(_may_create, visit, form.to)
+    )
+    await visit.broker.audit.note(
+        visit.caller, "subscription.deadLetters", about, max_deliveries=form.max_deliveries, to=form.to
+    )
+    after = "one delivery" if form.max_deliveries == 1 else f"{form.max_deliveries} deliveries"
+    return Done(f"What {form.name} has not acknowledged after {after} goes to {form.to}.", back)
+
+
+class PutBack(msgspec.Struct):
+    topic: str
+    name: str
+    limit: int = 1_000
+
+
+@act("subscription/put-back", needs=((Op.READ, Resource.TOPIC, "topic"), (Op.READ, Resource.GROUP, "name")))
+async def put_back(visit: Visit, form: PutBack) -> Done:
+    limit = min(max(form.limit, 1), visit.broker.config.records_per_request_max)
+    done = await visit.broker.dead_letters.put_back(
+        form.topic, form.name, limit, may_write=partial(visit.may, Op.WRITE, Resource.TOPIC),
+        may_create=partial(_may_create, visit),
+    )  # fmt: skip
+    await visit.broker.audit.note(visit.caller, "subscription.putBack", f"{form.topic} {form.name}", put_back=done)
+    sentence = f"Put {done} message{'' if done == 1 else 's'} of {form.topic} back to where they came from."
+    return Done(sentence, href("subscription", topic=form.topic, name=form.name))
+
+
+def _may_create(visit: Visit, topic: str) -> bool:
+    return visit.may(Op.CREATE, Resource.TOPIC, topic) or visit.may(Op.CREATE, Resource.CLUSTER)
 
 
 class Delete(msgspec.Struct):
