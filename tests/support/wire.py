@@ -40,6 +40,8 @@ def fixed(name: str, plain: bool) -> st.SearchStrategy:
         return st.booleans()
     if name == "uuid":
         return st.sampled_from([bytes(16), bytes(range(16))]) | st.binary(min_size=16, max_size=16)
+    if name == "float64":
+        return st.floats(allow_nan=False, allow_infinity=not plain)  # nothing equals what is no number
     bits = INTEGERS[name]
     span = st.integers(0, min(100, 1 << bits - 2)) if plain else st.integers(-(1 << bits - 1), (1 << bits - 1) - 1)
     return span | st.sampled_from([0, 1]) if plain else span | st.sampled_from([-1, 0, 1])
