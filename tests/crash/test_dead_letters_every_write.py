@@ -1,0 +1,65 @@
+"""A broker that dies at any write of a move: the message is in the dead-letter topic once, and nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from redis_ledger.broker.broker import Broker
+from redis_ledger.config import Config
+from tests.support.broker import SHORT, backlog, eventually, one, receive_values, records, vanish, visible
+from tests.support.cut_store import CutStore
+
+SETTINGS: dict[str, Any] = {**SHORT, "default_timeout_ms": 300, "ack_timeout_ms": 300}
+WRITES_MIN = 4  # lease, begin, append or hold, end
+
+
+async def until_cut(step: Awaitable[Any], store: CutStore) -> bool:
+    """Whether the step came to its end.  One that is cut tries to abort, waits for that too, and has to be stopped."""
+    work, cut = asyncio.ensure_future(step), asyncio.ensure_future(store.cut.wait())
+    await asyncio.wait({work, cut}, return_when=asyncio.FIRST_COMPLETED)
+    is_done = work.done()
+    while not work.done():
+        work.cancel()
+        await asyncio.sleep(0)
+    cut.cancel()
+    if is_done:
+        work.result()
+    return is_done
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_move_cut_at_any_write_is_done_exactly_once_by_who_receives_next(redis_url, prefix, when):
+    is_done, n = False, 0
+    async with one(redis_url, prefix, **SETTINGS) as other:
+        for n in range(1, 30):
+            source, dead = f"in{n}", f"dead{n}"
+            await other.topics.create(source)
+            await other.subscriptions.create(source, "work")
+            await other.dead_letters.set(source, "work", 1, dead)
+            await other.records.produce(source, records("bad", "good"))
+            ids = list(await receive_values(other, source, "work"))
+            await other.subscriptions.ack(source, "work", "c1", ids[1:])
+            await other.subscriptions.nack(source, "work", "c1", ids[:1])
+            store = await CutStore.open(redis_url, prefix=prefix)
+            assert isinstance(store, CutStore)
+            dying = await Broker.open(store, Config(prefix=prefix, **SETTINGS))
+            store.arm(n, when)
+            is_done = await until_cut(receive_values(dying, source, "work", "dies"), store)
+            await vanish(dying)
+
+            async def left(source: str = source) -> int:
+                assert await receive_values(other, source, "work", "c2") == {}, "it was delivered once already"
+                return await backlog(other, source, "work")
+
+            assert await eventually(left, 0, 5.0) == 0, store.writes
+            there = await eventually(partial(visible, other, dead), {0: ["bad"]})
+            assert there == {0: ["bad"]}, store.writes
+            if is_done:
+                break
+        assert is_done
+        assert n > WRITES_MIN
