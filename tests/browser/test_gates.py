@@ -66,6 +66,8 @@ def test_who_may_only_look_is_offered_nothing_else_and_a_forged_form_is_refused(
         "topic/delete": {"name": "orders", "confirm": "orders"},
         "subscription/seek": {**orders, "to": "latest"},
         "subscription/delete": orders,
+        "subscription/dead-letters": {**orders, "max_deliveries": "3", "to": "orders.dead"},
+        "subscription/put-back": orders,
         "group/delete": {"name": "reports"},
         "transaction/abort": {"id": str(secured_shop.shop.stuck), "confirm": "abort"},
         "access/quota/set": {"principal": "User:viewer", "requests_per_s": "0"},
