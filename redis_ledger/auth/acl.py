@@ -18,6 +18,8 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
+from redis_ledger.errors import InvalidRequest
+
 ANYBODY, ANY_HOST, ANY_NAME = "User:*", "*", "*"
 CLUSTER_NAME = "kafka-cluster"
 NAME_CHARACTERS_MAX = 255
@@ -147,6 +149,16 @@ def everything(principal: str) -> list[Rule]:
     return [
         Rule(Effect.ALLOW, principal, ANY_HOST, Op.ALL, kind, Pattern.LITERAL, name) for kind, name in names.items()
     ]
+
+
+def check_principal(principal: str) -> None:
+    """Raises InvalidRequest for what is not of the form User:name."""
+    if (
+        not principal.startswith("User:")
+        or not 6 <= len(principal) <= NAME_CHARACTERS_MAX
+        or not principal.isprintable()
+    ):
+        raise InvalidRequest(f"The principal {principal[:80]!r} is not of the form User:name.")
 
 
 def flaw(rule: Rule) -> str | None:

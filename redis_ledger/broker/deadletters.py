@@ -4,8 +4,7 @@
 
     receive ─▶ lease ─▶ delivered max_deliveries times before? ─▶ acknowledge it and write it there, in one transaction
 
-Each broker keeps a copy of the rules and asks every REFRESH_S whether they changed, so a rule counts everywhere within
-a second or two, and at once on the broker that it was set by.  A dead letter keeps its key, value, headers and
+Each broker keeps a copy of the rules (copied.py).  A dead letter keeps its key, value, headers and
 timestamp, and headers of its own (HEADERS) tell where it came from.  What cannot be moved stays leased, and is tried
 again when its ack timeout has passed.  Without a rule a receive costs one look into a dict.  Kafka consumer groups have
 none.
@@ -14,20 +13,19 @@ Source: Pulsar's DeadLetterPolicy, but decided and done by the broker.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from redis_ledger import metrics
+from redis_ledger.broker.copied import Copied, Row
 from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, Message, NewRecord, always
 from redis_ledger.errors import InvalidRequest, LedgerError, WrongSubscriptionKind
 from redis_ledger.ids import MessageId
 from redis_ledger.log import get
 from redis_ledger.store.keys import CatalogKeys
-from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 
 if TYPE_CHECKING:
@@ -35,9 +33,6 @@ if TYPE_CHECKING:
     from redis_ledger.broker.records import Records
     from redis_ledger.broker.subscriptions import Subscriptions
 
-ROWS = Script.load("broker/rows")
-VERSION = "deadletters"
-REFRESH_S = 1.0
 DELIVERIES_MAX = 1_000_000
 TOPIC, PARTITION, OFFSET, SUBSCRIPTION, DELIVERIES = HEADERS = (
     "dead-letter-topic", "dead-letter-partition", "dead-letter-offset", "dead-letter-subscription",
@@ -91,20 +86,16 @@ class DeadLetters:
     subscriptions: Subscriptions
 
     def __init__(self, store: Store) -> None:
-        self._store, self._keys = store, CatalogKeys(store.prefix)
-        self._version = -1
+        self._key = CatalogKeys(store.prefix).deadletters
+        self._copied = Copied(store, "deadletters", (self._key,), self._take)
         self._decode = msgspec.json.Decoder(Rule).decode
-        self._watch: asyncio.Task[None] | None = None
         self.rules: Mapping[tuple[str, str], Rule] = {}
 
     async def open(self) -> None:
-        await self.refresh()
-        self._watch = asyncio.get_running_loop().create_task(self._keep_fresh(), name="deadletters")
+        await self._copied.open()
 
     async def close(self) -> None:
-        if self._watch is not None:
-            self._watch.cancel()
-            await asyncio.gather(self._watch, return_exceptions=True)
+        await self._copied.close()
 
     # -- rules -------------------------------------------------------------------------------------------------------
 
@@ -129,37 +120,18 @@ class DeadLetters:
     async def remove_all(self, topic: str) -> None:
         """Those of the topic's subscriptions."""
         await self.refresh()
-        if of_topic := {where: "" for where in self.rules if where[0] == topic}:
-            await self._write(of_topic)
+        await self._write({where: "" for where in self.rules if where[0] == topic})
 
     async def _write(self, rows: Mapping[tuple[str, str], str]) -> int:
-        flat = [text for where, row in rows.items() for text in (msgspec.json.encode(where).decode(), row)]
-        reply = await self._store.call(ROWS, (self._keys.deadletters, self._keys.state), (VERSION, *flat))
-        await self.refresh()
-        return int(reply[2])
+        fields = {msgspec.json.encode(where).decode(): row for where, row in rows.items()}
+        return await self._copied.write(self._key, fields)
 
     async def refresh(self) -> None:
         """Reads the rules again if they changed."""
-        keys = self._keys
-        version = int(await self._store.command("HGET", keys.state, VERSION, key=keys.state) or 0)
-        if version == self._version:
-            return
-        rows: list[Any] = await self._store.command("HGETALL", keys.deadletters, key=keys.deadletters)
-        found = {}
-        for field, row in zip(rows[::2], rows[1::2], strict=True):
-            topic, name = msgspec.json.decode(field)
-            found[topic, name] = self._decode(row)
-        self.rules, self._version = found, version
+        await self._copied.refresh()
 
-    async def _keep_fresh(self) -> None:
-        while True:
-            await asyncio.sleep(REFRESH_S)
-            try:
-                await self.refresh()
-            except LedgerError as error:
-                _log.warning("rules of dead letters cannot be read; those known go on to count", reason=error.detail)
-            except Exception:  # noqa: BLE001 - one row that cannot be read must not end this
-                _log.exception("rules of dead letters cannot be read; those known go on to count")
+    def _take(self, tables: Sequence[Sequence[Row]]) -> None:
+        self.rules = {tuple(msgspec.json.decode(field)): self._decode(row) for field, row in tables[0]}
 
     # -- moving ------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""JSON Web Tokens of this broker's callers: the keys they are verified with, and what was found of those seen before.
+"""JSON Web Tokens of this broker's callers: the keys they are verified with.  Whoever asks remembers what was found.
 
     jwt_jwks a file     read again when it changes
     jwt_jwks a URL      fetched in a thread; again every REFETCH_S, and for a key that is not known, but then not before
@@ -12,13 +12,11 @@ from __future__ import annotations
 import asyncio
 import urllib.error
 import urllib.request
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from redis_ledger.auth import jwt
-from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest, Unauthenticated
 from redis_ledger.log import get
@@ -26,7 +24,6 @@ from redis_ledger.log import get
 REFETCH_S, REFETCH_S_MIN = 600.0, 30.0
 FETCH_S_MAX = 5.0
 BYTES_MAX = 1 << 20
-REMEMBERED_MAX = 10_000
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _log = get()
 
@@ -34,8 +31,8 @@ _log = get()
 class Jwts:
     """generation: another one when the keys are others."""
 
-    def __init__(self, config: Config, clock: Clock) -> None:
-        self._source, self._clock = config.jwt_jwks, clock
+    def __init__(self, config: Config) -> None:
+        self._source = config.jwt_jwks
         self._expected = jwt.Expected(config.jwt_issuer, config.jwt_audience, config.jwt_principal_claim)
         self._is_url = "://" in self._source
         self._text = b""
@@ -43,7 +40,6 @@ class Jwts:
         self._seen: tuple[int, int] | None = None
         self._asked_s = -REFETCH_S
         self._fetching = asyncio.Lock()
-        self._known: dict[bytes, tuple[str, int]] = {}
         self.generation = 0
 
     async def open(self) -> None:
@@ -73,35 +69,24 @@ class Jwts:
 
     async def identify(self, token: str) -> tuple[str, int]:
         """Whose it is, and when it ends (Unix ms).  Raises Unauthenticated."""
-        digest = sha256(token.encode()).digest()
-        known = self._known.get(digest)
-        if known is not None:
-            if self._clock.now_ms() < known[1]:
-                return known
-            raise Unauthenticated("The JSON Web Token has expired. Get another one.")
         try:
             try:
-                found = jwt.verify(token, self._keys, self._expected)
+                return jwt.verify(token, self._keys, self._expected)
             except jwt.UnknownKey:
                 if not self._is_url:
                     raise
                 await self._fetch()
-                found = jwt.verify(token, self._keys, self._expected)
+                return jwt.verify(token, self._keys, self._expected)
         except jwt.UnknownKey:
             raise Unauthenticated(
                 "The JSON Web Token was signed with a key that is not known here. Get another one."
             ) from None
-        if len(self._known) >= REMEMBERED_MAX:
-            self._known.clear()
-        self._known[digest] = found
-        return found
 
     def _take(self, text: bytes) -> None:
         """Raises InvalidRequest, and keeps what there was."""
         if text == self._text:
             return
         self._keys, self._text = jwt.keys_of(text), text
-        self._known.clear()
         self.generation += 1
 
     def _read_file(self) -> None:

@@ -2,8 +2,8 @@
 
     {catalog}:quotas   principal (User:* all others) → JSON of its quota      {catalog}:state   "quotas" → version
 
-Each broker keeps a copy and counts for itself, as Kafka's do: with three brokers a principal may use three times its
-quota.  Changes count everywhere within a second or two.  The same buckets stand behind both doors: the Kafka door
+Each broker keeps a copy (copied.py) and counts for itself, as Kafka's do: with three brokers a principal may use three
+times its quota.  The same buckets stand behind both doors: the Kafka door
 answers and then does not read from the connection for a while, REST refuses with 429 until the bucket has recovered.
 Nobody has a quota: nothing here costs more than a look at a flag.
 """
@@ -12,27 +12,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
 from redis_ledger import metrics
+from redis_ledger.auth.acl import check_principal
 from redis_ledger.auth.quota import QUOTA_MAX, Quota, Use, defaults, quota_of
+from redis_ledger.broker.copied import Copied, Row
 from redis_ledger.config import Config
-from redis_ledger.errors import InvalidRequest, LedgerError, QuotaExceeded, TransactionQuotaExceeded
-from redis_ledger.log import get
+from redis_ledger.errors import InvalidRequest, QuotaExceeded, TransactionQuotaExceeded
 from redis_ledger.store.keys import CatalogKeys
-from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 
-ROWS = Script.load("broker/rows")
-VERSION = "quotas"
-REFRESH_S = 1.0
 PRINCIPALS_MAX = 10_000  # whose use is remembered; forgetting the one that asked longest ago forgives a second's worth
 THROTTLE_S_MAX = 30.0  # a connection is not read from for longer; what is left is waited for after the next request
-
-_log = get()
 
 
 class Quotas:
@@ -43,25 +37,21 @@ class Quotas:
     ) -> None:
         """is_open: whether the transaction of a key is still open; not needed by who only looks and changes."""
         self._is_open = is_open
-        self._store, self._keys = store, CatalogKeys(store.prefix)
+        self._key = CatalogKeys(store.prefix).quotas
+        self._copied = Copied(store, "quotas", (self._key,), self._take)
         self._default = defaults(config)
         self._table: dict[str, Quota] = {}
         self._uses: OrderedDict[str, Use] = OrderedDict()
         self._open: dict[str, dict[object, None]] = {}  # principal → transactions begun here
-        self._version = -1
         self._decode = msgspec.json.Decoder(Quota).decode
-        self._watch: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         self.is_on = not self._default.is_nothing
 
     async def open(self) -> None:
-        await self.refresh()
-        self._watch = self._loop.create_task(self._keep_fresh(), name="quotas")
+        await self._copied.open()
 
     async def close(self) -> None:
-        if self._watch is not None:
-            self._watch.cancel()
-            await asyncio.gather(self._watch, return_exceptions=True)
+        await self._copied.close()
 
     # -- use ---------------------------------------------------------------------------------------------------------
 
@@ -167,45 +157,20 @@ class Quotas:
                 raise InvalidRequest(f"{name}={value} cannot be; give 0 (no limit) or a number from 1 up.")
         await self.refresh()
         quota = msgspec.structs.replace(self._table.get(principal, Quota()), **wanted)
-        await self._write(principal, "" if quota == Quota() else msgspec.json.encode(quota).decode())
+        row = "" if quota == Quota() else msgspec.json.encode(quota).decode()
+        await self._copied.write(self._key, {principal: row})
         return quota
 
     async def remove(self, principal: str) -> bool:
         """Whether it had one of its own."""
         check_principal(principal)
-        return bool(await self._write(principal, ""))
-
-    async def _write(self, principal: str, row: str) -> int:
-        reply = await self._store.call(ROWS, (self._keys.quotas, self._keys.state), (VERSION, principal, row))
-        await self.refresh()
-        return int(reply[2])
-
-    # -- the copy ----------------------------------------------------------------------------------------------------
+        return bool(await self._copied.write(self._key, {principal: ""}))
 
     async def refresh(self) -> None:
         """Reads the table again if it changed."""
-        keys = self._keys
-        version = int(await self._store.command("HGET", keys.state, VERSION, key=keys.state) or 0)
-        if version == self._version:
-            return
-        rows: list[Any] = await self._store.command("HGETALL", keys.quotas, key=keys.quotas)
-        table = {name.decode(): self._decode(row) for name, row in zip(rows[::2], rows[1::2], strict=True)}
-        self._table, self._version = table, version
+        await self._copied.refresh()
+
+    def _take(self, tables: Sequence[Sequence[Row]]) -> None:
+        self._table = {name.decode(): self._decode(row) for name, row in tables[0]}
         self._uses.clear()
-        self.is_on = not self._default.is_nothing or any(not quota.is_nothing for quota in table.values())
-
-    async def _keep_fresh(self) -> None:
-        while True:
-            await asyncio.sleep(REFRESH_S)
-            try:
-                await self.refresh()
-            except LedgerError as error:
-                _log.warning("quotas cannot be read; those known go on to count", reason=error.detail)
-            except Exception:  # noqa: BLE001 - one row that cannot be read must not end this
-                _log.exception("quotas cannot be read; those known go on to count")
-
-
-def check_principal(principal: str) -> None:
-    """Raises InvalidRequest."""
-    if not principal.startswith("User:") or not 6 <= len(principal) <= 255 or not principal.isprintable():
-        raise InvalidRequest(f"The principal {principal[:80]!r} is not of the form User:name.")
+        self.is_on = not self._default.is_nothing or any(not quota.is_nothing for quota in self._table.values())

@@ -3,21 +3,18 @@
     {catalog}:acls     rule as a JSON array → when it was made     {catalog}:tokens   id → digest, principal, end
     {catalog}:state    "security" → version of both
 
-Every broker keeps a copy and decides from memory: a decision is one look into a dict and never waits for Redis.  It
-asks for the version every REFRESH_S, so a rule or a revoked token counts everywhere within a second or two, and at once
-on the broker it was changed by.  While Redis is away the copy goes on to count; nothing can be done then anyway.
+Every broker keeps a copy (copied.py) and decides from memory: a decision is one look into a dict and never waits for
+Redis.
 Off (auth_required false): everybody may do everything, and nothing here costs more than a look at a flag.
 Source: KIP-11, KIP-290, KIP-679.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -32,8 +29,10 @@ from redis_ledger.auth.acl import (
     Resource,
     Rule,
     Rules,
+    check_principal,
     flaw,
 )
+from redis_ledger.broker.copied import Copied, Row
 from redis_ledger.broker.jwts import Jwts
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
@@ -42,20 +41,15 @@ from redis_ledger.errors import (
     Forbidden,
     GroupForbidden,
     InvalidRequest,
-    LedgerError,
+    SecurityDisabled,
     TopicForbidden,
     TransactionForbidden,
     Unauthenticated,
     UnknownToken,
 )
-from redis_ledger.log import get
 from redis_ledger.store.keys import CatalogKeys
-from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 
-ROWS = Script.load("broker/rows")
-VERSION = "security"
-REFRESH_S = 1.0
 ADMIN = "User:admin"  # whom the bootstrap token stands for
 BOOTSTRAP_CHARACTERS_MIN = 32
 NOTE_CHARACTERS_MAX = 200
@@ -73,25 +67,22 @@ _WORDS = {
     Resource.TRANSACTIONAL_ID: "transactional id",
 }
 
-_log = get()
-
 
 class Security:
     """rules, tokens: this broker's copy, never changed in place.  generation: another one when who a caller is may have
     changed, so that whoever remembers it asks again."""
 
     def __init__(self, store: Store, config: Config, clock: Clock) -> None:
-        self._store, self._config, self._clock = store, config, clock
-        self._keys = CatalogKeys(store.prefix)
+        self._config, self._clock = config, clock
+        self._keys = keys = CatalogKeys(store.prefix)
+        self._copied = Copied(store, "security", (keys.acls, keys.tokens), self._take, look=self._look)
         self.is_on = config.auth_required
         self._supers = frozenset(each.strip() for each in config.super_users.split(";") if each.strip())
         self._bootstrap: bytes | None = None  # SHA-256 of the bootstrap token
         self._bootstrap_seen: tuple[int, int] | None = None
-        self._version = -1
         self._decode = msgspec.json.Decoder(tokens.Stored).decode
-        self._watch: asyncio.Task[None] | None = None
         self.generation = 0
-        self.jwts = Jwts(config, clock) if config.jwt_jwks else None
+        self.jwts = Jwts(config) if config.jwt_jwks else None
         self._jwts_seen = 0
         self.tokens: dict[str, tokens.Stored] = {}
         self.rules = self._compile(())
@@ -102,13 +93,10 @@ class Security:
         self._read_bootstrap()
         if self.jwts is not None:
             await self.jwts.open()
-        await self.refresh()
-        self._watch = asyncio.get_running_loop().create_task(self._keep_fresh(), name="security")
+        await self._copied.open()
 
     async def close(self) -> None:
-        if self._watch is not None:
-            self._watch.cancel()
-            await asyncio.gather(self._watch, return_exceptions=True)
+        await self._copied.close()
 
     # -- decide ------------------------------------------------------------------------------------------------------
 
@@ -127,6 +115,12 @@ class Security:
     def check_cluster(self, caller: Caller, operation: Op) -> None:
         self.check(caller, operation, Resource.CLUSTER, CLUSTER_NAME)
 
+    def may_create(self, caller: Caller, topic: str) -> bool:
+        """CREATE on the topic or on the cluster, as for Kafka's CreateTopics."""
+        return self.allows(caller, Op.CREATE, Resource.TOPIC, topic) or self.allows(
+            caller, Op.CREATE, Resource.CLUSTER, CLUSTER_NAME
+        )
+
     def check_some(self, caller: Caller, operation: Op, resource: Resource) -> None:
         """Raises Forbidden if there is no name at all for which the caller may (KIP-679)."""
         if self.is_on and not self.rules.allow_some(caller, operation, resource):
@@ -138,9 +132,6 @@ class Security:
     @property
     def has_bootstrap(self) -> bool:
         return self._bootstrap is not None
-
-    def is_super(self, caller: Caller) -> bool:
-        return caller.principal in self.rules.supers
 
     # -- identify ----------------------------------------------------------------------------------------------------
 
@@ -160,6 +151,12 @@ class Security:
             return ADMIN, 0
         raise Unauthenticated("The token is not known here, or was revoked. Ask an administrator for another one.")
 
+    def check_on(self) -> None:
+        """Raises SecurityDisabled while nobody is asked who they are: whoever reaches an open broker could make a token
+        that still counts when it is not open any more."""
+        if not self.is_on:
+            raise SecurityDisabled
+
     # -- change ------------------------------------------------------------------------------------------------------
 
     async def add_rules(self, rules: Sequence[Rule]) -> int:
@@ -170,7 +167,7 @@ class Security:
         now = str(self._clock.now_ms())
         await self.refresh()
         known = set(self.rules.all)
-        return await self._write(self._keys.acls, {_field(rule): now for rule in rules if rule not in known})
+        return await self._copied.write(self._keys.acls, {_field(rule): now for rule in rules if rule not in known})
 
     async def remove_rules(self, filters: Sequence[Filter]) -> list[list[Rule]]:
         """What each filter removed; a rule that several filters take is told by the first."""
@@ -180,7 +177,7 @@ class Security:
         for each in filters:
             removed.append([rule for rule in left if each.takes(rule)])
             left = [rule for rule in left if not each.takes(rule)]
-        await self._write(self._keys.acls, {_field(rule): "" for rules in removed for rule in rules})
+        await self._copied.write(self._keys.acls, {_field(rule): "" for rules in removed for rule in rules})
         return removed
 
     async def list_rules(self, wanted: Filter = Filter()) -> list[Rule]:  # noqa: B008 - a tuple
@@ -189,8 +186,7 @@ class Security:
 
     async def create_token(self, principal: str, *, expires_ms: int = 0, note: str = "") -> tuple[str, str]:
         """Its id, and its text, which is told once.  expires_ms: Unix time, 0 never.  Raises InvalidRequest."""
-        if not principal.startswith("User:") or not 6 <= len(principal) <= 255 or not principal.isprintable():
-            raise InvalidRequest(f"The principal {principal[:80]!r} is not of the form User:name.")
+        check_principal(principal)
         now = self._clock.now_ms()
         if expires_ms and expires_ms <= now:
             raise InvalidRequest("The token would have expired already; give a time in the future, or none.")
@@ -198,7 +194,7 @@ class Security:
             raise InvalidRequest(f"The note has at most {NOTE_CHARACTERS_MAX} printable characters.")
         text, shown = tokens.make()
         row = tokens.Stored(principal, tokens.digest(shown.secret), now, expires_ms, note)
-        await self._write(self._keys.tokens, {shown.id: msgspec.json.encode(row).decode()})
+        await self._copied.write(self._keys.tokens, {shown.id: msgspec.json.encode(row).decode()})
         return shown.id, text
 
     async def revoke_token(self, id: str) -> tokens.Stored:
@@ -207,7 +203,7 @@ class Security:
         stored = self.tokens.get(id)
         if stored is None:
             raise UnknownToken(f"There is no token {id[:40]!r}.")
-        await self._write(self._keys.tokens, {id: ""})
+        await self._copied.write(self._keys.tokens, {id: ""})
         return stored
 
     async def list_tokens(self) -> dict[str, tokens.Stored]:
@@ -215,45 +211,21 @@ class Security:
         await self.refresh()
         return dict(sorted(self.tokens.items(), key=lambda item: (item[1].created_ms, item[0])))
 
-    async def _write(self, table: bytes, rows: Mapping[str, str]) -> int:
-        if not rows:
-            return 0
-        flat = [text for pair in rows.items() for text in pair]
-        reply = await self._store.call(ROWS, (table, self._keys.state), (VERSION, *flat))
-        await self.refresh()
-        return int(reply[2])
-
     # -- the copy ----------------------------------------------------------------------------------------------------
 
     async def refresh(self) -> None:
         """Reads rules and tokens again if they changed."""
-        keys = self._keys
-        text = await self._store.command("HGET", keys.state, VERSION, key=keys.state)
-        version = int(text or 0)
-        if version == self._version:
-            return
-        rules = await self._table(keys.acls)
-        found = await self._table(keys.tokens)
-        self.tokens = {id.decode(): self._decode(row) for id, row in found.items()}
-        self.rules = self._compile(_rule(field) for field in rules)
+        await self._copied.refresh()
+
+    def _take(self, tables: Sequence[Sequence[Row]]) -> None:
+        rules, found = tables
+        self.tokens = {id.decode(): self._decode(row) for id, row in found}
+        self.rules = self._compile(_rule(field) for field, _ in rules)
         self.generation += 1
-        self._version = version  # the older one if it moved meanwhile: then it is read again soon
 
-    async def _table(self, key: bytes) -> dict[bytes, bytes]:
-        rows: list[Any] = await self._store.command("HGETALL", key, key=key)
-        return dict(zip(rows[::2], rows[1::2], strict=True))
-
-    async def _keep_fresh(self) -> None:
-        while True:
-            await asyncio.sleep(REFRESH_S)
-            try:
-                self._read_bootstrap()
-                await self._look_at_jwts()
-                await self.refresh()
-            except LedgerError as error:
-                _log.warning("rules and tokens cannot be read; those known go on to count", reason=error.detail)
-            except Exception:  # noqa: BLE001 - one row that cannot be read must not end this
-                _log.exception("rules and tokens cannot be read; those known go on to count")
+    async def _look(self) -> None:
+        self._read_bootstrap()
+        await self._look_at_jwts()
 
     async def _look_at_jwts(self) -> None:
         if self.jwts is None:

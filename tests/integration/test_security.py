@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from redis_ledger.auth.acl import CLUSTER_NAME, Caller, Effect, Filter, Op, Pattern, Resource, Rule, everything
-from redis_ledger.broker import security as module
+from redis_ledger.broker import copied as module
 from redis_ledger.clock import ManualClock
 from redis_ledger.errors import (
     ClusterForbidden,
@@ -163,7 +163,28 @@ async def test_a_bootstrap_token_may_look_like_a_token(redis_url, prefix, tmp_pa
     (tmp_path / "token").write_text(text)
     async with one(redis_url, prefix, **ON, bootstrap_token_file=str(tmp_path / "token")) as broker:
         assert broker.security.principal_of(text) == "User:admin"
-        assert broker.security.is_super(Caller("User:admin", ""))
+        assert "User:admin" in broker.security.rules.supers
+
+
+async def test_rules_are_taken_up_although_the_file_of_the_bootstrap_token_has_gone(
+    redis_url, prefix, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(module, "REFRESH_S", 0.01)
+    path = tmp_path / "token"
+    path.write_text(secrets.token_hex(32))
+    async with (
+        one(redis_url, prefix, **ON) as other,
+        one(redis_url, prefix, **ON, bootstrap_token_file=str(path)) as broker,
+    ):
+        path.unlink()
+        await other.security.add_rules([rule()])
+
+        async def seen() -> bool:
+            return broker.security.allows(ADA, Op.READ, Resource.TOPIC, "orders")
+
+        assert await eventually(seen, True)
+        await other.security.remove_rules([Filter()])
+        assert await eventually(seen, False) is False
 
 
 async def test_the_copy_goes_on_to_count_when_redis_holds_what_cannot_be_read(redis_url, prefix, monkeypatch):

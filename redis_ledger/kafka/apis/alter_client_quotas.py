@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redis_ledger.broker.quotas import check_principal
+from redis_ledger.auth.acl import check_principal
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.authority import note
 from redis_ledger.kafka.call import NONE, Call, code_of, message_of

@@ -1,0 +1,93 @@
+"""Tables of the catalog that every broker keeps a copy of, and decides by from memory.
+
+    {catalog}:<table>  rows, each an opaque text      {catalog}:state  <version>: a number that moves when a row does
+
+A change is one script, and counts at once on the broker it was made by; the others ask for the number every REFRESH_S
+and read the tables again when it is another one.  While Redis is away the copy goes on to count.
+Source: KIP-11 (rules are kept by the cluster, and cached by each broker).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from redis_ledger.errors import LedgerError
+from redis_ledger.log import get
+from redis_ledger.store.keys import CatalogKeys
+from redis_ledger.store.scripts import Script
+from redis_ledger.store.store import Store
+
+ROWS = Script.load("broker/rows")
+REFRESH_S = 1.0
+STALE = "what brokers share cannot be read; what is known goes on to count"
+
+Row = tuple[bytes, bytes]  # field and row
+_log = get()
+
+
+class Copied:
+    """take: is given the rows of each table, in the order of `tables`, whenever they changed; it makes the copy anew.
+    look: what else is looked at now and then."""
+
+    def __init__(
+        self,
+        store: Store,
+        version: str,
+        tables: Sequence[bytes],
+        take: Callable[[Sequence[Sequence[Row]]], None],
+        *,
+        look: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._store, self._state = store, CatalogKeys(store.prefix).state
+        self._name, self._tables, self._take = version, tables, take
+        self._look = look
+        self._version = -1
+        self._watch: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Reads the tables, and from now on keeps up with them."""
+        await self.refresh()
+        self._watch = asyncio.get_running_loop().create_task(self._keep_fresh(), name=self._name)
+
+    async def close(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            await asyncio.gather(self._watch, return_exceptions=True)
+
+    async def write(self, table: bytes, rows: Mapping[str, str]) -> int:
+        """Sets rows, and removes those that are ""; how many were changed by it."""
+        if not rows:
+            return 0
+        flat = [text for row in rows.items() for text in row]
+        reply = await self._store.call(ROWS, (table, self._state), (self._name, *flat))
+        await self.refresh()
+        return int(reply[2])
+
+    async def refresh(self) -> None:
+        """Reads the tables again if they changed."""
+        version = int(await self._store.command("HGET", self._state, self._name, key=self._state) or 0)
+        if version == self._version:
+            return
+        found = []
+        for key in self._tables:
+            flat: list[Any] = await self._store.command("HGETALL", key, key=key)
+            found.append(list(zip(flat[::2], flat[1::2], strict=True)))
+        self._take(found)
+        self._version = version  # the older one if it moved meanwhile: then they are read again soon
+
+    async def _keep_fresh(self) -> None:
+        while True:
+            await asyncio.sleep(REFRESH_S)
+            if self._look is not None:
+                await self._try(self._look)
+            await self._try(self.refresh)
+
+    async def _try(self, act: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await act()
+        except LedgerError as error:
+            _log.warning(STALE, table=self._name, reason=error.detail)
+        except Exception:  # noqa: BLE001 - one row that cannot be read must not end this
+            _log.exception(STALE, table=self._name)
