@@ -121,7 +121,8 @@ def _behind(facts: Facts) -> list[Sentence]:
 def _rest(facts: Facts) -> list[Sentence]:
     found = []
     if facts.overdue and facts.overdue_ms >= OVERDUE_MS_LOOK:
-        text = f"{number(facts.overdue)} scheduled records are late, the latest by {duration(facts.overdue_ms)}."
+        what = "1 scheduled record is" if facts.overdue == 1 else f"{number(facts.overdue)} scheduled records are"
+        text = f"{what} late, the latest by {duration(facts.overdue_ms)}."
         found.append(Sentence("bad", text, href("scheduled")))
     if facts.memory is not None and facts.memory >= MEMORY_LOOK:
         level: Level = "bad" if facts.memory >= MEMORY_BAD else "look"

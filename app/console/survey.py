@@ -27,7 +27,8 @@ TRANSACTIONS_MAX = 1_000
 
 
 class TopicTotals(msgspec.Struct):
-    """records: between log start and end.  held: behind the stable position."""
+    """records: between log start and end.  held: behind the stable position.  overdue: scheduled records that are late,
+    and by how much the latest."""
 
     name: str
     partitions: int
@@ -36,6 +37,9 @@ class TopicTotals(msgspec.Struct):
     held: int
     open_transactions: int
     appended: int  # sum of the log ends: grows by one for each record, and for each marker
+    scheduled: int = 0
+    overdue: int = 0
+    overdue_ms: int = 0
 
 
 class Sample(msgspec.Struct):
@@ -44,6 +48,8 @@ class Sample(msgspec.Struct):
 
 
 class Survey(msgspec.Struct):
+    """memory: part of maxmemory that the fullest Redis uses, None without one."""
+
     at_ms: int
     topics: list[TopicTotals]
     held: list[Held]
@@ -52,6 +58,7 @@ class Survey(msgspec.Struct):
     oldest: list[str]
     is_cut: bool
     unread: int
+    memory: float | None
 
 
 class Surveyor:
@@ -108,11 +115,15 @@ class Surveyor:
                 break
             behind += await self._behind(each.name)
         oldest = [str(each.id) for each in opened[:5]]
-        return Survey(now, totals, held, behind, len(opened), oldest, is_cut, unread)
+        nodes = await broker.store.node_info()
+        used = [n.used_memory_bytes / n.maxmemory_bytes for n in nodes if n.used_memory_bytes and n.maxmemory_bytes]
+        memory = max(used, default=None)
+        return Survey(now, totals, held, behind, len(opened), oldest, is_cut, unread, memory)
 
     async def _topic(self, topic: Topic, opened: dict[str, Transaction], now: int) -> tuple[TopicTotals, list[Held]]:
         _, states = await self._broker.topics.describe(topic.name)
         totals = total(topic, states)
+        await self._scheduled(totals)
         if not totals.held:
             return totals, []
         holders: dict[int, str] = {}
@@ -126,6 +137,15 @@ class Surveyor:
                 since = max(now - txn.started_ms, 0)
                 found.append(Held(topic.name, state.partition, records, str(txn.id), txn.principal or txn.owner, since))
         return totals, found
+
+    async def _scheduled(self, totals: TopicTotals) -> None:
+        delays = self._broker.delays
+        totals.scheduled = await delays.pending(totals.name)
+        if not totals.scheduled:
+            return
+        late = [each for each in await delays.counts(totals.name) if each.overdue]
+        totals.overdue = sum(each.overdue for each in late)
+        totals.overdue_ms = max((delays.now_ms() - each.first_due_ms for each in late), default=0)
 
     async def _behind(self, topic: str) -> list[Behind]:
         found = []

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from app.console.pages import PAGES
-from redis_ledger.broker.types import NewRecord
+from redis_ledger.broker.types import DelayStats, NewRecord
 from redis_ledger.ids import TxnId
 from tests.support.rest import client_of, open_broker
+from tests.support.servers import redis_server
 from tests.support.visitor import BASE, Visitor, fill
 
 
@@ -71,6 +72,24 @@ async def test_the_overview_says_who_is_held_up_and_leads_there(broker, visitor)
     waits = (await visitor.get("/subscription.json?topic=orders&name=billing/eu")).json()["waits"]
     assert waits["transaction"] == str(txn)
     assert "1 record cannot be got" in waits["sentence"]
+
+
+async def test_the_overview_says_when_redis_is_nearly_full_and_what_is_late(prefix):
+    with redis_server() as server:
+        async with open_broker(server.url, prefix, coordinators=2) as broker, client_of(broker) as http:
+            await fill(broker)
+            used = (await broker.store.node_info())[0].used_memory_bytes
+            server.ask("CONFIG", "SET", "maxmemory", int((used or 0) / 0.82))
+            [waiting] = [each for each in await broker.delays.counts("orders") if each.records]
+
+            async def late(topic: str) -> list[DelayStats]:
+                return [waiting._replace(overdue=1, first_due_ms=broker.delays.now_ms() - 7_000)]
+
+            broker.delays.counts = late  # type: ignore[method-assign]  # nothing is late with a broker that lives
+            found = (await Visitor(http).get("/overview.json")).json()["health"]
+    assert [each["level"] for each in found] == ["bad", "look"]
+    assert re.match(r"1 scheduled record is late, the latest by 7.s", found[0]["text"])
+    assert re.match(r"Redis uses [89]\d% of the memory", found[1]["text"])
 
 
 async def test_records_are_labelled_by_what_became_of_them(broker, visitor):

@@ -45,15 +45,18 @@ async def overview(visit: Visit, query: Nothing) -> Overview:
         if each.topic in names and visit.may(Op.DESCRIBE, Resource.GROUP, each.name)
     ]  # fmt: skip
     held = [each for each in survey.held if each.topic in names]
+    sees_all = visit.may(Op.DESCRIBE, Resource.CLUSTER)
     facts = Facts(
         brokers=len(broker.members.live),
         topics=len(topics),
         held=held,
         behind=behind,
+        overdue=sum(each.overdue for each in topics),
+        overdue_ms=max((each.overdue_ms for each in topics), default=0),
+        memory=survey.memory if sees_all else None,
         durability=str(broker.facts.get("durability", "")),
         unread=survey.unread,
     )
-    sees_all = visit.may(Op.DESCRIBE, Resource.CLUSTER)
     lagging = sorted((each for each in behind if each.lag), key=lambda each: -each.lag)[:LAGGING_MAX]
     return Overview(
         health=sentences(facts),

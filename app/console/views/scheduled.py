@@ -10,7 +10,6 @@ from app.console.survey import surveyor
 from app.console.views.groups import moment, shown
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import Scheduled
-from redis_ledger.errors import LedgerError
 from redis_ledger.ids import ScheduledId
 
 LISTED = 50
@@ -87,16 +86,12 @@ async def scheduled(visit: Visit, query: ScheduledQuery) -> ScheduledPage:
 
 
 async def _overview(visit: Visit) -> ScheduledPage:
-    found = []
-    for each in (await surveyor(visit.broker).look()).topics:
-        if not visit.may(Op.DESCRIBE, Resource.TOPIC, each.name):
-            continue
-        try:
-            waiting = await visit.broker.delays.pending(each.name)
-        except LedgerError:
-            continue  # deleted meanwhile
-        if waiting:
-            found.append(OnTopic(each.name, waiting))
+    survey = await surveyor(visit.broker).look()
+    found = [
+        OnTopic(each.name, each.scheduled)
+        for each in survey.topics
+        if each.scheduled and visit.may(Op.DESCRIBE, Resource.TOPIC, each.name)
+    ]
     total = sum(each.records for each in found)
     return ScheduledPage(sorted(found, key=lambda each: -each.records), total, 0, 0, -1, -1, [], [], "", False)
 
