@@ -36,18 +36,20 @@ _CHOICE = re.compile(r"Invalid enum value (.+)", re.DOTALL)
 _PATH = re.compile(r" - at `(.+)`\Z", re.DOTALL)
 
 
-def problem(error: LedgerError) -> Answer:
+def problem(error: LedgerError, status: int | None = None) -> Answer:
+    """status: where HTTP has a closer one than the error's own."""
     cls = type(error)
+    status = cls.http_status if status is None else status
     body: dict[str, Any] = {
         "type": TYPE_PREFIX + cls.code,
         "title": cls.title(),
-        "status": cls.http_status,
+        "status": status,
         "detail": error.detail,
         "code": cls.code,
         "retriable": cls.retriable,
     }
     body.update((name, value) for name, value in error.facts.items() if name not in _OWN_MEMBERS)
-    answer = Answer(cls.http_status, msgspec.json.encode(body, enc_hook=str), CONTENT_TYPE)
+    answer = Answer(status, msgspec.json.encode(body, enc_hook=str), CONTENT_TYPE)
     if isinstance(error, Unavailable) and cls.retriable:
         seconds = math.ceil(error.facts.get("retry_after_s", 1))
         answer.headers.append((b"retry-after", b"%d" % max(seconds, 1)))

@@ -16,10 +16,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
+from app.callers import PEER
 from app.cork import CorkedProtocol
-from app.errors import CONTENT_TYPE, TYPE_PREFIX
+from app.errors import CONTENT_TYPE, problem
 from redis_ledger import metrics
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest, RequestTooLarge
@@ -31,7 +30,6 @@ BODY_BYTES_PER_S = 10_000
 DEAF_S_MAX = 60.0
 LOOK_EVERY_S = 1.0
 TLS_RECORD = 0x16  # first byte of a TLS handshake; no HTTP method begins like this
-PRINCIPAL = "redis_ledger.principal"  # in the ASGI scope: whom a verified client certificate names
 
 _seldom = Seldom()
 
@@ -98,7 +96,7 @@ class GuardedProtocol(CorkedProtocol):
             self._since, self._fed = self.loop.time(), 1
         if self._principal is not None:
             scope: Any = self.scope
-            scope[PRINCIPAL] = self._principal
+            scope[PEER] = self._principal
 
     def on_headers_complete(self) -> None:
         if len(self.headers) > HEADERS_MAX:
@@ -154,12 +152,7 @@ class GuardedProtocol(CorkedProtocol):
         cycle: Any = self.cycle
         if cycle is None or cycle.response_complete:
             kind = RequestTooLarge if status == 431 else InvalidRequest
-            body = msgspec.json.encode(
-                {
-                    "type": TYPE_PREFIX + kind.code, "title": kind.title(), "status": status, "detail": detail,
-                    "code": kind.code, "retriable": False,
-                }
-            )  # fmt: skip
+            body = problem(kind(detail), status).body
             self.transport.write(
                 b"HTTP/1.1 %d %s\r\nserver: redis-ledger\r\ncontent-type: %s\r\ncontent-length: %d\r\n"
                 b"connection: close\r\n\r\n%s" % (status, _PHRASES[status], CONTENT_TYPE, len(body), body)

@@ -21,7 +21,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from redis_ledger.auth.acl import CLUSTER_NAME, Op, Resource, Rules
-from redis_ledger.errors import ClusterForbidden, Forbidden, GroupForbidden, TopicForbidden, TransactionForbidden
+from redis_ledger.broker.security import FORBIDDEN
+from redis_ledger.errors import Forbidden
 from redis_ledger.ids import TxnId
 
 if TYPE_CHECKING:
@@ -76,12 +77,6 @@ class Need(NamedTuple):
                 return f"{what} on the {on}"
 
 
-_FORBIDDEN: dict[Resource, type[Forbidden]] = {
-    Resource.TOPIC: TopicForbidden,
-    Resource.GROUP: GroupForbidden,
-    Resource.CLUSTER: ClusterForbidden,
-    Resource.TRANSACTIONAL_ID: TransactionForbidden,
-}
 _PARAMETERS = {Resource.TOPIC: "topic", Resource.GROUP: "name"}
 
 
@@ -152,7 +147,7 @@ def creates(call: Call, topic: str) -> Callable[[], bool]:
 
 
 def may_create(call: Call, topic: str) -> bool:
-    return call.may(Op.CREATE, Resource.TOPIC, topic) or call.may(Op.CREATE, Resource.CLUSTER, CLUSTER_NAME)
+    return call.broker.security.may_create(call.caller, topic)
 
 
 def problems(needs: tuple[Need, ...]) -> list[type[Forbidden]]:
@@ -160,7 +155,7 @@ def problems(needs: tuple[Need, ...]) -> list[type[Forbidden]]:
     found: list[type[Forbidden]] = []
     # Lists show what the caller may see, and refuse nobody.
     for need in needs:
-        found += problems(need.choices) if need.by is By.EITHER else [_FORBIDDEN[need.resource]]
+        found += problems(need.choices) if need.by is By.EITHER else [FORBIDDEN[need.resource]]
     return found
 
 

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.direct import DATA_DIR, DataDir, Desk, Redis, Set, run
+from app.cli.direct import DATA_DIR, DataDir, Desk, Redis, Set, principal_of, run
 from app.cli.output import Json, counted, document, reporting, table
 from app.refusal import Refusal
 from redis_ledger.auth.acl import ANY_HOST, CLUSTER_NAME, Effect, Filter, Op, Pattern, Resource, Rule
@@ -57,7 +57,7 @@ def add(
         if not places or not wanted:
             raise Refusal("Say what is allowed and where, as in --allow READ --topic orders.")
         rules = [
-            Rule(effect, _principal(principal), host, op, kind, pattern, name)
+            Rule(effect, principal_of(principal), host, op, kind, pattern, name)
             for effect, op in wanted
             for kind, pattern, name in places
         ]
@@ -87,7 +87,7 @@ def list_(
         return list(dict.fromkeys(found))
 
     with reporting(json):
-        whose = None if principal is None else _principal(principal)
+        whose = None if principal is None else principal_of(principal)
         places = _places(topic, group, transactional_id, cluster)
         matching = [Filter(kind, name, Pattern.MATCH, whose) for kind, _, name in places]
         filters = matching or [Filter(principal=whose)]
@@ -119,7 +119,7 @@ def remove(
         return removed
 
     with reporting(json):
-        whose, places = _principal(principal), _places(topic, group, transactional_id, cluster)
+        whose, places = principal_of(principal), _places(topic, group, transactional_id, cluster)
         exact = [Filter(kind, name, pattern, whose) for kind, pattern, name in places]
         filters = exact or [Filter(principal=whose)]
         removed = run(act, data_dir, redis, set_)
@@ -128,10 +128,6 @@ def remove(
             document(_told(rule))
     else:
         typer.echo(f"Removed {counted(len(removed), 'rule')}.")
-
-
-def _principal(text: str) -> str:
-    return text if text.startswith("User:") else f"User:{text}"
 
 
 def _operations(text: str) -> list[Op]:

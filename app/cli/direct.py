@@ -96,6 +96,11 @@ async def _desk(data_dir: Path, redis: str | None, settings: list[str]) -> Async
         )
 
 
+def principal_of(text: str) -> str:
+    """ada is User:ada."""
+    return text if text.startswith("User:") else f"User:{text}"
+
+
 def _attach(data_dir: Path) -> Embedded:
     """As the directory's server is set up already, if it is: this must not change what its brokers promise."""
     from app.embedded import Embedded, configured_durability

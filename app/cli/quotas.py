@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from app.cli.direct import DATA_DIR, DataDir, Desk, Redis, Set, run
+from app.cli.direct import DATA_DIR, DataDir, Desk, Redis, Set, principal_of, run
 from app.cli.output import Json, document, reporting, table
 from app.refusal import Refusal
 from redis_ledger.auth.quota import Quota
@@ -47,7 +47,7 @@ def set_quota(
     given = dict(zip(_NAMES, (bytes_in_per_s, bytes_out_per_s, requests_per_s, open_transactions), strict=True))
     wanted = {name: None if value == -1 else value for name, value in given.items() if value is not None}
     with reporting(json):
-        whose = _principal(principal)
+        whose = principal_of(principal)
         if not wanted:
             raise Refusal("Say what is limited, as in --requests-per-s 500.")
         quota = run(act, data_dir, redis, set_)
@@ -86,16 +86,12 @@ def remove(
         return was_there
 
     with reporting(json):
-        whose = _principal(principal)
+        whose = principal_of(principal)
         was_there = run(act, data_dir, redis, set_)
     if json:
         document({"principal": whose, "removed": was_there})
     else:
         typer.echo(f"Removed the quota of {whose}." if was_there else f"{whose} had none.")
-
-
-def _principal(text: str) -> str:
-    return text if text.startswith("User:") else f"User:{text}"
 
 
 def _cell(value: int | None) -> str:

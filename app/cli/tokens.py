@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.direct import DATA_DIR, DataDir, Desk, Redis, Set, run
+from app.cli.direct import DATA_DIR, DataDir, Desk, Redis, Set, principal_of, run
 from app.cli.output import Json, document, reporting, table
 from app.refusal import Refusal
 from app.times import duration_ms
@@ -43,7 +43,7 @@ def create(
         return id, text
 
     with reporting(json):
-        whose = principal if principal.startswith("User:") else f"User:{principal}"
+        whose = principal_of(principal)
         after_ms = 0 if expires_after is None else duration_ms(expires_after, "--expires-after", Refusal)
         expires_ms = 0 if expires_after is None else time.time_ns() // 1_000_000 + after_ms
         id, text = run(act, data_dir, redis, set_)

@@ -47,7 +47,7 @@ def connection(address: str, option: str, properties: Path | None) -> dict[str, 
             "sasl_plain_username": given["sasl.username"],
             "sasl_plain_password": given["sasl.password"],
         }
-    if "SSL" in protocol.removeprefix("SASL_").replace("SASL", ""):
+    if protocol.endswith("SSL"):
         found["ssl_context"] = _context(given)
     return found
 

@@ -84,11 +84,9 @@ class Mirror:
             partitions = await self._topics(consumer)
             await self._resume(partitions)
             consumer.assign(partitions)
-            for partition in partitions:
-                if partition in self.progress.position:
-                    consumer.seek(partition, self.progress.position[partition])
-            if not self.progress.position or len(self.progress.position) < len(partitions):
-                fresh = [each for each in partitions if each not in self.progress.position]
+            for partition, offset in self.progress.position.items():
+                consumer.seek(partition, offset)
+            if fresh := [each for each in partitions if each not in self.progress.position]:
                 await consumer.seek_to_beginning(*fresh)
             goal = await consumer.end_offsets(partitions) if self.wanted.once else {}
             while True:

@@ -145,8 +145,7 @@ async def list_audit(call: Call, query: bodies.AuditQuery) -> bodies.AuditEntrie
 
 def _security(call: Call) -> Security:
     """Raises SecurityDisabled."""
-    if not call.broker.security.is_on:
-        raise SecurityDisabled
+    call.broker.security.check_on()
     return call.broker.security
 
 

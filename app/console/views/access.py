@@ -19,7 +19,7 @@ from redis_ledger.auth.acl import (
 )
 from redis_ledger.auth.quota import OTHERS, Quota
 from redis_ledger.broker.audit import Entry
-from redis_ledger.errors import InvalidRequest, SecurityDisabled
+from redis_ledger.errors import InvalidRequest
 
 AUDIT_SHOWN = 50
 ALTER = (Op.ALTER, Resource.CLUSTER, None)
@@ -121,16 +121,9 @@ class RuleForm(msgspec.Struct):
             raise InvalidRequest(f"{error.args[0]!r} is no word of a rule.") from None
 
 
-def check_on(visit: Visit) -> None:
-    """Raises SecurityDisabled: whoever reaches an open broker could make a token that still counts when it is not open
-    any more."""
-    if not visit.broker.security.is_on:
-        raise SecurityDisabled
-
-
 @act("access/rule/add", needs=ALTER)
 async def add_rule(visit: Visit, form: RuleForm) -> Done:
-    check_on(visit)
+    visit.broker.security.check_on()
     rule = form.rule()
     added = await visit.broker.security.add_rules([rule])
     await visit.broker.audit.note(visit.caller, "acl.add", _said(rule))
@@ -139,7 +132,7 @@ async def add_rule(visit: Visit, form: RuleForm) -> Done:
 
 @act("access/rule/remove", needs=ALTER)
 async def remove_rule(visit: Visit, form: RuleForm) -> Done:
-    check_on(visit)
+    visit.broker.security.check_on()
     rule = form.rule()
     wanted = Filter(rule.resource, rule.name, rule.pattern, rule.principal, rule.host, rule.operation, rule.effect)
     await visit.broker.security.remove_rules([wanted])
@@ -162,7 +155,7 @@ class TokenForm(msgspec.Struct):
 
 @act("access/token/create", needs=ALTER)
 async def create_token(visit: Visit, form: TokenForm) -> Done:
-    check_on(visit)
+    visit.broker.security.check_on()
     expires = visit.now_ms + form.days * DAY_MS if form.days > 0 else 0
     id, text = await visit.broker.security.create_token(form.principal, expires_ms=expires, note=form.note)
     await visit.broker.audit.note(visit.caller, "token.create", id, principal=form.principal)
@@ -175,7 +168,7 @@ class TokenId(msgspec.Struct):
 
 @act("access/token/revoke", needs=ALTER)
 async def revoke_token(visit: Visit, form: TokenId) -> Done:
-    check_on(visit)
+    visit.broker.security.check_on()
     was = await visit.broker.security.revoke_token(form.id)
     await visit.broker.audit.note(visit.caller, "token.revoke", form.id, principal=was.principal)
     return Done(f"Revoked token {form.id} of {was.principal}.", href("access"))
@@ -188,7 +181,7 @@ class UserForm(msgspec.Struct):
 
 @act("access/user/add", needs=ALTER)
 async def add_user(visit: Visit, form: UserForm) -> Done:
-    check_on(visit)
+    visit.broker.security.check_on()
     is_new = await visit.broker.users.add(form.name, form.password)
     await visit.broker.audit.note(visit.caller, "user.add", form.name, new=is_new)
     return Done(f"Added {form.name}." if is_new else f"Changed the password of {form.name}.", href("access"))
@@ -200,7 +193,7 @@ class UserName(msgspec.Struct):
 
 @act("access/user/remove", needs=ALTER)
 async def remove_user(visit: Visit, form: UserName) -> Done:
-    check_on(visit)
+    visit.broker.security.check_on()
     await visit.broker.users.remove(form.name)
     await visit.broker.audit.note(visit.caller, "user.remove", form.name)
     return Done(f"Removed {form.name}.", href("access"))
@@ -226,7 +219,7 @@ class QuotaForm(msgspec.Struct):
 
 @act("access/quota/set", needs=ALTER)
 async def set_quota(visit: Visit, form: QuotaForm) -> Done:
-    check_on(visit)
+    visit.broker.security.check_on()
     wanted = form.wanted()
     await visit.broker.quotas.change(form.principal, wanted)
     facts: dict[str, Any] = dict(wanted)
@@ -240,7 +233,7 @@ class QuotaOf(msgspec.Struct):
 
 @act("access/quota/remove", needs=ALTER)
 async def remove_quota(visit: Visit, form: QuotaOf) -> Done:
-    check_on(visit)
+    visit.broker.security.check_on()
     was_there = await visit.broker.quotas.remove(form.principal)
     await visit.broker.audit.note(visit.caller, "quota.remove", form.principal)
     return Done(

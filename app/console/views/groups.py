@@ -285,7 +285,7 @@ async def put_back(visit: Visit, form: PutBack) -> Done:
 
 
 def _may_create(visit: Visit, topic: str) -> bool:
-    return visit.may(Op.CREATE, Resource.TOPIC, topic) or visit.may(Op.CREATE, Resource.CLUSTER)
+    return visit.broker.security.may_create(visit.caller, topic)
 
 
 class Delete(msgspec.Struct):

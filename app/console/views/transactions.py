@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -45,22 +46,19 @@ class Transactions(msgspec.Struct):
 @page("transactions", "Transactions")
 async def transactions(visit: Visit, query: TransactionsQuery) -> Transactions:
     """Who may not see the cluster sees its own."""
-    sees_all = visit.may(Op.DESCRIBE, Resource.CLUSTER)
+    sees = partial(visit.broker.owners.sees, visit.caller) if visit.broker.security.is_on else None
     found: dict[str, list[Line]] = {"open": [], "ending": [], "finished": []}
     most = 0
     for status in ("open", "committing", "aborting", "committed", "aborted"):
         limit = SHOWN_MAX if status == "open" else FINISHED_MAX
-        listed = await visit.broker.transactions.list(status, limit=limit, owner=query.owner)
+        listed = await visit.broker.transactions.list(status, limit=limit, owner=query.owner, sees=sees)
         most = max(most, len(listed) if status == "open" else 0)
-        kept = [each for each in listed if sees_all or is_own(visit, each)]
         group = "open" if status == "open" else "ending" if status.endswith("ing") else "finished"
-        found[group] += [line(each, visit.now_ms) for each in kept]
+        found[group] += [line(each, visit.now_ms) for each in listed]
     newest = sorted(found["finished"], key=lambda each: each.age_ms)[:FINISHED_MAX]
-    return Transactions(found["open"], found["ending"], newest, sees_all, most >= SHOWN_MAX)
-
-
-def is_own(visit: Visit, each: Transaction) -> bool:
-    return bool(each.principal) and each.principal == visit.caller.principal
+    return Transactions(
+        found["open"], found["ending"], newest, visit.may(Op.DESCRIBE, Resource.CLUSTER), most >= SHOWN_MAX
+    )
 
 
 def line(each: Transaction, now_ms: int) -> Line:
@@ -103,12 +101,13 @@ class TransactionPage(msgspec.Struct):
 
 @page("transaction", "Transaction", nav="transactions")
 async def transaction(visit: Visit, query: TransactionQuery) -> TransactionPage:
-    found = await visit.broker.transactions.get(TxnId.parse(query.id))
-    if not is_own(visit, found):
-        visit.check(Op.DESCRIBE, Resource.CLUSTER)
+    txn, owners = TxnId.parse(query.id), visit.broker.owners
+    await owners.check(visit.caller, txn, Op.DESCRIBE)
+    found = await visit.broker.transactions.get(txn)
     touched = await _touched(visit, found)
     shown = line(found, visit.now_ms)
-    may_abort = is_own(visit, found) or visit.may(Op.ALTER, Resource.CLUSTER)
+    owner = await owners.of(txn)
+    may_abort = owners.is_own(visit.caller, owner, Op.WRITE) or owners.may(visit.caller, owner, Op.ALTER)
     return TransactionPage(
         shown.id, found.status, shown.owner, shown.age_ms, shown.left_ms, found.timeout_ms, found.timed_out,
         sentence(found.status, touched), level(shown.age_ms, touched), touched, found.subscriptions,
@@ -165,9 +164,8 @@ class Abort(msgspec.Struct):
 @act("transaction/abort")
 async def abort(visit: Visit, form: Abort) -> Done:
     txn = TxnId.parse(form.id)
+    await visit.broker.owners.check(visit.caller, txn, Op.ALTER)
     found = await visit.broker.transactions.get(txn)
-    if not is_own(visit, found):
-        visit.check(Op.ALTER, Resource.CLUSTER)
     try:
         await visit.broker.transactions.abort(txn)
     except LedgerError as error:
