@@ -35,17 +35,36 @@ class Callers:
         self._known: dict[bytes, tuple[Caller, int]] = {}  # raw header → who, and when that ends (ms; 0: never)
         self._generation = -1
 
-    async def caller(self, broker: Broker, scope: Scope) -> Caller:
-        """Raises Unauthenticated."""
+    def remembered(self, broker: Broker, scope: Scope) -> Caller | None:
+        """Whose the request is, if its header was seen before and still counts."""
+        if broker.security.generation != self._generation:
+            return None
         given: bytes | None = None
         for name, value in scope["headers"]:
             if name == b"authorization":
                 if given is not None:
-                    raise Unauthenticated("The header authorization was sent twice; send it once.")
+                    return None
                 given = value
+        known = None if given is None else self._known.get(given)
+        if known is None:
+            return None
+        caller, until_ms = known
+        if until_ms and broker.clock.now_ms() >= until_ms:
+            return None
         client = scope.get("client")
         host = client[0] if client else ""
-        if given is None:
+        return caller if caller.host == host else Caller(caller.principal, host)
+
+    async def caller(self, broker: Broker, scope: Scope) -> Caller:
+        """Raises Unauthenticated."""
+        if (known := self.remembered(broker, scope)) is not None:
+            return known
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        if len(given) > 1:
+            raise Unauthenticated("The header authorization was sent twice; send it once.")
+        client = scope.get("client")
+        host = client[0] if client else ""
+        if not given:
             peer = scope.get(PEER)
             if isinstance(peer, str) and peer:
                 return Caller(peer, host)
@@ -54,16 +73,12 @@ class Callers:
         if security.generation != self._generation:
             self._known.clear()
             self._generation = security.generation
-        known = self._known.get(given)
-        if known is not None and (not known[1] or broker.clock.now_ms() < known[1]):
-            caller = known[0]
-            return caller if caller.host == host else Caller(caller.principal, host)
-        principal, until_ms = await _identify(broker, given)
+        principal, until_ms = await _identify(broker, given[0])
         caller = Caller(principal, host)
         if security.generation == self._generation:
             if len(self._known) >= REMEMBERED_MAX:
                 self._known.clear()
-            self._known[given] = caller, until_ms
+            self._known[given[0]] = caller, until_ms
         return caller
 
 

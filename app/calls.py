@@ -138,6 +138,11 @@ class Call:
         """Who asks: nobody known, until `identify` found out."""
         return self._caller or Caller(ANONYMOUS, self._host())
 
+    def is_remembered(self) -> bool:
+        """Whether who asks is known at once, from an earlier request; `caller` is who it is then."""
+        self._caller = self.services.callers.remembered(self.broker, self.scope)
+        return self._caller is not None
+
     async def identify(self) -> None:
         """Raises Unauthenticated."""
         self._caller = await self.services.callers.caller(self.broker, self.scope)

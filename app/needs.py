@@ -18,18 +18,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from redis_ledger.auth.acl import CLUSTER_NAME, Op, Resource, Rules
+from redis_ledger.auth.acl import CLUSTER_NAME, Op, Resource
 from redis_ledger.broker.security import FORBIDDEN
 from redis_ledger.errors import Forbidden
 from redis_ledger.ids import TxnId
 
 if TYPE_CHECKING:
     from app.calls import Call, PathParameters
-
-
-PASSED_MAX = 10_000
 
 
 class By(Enum):
@@ -160,30 +157,28 @@ def problems(needs: tuple[Need, ...]) -> list[type[Forbidden]]:
 
 
 class Gate:
-    """What an operation needs, and who has passed.  When only the path says what is asked for, who was allowed once is
-    let through by one look, until the rules change."""
+    """What an operation needs.  On the hot path, where the caller was seen before and only the path says what is asked
+    for, `passes` is all there is: it waits for nothing."""
 
     def __init__(self, needs: tuple[Need, ...]) -> None:
         self._needs = needs
-        self._names = tuple(dict.fromkeys(need.parameter for need in needs if need.by is By.PATH))
-        self._is_by_path = bool(self._names) and all(n.by in (By.PATH, By.TOLD, By.TOLD_OWN) for n in needs)
-        self._passed: set[tuple[Any, ...]] = set()  # caller, and what the path named
-        self._rules: Rules | None = None
+        is_by_path = all(need.by in (By.PATH, By.TOLD, By.TOLD_OWN) for need in needs)
+        self._by_path = tuple(need for need in needs if need.by is By.PATH) if is_by_path else ()
+
+    def passes(self, call: Call, parameters: PathParameters) -> bool:
+        """Whether that can be told at once, and it is yes; if not, `enter` finds out."""
+        if not self._by_path or not call.is_remembered():
+            return False
+        caller, allow = call.caller, call.broker.security.rules.allow
+        for _, operation, resource, parameter, _ in self._by_path:
+            if not allow(caller, operation, resource, parameters[parameter]):
+                return False
+        return True
 
     async def enter(self, call: Call, parameters: PathParameters) -> None:
         """Raises Unauthenticated, Forbidden."""
         await call.identify()
-        if not self._is_by_path:
-            await check(self._needs, call, parameters)
-            return
-        rules = call.broker.security.rules
-        if rules is not self._rules or len(self._passed) >= PASSED_MAX:
-            self._passed.clear()
-            self._rules = rules
-        who: tuple[Any, ...] = (call.caller, *(parameters[name] for name in self._names))
-        if who not in self._passed:
-            await check(self._needs, call, parameters)
-            self._passed.add(who)
+        await check(self._needs, call, parameters)
 
 
 async def check(needs: tuple[Need, ...], call: Call, parameters: PathParameters) -> None:

@@ -175,9 +175,10 @@ class Operation:
         """The answer, and the outcome for the metrics.  Raises nothing but ClientGone and CancelledError."""
         scope = call.scope
         try:
-            if not self.is_open and call.services.broker.security.is_on:
+            broker = call.services.broker
+            if broker.security.is_on and not self.is_open and not self._gate.passes(call, parameters):
                 await self._gate.enter(call, parameters)
-            if self.tag != "health" and call.services.broker.quotas.is_on:
+            if self.tag != "health" and broker.quotas.is_on:
                 return await self._within_quota(call, parameters)
             return await self._once(call, parameters)
         except Forbidden as error:

@@ -61,15 +61,16 @@ async def broker(
     home: Path | None = None,
     ready_s_max: float = READY_S_MAX,
     options: Sequence[str] = (),
+    program: str = "app.cli.main",
 ) -> AsyncIterator[Served]:
     """One broker process with an embedded Redis; both are gone afterwards.
 
     home: a folder whose data are there already; it stays, and so does its Redis while somebody else uses it.
-    options: more of what `serve` takes.
+    options: more of what `serve` takes.  program: the module that has `serve`.
     """
     with contextlib.ExitStack() as stack:
         home = home or stack.enter_context(folder())
-        command = ["-m", "app.cli.main", "serve", "--data-dir", str(home / "data"), "--http", "127.0.0.1:0"]
+        command = ["-m", program, "serve", "--data-dir", str(home / "data"), "--http", "127.0.0.1:0"]
         command += ["--kafka", "127.0.0.1:0" if kafka else "off", "--durability", durability]
         command += ["--log-level", "warning", "--exit-with-stdin", *options]
         pipe = asyncio.subprocess.PIPE
