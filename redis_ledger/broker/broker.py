@@ -53,12 +53,19 @@ from redis_ledger.errors import StoreUnavailable, TransactionError
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.waiters import Waiters
+from redis_ledger.log import get
 from redis_ledger.offload.reader import ColdReader
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Coordinators
 from redis_ledger.txn.identities import Identities
 from redis_ledger.txn.participants import Participants
 from redis_ledger.txn.together import Together
+
+NOBODY = (
+    "auth_required is on and nobody could get in; add a user (redis-ledger users add) or an API token (redis-ledger "
+    "tokens create), or set bootstrap_token_file, jwt_jwks or tls_client_ca"
+)
+_log = get()
 
 
 class TransactionsWithExecute(Transactions):
@@ -155,8 +162,8 @@ class Broker:
         await broker.security.open()
         await broker.quotas.open()
         await broker.dead_letters.open()
-        if broker.config.auth_required:
-            await broker.users.warn_if_there_are_none()
+        if broker.security.is_on and not broker.security.knows_anybody and not await broker.users.all():
+            _log.warning(NOBODY)
         return broker
 
     async def close(self) -> None:

@@ -133,6 +133,11 @@ class Security:
     def has_bootstrap(self) -> bool:
         return self._bootstrap is not None
 
+    @property
+    def knows_anybody(self) -> bool:
+        """Whether somebody who is not a user (broker/users.py) could say who they are."""
+        return self.has_bootstrap or bool(self.tokens or self.jwts or self._config.tls_client_ca)
+
     # -- identify ----------------------------------------------------------------------------------------------------
 
     def principal_of(self, token: str) -> str:

@@ -28,7 +28,6 @@ from redis_ledger.auth.scram import (
     verifier_of,
 )
 from redis_ledger.errors import AuthenticationFailed, UnacceptableCredential, Unavailable, UnknownUser
-from redis_ledger.log import get
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.replies import Status
 from redis_ledger.store.scripts import Script
@@ -41,7 +40,6 @@ HASHING_MAX = 4  # passwords hashed at once: logging in must not take all proces
 SECRET = ""  # its field
 
 Verifiers = dict[str, Verifier]
-_log = get()
 
 
 class Users:
@@ -63,10 +61,6 @@ class Users:
         asked = sorted({name for name in names if is_name(name)})
         rows = await self._store.command("HMGET", self._key, *asked, key=self._key) if asked else []
         return {name for name, row in zip(asked, rows, strict=True) if row}
-
-    async def warn_if_there_are_none(self) -> None:
-        if not await self.all():
-            _log.warning("SASL is on and there are no users; add one with `redis-ledger users add NAME`")
 
     async def verifier(self, name: str, mechanism: str) -> Verifier:
         """What a proof of this user is checked with; one that nothing can prove for who is not a user."""

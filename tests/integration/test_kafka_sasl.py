@@ -357,8 +357,14 @@ async def test_users_come_and_go(broker):
 
 async def test_a_broker_that_nobody_can_log_in_to_says_so(redis_url, prefix):
     with structlog.testing.capture_logs() as logs:
-        async with one(redis_url, prefix, auth_required=True, allow_everyone_if_no_acl=True) as broker:
-            await broker.users.add("ada", "x")
-        async with one(redis_url, prefix, auth_required=True, allow_everyone_if_no_acl=True):
+        async with one(redis_url, prefix, auth_required=True):
             pass
-    assert [each["log_level"] for each in logs if "no users" in each["event"]] == ["warning"]
+        async with one(redis_url, prefix, auth_required=True) as broker:
+            id, _ = await broker.security.create_token("User:ada")
+        async with one(redis_url, prefix, auth_required=True) as broker:
+            await broker.users.add("ada", "x")
+            await broker.security.revoke_token(id)
+        async with one(redis_url, prefix, auth_required=True):
+            pass
+    # The first two; the third knew a token, the last knows a user
+    assert [each["log_level"] for each in logs if "nobody could get in" in each["event"]] == ["warning"] * 2
