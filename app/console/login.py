@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 
 from app.calls import Answer
 from app.console.rendering import render
-from app.console.session import Session, set_cookie
+from app.console.session import Session, Signer
 from redis_ledger.auth import tokens
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import AuthenticationFailed, MethodNotAllowed, Unauthenticated
@@ -32,17 +32,17 @@ async def answer(visitor: Visitor, path: str) -> Answer:
     if method != "POST":
         raise MethodNotAllowed("Logging in and out takes a form.")
     form = await visitor.form()
-    is_https = visitor.call.scope["scheme"] == "https"
     if path == "logout":
-        visitor.cookie = set_cookie("", is_https=is_https)
+        visitor.cookie = visitor.signer.set_cookie("", is_https=visitor.is_https)
         return Answer(303, b"", HTML, [(b"location", b"/console/login")])
     try:
         principal, credential = await prove(visitor.call.broker, form)
+        proof = visitor.signer.proof(await rests_on(visitor.call.broker, credential) or "")
     except (Unauthenticated, AuthenticationFailed):
         _log.warning("a login to the console failed", peer=visitor.visit().caller.host)
         return Answer(401, _page(visitor, "That did not work. Check what you entered.").encode(), HTML)
-    session = Session(principal, credential, int(time.time()), secrets.token_hex(8))
-    visitor.cookie = set_cookie(visitor.signer.seal(session), is_https=is_https)
+    session = Session(principal, credential, proof, int(time.time()), secrets.token_hex(8))
+    visitor.cookie = visitor.signer.set_cookie(visitor.signer.seal(session), is_https=visitor.is_https)
     return Answer(303, b"", HTML, [(b"location", _target(visitor).encode("ascii", "ignore"))])
 
 
@@ -58,19 +58,23 @@ async def prove(broker: Broker, form: dict[str, str]) -> tuple[str, str]:
     return f"User:{user}", f"user:{user}"
 
 
-async def still_holds(broker: Broker, session: Session) -> bool:
-    """Whether the credential that was shown is still one; nobody's session holds until it has to log in."""
-    if not broker.security.is_on:
+async def still_holds(broker: Broker, session: Session, signer: Signer) -> bool:
+    """Whether the credential that was shown is still what it was; nobody's session holds until it has to log in."""
+    if not session.credential or not broker.security.is_on:
         return not session.credential
-    kind, _, name = session.credential.partition(":")
-    if kind == "token":
-        stored = broker.security.tokens.get(name)
-        return (
-            stored is not None and stored.principal == session.principal and not stored.is_over(broker.clock.now_ms())
-        )
+    found = await rests_on(broker, session.credential)
+    return found is not None and signer.proof(found) == session.proof
+
+
+async def rests_on(broker: Broker, credential: str) -> str | None:
+    """What a credential is checked with, and none of what proves it; None when it is none any more."""
+    kind, _, name = credential.partition(":")
     if kind == "user":
-        return name in await broker.users.all()
-    return True if kind == "" else broker.security.has_bootstrap
+        return await broker.users.salts(name)
+    if kind == "bootstrap":
+        return broker.security.bootstrap
+    stored = broker.security.tokens.get(name)
+    return None if stored is None or stored.is_over(broker.clock.now_ms()) else f"{stored.principal} {stored.digest}"
 
 
 def _page(visitor: Visitor, wrong: str) -> str:

@@ -1,12 +1,16 @@
 """Who is using the console: a signed cookie, and proof that a form came from one of our pages.
 
-    cookie   payload "." signature      payload: base64url of {principal, credential, since, nonce}
+    cookie   payload "." signature      payload: base64url of {principal, credential, proof, since, nonce}
     csrf     HMAC of the cookie, in every form and in the header X-CSRF-Token of what htmx sends
 
-The key is derived from a secret in Redis that all brokers share, so a visitor may be served by any of them.  The cookie
-holds no secret of the visitor, only which credential was shown: when that token is revoked, or that user removed, the
-session is over.  Pure, but for the time and the random nonce it is given.
-Source: OWASP "Cross-Site Request Forgery Prevention" (signed token bound to the session).
+The key is derived from a secret in Redis that all brokers share, so a visitor may be served by any of them; the cookie
+is named after it, for cookies do not tell ports apart, and localhost may have the consoles of several Redis.  It holds
+no secret of the visitor, only which credential was shown and a mark of what that rests on: when the token is revoked,
+the user removed or the password changed, the session is over.
+It is sent when somebody follows a link from elsewhere (SameSite=Lax), and not with what other sites send: a page that
+came without it would give its visitor another one, and so log them out.  Nothing is changed by a GET.
+Pure, but for the time and the random nonce it is given.
+Source: OWASP "Cross-Site Request Forgery Prevention" (signed token bound to the session; Fetch Metadata).
 """
 
 from __future__ import annotations
@@ -20,17 +24,19 @@ from http.cookies import CookieError, SimpleCookie
 
 import msgspec
 
-COOKIE = "rl_console"
 LIFE_S = 8 * 3600
+SKEW_S = 300  # by how much the clock of the broker that let somebody in may be ahead
 COOKIE_CHARACTERS_MAX = 2_000
 _LOOPBACK = re.compile(r"127(\.[0-9]{1,3}){3}\Z")
 
 
 class Session(msgspec.Struct, frozen=True):
-    """credential: "token:<id>", "user:<name>", "bootstrap", or "" for nobody.  since: Unix time, s."""
+    """credential: "token:<id>", "user:<name>", "bootstrap", or "" for nobody.  proof: a mark of what that rests on.
+    since: Unix time, s."""
 
     principal: str
     credential: str
+    proof: str
     since: int
     nonce: str
 
@@ -41,6 +47,7 @@ class Signer:
     def __init__(self, secret: bytes) -> None:
         self._key = hmac.digest(secret, b"redis-ledger console", "sha256")
         self._decode = msgspec.json.Decoder(Session).decode
+        self._cookie = f"rl_console_{self._mark('cookie', '')[:8]}"
 
     def seal(self, session: Session) -> str:
         payload = base64.urlsafe_b64encode(msgspec.json.encode(session)).decode().rstrip("=")
@@ -57,7 +64,25 @@ class Signer:
             session = self._decode(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
         except (msgspec.DecodeError, binascii.Error, ValueError):
             return None
-        return session if 0 <= now_s - session.since < LIFE_S else None
+        return session if -SKEW_S <= now_s - session.since < LIFE_S else None
+
+    def proof(self, rests_on: str) -> str:
+        """rests_on: what a credential is checked with; another one when it was changed."""
+        return self._mark("proof", rests_on)
+
+    def cookie_of(self, header: str | None) -> str:
+        """Our cookie in a Cookie header, "" if there is none."""
+        try:
+            found = SimpleCookie(header or "").get(self._cookie)
+        except CookieError:
+            return ""
+        return "" if found is None else found.value
+
+    def set_cookie(self, value: str, *, is_https: bool) -> str:
+        """The Set-Cookie header; an empty value forgets it."""
+        life = LIFE_S if value else 0
+        secure = "; Secure" if is_https else ""
+        return f"{self._cookie}={value}; Path=/console; Max-Age={life}; HttpOnly; SameSite=Lax{secure}"
 
     def csrf(self, session: Session) -> str:
         return self._mark("csrf", self.seal(session))
@@ -69,28 +94,13 @@ class Signer:
         return hmac.new(self._key, f"{what} {text}".encode(), sha256).hexdigest()
 
 
-def cookie_of(header: str | None) -> str:
-    """Our cookie in a Cookie header, "" if there is none."""
-    try:
-        found = SimpleCookie(header or "").get(COOKIE)
-    except CookieError:
-        return ""
-    return "" if found is None else found.value
-
-
-def set_cookie(value: str, *, is_https: bool) -> str:
-    """The Set-Cookie header; an empty value forgets it."""
-    life = LIFE_S if value else 0
-    secure = "; Secure" if is_https else ""
-    return f"{COOKIE}={value}; Path=/console; Max-Age={life}; HttpOnly; SameSite=Strict{secure}"
-
-
 def is_same_origin(headers: dict[str, str], scheme: str) -> bool:
-    """Whether a request that changes something came from a page of this very site, as far as the browser tells."""
-    site = headers.get("sec-fetch-site", "same-origin")
-    origin = headers.get("origin")
-    host = headers.get("host", "")
-    return site in ("same-origin", "none") and (origin is None or origin == f"{scheme}://{host}")
+    """Whether a request that changes something came from a page of this very site, as far as the browser tells: it says
+    so where it can (Sec-Fetch-Site), else its Origin does.  A proxy may end TLS before us."""
+    site, origin, host = headers.get("sec-fetch-site"), headers.get("origin"), headers.get("host", "")
+    if site is not None:
+        return site in ("same-origin", "none")
+    return origin is None or origin in (f"{scheme}://{host}", f"https://{host}")
 
 
 def is_loopback_name(host: str) -> bool:

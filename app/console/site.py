@@ -27,10 +27,8 @@ from app.console.rendering import render
 from app.console.session import (
     Session,
     Signer,
-    cookie_of,
     is_loopback_name,
     is_same_origin,
-    set_cookie,
 )
 from redis_ledger.auth.acl import ANONYMOUS, Caller
 from redis_ledger.errors import Forbidden, InvalidRequest, LedgerError, RouteNotFound, Unauthenticated, Unavailable
@@ -41,7 +39,7 @@ HTML = b"text/html; charset=utf-8"
 FORM_FIELDS_MAX = 200
 SAID_COOKIE = "rl_said"
 SAID_CHARACTERS_MAX = 1_000
-STATIC_MAX_AGE_S = 3_600
+STATIC_CACHE = b"max-age=2592000, immutable"  # their address has a digest of them
 AGAIN_S = 5  # a page that could not be made for now is asked for again after this
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -169,9 +167,10 @@ class Visitor:
     """Who asks: by a bearer token or a client certificate, as through every other door, or else by the cookie it has.
     One without a cookie gets one: forms are bound to it, whoever sends them."""
 
-    def __init__(self, call: Call, signer: Signer, session: Session, cookie: str | None) -> None:
+    def __init__(self, call: Call, signer: Signer, session: Session) -> None:
         """cookie: to be set with the answer."""
-        self.call, self.signer, self.session, self.cookie = call, signer, session, cookie
+        self.call, self.signer, self.session = call, signer, session
+        self.cookie: str | None = None
         self.principal = session.principal
         self.is_known = bool(session.credential) or not call.broker.security.is_on
         self.cookies_out: list[str] = []
@@ -184,14 +183,13 @@ class Visitor:
         if not broker.security.is_on and server and is_loopback_name(str(server[0])) and not is_loopback_name(host):
             raise Forbidden(f"The address {host[:80]!r} is not one of this machine; use localhost or 127.0.0.1.")
         now_s = int(time.time())
-        session = signer.open(cookie_of(call.header(b"cookie")), now_s)
-        if session is not None and not await login.still_holds(broker, session):
+        session = signer.open(signer.cookie_of(call.header(b"cookie")), now_s)
+        if session is not None and not await login.still_holds(broker, session, signer):
             session = None
-        cookie = None
-        if session is None:
-            session = Session(ANONYMOUS, "", now_s, secrets.token_hex(8))
-            cookie = set_cookie(signer.seal(session), is_https=call.scope["scheme"] == "https")
-        visitor = cls(call, signer, session, cookie)
+        is_new, session = session is None, session or Session(ANONYMOUS, "", "", now_s, secrets.token_hex(8))
+        visitor = cls(call, signer, session)
+        if is_new and call.scope["method"] != "POST":  # what another site sends comes without the cookie that is there
+            visitor.cookie = signer.set_cookie(signer.seal(session), is_https=visitor.is_https)
         if broker.security.is_on and (PEER in call.scope or call.header(b"authorization") is not None):
             await call.identify()
             visitor.principal, visitor.is_known = call.caller.principal, True
@@ -201,6 +199,11 @@ class Visitor:
         """Raises Unauthenticated where a login is needed."""
         if not self.is_known:
             raise Unauthenticated("Log in to use the console.")
+
+    @property
+    def is_https(self) -> bool:
+        """As far as the browser goes: a proxy may end TLS before us.  Only a cookie depends on it."""
+        return self.call.scope["scheme"] == "https" or self.call.header(b"x-forwarded-proto") == "https"
 
     @property
     def headers(self) -> dict[str, str]:
@@ -267,6 +270,4 @@ def static(name: str) -> Answer:
         return errors.no_route(f"/console/static/{name}")
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
     charset = "; charset=utf-8" if kind.startswith("text/") else ""
-    answer = Answer(200, found.read_bytes(), f"{kind}{charset}".encode())
-    answer.headers.append((b"cache-control", b"max-age=%d" % STATIC_MAX_AGE_S))
-    return answer
+    return Answer(200, found.read_bytes(), f"{kind}{charset}".encode(), cache=STATIC_CACHE)

@@ -130,8 +130,9 @@ class Security:
             )
 
     @property
-    def has_bootstrap(self) -> bool:
-        return self._bootstrap is not None
+    def bootstrap(self) -> str | None:
+        """The digest of the bootstrap token, if there is one."""
+        return None if self._bootstrap is None else self._bootstrap.hex()
 
     @property
     def knows_anybody(self) -> bool:

@@ -76,6 +76,11 @@ class Users:
             if not await asyncio.to_thread(is_password, mechanism, password, verifier):
                 raise AuthenticationFailed
 
+    async def salts(self, name: str) -> str | None:
+        """Other ones whenever the user gets another password; None: it is not a user.  They prove nothing."""
+        found, _ = await self._read(name)
+        return " ".join(f"{mechanism} {found[mechanism].salt.hex()}" for mechanism in sorted(found)) or None
+
     async def secret(self) -> bytes:
         """What only the brokers of this Redis know; the same for all of them, and for as long as the Redis lives."""
         return (await self._read(SECRET))[1]

@@ -152,6 +152,16 @@ def test_a_form_that_another_site_sends_is_refused(shop, look, name):
     assert "stolen" not in [each.name for each in shop.do(shop.broker.topics.list())]
 
 
+def test_a_link_of_another_site_leads_to_the_page_and_logs_nobody_out(secured_shop, look):
+    looker = look(secured_shop, token=secured_shop.tokens["root"])
+    page = looker.page
+    page.route("http://chat.localhost/", lambda route: route.fulfill(
+        content_type="text/html", body=f'<a href="{secured_shop.url}/topics">look at this</a>'))  # fmt: skip
+    page.goto("http://chat.localhost/")
+    page.get_by_role("link", name="look at this").click()
+    page.get_by_role("link", name="invoices").wait_for()
+
+
 def test_another_site_cannot_show_the_console_in_a_frame(shop, look):
     page = look(shop).go("/topics")
     with other_site(f"{shop.url}/topics") as port:

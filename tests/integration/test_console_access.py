@@ -69,6 +69,18 @@ async def test_a_form_without_its_proof_does_nothing(broker, visitor):
     assert (await visitor.post("/topics/create", name="orders", partitions="1")).status_code == 303
 
 
+async def test_a_form_of_another_site_logs_nobody_out(world):
+    """It comes without the cookie, and the answer must not replace it."""
+    answer = await world.http.post(f"{BASE}/console/topics/create", data={"name": "orders"})
+    assert (answer.status_code, answer.headers.get("set-cookie")) == (403, None)
+
+
+async def test_behind_a_proxy_that_ends_tls_cookies_are_kept_from_plain_connections(world):
+    answer = await world.http.get(f"{BASE}/console/login", headers={"x-forwarded-proto": "https"})
+    assert "; Secure" in answer.headers["set-cookie"]
+    assert "; Secure" not in (await world.http.get(f"{BASE}/console/login")).headers.get("set-cookie", "")
+
+
 async def test_acts_are_no_links(visitor):
     await visitor.get("/topics")
     for path in ACTS:
@@ -116,6 +128,11 @@ async def test_a_user_logs_in_with_the_password_kafka_clients_have(world):
     assert (await visitor.post("/login", user=ROOT, password="wrong")).status_code == 401
     answer = await visitor.post("/login?to=/console/topics", user=ROOT, password="pässword")
     assert answer.headers["location"] == "/console/topics"
+    assert (await visitor.get("/topics")).status_code == 200
+    await world.broker.users.add(ROOT, "another")
+    assert (await visitor.get("/topics")).status_code == 303, "whoever knew the password before is out"
+    await visitor.get("/login")
+    await visitor.post("/login", user=ROOT, password="another")
     assert (await visitor.get("/topics")).status_code == 200
     await world.broker.users.remove(ROOT)
     assert (await visitor.get("/topics")).status_code == 303

@@ -9,15 +9,14 @@ import pytest
 
 from app.console.session import (
     LIFE_S,
+    SKEW_S,
     Session,
     Signer,
-    cookie_of,
     is_loopback_name,
     is_same_origin,
-    set_cookie,
 )
 
-ADA = Session("User:ada", "user:ada", 1_000, "00")
+ADA = Session("User:ada", "user:ada", "proof", 1_000, "00")
 SIGNER = Signer(b"secret")
 
 
@@ -26,7 +25,8 @@ def test_what_was_sealed_is_opened_until_it_is_too_old():
     assert SIGNER.open(cookie, 1_000) == ADA
     assert SIGNER.open(cookie, 1_000 + LIFE_S - 1) == ADA
     assert SIGNER.open(cookie, 1_000 + LIFE_S) is None
-    assert SIGNER.open(cookie, 999) is None, "from the future"
+    assert SIGNER.open(cookie, 1_000 - SKEW_S) == ADA, "of a broker whose clock is ahead"
+    assert SIGNER.open(cookie, 999 - SKEW_S) is None, "from the future"
 
 
 def test_a_cookie_of_another_redis_is_none():
@@ -53,12 +53,18 @@ def test_the_proof_of_a_form_is_that_of_one_session():
 
 
 def test_the_cookie_is_found_among_others_and_kept_from_scripts():
-    assert cookie_of("a=1; rl_console=abc.def; b=2") == "abc.def"
-    assert cookie_of(None) == ""
-    assert cookie_of("a=1") == ""
-    made = set_cookie("v", is_https=True)
-    assert {"HttpOnly", "SameSite=Strict", "Secure", "Path=/console"} <= set(made.split("; "))
-    assert "Max-Age=0" in set_cookie("", is_https=False)
+    made, *attributes = SIGNER.set_cookie("abc.def", is_https=True).split("; ")
+    assert {"HttpOnly", "SameSite=Lax", "Secure", "Path=/console"} <= set(attributes)
+    assert "Max-Age=0" in SIGNER.set_cookie("", is_https=False)
+    assert SIGNER.cookie_of(f"a=1; {made}; b=2") == "abc.def"
+    assert SIGNER.cookie_of(None) == ""
+    assert SIGNER.cookie_of("a=1") == ""
+
+
+def test_consoles_of_two_redis_on_one_host_keep_their_cookies_apart():
+    made = SIGNER.set_cookie("abc.def", is_https=False).partition(";")[0]
+    assert Signer(b"other").cookie_of(made) == ""
+    assert Signer(b"secret").cookie_of(made) == "abc.def", "other brokers of the same Redis"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +73,9 @@ def test_the_cookie_is_found_among_others_and_kept_from_scripts():
         ({"host": "a:1"}, True),
         ({"host": "a:1", "origin": "http://a:1"}, True),
         ({"host": "a:1", "origin": "http://b:1"}, False),
-        ({"host": "a:1", "origin": "https://a:1"}, False),
+        ({"host": "a:1", "origin": "https://a:1"}, True),  # a proxy before us ends TLS
+        ({"host": "a:1", "origin": "https://a:2"}, False),
+        ({"host": "inside:1", "origin": "https://a", "sec-fetch-site": "same-origin"}, True),
         ({"host": "a:1", "origin": "null"}, False),
         ({"host": "a:1", "sec-fetch-site": "cross-site"}, False),
         ({"host": "a:1", "sec-fetch-site": "same-site", "origin": "http://a:1"}, False),
@@ -76,6 +84,10 @@ def test_the_cookie_is_found_among_others_and_kept_from_scripts():
 )
 def test_where_a_form_came_from(headers, is_ours):
     assert is_same_origin(headers, "http") is is_ours
+
+
+def test_a_page_without_tls_is_another_site_than_one_with_it():
+    assert not is_same_origin({"host": "a:1", "origin": "http://a:1"}, "https")
 
 
 @pytest.mark.parametrize(
