@@ -33,7 +33,6 @@ BATCH = "application/vnd.redis-ledger.batch"
 _COMMON_HEADERS = (
     (b"server", b"redis-ledger"),
     (b"x-content-type-options", b"nosniff"),
-    (b"cache-control", b"no-store"),
 )
 # An oversized body is read and dropped up to this many times the limit, so that the caller gets to read the answer.
 DRAINED_BODIES = 4
@@ -49,13 +48,16 @@ class ClientGone(Exception):
 
 @dataclass(slots=True, eq=False)
 class Answer:
+    """cache: for how long it may be kept, as HTTP says it."""
+
     status: int
     body: bytes = b""
     content_type: bytes = JSON
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    cache: bytes = b"no-store"
 
     async def send(self, send: Send) -> None:
-        headers = [*_COMMON_HEADERS, *self.headers]
+        headers = [*_COMMON_HEADERS, (b"cache-control", self.cache), *self.headers]
         if self.status != 204:
             headers += ((b"content-type", self.content_type), (b"content-length", b"%d" % len(self.body)))
         await send({"type": "http.response.start", "status": self.status, "headers": headers})

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 import jinja2
@@ -63,13 +66,29 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     made.filters.update(number=number, size=size, duration=duration, data=_data)
-    made.globals.update(href=href, version=VERSION, Op=Op, Resource=Resource)
+    made.globals.update(href=href, static=_static(), version=VERSION, Op=Op, Resource=Resource)
     return made
 
 
 def _data(value: Any) -> str:
     """A value as JSON that may stand in a page's data block; it is escaped as text is, and read from its text."""
     return msgspec.json.encode(value).decode()
+
+
+def _static() -> Callable[[str], str]:
+    """The address of a static file: another one when any of them has changed, so that browsers may keep them."""
+    digest = sha256()
+
+    def take(folder: Traversable) -> None:
+        for each in sorted(folder.iterdir(), key=lambda found: found.name):
+            if each.is_dir():
+                take(each)
+            else:
+                digest.update(each.read_bytes())
+
+    take(files("app.console") / "static")
+    mark = digest.hexdigest()[:8]
+    return lambda name: f"/console/static/{name}?{mark}"
 
 
 def render(template: str, values: dict[str, Any]) -> str:

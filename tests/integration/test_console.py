@@ -173,6 +173,10 @@ async def test_what_the_pages_need_is_served(visitor):
         answer = await visitor.http.get(f"{BASE}{path}")
         assert answer.status_code == 200, path
         assert answer.content
+        assert answer.headers.get_list("cache-control") == ["max-age=2592000, immutable"], (
+            "its address tells its version"
+        )
+        assert "?" in path
 
 
 # -- acts ------------------------------------------------------------------------------------------------------------
