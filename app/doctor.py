@@ -38,7 +38,8 @@ OPEN_FILES_MIN = 4_096
 MEMORY_SHARE_MAX = 0.8
 # Variables that commands read besides the settings, without their prefix.
 OF_COMMANDS = (
-    "REDIS_URL", "REDIS_URL_FILE", "SERVER_BIN", "DATA_DIR", "HTTP", "KAFKA", "KAFKA_ADVERTISED", "TOKEN", "TOKEN_FILE",
+    "REDIS_URL", "REDIS_URL_FILE", "SERVER_BIN", "DATA_DIR", "HTTP", "HTTP_ADVERTISED", "KAFKA",
+    "KAFKA_ADVERTISED", "TOKEN", "TOKEN_FILE",
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import ipaddress
 import socket
@@ -24,6 +25,14 @@ class HostPort(NamedTuple):
                 f"{option} {text!r} is not HOST:PORT: write for instance 127.0.0.1:8080, or port 0 for any free one."
             )
         return cls(host, int(port))
+
+    @classmethod
+    def advertised(cls, text: str, option: str) -> HostPort:
+        """One that others are told: it names a host and a port.  Raises Refusal."""
+        found = cls.parse(text, option)
+        if found.port == 0 or found.host in ("0.0.0.0", "::", "0"):
+            raise Refusal(f"{option} {text} is no address to go to: give the name or IP, and the port, that reach it.")
+        return found
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
@@ -79,6 +88,19 @@ def listen(address: HostPort, option: str) -> tuple[socket.socket, HostPort]:
         raise Refusal(f"Cannot listen on {option} {address}, {why}.") from error
     bound.setblocking(False)
     return bound, HostPort(address.host, bound.getsockname()[1])
+
+
+def told(bound: socket.socket, address: HostPort) -> HostPort:
+    """Where others reach what listens there, if nobody says.  Nobody can go to a wildcard: of one it is the address by
+    which this machine goes out, or its loopback where no way leads out.  No name is looked up and nothing is sent."""
+    if not ipaddress.ip_address(bound.getsockname()[0]).is_unspecified:
+        return address
+    ways = [(socket.AF_INET6, "2001:db8::1")] if bound.family == socket.AF_INET6 else []
+    for family, far in (*ways, (socket.AF_INET, "192.0.2.1")):
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as way:
+            way.connect((far, 9))
+            return address._replace(host=way.getsockname()[0])
+    return address._replace(host="127.0.0.1")
 
 
 def without_secrets(redis_url: str) -> str:

@@ -21,7 +21,7 @@ from typing import Any
 
 from app.embedded import Durability, Embedded
 from app.guard import Limits
-from app.listen import HostPort, listen, without_secrets
+from app.listen import HostPort, listen, told, without_secrets
 from app.main import create_app
 from app.refusal import Refusal
 from app.server import HttpServer
@@ -42,13 +42,14 @@ _log = log.get()
 
 @dataclass(frozen=True)
 class Options:
-    """redis_url None: an embedded server in data_dir.  kafka None: no Kafka listener; advertised: where its clients
+    """redis_url None: an embedded server in data_dir.  kafka None: no Kafka listener.  ..._advertised: where others
     reach it, if that is not the address it is bound to."""
 
     data_dir: Path
     http: HostPort
+    http_advertised: HostPort | None
     kafka: HostPort | None
-    advertised: HostPort | None
+    kafka_advertised: HostPort | None
     redis_url: str | None
     durability: Durability
     config: Config
@@ -87,7 +88,8 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
             kafka = listen(options.kafka, "--kafka")
             stack.callback(kafka[0].close)
         tls = Tls.given(options.config)
-        shown = http.url if tls is None else http.https_url
+        http_told = options.http_advertised or told(bound, http)
+        shown, reached = (each.url if tls is None else each.https_url for each in (http, http_told))
         principal_of = None if tls is None else tls.principal_of
         url = await attach(stack, options, environ)
         store = await _open_store(url, options.config)
@@ -100,11 +102,11 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
             _log.warning("Redis may not keep the promise", reason=warning, durability=report.durability)
         if options.config.otel_enabled:
             try:
-                tracing.enable(broker=http.url)
+                tracing.enable(broker=reached)
             except ImportError as missing:
                 raise Refusal(str(missing)) from missing
             stack.push_async_callback(asyncio.to_thread, tracing.disable)
-        broker = await Broker.open(store, options.config, clock=SystemClock(), http_address=shown)
+        broker = await Broker.open(store, options.config, clock=SystemClock(), http_address=reached)
         stack.push_async_callback(broker.close)
         broker.facts["durability"] = report.durability
         if tls is not None:
@@ -126,7 +128,7 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
             listener = KafkaListener(
                 broker,
                 kafka_bound,
-                str(options.advertised or address),
+                str(options.kafka_advertised or told(kafka_bound, address)),
                 tls=None if tls is None else tls.doorway("kafka"),
                 principal_of=principal_of,
             )

@@ -26,16 +26,23 @@ def serve(
             metavar="HOST:PORT", envvar="REDIS_LEDGER_HTTP", help="Where to serve REST; port 0 takes a free one."
         ),
     ] = "127.0.0.1:8080",
+    http_advertised: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            envvar="REDIS_LEDGER_HTTP_ADVERTISED",
+            help="The address that lists of brokers show, if others do not reach this broker by that of --http.",
+        ),
+    ] = None,
     kafka: Annotated[
         str,
         typer.Option(
             metavar="HOST:PORT", envvar="REDIS_LEDGER_KAFKA", help="Where to serve Kafka clients; off: nowhere."
         ),
     ] = "127.0.0.1:9092",
-    advertised: Annotated[
+    kafka_advertised: Annotated[
         str | None,
         typer.Option(
-            "--kafka-advertised",
             metavar="HOST:PORT",
             envvar="REDIS_LEDGER_KAFKA_ADVERTISED",
             help="The address Kafka clients are told, if they do not reach this broker by that of --kafka.",
@@ -92,8 +99,8 @@ def serve(
     log.configure(log_level, shape=log_format, whole_process=True)
     try:
         given = [*(set_ or []), *([] if cold_home is None else [f"cold_home={absolute(cold_home)}"])]
-        _run(data_dir, http, kafka, advertised, redis, brokers, durability, given, exit_with_stdin, allow_anonymous,
-             ["--log-level", log_level, "--log-format", log_format])  # fmt: skip
+        _run(data_dir, http, http_advertised, kafka, kafka_advertised, redis, brokers, durability, given,
+             exit_with_stdin, allow_anonymous, ["--log-level", log_level, "--log-format", log_format])  # fmt: skip
     except Refusal as refusal:
         typer.echo(f"redis-ledger: {refusal}", err=True)
         sys.exit(refusal.exit_code)
@@ -105,8 +112,9 @@ def serve(
 def _run(
     data_dir: Path,
     http: str,
+    http_advertised: str | None,
     kafka: str,
-    advertised: str | None,
+    kafka_advertised: str | None,
     redis: str | None,
     brokers: int,
     durability: Literal["process", "disk", "lossy"],
@@ -123,9 +131,12 @@ def _run(
 
     address = HostPort.parse(http, "--http")
     kafka_address = None if kafka == "off" else HostPort.parse(kafka, "--kafka")
-    if advertised is not None and (kafka_address is None or brokers > 1):
+    if http_advertised is not None and brokers > 1:
+        raise Refusal("--http-advertised names one broker: leave --brokers at 1.")
+    if kafka_advertised is not None and (kafka_address is None or brokers > 1):
         raise Refusal("--kafka-advertised names one broker's Kafka listener: leave --kafka on and --brokers at 1.")
-    told = None if advertised is None else HostPort.parse(advertised, "--kafka-advertised")
+    http_told = None if http_advertised is None else HostPort.advertised(http_advertised, "--http-advertised")
+    kafka_told = None if kafka_advertised is None else HostPort.advertised(kafka_advertised, "--kafka-advertised")
     try:
         config = environment.config_from(os.environ, overrides(settings))
     except environment.BadSetting as error:
@@ -141,7 +152,9 @@ def _run(
     url = redis_url.given(redis, os.environ)
     # Children read the file themselves: a URL that was kept out of the environment stays out of theirs.
     handed_on = None if redis_url.is_from_file(redis, os.environ) else url
-    options = serving.Options(data_dir, address, kafka_address, told, url, durability, config, exit_with_stdin)
+    options = serving.Options(
+        data_dir, address, http_told, kafka_address, kafka_told, url, durability, config, exit_with_stdin
+    )
 
     async def several() -> None:
         async with contextlib.AsyncExitStack() as stack:

@@ -122,6 +122,9 @@ def arguments_of(name: str) -> dict[str, str]:
 
 
 def test_each_broker_tells_the_address_of_its_own_pod_or_service():
+    rest = {name: arguments_of(name)["--http-advertised"] for name in chart.values_files()}
+    assert rest["defaults"] == "$(POD_NAME).ledger-redis-ledger-brokers.streams.svc.cluster.local:8080"
+    assert rest["everything-else"] == "$(POD_NAME).shop-ledger-brokers.streams.svc.k8s.example:8080"
     told = {name: arguments_of(name)["--kafka-advertised"] for name in chart.values_files()}
     inside = "$(POD_NAME).ledger-redis-ledger-brokers.streams.svc.cluster.local:9092"
     assert told["defaults"] == inside

@@ -75,6 +75,7 @@
 
 {{- define "redis-ledger.args" -}}
 - --http={{ .Values.listenHost }}:8080
+- --http-advertised=$(POD_NAME).{{ include "redis-ledger.headless" . }}.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}:8080
 - --kafka={{ .Values.listenHost }}:9092
 - --kafka-advertised={{ include "redis-ledger.advertised" . }}
 - --durability={{ .Values.durability }}

@@ -1,0 +1,104 @@
+"""Which addresses a broker tells others: those it is bound to, those it is told to tell, and never a wildcard."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.listen import HostPort, listen, told
+from tests.integration.test_serve import kafka_address_told, refusal
+from tests.support.serving import Serve
+
+ANYWHERE = ("--allow-anonymous", "--kafka", "0.0.0.0:0")
+
+
+Starts = Callable[..., Serve]
+
+
+@pytest.fixture
+def serving() -> Iterator[Starts]:
+    started: list[Serve] = []
+
+    def start(*arguments: str | Path, http: str = "127.0.0.1:0") -> Serve:
+        started.append(Serve(*arguments, http=http))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.clean_up()
+
+
+def http_address_shown(serve: Serve) -> str:
+    """REST's address on the console's page of brokers."""
+    url = re.sub("://(0.0.0.0|127.0.0.1)", "://127.0.0.1", serve.urls[0])
+    with httpx.Client(trust_env=False, timeout=20) as http:
+        page = http.get(f"{url}/console/brokers")
+    (found,) = re.findall(r"<td>(https?://[^<]+)</td>", page.text)
+    return str(found)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_of_a_wildcard_an_address_is_told_that_leads_there(host: str) -> None:
+    bound, address = listen(HostPort(host, 0), "--http")
+    with bound:
+        bound.setblocking(True)
+        found = told(bound, address)
+        assert found.host not in ("0.0.0.0", "::")
+        with socket.create_connection(found, timeout=20):
+            bound.accept()[0].close()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_what_is_no_wildcard_is_told_as_it_was_given(host: str) -> None:
+    bound, address = listen(HostPort(host, 0), "--http")
+    with bound:
+        assert told(bound, address) == address
+
+
+def test_without_a_way_out_a_wildcard_leads_to_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    bound, address = listen(HostPort("0.0.0.0", 0), "--http")
+    with bound:
+
+        def unreachable(*_: object) -> None:
+            raise OSError("Network is unreachable")
+
+        monkeypatch.setattr(socket.socket, "connect", unreachable)
+        assert told(bound, address) == ("127.0.0.1", address.port)
+
+
+def test_nobody_is_sent_to_a_wildcard_by_either_door(serving: Starts, tmp_path: Path) -> None:
+    serve = serving("--data-dir", tmp_path / "data", *ANYWHERE, http="0.0.0.0:0")
+    port = serve.urls[0].rpartition(":")[2]
+    shown = http_address_shown(serve)
+    assert shown.startswith("http://")
+    assert shown.endswith(f":{port}")
+    assert "0.0.0.0" not in shown
+    host, told_port = kafka_address_told(serve.field("kafka").replace("0.0.0.0", "127.0.0.1"))
+    assert host != "0.0.0.0"
+    assert told_port == int(serve.field("kafka").rpartition(":")[2])
+
+
+def test_lists_of_brokers_show_the_http_address_that_is_advertised(serving: Starts, tmp_path: Path) -> None:
+    serve = serving("--data-dir", tmp_path / "data", "--http-advertised", "ledger-0.example:80")
+    assert http_address_shown(serve) == "http://ledger-0.example:80"
+    # And the line that says ready still says where it listens
+    assert serve.urls[0].startswith("http://127.0.0.1:")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--http-advertised", "ledger.example"), "--http-advertised 'ledger.example' is not HOST:PORT"),
+        (("--http-advertised", "0.0.0.0:8080"), "--http-advertised 0.0.0.0:8080 is no address to go to"),
+        (("--kafka-advertised", "[::]:9092"), "--kafka-advertised [::]:9092 is no address to go to"),
+        (("--kafka-advertised", "ledger.example:0"), "--kafka-advertised ledger.example:0 is no address to go to"),
+        (("--http-advertised", "ledger.example:80", "--brokers", "2"), "--http-advertised names one broker"),
+    ],
+)
+def test_what_nobody_can_go_to_is_not_advertised(serving: Starts, arguments: tuple[str, ...], says: str) -> None:
+    assert says in refusal(serving(*arguments))
