@@ -137,7 +137,7 @@ class Security:
     @property
     def knows_anybody(self) -> bool:
         """Whether somebody who is not a user (broker/users.py) could say who they are."""
-        return self.has_bootstrap or bool(self.tokens or self.jwts or self._config.tls_client_ca)
+        return self._bootstrap is not None or bool(self.tokens or self.jwts or self._config.tls_client_ca)
 
     # -- identify ----------------------------------------------------------------------------------------------------
 
