@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[ broker/rows: set and remove rows of a table that every broker keeps a copy of, and tell that it changed.
 
 KEYS        1 the table  2 catalog state

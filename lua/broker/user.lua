@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[ broker/user: change what is kept of one user if it still is what the caller saw.
 
 KEYS        1 users

@@ -14,7 +14,7 @@ import asyncio
 import builtins
 import contextlib
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -43,7 +43,7 @@ from redis_ledger.store.replies import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 
-CATALOG = Script.load("ledger/catalog")
+CATALOG, RETIRE = Script.load("ledger/catalog"), Script.load("ledger/retire")
 # Kafka's tools expect it once there are groups.  Nobody writes to it: offsets are kept with their partitions.
 OFFSETS_TOPIC = "__consumer_offsets"
 
@@ -87,6 +87,8 @@ class Catalog:
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._tails = Tails(config.tail_cache_bytes)
         self.on_scheduled: Callable[[Partition, Scheduling], None] | None = None  # told by every partition
+        # Awaited with name and id before a deletion is complete, by whoever completes it; to be harmless when repeated.
+        self.on_removal: Callable[[str, str], Awaitable[None]] | None = None
         self.cold: ColdReading | None = None  # handed to every partition
         self._version = -1
         self._names: dict[str, str] = {}  # topic id → name; `get` has the last word
@@ -309,7 +311,7 @@ class Catalog:
             if topic_id not in (None, entry.id):
                 raise UnknownTopicId(f"There is no topic of id {topic_id} (any more).")
             doomed = replace(entry, state="deleting")
-            if await self._swap(name, entry.encoded(), doomed.encoded()) is None:
+            if await self._swap(name, entry.encoded(), doomed.encoded(), RETIRE) is None:
                 await self._remove(doomed)
                 return
         raise TopicBusy(f"Topic {name!r} is being changed by somebody else.", topic=name)
@@ -347,10 +349,10 @@ class Catalog:
         reply = await self._store.command("HGET", self._keys.topics, topic, key=self._keys.topics)
         return self._decode(reply) if reply else None
 
-    async def _swap(self, name: str, expected: bytes, wanted: bytes) -> bytes | None:
+    async def _swap(self, name: str, expected: bytes, wanted: bytes, script: Script = CATALOG) -> bytes | None:
         """None when the entry was changed; else the entry as it is."""
         keys = (self._keys.topics, self._keys.state)
-        reply = await self._store.call(CATALOG, keys, (name, expected, wanted))
+        reply = await self._store.call(script, keys, (name, expected, wanted))
         if reply[0] == Status.OK:
             return None
         current: bytes = reply[1]
@@ -377,7 +379,9 @@ class Catalog:
         self.forget(entry.name)
         for number in range(entry.partitions):
             await self._scratch(entry, number).delete()
-        await self._swap(entry.name, entry.encoded(), b"")
+        if self.on_removal is not None:
+            await self.on_removal(entry.name, entry.id)
+        await self._swap(entry.name, entry.encoded(), b"", RETIRE)
 
     def _scratch(self, entry: TopicEntry, number: int) -> Partition:
         config, tail = entry.over(self._config), self._tails.open()
