@@ -22,7 +22,6 @@ from app.needs import (
     READ_TOPIC,
     TOLD_OWN,
     creates,
-    may_create,
     own,
     told,
 )
@@ -269,9 +268,8 @@ async def put_back(call: Call, topic: str, name: str, body: bodies.PutBack) -> b
     """
     _limit(call, body.limit, "$.limit")
     done = await call.broker.dead_letters.put_back(
-        topic, _known(name), body.limit, may_write=partial(call.may, Op.WRITE, Resource.TOPIC),
-        may_create=partial(may_create, call),
-    )  # fmt: skip
+        topic, _known(name), body.limit, may_write=partial(call.may, Op.WRITE, Resource.TOPIC)
+    )
     call.facts = {"put_back": done}
     return bodies.WerePutBack(put_back=done)
 
@@ -328,7 +326,7 @@ async def shown(call: Call, stats: SubscriptionStats) -> bodies.Subscription:
     delayed = await call.broker.delays.pending(stats.topic)
     names = bodies.CursorStats.__struct_fields__
     cursors = [bodies.CursorStats(**{name: getattr(c, name) for name in names}) for c in stats.cursors]
-    rule = call.broker.dead_letters.rules.get((stats.topic, stats.name))
+    rule = call.broker.dead_letters.rule(stats.topic, stats.topic_id, stats.name)
     dead_letters = UNSET if rule is None else bodies.DeadLetters(max_deliveries=rule.max_deliveries, topic=rule.topic)
     return bodies.Subscription(
         topic=stats.topic, name=stats.name, kind=stats.kind, cursors=cursors,

@@ -102,7 +102,8 @@ class Broker:
         participants = Participants(store, config, clock, self.catalog.marker_written, self.delays.transaction_ended)
         registry = Registry(self.coordinators, config)
         self.dead_letters = dead = DeadLetters(store)
-        self.topics = Topics(self.catalog, store, dead, config)
+        self.catalog.on_removal = dead.remove_all
+        self.topics = Topics(self.catalog, store, config)
         self.cold = Cold(self.catalog, store, config, clock)
         self.configs = Configs(self.catalog, config)
         self.users = Users(store)

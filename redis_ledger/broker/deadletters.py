@@ -4,24 +4,24 @@
 
     receive ─▶ lease ─▶ delivered max_deliveries times before? ─▶ acknowledge it and write it there, in one transaction
 
-Each broker keeps a copy of the rules (copied.py).  A dead letter keeps its key, value, headers and
-timestamp, and headers of its own (HEADERS) tell where it came from.  What cannot be moved stays leased, and is tried
-again when its ack timeout has passed.  Without a rule a receive costs one look into a dict.  Kafka consumer groups have
-none.
+Each broker keeps a copy of the rules (copied.py).  A rule counts for one incarnation of its topic, and whoever finishes
+the deletion of a topic removes its rules.  A dead letter keeps its key, value, headers and timestamp, and headers of
+its own (HEADERS) tell where it came from.  What cannot be moved stays leased, and is tried again when its ack timeout
+has passed; on an exclusive subscription, where a cumulative acknowledgement would take it along unseen, it is delivered
+again.  Without a rule a receive costs one look into a dict.  Kafka consumer groups have none.
 Source: Pulsar's DeadLetterPolicy, but decided and done by the broker.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from redis_ledger import metrics
 from redis_ledger.broker.copied import Copied, Row
-from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, Message, NewRecord, always
+from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, Message, NewRecord, always, never
 from redis_ledger.errors import InvalidRequest, LedgerError, WrongSubscriptionKind
 from redis_ledger.ids import MessageId
 from redis_ledger.log import get
@@ -44,10 +44,12 @@ _log = get()
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """What was delivered max_deliveries times is not delivered again, but moved to the topic."""
+    """What was delivered max_deliveries times is not delivered again, but moved to the topic.  source_id: of the topic
+    it was delivered from, as it was when the rule was made; "" in rules that are older than this field."""
 
     max_deliveries: int
     topic: str
+    source_id: str = ""
 
 
 class Move(NamedTuple):
@@ -75,6 +77,10 @@ def revived(message: Message) -> Move | None:
 
 def _own(message: Message) -> list[tuple[str, bytes | None]]:
     return [header for header in message.headers if header[0] not in HEADERS]
+
+
+def _counts(rule: Rule, topic_id: str) -> bool:
+    return rule.source_id in (topic_id, "")
 
 
 class DeadLetters:
@@ -108,19 +114,26 @@ class DeadLetters:
             raise InvalidRequest(f"max_deliveries is 1 to {DELIVERIES_MAX}, not {max_deliveries}.")
         if to == topic:
             raise InvalidRequest("A topic cannot take its own dead letters: they would be delivered again.")
-        if (await self.subscriptions.stats(topic, name)).kind == "kafka":
+        stats = await self.subscriptions.stats(topic, name)
+        if stats.kind == "kafka":
             raise WrongSubscriptionKind(f"{name!r} is a Kafka consumer group; only subscriptions have dead letters.")
         await self.records.topic(to, may_create)
-        await self._write({(topic, name): msgspec.json.encode(Rule(max_deliveries, to)).decode()})
+        rule = Rule(max_deliveries, to, stats.topic_id)
+        await self._write({(topic, name): msgspec.json.encode(rule).decode()})
 
     async def remove(self, topic: str, name: str) -> bool:
         """Whether there was a rule."""
         return await self._write({(topic, name): ""}) > 0
 
-    async def remove_all(self, topic: str) -> None:
+    async def remove_all(self, topic: str, topic_id: str) -> None:
         """Those of the topic's subscriptions."""
         await self.refresh()
-        await self._write({where: "" for where in self.rules if where[0] == topic})
+        await self._write({at: "" for at, rule in self.rules.items() if at[0] == topic and _counts(rule, topic_id)})
+
+    def rule(self, topic: str, topic_id: str, name: str) -> Rule | None:
+        """The subscription's."""
+        rule = self.rules.get((topic, name))
+        return rule if rule is not None and _counts(rule, topic_id) else None
 
     async def _write(self, rows: Mapping[tuple[str, str], str]) -> int:
         fields = {msgspec.json.encode(where).decode(): row for where, row in rows.items()}
@@ -139,10 +152,14 @@ class DeadLetters:
         self, rule: Rule, topic: str, name: str, consumer: str, messages: Sequence[Message]
     ) -> list[Message]:
         """Of what the consumer has just leased, what it is to get; the rest is moved."""
-        dead = [buried(each, topic, name, rule) for each in messages if each.deliveries >= rule.max_deliveries]
-        if dead:
-            metrics.topics.of(topic).dead += len(await self._move(topic, name, consumer, dead))
-        return [each for each in messages if each.deliveries < rule.max_deliveries]
+        dead = {each.id: buried(each, topic, name, rule) for each in messages if each.deliveries >= rule.max_deliveries}
+        if not dead:
+            return list(messages)
+        moved = await self._move(topic, name, consumer, list(dead.values()), always)
+        metrics.topics.of(topic).dead += len(moved)
+        if len(moved) < len(dead) and (await self.subscriptions.stats(topic, name)).kind == "exclusive":
+            dead = {id: dead[id] for id in moved}
+        return [each for each in messages if each.id not in dead]
 
     async def put_back(
         self,
@@ -151,7 +168,6 @@ class DeadLetters:
         limit: int,
         *,
         may_write: Callable[[str], bool] = lambda topic: True,
-        may_create: Callable[[str], bool] = lambda topic: True,
     ) -> int:
         """How many of the next `limit` dead letters went back to the topics they came from; the others stay: those that
         do not say where they came from, and those whose topic the caller may not write or is not there.
@@ -167,7 +183,7 @@ class DeadLetters:
                 seen += len(messages)
                 stay += [each.id for each in messages]
                 moves = [move for each in messages if (move := revived(each)) is not None and may_write(move.topic)]
-                gone = set(await self._move(topic, name, PUTS_BACK, moves, may_create)) if moves else set()
+                gone = set(await self._move(topic, name, PUTS_BACK, moves, never)) if moves else set()
                 done += len(gone)
                 stay = [id for id in stay if id not in gone]
         finally:
@@ -181,12 +197,12 @@ class DeadLetters:
         name: str,
         consumer: str,
         moves: Sequence[Move],
-        may_create: Callable[[str], bool] = lambda topic: True,
+        may_create: Callable[[], bool],
     ) -> list[MessageId]:
         """What was moved.  All in one transaction; if one of them is refused, each in its own."""
         ids = [each.id for each in moves]
         records = [
-            ExecuteRecords(to, [each.record for each in moves if each.topic == to], partial(may_create, to))
+            ExecuteRecords(to, [each.record for each in moves if each.topic == to], may_create)
             for to in dict.fromkeys(each.topic for each in moves)
         ]
         try:

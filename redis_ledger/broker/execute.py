@@ -70,7 +70,9 @@ class Execute:
             raise InvalidRequest("Say what to do: at least one of acks and records.")
         held: list[tuple[Partition, ExecuteAcks, list[Range]]] = []
         for ack in acks:
-            held += [(p, ack, ranges) for p, ranges in await self._subscriptions.by_partition(ack.topic, ack.ids)]
+            held += [
+                (p, ack, ranges) for p, ranges in await self._subscriptions.cursors.by_partition(ack.topic, ack.ids)
+            ]
         sequences: dict[Partition, int] = {}
         outgoing = []
         for item in records:

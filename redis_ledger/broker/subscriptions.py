@@ -1,8 +1,7 @@
 """Subscriptions: consumers that share or own a topic's messages, and what they acknowledge.
 
-A subscription covers every partition of its topic; each partition has its own cursor.  Partition 0 is the register: a
-subscription exists when it exists there, and cursors that other partitions lack (the topic has grown, or a create was
-cut short) are made on first use.  Dispatch looks at log entries only; the payload of what was leased is read after.
+A subscription covers every partition of its topic; each partition has its own cursor (cursors.py).  Dispatch looks at
+log entries only; the payload of what was leased is read after.
 """
 
 from __future__ import annotations
@@ -11,28 +10,26 @@ import asyncio
 import builtins
 import contextlib
 import itertools
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeVar
 from urllib.parse import unquote
 
 import structlog
 
+from redis_ledger.broker.cursors import Cursors
 from redis_ledger.broker.deadletters import DeadLetters
 from redis_ledger.broker.registry import Registry
 from redis_ledger.broker.types import CursorStats, Message, SubscriptionKind, SubscriptionStats
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.cursor import calls
-from redis_ledger.cursor import offsets as registers
 from redis_ledger.cursor.holds import Holds
 from redis_ledger.cursor.ranges import Range, to_ranges
 from redis_ledger.errors import (
     InvalidRequest,
     LedgerError,
     TransactionConflict,
-    UnknownPartition,
     UnknownSubscription,
-    UnknownTopic,
 )
 from redis_ledger.ids import MessageId, TxnId, check_subscription_name
 from redis_ledger.ledger.catalog import Catalog
@@ -62,8 +59,9 @@ class Subscriptions:
         config: Config,
         clock: Clock,
     ) -> None:
-        self._store, self._catalog, self._waiters, self._registry = store, catalog, waiters, registry
-        self._abort, self._dead_letters, self._config, self._clock = abort, dead_letters, config, clock
+        self.cursors = Cursors(store, catalog, clock)
+        self._store, self._waiters, self._registry, self._abort = store, waiters, registry, abort
+        self._dead_letters, self._config, self._clock = dead_letters, config, clock
         self._turn = itertools.count()
         self._holds: dict[tuple[str, int, str], Holds] = {}
         self._loop = asyncio.get_running_loop()
@@ -79,7 +77,7 @@ class Subscriptions:
     ) -> tuple[SubscriptionStats, bool]:
         """The subscription, and whether this call made it.  Raises SubscriptionExists (another kind), UnknownTopic."""
         check_subscription_name(name)
-        partitions = await self._partitions(topic, fresh=True)
+        partitions = await self.cursors.partitions(topic, fresh=True)
         now = self._clock.now_ms()
 
         async def make(partition: Partition) -> bool:
@@ -97,7 +95,7 @@ class Subscriptions:
         return await self.stats(topic, name), made
 
     async def delete(self, topic: str, name: str) -> None:
-        partitions = await self._partitions(topic, fresh=True)
+        partitions = await self.cursors.partitions(topic, fresh=True)
         await self._dead_letters.remove(topic, name)
         there = await calls.delete(self._store, partitions[0].keys, partitions[0].topic_id, name)
         await asyncio.gather(*(calls.delete(self._store, p.keys, p.topic_id, name) for p in partitions[1:]))
@@ -105,10 +103,10 @@ class Subscriptions:
             raise UnknownSubscription(f"Topic {topic!r} has no subscription {name!r}.", subscription=name)
 
     async def stats(self, topic: str, name: str) -> SubscriptionStats:
-        partitions = await self._partitions(topic)
+        partitions = await self.cursors.partitions(topic)
         standings = await asyncio.gather(
             *(
-                self._with_cursor(p, name, lambda p: calls.stats(self._store, p.keys, p.topic_id, name))
+                self.cursors.act(p, name, lambda p: calls.stats(self._store, p.keys, p.topic_id, name))
                 for p in partitions
             )
         )
@@ -116,7 +114,7 @@ class Subscriptions:
             CursorStats(p.number, s.mark, s.read, s.stable, s.acked, s.leased, s.held, s.backlog, s.redelivered)
             for p, s in zip(partitions, standings, strict=True)
         ]
-        return SubscriptionStats(topic, name, standings[0].kind, cursors)
+        return SubscriptionStats(topic, partitions[0].topic_id, name, standings[0].kind, cursors)
 
     async def seek(
         self,
@@ -131,22 +129,22 @@ class Subscriptions:
         appended at or after it."""
         if sum(choice is not None for choice in (to, offsets, timestamp_ms)) != 1:
             raise InvalidRequest("Say exactly one of to, offsets and timestamp_ms.")
-        partitions = await self._partitions(topic)
-        places: dict[int, calls.Where] = {}
+        if offsets is None:
+            partitions = await self.cursors.partitions(topic)
+        else:
+            partitions = await self.cursors.chosen(topic, offsets)
+        places: dict[int, calls.Where] = dict(offsets or {})
         for partition in partitions:
             if to is not None:
                 places[partition.number] = to
             elif timestamp_ms is not None:
                 places[partition.number] = await partition.offset_at(timestamp_ms)
-        for number, offset in (offsets or {}).items():
-            self._known(topic, number, partitions)
-            places[number] = offset
 
         async def move(partition: Partition) -> None:
             where = places[partition.number]
             await calls.seek(self._store, partition.keys, partition.topic_id, name, where)
 
-        await asyncio.gather(*(self._with_cursor(partitions[number], name, move) for number in places))
+        await asyncio.gather(*(self.cursors.act(partition, name, move) for partition in partitions))
         return await self.stats(topic, name)
 
     # -- receive -----------------------------------------------------------------------------------------------------
@@ -167,9 +165,10 @@ class Subscriptions:
         if not 1 <= max_records <= self._config.records_per_request_max:
             raise InvalidRequest(f"max_records is 1 to {self._config.records_per_request_max}, not {max_records}.")
         timeout_ms = self._config.ack_timeout_ms if ack_timeout_ms is None else ack_timeout_ms
-        chosen = await self._partitions(topic)
-        if partitions is not None:
-            chosen = [self._known(topic, number, chosen) for number in dict.fromkeys(partitions)]
+        if partitions is None:
+            chosen = await self.cursors.partitions(topic)
+        else:
+            chosen = await self.cursors.chosen(topic, partitions)
         turn = next(self._turn) % len(chosen)
         chosen = chosen[turn:] + chosen[:turn]
         deadline = self._loop.time() + wait_ms / 1000
@@ -213,7 +212,7 @@ class Subscriptions:
     async def _lease(
         self, partition: Partition, name: str, consumer: str, max_records: int, timeout_ms: int
     ) -> tuple[list[Message], calls.Received]:
-        received = await self._with_cursor(
+        received = await self.cursors.act(
             partition,
             name,
             lambda p: calls.receive(
@@ -249,7 +248,7 @@ class Subscriptions:
                 unreadable += to_ranges([offset for offset in range(d.first, d.last + 1) if offset not in there])
         if unreadable:  # Kafka producers' batches are stored unread; one that is broken must not stop what is behind it
             await self.ack_one(partition, name, consumer, unreadable, None)
-        if (rule := self._dead_letters.rules.get((partition.topic, name))) is not None:
+        if (rule := self._dead_letters.rule(partition.topic, partition.topic_id, name)) is not None:
             messages = await self._dead_letters.sift(rule, partition.topic, name, consumer, messages)
         return messages, received
 
@@ -263,7 +262,7 @@ class Subscriptions:
         All or nothing for each partition.  Raises NotYourMessage, NotDelivered, TransactionEnded, and
         TransactionConflict, which aborts the transaction.
         """
-        found = await self.by_partition(topic, ids)
+        found = await self.cursors.by_partition(topic, ids)
         if transaction is None:
             return sum(await asyncio.gather(*(self.ack_one(p, name, consumer, r, None) for p, r in found)))
         await self._registry.register(transaction, [Participant(topic, p.topic_id, p.number, name) for p, _ in found])
@@ -276,12 +275,12 @@ class Subscriptions:
         """One partition's part of an ack; in a transaction the participant must be registered."""
         now = self._clock.now_ms()
         if transaction is None:
-            return await self._with_cursor(
+            return await self.cursors.act(
                 partition,
                 name,
                 lambda p: calls.ack(self._store, p.keys, p.topic_id, name, consumer, ranges, now_ms=now),
             )
-        return await self._with_cursor(
+        return await self.cursors.act(
             partition, name, lambda p: self._holds_of(p, name).add(consumer, transaction, ranges)
         )
 
@@ -289,16 +288,16 @@ class Subscriptions:
         self, topic: str, name: str, consumer: str, message: MessageId, *, transaction: TxnId | None = None
     ) -> int:
         """All of the message's partition up to it.  Raises WrongSubscriptionKind on a shared subscription."""
-        partition = self._known(topic, message.partition, await self._partitions(topic))
+        (partition,) = await self.cursors.chosen(topic, (message.partition,))
         now, offset = self._clock.now_ms(), message.offset
         if transaction is None:
-            return await self._with_cursor(
+            return await self.cursors.act(
                 partition,
                 name,
                 lambda p: calls.ack_cumulative(self._store, p.keys, p.topic_id, name, consumer, offset, now_ms=now),
             )
         await self._registry.register(transaction, [Participant(topic, partition.topic_id, partition.number, name)])
-        hold = self._with_cursor(
+        hold = self.cursors.act(
             partition,
             name,
             lambda p: calls.hold_cumulative(
@@ -312,9 +311,9 @@ class Subscriptions:
     ) -> int:
         """How many will be delivered again, after delay_ms; ids None: all this consumer has."""
         if ids is None:
-            found: dict[Partition, list[Range] | None] = dict.fromkeys(await self._partitions(topic))
+            found: dict[Partition, list[Range] | None] = dict.fromkeys(await self.cursors.partitions(topic))
         else:
-            found = dict(await self.by_partition(topic, ids))
+            found = dict(await self.cursors.by_partition(topic, ids))
         now = self._clock.now_ms()
 
         async def hand_back(p: Partition) -> int:
@@ -326,7 +325,7 @@ class Subscriptions:
                 await self._waiters.poke(p.keys)
             return count
 
-        return sum(await asyncio.gather(*(self._with_cursor(partition, name, hand_back) for partition in found)))
+        return sum(await asyncio.gather(*(self.cursors.act(partition, name, hand_back) for partition in found)))
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
@@ -338,17 +337,6 @@ class Subscriptions:
                 self._holds = {key: holds for key, holds in self._holds.items() if not holds.is_idle}
             holds = self._holds[key] = Holds(self._store, partition.keys, partition.topic_id, name, self._clock)
         return holds
-
-    async def by_partition(self, topic: str, ids: Iterable[MessageId]) -> list[tuple[Partition, list[Range]]]:
-        """The messages as ranges, partition by partition.  Raises UnknownPartition, UnknownTopic."""
-        offsets: dict[int, list[int]] = {}
-        for at in ids:
-            offsets.setdefault(at.partition, []).append(at.offset)
-        found = []
-        for number, some in offsets.items():
-            partition = await self._catalog.partition(topic, number)
-            found.append((partition, to_ranges(some)))
-        return found
 
     async def _held(self, holds: Awaitable[T], txn: TxnId) -> T:
         """After a conflict with somebody else a transaction has nothing left but its abort (CL-16): it gets it at once.
@@ -363,38 +351,8 @@ class Subscriptions:
                     error.add_note(f"aborting transaction {txn} failed as well: {second}")
             raise
 
-    async def _partitions(self, topic: str, *, fresh: bool = False) -> list[Partition]:
-        """fresh: also those by which another broker has let the topic grow just now."""
-        entry = await self._catalog.get(topic, fresh=fresh)
-        return [await self._catalog.partition(topic, number) for number in range(entry.partitions)]
-
-    def _known(self, topic: str, number: int, partitions: Sequence[Partition]) -> Partition:
-        if not 0 <= number < len(partitions):
-            raise UnknownPartition(f"Topic {topic!r} has partitions 0 to {len(partitions) - 1}, not {number}.")
-        return partitions[number]
-
-    async def _with_cursor(self, partition: Partition, name: str, act: Callable[[Partition], Awaitable[T]]) -> T:
-        """Acts on the cursor; one that only this partition lacks is made first.  A stale topic is forgotten."""
-        try:
-            try:
-                return await act(partition)
-            except UnknownSubscription:
-                if partition.number == 0:
-                    raise
-            first = await self._catalog.partition(partition.topic, 0)
-            kind = (await calls.stats(self._store, first.keys, first.topic_id, name, entries_max=1)).kind
-            now, p = self._clock.now_ms(), partition
-            if kind == "kafka":
-                await registers.fetch(self._store, p.keys, p.topic_id, name, make=True, now_ms=now)
-            else:
-                await calls.create(self._store, p.keys, p.topic_id, name, kind, "earliest", now)
-            return await act(partition)
-        except UnknownTopic:
-            self._catalog.forget(partition.topic)
-            raise
-
     async def list(self, topic: str) -> builtins.list[tuple[str, SubscriptionKind]]:
-        first = (await self._partitions(topic))[0]
+        first = (await self.cursors.partitions(topic))[0]
         rows = await self._store.command("HGETALL", first.keys.subs, key=first.keys.state)
         named = [(unquote(n.decode()), k) for n, k in zip(rows[::2], rows[1::2], strict=True) if n]
         return sorted((name, kind.decode()) for name, kind in named)

@@ -6,7 +6,6 @@ import asyncio
 import builtins
 from collections.abc import Mapping
 
-from redis_ledger.broker.deadletters import DeadLetters
 from redis_ledger.broker.types import Holding, PartitionProducer, PartitionState, Topic
 from redis_ledger.config import Config
 from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
@@ -21,9 +20,8 @@ ENTRIES_MAX = 1000  # log entries trimmed, or producers read, by one call to Red
 
 
 class Topics:
-    def __init__(self, catalog: Catalog, store: Store, dead_letters: DeadLetters, config: Config) -> None:
+    def __init__(self, catalog: Catalog, store: Store, config: Config) -> None:
         self._catalog, self._store, self._config = catalog, store, config
-        self._dead_letters = dead_letters
 
     async def create(
         self, name: str, partitions: int | None = None, settings: Mapping[str, int] | None = None
@@ -47,7 +45,6 @@ class Topics:
 
     async def delete(self, name: str, topic_id: str | None = None) -> None:
         await self._catalog.delete(name, topic_id)
-        await self._dead_letters.remove_all(name)
 
     async def delete_records(self, name: str, number: int, below: int | None) -> int:
         """Trims what lies below the offset (None: all that is there); the log start afterwards.

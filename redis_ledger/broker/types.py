@@ -180,6 +180,7 @@ class CursorStats:
 @dataclass(slots=True)
 class SubscriptionStats:
     topic: str
+    topic_id: str
     name: str
     kind: SubscriptionKind
     cursors: list[CursorStats]
@@ -220,6 +221,10 @@ class ExecuteAcks(NamedTuple):
 
 def always() -> bool:
     return True
+
+
+def never() -> bool:
+    return False
 
 
 class ExecuteRecords(NamedTuple):

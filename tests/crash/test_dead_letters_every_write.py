@@ -1,4 +1,5 @@
-"""A broker that dies at any write of a move: the message is in the dead-letter topic once, and nowhere else."""
+"""A broker that dies at any write of a move: the message is in one topic, once.  One that dies while it deletes a topic
+leaves no rule to a later topic of that name."""
 
 from __future__ import annotations
 
@@ -10,7 +11,10 @@ from typing import Any
 import pytest
 
 from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.deadletters import TOPIC
+from redis_ledger.broker.types import NewRecord
 from redis_ledger.config import Config
+from redis_ledger.errors import TopicExists
 from tests.support.broker import SHORT, backlog, eventually, one, receive_values, records, vanish, visible
 from tests.support.cut_store import CutStore
 
@@ -63,3 +67,62 @@ async def test_a_move_cut_at_any_write_is_done_exactly_once_by_who_receives_next
                 break
         assert is_done
         assert n > WRITES_MIN
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_putting_back_cut_at_any_write_is_done_exactly_once_by_who_puts_back_next(redis_url, prefix, when):
+    is_done, n = False, 0
+    async with one(redis_url, prefix, **SETTINGS) as other:
+        for n in range(1, 30):
+            source, dead = f"in{n}", f"dead{n}"
+            await other.topics.create(source)
+            await other.topics.create(dead)
+            await other.subscriptions.create(dead, "look")
+            await other.records.produce(dead, [NewRecord(None, b"bad", [(TOPIC, source.encode())])])
+            store = await CutStore.open(redis_url, prefix=prefix)
+            assert isinstance(store, CutStore)
+            dying = await Broker.open(store, Config(prefix=prefix, **SETTINGS))
+            store.arm(n, when)
+            is_done = await until_cut(dying.dead_letters.put_back(dead, "look", 10), store)
+            await vanish(dying)
+
+            async def left(dead: str = dead) -> int:
+                await other.dead_letters.put_back(dead, "look", 10)
+                return await backlog(other, dead, "look")
+
+            assert await eventually(left, 0, 5.0) == 0, store.writes
+            assert await eventually(partial(visible, other, source), {0: ["bad"]}) == {0: ["bad"]}, store.writes
+            if is_done:
+                break
+        assert is_done
+        assert n > WRITES_MIN
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_topic_whose_deletion_was_cut_at_any_write_leaves_no_rule_to_the_next_of_its_name(
+    redis_url, prefix, when
+):
+    is_done, n = False, 0
+    async with one(redis_url, prefix, **SETTINGS) as other:
+        for n in range(1, 30):
+            topic = f"in{n}"
+            await other.topics.create(topic)
+            await other.subscriptions.create(topic, "work")
+            await other.dead_letters.set(topic, "work", 1, "dead")
+            store = await CutStore.open(redis_url, prefix=prefix)
+            assert isinstance(store, CutStore)
+            dying = await Broker.open(store, Config(prefix=prefix, **SETTINGS))
+            store.arm(n, when)
+            is_done = await until_cut(dying.topics.delete(topic), store)
+            await vanish(dying)
+            try:
+                await other.topics.create(topic)
+            except TopicExists:
+                assert (topic, "work") in other.dead_letters.rules, store.writes
+            else:
+                await other.dead_letters.refresh()
+                assert (topic, "work") not in other.dead_letters.rules, store.writes
+            if is_done:
+                break
+        assert is_done
+        assert n > 3, "marked, closed, unlinked, rules removed"

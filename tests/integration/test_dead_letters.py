@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 
@@ -16,6 +17,7 @@ from redis_ledger.errors import (
     WrongSubscriptionKind,
 )
 from tests.support.broker import backlog, eventually, one, receive_values, records, two, visible
+from tests.support.servers import redis_server
 
 
 @pytest.fixture
@@ -135,6 +137,45 @@ async def test_what_cannot_be_moved_stays_and_is_moved_later(redis_url, prefix):
         assert await values(broker, "dead") == ["a", "c", "b" * 3_000]
 
 
+async def test_a_cumulative_acknowledgement_takes_nothing_along_that_could_not_be_moved(redis_url, prefix):
+    async with one(redis_url, prefix) as broker:
+        await broker.topics.create("in")
+        await broker.topics.create("dead", settings={"batch_bytes_max": 1_500})
+        await broker.subscriptions.create("in", "work", "exclusive")
+        await broker.dead_letters.set("in", "work", 1, "dead")
+        big = "b" * 3_000
+        await broker.records.produce("in", records("a", big))
+        await fail(broker)
+        await broker.records.produce("in", records("c"))
+        given = await receive_values(broker, "in", "work")
+        assert list(given.values()) == [big, "c"], "whoever acknowledges c says that there is nothing before it"
+        await broker.subscriptions.ack_cumulative("in", "work", "c1", list(given)[-1])
+        assert (await values(broker, "dead"), await backlog(broker, "in", "work")) == (["a"], 0)
+
+
+async def test_a_full_redis_moves_nothing_loses_nothing_and_lets_topics_and_subscriptions_be_deleted(prefix):
+    with redis_server(unix=True) as full:
+        async with one(full.url, prefix) as broker:
+            await broker.topics.create("in")
+            await broker.subscriptions.create("in", "work")
+            await broker.subscriptions.create("in", "other")
+            await broker.dead_letters.set("in", "work", 1, "dead")
+            await broker.dead_letters.set("in", "other", 1, "dead")
+            await broker.records.produce("in", records("bad"))
+            await fail(broker)
+            full.ask("CONFIG", "SET", "maxmemory", "1mb")
+            assert await receive_values(broker, "in", "work") == {}
+            assert await backlog(broker, "in", "work") == 1
+            await broker.subscriptions.delete("in", "other")
+            full.ask("CONFIG", "SET", "maxmemory", "0")
+            await broker.subscriptions.nack("in", "work", "c1", None)
+            assert await receive_values(broker, "in", "work") == {}
+            assert await values(broker, "dead") == ["bad"]
+            full.ask("CONFIG", "SET", "maxmemory", "1mb")
+            await broker.topics.delete("in")
+            assert ([each.name for each in await broker.topics.list()], broker.dead_letters.rules) == (["dead"], {})
+
+
 # -- rules -----------------------------------------------------------------------------------------------------------
 
 
@@ -164,6 +205,17 @@ async def test_a_rule_that_is_removed_lets_messages_come_again(pair):
     assert await broker.dead_letters.remove("in", "work")
     assert not await broker.dead_letters.remove("in", "work")
     assert await fail(broker, times=2) == [["bad"]] * 2
+
+
+@pytest.mark.parametrize(("source_id", "given"), [(None, []), ("an earlier topic", [["bad"]])])
+async def test_a_rule_counts_for_the_topic_it_was_made_for_and_an_old_row_for_that_of_the_name(pair, source_id, given):
+    """None: a row as it was before rules said for which topic they are."""
+    broker, _ = pair
+    row = {"max_deliveries": 1, "topic": "dead"} | ({"source_id": source_id} if source_id else {})
+    await broker.dead_letters._write({("in", "work"): json.dumps(row)})
+    await broker.records.produce("in", records("bad"))
+    assert await fail(broker) == [["bad"]]
+    assert [each for each in await fail(broker) if each] == given
 
 
 async def test_rules_that_cannot_be_are_refused(pair):
@@ -204,9 +256,10 @@ async def test_what_is_put_back_is_gone_from_the_dead_letters_and_as_it_was(pair
 
 async def test_what_does_not_say_where_it_came_from_or_may_not_go_there_stays(pair):
     broker, _ = pair
-    for topic in ("in2", "closed"):
+    for topic in ("in2", "closed", "gone"):
         await broker.topics.create(topic)
-    said = [("stray", None), ("1", "in"), ("2", "in2"), ("3", "closed"), ("4", "no such"), ("5", "in")]
+    await broker.topics.delete("gone")
+    said = [("stray", None), ("1", "in"), ("2", "in2"), ("3", "closed"), ("4", "gone"), ("5", "in")]
     letters = [NewRecord(None, v.encode(), [("dead-letter-topic", to.encode())] if to else []) for v, to in said]
     await broker.records.produce("dead", letters)
     put = await broker.dead_letters.put_back("dead", "look", 5, may_write=lambda topic: topic != "closed")
@@ -216,4 +269,5 @@ async def test_what_does_not_say_where_it_came_from_or_may_not_go_there_stays(pa
         ["2"],
         [],
     )
+    assert "gone" not in [each.name for each in await broker.topics.list()]
     assert list((await receive_values(broker, "dead", "look")).values()) == ["stray", "3", "4", "5"]

@@ -191,11 +191,12 @@ async def subscription(visit: Visit, query: SubscriptionQuery) -> SubscriptionPa
     is_group = stats.kind == "kafka"
     leases = [] if is_group else await visit.broker.leases.worst(query.topic, query.name, OUT_SHOWN)
     out = [Out(p, first, last, who, count, due - visit.now_ms) for p, first, last, who, count, due in leases]
-    rules, may_move = visit.broker.dead_letters.rules, may_seek(visit, query.topic, query.name)
-    takes_letters = any(rule.topic == query.topic for rule in rules.values()) and not is_group
+    dead_letters, may_move = visit.broker.dead_letters, may_seek(visit, query.topic, query.name)
+    takes_letters = any(rule.topic == query.topic for rule in dead_letters.rules.values()) and not is_group
     return SubscriptionPage(
-        stats.topic, stats.name, stats.kind, stats.cursors, lag, waits, out, rules.get((query.topic, query.name)),
-        takes_letters and may_move, may_move, visit.may(Op.DELETE, Resource.GROUP, query.name),
+        stats.topic, stats.name, stats.kind, stats.cursors, lag, waits, out,
+        dead_letters.rule(stats.topic, stats.topic_id, stats.name), takes_letters and may_move, may_move,
+        visit.may(Op.DELETE, Resource.GROUP, query.name),
     )  # fmt: skip
 
 
@@ -257,7 +258,11 @@ async def set_dead_letters(visit: Visit, form: DeadLetters) -> Done:
         return Done(f"{form.name} delivers what fails again and again, however often.", back)
     visit.check(Op.WRITE, Resource.TOPIC, form.to)
     await visit.broker.dead_letters.set(
-        form.topic, form.name, form.max_deliveries, form.to, may_create=partial(_may_create, visit, form.to)
+        form.topic,
+        form.name,
+        form.max_deliveries,
+        form.to,
+        may_create=partial(visit.broker.security.may_create, visit.caller, form.to),
     )
     await visit.broker.audit.note(
         visit.caller, "subscription.deadLetters", about, max_deliveries=form.max_deliveries, to=form.to
@@ -276,16 +281,11 @@ class PutBack(msgspec.Struct):
 async def put_back(visit: Visit, form: PutBack) -> Done:
     limit = min(max(form.limit, 1), visit.broker.config.records_per_request_max)
     done = await visit.broker.dead_letters.put_back(
-        form.topic, form.name, limit, may_write=partial(visit.may, Op.WRITE, Resource.TOPIC),
-        may_create=partial(_may_create, visit),
-    )  # fmt: skip
+        form.topic, form.name, limit, may_write=partial(visit.may, Op.WRITE, Resource.TOPIC)
+    )
     await visit.broker.audit.note(visit.caller, "subscription.putBack", f"{form.topic} {form.name}", put_back=done)
     sentence = f"Put {done} message{'' if done == 1 else 's'} of {form.topic} back to where they came from."
     return Done(sentence, href("subscription", topic=form.topic, name=form.name))
-
-
-def _may_create(visit: Visit, topic: str) -> bool:
-    return visit.broker.security.may_create(visit.caller, topic)
 
 
 class Delete(msgspec.Struct):
