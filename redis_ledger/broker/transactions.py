@@ -185,16 +185,34 @@ class Transactions:
         """Oldest first; finished ones only as long as their outcome is remembered.  owner: how it begins.  sees: those
         that are shown."""
         reach = limit if not owner and sees is None else LOOKED_AT_MAX
-        live = await asyncio.gather(*(self._coordinators.live(c, reach) for c in self._coordinators))
-        found = [record for records in live for record in records]
+        found = await self._live(reach)
         if status in (None, "committed", "aborted"):
-            ended = await asyncio.gather(*(self._coordinators.finished(c, reach) for c in self._coordinators))
-            found += [record for records in ended for record in records]
+            found += await self._ended(reach)
         before = self._clock.now_ms() - min_age_ms
         shown_all = [shown(r) for r in found if r.started_ms <= before and (sees is None or sees(r))]
         shown_all = [t for t in shown_all if t.owner.startswith(owner)]
         chosen = [t for t in shown_all if status is None or t.status == status]
         return sorted(chosen, key=lambda t: (t.started_ms, t.id))[:limit]
+
+    async def latest(
+        self, live_max: int, ended_max: int, sees: Callable[[Record], bool] | None = None
+    ) -> tuple[builtins.list[Transaction], builtins.list[Transaction]]:
+        """Those that have not ended, oldest first, and those that ended last, the last one first."""
+        reaches = (live_max, ended_max) if sees is None else (LOOKED_AT_MAX, LOOKED_AT_MAX)
+        live, ended = await asyncio.gather(self._live(reaches[0]), self._ended(reaches[1]))
+        live = sorted((r for r in live if sees is None or sees(r)), key=lambda r: (r.started_ms, r.txn))
+        ended = sorted((r for r in ended if sees is None or sees(r)), key=lambda r: (-r.ended_ms, r.txn))
+        return [shown(each) for each in live[:live_max]], [shown(each) for each in ended[:ended_max]]
+
+    async def _live(self, reach: int) -> builtins.list[Record]:
+        """The oldest of each coordinator."""
+        found = await asyncio.gather(*(self._coordinators.live(c, reach) for c in self._coordinators))
+        return [record for records in found for record in records]
+
+    async def _ended(self, reach: int) -> builtins.list[Record]:
+        """The last of each coordinator that are remembered."""
+        found = await asyncio.gather(*(self._coordinators.finished(c, reach) for c in self._coordinators))
+        return [record for records in found for record in records]
 
     async def close(self) -> None:
         """Waits for ends that are being carried in the background."""

@@ -100,7 +100,7 @@ class Decision(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A transaction as its coordinator keeps it."""
+    """A transaction as its coordinator keeps it.  ended_ms: 0 while it has not."""
 
     txn: TxnId
     state: State
@@ -111,6 +111,7 @@ class Record(NamedTuple):
     participants: list[Participant]
     timed_out: bool
     producer: Producer | None = None
+    ended_ms: int = 0
 
 
 class Reply(NamedTuple):
@@ -382,9 +383,9 @@ def _record(txn: TxnId, row: str) -> Record:
 
 
 def _ended(txn: TxnId, row: str) -> Record:
-    outcome, _ended_ms, started, timeout, owner, nonce = row.split(" ")
+    outcome, ended, started, timeout, owner, nonce = row.split(" ")
     deadline_ms = int(started) + int(timeout)
     return Record(
         txn, _ENDED[outcome], int(started), int(timeout), deadline_ms, "" if owner == "-" else unquote(owner), [],
-        outcome == "T", Producer.read(txn, nonce),
+        outcome == "T", Producer.read(txn, nonce), int(ended),
     )  # fmt: skip

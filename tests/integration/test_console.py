@@ -6,14 +6,16 @@ Who gets in, and what other sites cannot do, is in test_console_access.py; in a 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from typing import Any
 
 import pytest
 
 from app.console.pages import PAGES
+from app.console.views.transactions import FINISHED_MAX
 from redis_ledger.broker.types import DelayStats, NewRecord
 from redis_ledger.ids import TxnId
+from tests.support.broker import eventually
 from tests.support.rest import client_of, open_broker
 from tests.support.servers import redis_server
 from tests.support.visitor import BASE, Visitor, fill
@@ -72,6 +74,25 @@ async def test_the_overview_says_who_is_held_up_and_leads_there(broker, visitor)
     waits = (await visitor.get("/subscription.json?topic=orders&name=billing/eu")).json()["waits"]
     assert waits["transaction"] == str(txn)
     assert "1 record cannot be got" in waits["sentence"]
+
+
+async def test_transactions_that_ended_last_are_the_first_of_those_that_ended_lately(broker, visitor):
+    oldest = (await broker.transactions.begin(owner="began first, ended last")).id
+    for number in range(FINISHED_MAX + 10):
+        txn = (await broker.transactions.begin(owner=f"{number}")).id
+        await (broker.transactions.commit(txn) if number % 2 else broker.transactions.abort(txn))
+    await broker.transactions.commit(oldest)
+
+    async def finished() -> list[str]:
+        return [each["owner"] for each in (await visitor.get("/transactions.json")).json()["finished"]]
+
+    assert await eventually(lambda: _first(finished()), "began first, ended last") == "began first, ended last"
+    assert len(await finished()) == FINISHED_MAX
+    assert "0" not in await finished(), "the oldest are left out"
+
+
+async def _first(found: Awaitable[list[str]]) -> str:
+    return (await found)[0]
 
 
 async def test_the_overview_says_when_redis_is_nearly_full_and_what_is_late(prefix):

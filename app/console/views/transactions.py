@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from app.console.health import HELD_MS_BAD
-from app.console.pages import Done, Visit, act, href, page
+from app.console.pages import Done, Nothing, Visit, act, href, page
 from app.console.waiting import records
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import Transaction
@@ -31,10 +31,6 @@ class Line(msgspec.Struct):
     subscriptions: int
 
 
-class TransactionsQuery(msgspec.Struct):
-    owner: str = ""
-
-
 class Transactions(msgspec.Struct):
     open: list[Line]
     ending: list[Line]
@@ -44,21 +40,16 @@ class Transactions(msgspec.Struct):
 
 
 @page("transactions", "Transactions")
-async def transactions(visit: Visit, query: TransactionsQuery) -> Transactions:
+async def transactions(visit: Visit, query: Nothing) -> Transactions:
     """Who may not see the cluster sees its own."""
-    sees = partial(visit.broker.owners.sees, visit.caller) if visit.broker.security.is_on else None
-    found: dict[str, list[Line]] = {"open": [], "ending": [], "finished": []}
-    most = 0
-    for status in ("open", "committing", "aborting", "committed", "aborted"):
-        limit = SHOWN_MAX if status == "open" else FINISHED_MAX
-        listed = await visit.broker.transactions.list(status, limit=limit, owner=query.owner, sees=sees)
-        most = max(most, len(listed) if status == "open" else 0)
-        group = "open" if status == "open" else "ending" if status.endswith("ing") else "finished"
-        found[group] += [line(each, visit.now_ms) for each in listed]
-    newest = sorted(found["finished"], key=lambda each: each.age_ms)[:FINISHED_MAX]
+    may_see_all = visit.may(Op.DESCRIBE, Resource.CLUSTER)
+    sees = None if may_see_all else partial(visit.broker.owners.sees, visit.caller)
+    live, ended = await visit.broker.transactions.latest(SHOWN_MAX + 1, FINISHED_MAX, sees)
+    lines = [line(each, visit.now_ms) for each in live[:SHOWN_MAX]]
     return Transactions(
-        found["open"], found["ending"], newest, visit.may(Op.DESCRIBE, Resource.CLUSTER), most >= SHOWN_MAX
-    )
+        [each for each in lines if each.status == "open"], [each for each in lines if each.status != "open"],
+        [line(each, visit.now_ms) for each in ended], may_see_all, len(live) > SHOWN_MAX,
+    )  # fmt: skip
 
 
 def line(each: Transaction, now_ms: int) -> Line:
