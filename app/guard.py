@@ -20,6 +20,7 @@ from app.callers import PEER
 from app.cork import CorkedProtocol
 from app.errors import CONTENT_TYPE, problem
 from redis_ledger import metrics
+from redis_ledger.auth.acl import host_of
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest, RequestTooLarge
 from redis_ledger.log import Seldom
@@ -70,6 +71,8 @@ class GuardedProtocol(CorkedProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # narrower, as uvicorn does
         super().connection_made(transport)
+        if self.client is not None:
+            self.client = host_of(self.client[0]), self.client[1]
         self._since = self.loop.time()
         if len(self.connections) > self._limits.connections_max:
             metrics.http_refused.inc()

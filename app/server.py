@@ -72,6 +72,7 @@ class HttpServer:
             app, loop="none", http=GuardedProtocol, ws="none", lifespan="on", log_config=None, access_log=False,
             server_header=False, date_header=True, backlog=BACKLOG, timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=drain_s,
+            proxy_headers=False,  # X-Forwarded-For is whatever its sender likes; rules go by the address
         )  # fmt: skip
         self._server = _Server(config)
         self._server.tls = tls

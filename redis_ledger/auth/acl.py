@@ -14,6 +14,7 @@ Pure: no I/O, no clock.  Source: KIP-11 (rules), KIP-290 (prefixes), KIP-679 (au
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
@@ -83,10 +84,17 @@ OPERATIONS_OF: dict[Resource, frozenset[Op]] = {
 
 
 class Caller(NamedTuple):
-    """Who asks, and from where.  principal: "User:ada"; host: the address of the connection."""
+    """Who asks, and from where.  principal: "User:ada"; host: the address of the connection, by `host_of`."""
 
     principal: str
     host: str
+
+
+def host_of(address: str) -> str:
+    """A peer's address as rules have it.  A socket of both families tells an IPv4 client as ::ffff:10.0.0.1, which a
+    rule for 10.0.0.1 would not fit."""
+    mapped = address.removeprefix("::ffff:")
+    return mapped if "." in mapped else address
 
 
 ANONYMOUS = "User:ANONYMOUS"
@@ -170,12 +178,22 @@ def flaw(rule: Rule) -> str | None:
     for text in (rule.principal, rule.host, rule.name):
         if not 1 <= len(text) <= NAME_CHARACTERS_MAX or not text.isprintable():
             return f"Principal, host and name have 1 to {NAME_CHARACTERS_MAX} printable characters."
+    if rule.host != ANY_HOST and rule.host != _as_told(rule.host):
+        return f"The host {rule.host[:80]!r} is no address of a connection; give one, as in 10.0.0.1, or *."
     if rule.operation not in OPERATIONS_OF[rule.resource]:
         possible = ", ".join(sorted(op.name for op in OPERATIONS_OF[rule.resource]))
         return f"{rule.operation.name} cannot be allowed on a {rule.resource.name}; what can is {possible}."
     if rule.resource is Resource.CLUSTER and (rule.name, rule.pattern) != (CLUSTER_NAME, Pattern.LITERAL):
         return f"The cluster is named {CLUSTER_NAME}, and its pattern is LITERAL."
     return None
+
+
+def _as_told(host: str) -> str | None:
+    """An address as `host_of` has it; None for what is none.  No name is looked up."""
+    try:
+        return host_of(str(ipaddress.ip_address(host)))
+    except ValueError:
+        return None
 
 
 class Rules:

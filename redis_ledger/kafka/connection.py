@@ -17,6 +17,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, cast
 
 from redis_ledger import log, metrics
+from redis_ledger.auth.acl import host_of
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.call import UNSUPPORTED_VERSION, Call, Peer
 from redis_ledger.kafka.pending import Pending, asked
@@ -77,7 +78,7 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         name = transport.get_extra_info("peername")
-        self.peer.host = str(name[0]) if name else "unix"
+        self.peer.host = host_of(str(name[0])) if name else "unix"
         if not self._listener.admit(self):
             self._transport.close()
             return

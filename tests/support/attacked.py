@@ -84,14 +84,14 @@ def is_whole(answer: bytes) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def attacked(url: str, prefix: str, **settings: Any) -> AsyncIterator[Target]:
+async def attacked(url: str, prefix: str, *, host: str = "127.0.0.1", **settings: Any) -> AsyncIterator[Target]:
+    """host: where both doors listen."""
     given: dict[str, Any] = {"auth_required": True, "super_users": "User:root", **settings}
-    async with one(url, prefix, **given) as broker, listening(broker) as kafka:
-        server = HttpServer(create_app(broker), "127.0.0.1", 0, drain_s=1, limits=LIMITS)
+    async with one(url, prefix, **given) as broker, listening(broker, host=host) as kafka:
+        server = HttpServer(create_app(broker), host, 0, drain_s=1, limits=LIMITS)
         await server.start()
         try:
-            host, _, port = server.address.removeprefix("http://").rpartition(":")
             await broker.topics.create("orders", 1)
-            yield Target(broker, (host, int(port)), kafka)
+            yield Target(broker, (host, int(server.address.rpartition(":")[2])), kafka)
         finally:
             await server.stop()

@@ -66,9 +66,12 @@ class BrokerClient(KafkaClient):
 
 
 @contextlib.asynccontextmanager
-async def listening(broker: Broker, drain_s: float = 0.2) -> AsyncIterator[tuple[str, int]]:
-    """A Kafka listener of this broker on a free port; its address."""
-    bound = socket.create_server(("127.0.0.1", 0))
+async def listening(broker: Broker, drain_s: float = 0.2, *, host: str = "127.0.0.1") -> AsyncIterator[tuple[str, int]]:
+    """A Kafka listener of this broker on a free port; its address.  host "::": of both families."""
+    is_both = ":" in host
+    bound = socket.create_server(
+        (host, 0), family=socket.AF_INET6 if is_both else socket.AF_INET, dualstack_ipv6=is_both
+    )
     bound.setblocking(False)
     listener = KafkaListener(broker, bound)
     await listener.start()
