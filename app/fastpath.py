@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from app.calls import Receive, Scope, Send, Services
-from app.crosssite import is_foreign
+from app.crosssite import is_foreign, is_renamed
 from app.errors import problem
 from app.operations import Operation
 from redis_ledger.errors import Forbidden
@@ -36,6 +36,12 @@ def pattern(path: str) -> re.Pattern[str]:
 _FOREIGN = problem(
     Forbidden("A page of another origin asked for this, and may not change anything here. Send a token to be believed.")
 )
+_RENAMED = problem(
+    Forbidden(
+        "Nobody is asked who they are here, so this machine is asked by its own names only: use localhost or an "
+        "address, or turn auth_required on."
+    )
+)
 
 
 class Front:
@@ -51,9 +57,15 @@ class Front:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            if is_foreign(scope["method"], scope["headers"]):
+            if is_foreign(scope["method"], scope["headers"], scope.get("scheme", "http")):
                 await _FOREIGN.send(send)
                 return
+            services = self._services
+            if services.is_given and not services.broker.security.is_on:
+                server = scope.get("server")
+                if server and is_renamed(str(server[0]), scope["headers"]):
+                    await _RENAMED.send(send)
+                    return
             path = scope["path"]
             for shape, operation in self._hot.get(scope["method"], ()):
                 found = shape.match(path)

@@ -18,7 +18,6 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
-import re
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 
@@ -27,7 +26,6 @@ import msgspec
 LIFE_S = 8 * 3600
 SKEW_S = 300  # by how much the clock of the broker that let somebody in may be ahead
 COOKIE_CHARACTERS_MAX = 2_000
-_LOOPBACK = re.compile(r"127(\.[0-9]{1,3}){3}\Z")
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -92,18 +90,3 @@ class Signer:
 
     def _mark(self, what: str, text: str) -> str:
         return hmac.new(self._key, f"{what} {text}".encode(), sha256).hexdigest()
-
-
-def is_same_origin(headers: dict[str, str], scheme: str) -> bool:
-    """Whether a request that changes something came from a page of this very site, as far as the browser tells: it says
-    so where it can (Sec-Fetch-Site), else its Origin does.  A proxy may end TLS before us."""
-    site, origin, host = headers.get("sec-fetch-site"), headers.get("origin"), headers.get("host", "")
-    if site is not None:
-        return site in ("same-origin", "none")
-    return origin is None or origin in (f"{scheme}://{host}", f"https://{host}")
-
-
-def is_loopback_name(host: str) -> bool:
-    """Whether a Host header names this machine: else somebody's name was made to point here (DNS rebinding)."""
-    name = host[: host.index("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0]
-    return name in ("localhost", "[::1]") or _LOOPBACK.match(name) is not None or name.endswith(".localhost")

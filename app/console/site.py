@@ -2,8 +2,8 @@
 
     session ─▶ page or act ─▶ what it needs ─▶ its function ─▶ HTML, JSON or 303
 
-Without auth_required everybody is User:ANONYMOUS, and then a Host header other than this machine's own name is refused
-on a loopback address: else any web page could have a name of its own point here.
+Without auth_required everybody is User:ANONYMOUS.  What other sites make a browser send is refused ahead of this, as
+through every other door (app/crosssite.py); a form of ours has its proof besides.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ from app.console.rendering import render
 from app.console.session import (
     Session,
     Signer,
-    is_loopback_name,
-    is_same_origin,
 )
 from redis_ledger.auth.acl import ANONYMOUS, Caller
 from redis_ledger.errors import Forbidden, InvalidRequest, LedgerError, RouteNotFound, Unauthenticated, Unavailable
@@ -177,11 +175,8 @@ class Visitor:
 
     @classmethod
     async def of(cls, call: Call, signer: Signer) -> Visitor:
-        """Raises Unauthenticated for a wrong token, Forbidden where the Host is another's name for this machine."""
-        broker, host = call.broker, call.header(b"host") or ""
-        server = call.scope.get("server")
-        if not broker.security.is_on and server and is_loopback_name(str(server[0])) and not is_loopback_name(host):
-            raise Forbidden(f"The address {host[:80]!r} is not one of this machine; use localhost or 127.0.0.1.")
+        """Raises Unauthenticated for a wrong token."""
+        broker = call.broker
         now_s = int(time.time())
         session = signer.open(signer.cookie_of(call.header(b"cookie")), now_s)
         if session is not None and not await login.still_holds(broker, session, signer):
@@ -211,15 +206,12 @@ class Visitor:
 
     async def form(self) -> dict[str, str]:
         """The fields of a form of ours.  Raises Forbidden for one that is not."""
-        headers = self.headers
-        if not is_same_origin(headers, self.call.scope["scheme"]):
-            raise Forbidden("The form was sent from another site; nothing was done.")
         kind = self.call.content_type()
         if kind != "application/x-www-form-urlencoded":
             raise InvalidRequest(f"A form is application/x-www-form-urlencoded, not {kind[:80]!r}.")
         text = (await self.call.body()).decode("utf-8", "strict")
         fields = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=FORM_FIELDS_MAX))
-        if not self.signer.is_ours(self.session, headers.get("x-csrf-token") or fields.get("csrf", "")):
+        if not self.signer.is_ours(self.session, self.headers.get("x-csrf-token") or fields.get("csrf", "")):
             raise Forbidden("The form has expired or is not ours; nothing was done. Reload the page and try again.")
         return fields
 

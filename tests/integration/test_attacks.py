@@ -216,7 +216,7 @@ async def test_what_a_foreign_page_makes_a_browser_send_changes_nothing(redis_ur
         )
         assert (status, json.loads(body)["code"]) == (403, "forbidden")
         assert await written(target) == 0
-        own = (b"origin: http://broker", b"sec-fetch-site: same-origin", b"sec-fetch-site: none", b"x-a: b")
+        own = (b"origin: http://localhost", b"sec-fetch-site: same-origin", b"sec-fetch-site: none", b"x-a: b")
         for each in own:
             assert (await target.ask(None, "POST", "/v1/topics/orders/records", RECORDS, each))[0] == 200
 

@@ -63,7 +63,7 @@ class Target:
         self, name: str | None, method: str, path: str, body: bytes = b"", *headers: bytes
     ) -> tuple[int, bytes]:
         """Status and body.  name: whose token is sent."""
-        lines = [f"{method} {path} HTTP/1.1".encode(), b"host: broker", b"content-length: %d" % len(body), *headers]
+        lines = [f"{method} {path} HTTP/1.1".encode(), b"host: localhost", b"content-length: %d" % len(body), *headers]
         if name is not None:
             lines.append(b"authorization: Bearer " + (await self.token(name)).encode())
         status, _, told = parse(await self.http(b"\r\n".join(lines) + b"\r\n\r\n" + body))

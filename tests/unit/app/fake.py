@@ -64,7 +64,9 @@ class FakeBroker:
     def __init__(self, **settings: Any) -> None:
         self.config = Config(**settings)
         self.idempotency = FakeIdempotency()
-        self.security = SimpleNamespace(is_on=False, allows=lambda *_: True, check=lambda *_: None)
+        self.security = SimpleNamespace(
+            is_on=False, allows=lambda *_: True, check=lambda *_: None, may_create=lambda *_: True
+        )
         self.quotas = SimpleNamespace(is_on=False, may_open=self._unheard, opened=lambda *_: None)
         self.audit = SimpleNamespace(note=self._unheard)
         self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.crosssite import is_foreign
+from app.crosssite import is_foreign, is_renamed
 
 HOST = (b"host", b"broker:8080")
 
@@ -21,6 +21,10 @@ HOST = (b"host", b"broker:8080")
         ("POST", [HOST, (b"sec-fetch-site", b"cross-site")], True),
         ("POST", [HOST, (b"sec-fetch-site", b"same-site")], True),
         ("POST", [HOST, (b"sec-fetch-site", b"cross-site"), (b"authorization", b"Bearer x")], False),
+        ("POST", [HOST, (b"authorization", b"bearer x"), (b"sec-fetch-site", b"cross-site")], False),
+        # what a browser adds by itself where somebody has logged in by it, or the page's address holds a name
+        ("POST", [HOST, (b"authorization", b"Basic eDp5"), (b"sec-fetch-site", b"cross-site")], True),
+        ("POST", [HOST, (b"authorization", b"Negotiate x"), (b"origin", b"https://evil.example")], True),
         ("POST", [HOST, (b"authorization", b"Bearer x"), (b"origin", b"https://evil.example")], False),
         (
             "POST",
@@ -36,3 +40,25 @@ HOST = (b"host", b"broker:8080")
 )
 def test_what_changes_something_comes_from_our_own_pages_or_from_no_page(method, headers, foreign):
     assert is_foreign(method, headers) is foreign
+
+
+def test_a_page_without_tls_is_of_another_origin_than_one_with_it():
+    origin = (b"origin", b"http://broker:8080")
+    assert is_foreign("POST", [HOST, origin], "https")
+    assert not is_foreign("POST", [HOST, origin], "http")
+
+
+@pytest.mark.parametrize(
+    ("host", "is_ours"),
+    [
+        (b"localhost:8080", True), (b"LOCALHOST", True), (b"127.0.0.1", True), (b"[::1]:80", True), (b"10.0.0.7", True),
+        (b"app.localhost", True), (b"evil.example:8080", False), (b"127.evil.example", False), (b"", False),
+        (b"localhost.evil.example", False), (b"127.0.0.1." + b"a" * 300, False), (b"\xff", False),
+    ],
+)  # fmt: skip
+def test_a_name_that_was_made_to_point_here_is_not_one_of_ours(host, is_ours):
+    for address in ("127.0.0.1", "::1", "127.8.8.8"):
+        assert is_renamed(address, [(b"a", b"b"), (b"host", host)]) is not is_ours
+    for elsewhere in ("10.0.0.7", "fe80::1", "/run/rl.sock"):
+        assert not is_renamed(elsewhere, [(b"host", host)])
+    assert not is_renamed("127.0.0.1", []), "no browser leaves it out"

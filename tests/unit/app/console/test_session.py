@@ -12,8 +12,6 @@ from app.console.session import (
     SKEW_S,
     Session,
     Signer,
-    is_loopback_name,
-    is_same_origin,
 )
 
 ADA = Session("User:ada", "user:ada", "proof", 1_000, "00")
@@ -65,37 +63,3 @@ def test_consoles_of_two_redis_on_one_host_keep_their_cookies_apart():
     made = SIGNER.set_cookie("abc.def", is_https=False).partition(";")[0]
     assert Signer(b"other").cookie_of(made) == ""
     assert Signer(b"secret").cookie_of(made) == "abc.def", "other brokers of the same Redis"
-
-
-@pytest.mark.parametrize(
-    ("headers", "is_ours"),
-    [
-        ({"host": "a:1"}, True),
-        ({"host": "a:1", "origin": "http://a:1"}, True),
-        ({"host": "a:1", "origin": "http://b:1"}, False),
-        ({"host": "a:1", "origin": "https://a:1"}, True),  # a proxy before us ends TLS
-        ({"host": "a:1", "origin": "https://a:2"}, False),
-        ({"host": "inside:1", "origin": "https://a", "sec-fetch-site": "same-origin"}, True),
-        ({"host": "a:1", "origin": "null"}, False),
-        ({"host": "a:1", "sec-fetch-site": "cross-site"}, False),
-        ({"host": "a:1", "sec-fetch-site": "same-site", "origin": "http://a:1"}, False),
-        ({"host": "a:1", "sec-fetch-site": "same-origin", "origin": "http://a:1"}, True),
-    ],
-)
-def test_where_a_form_came_from(headers, is_ours):
-    assert is_same_origin(headers, "http") is is_ours
-
-
-def test_a_page_without_tls_is_another_site_than_one_with_it():
-    assert not is_same_origin({"host": "a:1", "origin": "http://a:1"}, "https")
-
-
-@pytest.mark.parametrize(
-    ("host", "is_loopback"),
-    [
-        ("localhost:8080", True), ("127.0.0.1", True), ("[::1]:80", True), ("app.localhost", True),
-        ("evil.example:8080", False), ("127.evil.example", False), ("", False), ("localhost.evil.example", False),
-    ],
-)  # fmt: skip
-def test_names_of_this_machine(host, is_loopback):
-    assert is_loopback_name(host) is is_loopback
