@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from app.cli.output import table
 from redis_ledger import log
 
 
@@ -32,8 +33,7 @@ def doctor(
     Looks at everything serve needs; give it serve's own options.  Exit code 0: serve will run, warnings or not.
     1: there is a problem.
     """
-    from rich.console import Console
-    from rich.table import Table
+    from rich.text import Text
 
     from app import redis_url
     from app.cold_home import absolute
@@ -57,10 +57,6 @@ def doctor(
         typer.echo(json.dumps([finding.as_json() for finding in findings]))
     else:
         colours = {"fine": "green", "warning": "yellow", "problem": "bold red"}
-        table = Table(box=None, pad_edge=False)
-        for name in ("", "looked at", "seen", "what to do"):
-            table.add_column(name, overflow="fold")  # a path that is cut cannot be used
-        for each in findings:
-            table.add_row(f"[{colours[each.level]}]{each.level}[/]", each.subject, each.seen, each.cure)
-        Console().print(table)
+        rows = [(Text(each.level, colours[each.level]), each.subject, each.seen, each.cure) for each in findings]
+        table(["", "looked at", "seen", "what to do"], rows, is_boxed=False)
     sys.exit(1 if any(finding.level == "problem" for finding in findings) else 0)

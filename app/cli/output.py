@@ -40,6 +40,7 @@ URL = "http://127.0.0.1:8080"
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 _NUMBER = re.compile(r"-?\d[\d ]*(\.\d+)?")
 TIMEOUT_MS = 5_000
+PIPE_WIDTH = 10_000
 
 
 @contextlib.contextmanager
@@ -124,19 +125,30 @@ def document(value: Any) -> None:
     sys.stdout.write(_json(value) + "\n")
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> None:
-    """A column of numbers is set to the right."""
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, is_boxed: bool = True) -> None:
+    """A column of numbers is set to the right.  A cell is shown as it is, on one line: its words may be anybody's.
+
+    In a pipe lines are as long as they have to be, for whoever looks for a name in them.
+    """
+    from rich.box import HEAVY_HEAD
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    found = [[str(cell) for cell in row] for row in rows]
-    shown = Table(title=title, title_justify="left", header_style="bold")
+    found = [[each if isinstance(each, Text) else Text(one_line(str(each))) for each in row] for row in rows]
+    shown = Table(box=HEAVY_HEAD if is_boxed else None, pad_edge=is_boxed, header_style="bold")
     for index, column in enumerate(columns):
-        is_number = bool(found) and all(_NUMBER.fullmatch(row[index]) for row in found)
+        is_number = bool(found) and all(_NUMBER.fullmatch(row[index].plain) for row in found)
         shown.add_column(column, justify="right" if is_number else "left", overflow="fold")
     for row in found:
         shown.add_row(*row)
-    Console().print(shown)
+    is_folded = sys.stdout.isatty() or "COLUMNS" in os.environ
+    Console(width=None if is_folded else PIPE_WIDTH).print(shown)
+
+
+def one_line(text: str) -> str:
+    """What would move a terminal's cursor, or do worse to it, is written as in Python: \\n, \\x1b."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _json(value: Any) -> str:

@@ -1,0 +1,32 @@
+"""What a table shows is what was there, whoever wrote it and whoever reads it."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.cli import output
+
+
+@pytest.mark.parametrize(
+    ("cell", "seen"),
+    [
+        ("[/nope] [bold]b[/bold] :smile:", "[/nope] [bold]b[/bold] :smile:"),
+        ("pip install 'redis-ledger[cold]'", "pip install 'redis-ledger[cold]'"),
+        ("two\nlines", r"two\nlines"),
+        ("\x1b[2Jgone", r"\x1b[2Jgone"),
+        ("grüß 你好", "grüß 你好"),
+    ],
+)
+def test_a_cell_is_shown_as_it_is(cell, seen, capsys):
+    output.table(["key", "value"], [("k", cell)])
+    assert f"│ k   │ {seen} " in capsys.readouterr().out
+
+
+def test_a_line_in_a_pipe_is_whole_and_one_at_a_terminal_fits(capsys, monkeypatch):
+    name = "n" * 200
+    monkeypatch.delenv("COLUMNS", raising=False)
+    output.table(["topic", "partitions"], [(name, 1)])
+    assert name in capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "80")
+    output.table(["topic", "partitions"], [(name, 1)])
+    assert {len(line) for line in capsys.readouterr().out.splitlines()} == {80}
