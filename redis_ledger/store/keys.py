@@ -56,7 +56,7 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{catalog}:acls           hash    rule as a JSON array → when it was made
     rl:{catalog}:tokens         hash    id of an API token → JSON: principal, digest, when it was made and ends
     rl:{catalog}:quotas         hash    principal (User:* all others) → JSON: its quotas
-    rl:{catalog}:deadletters    hash    ["topic","subscription"] → JSON: deliveries, topic of its dead letters, own topic id
+    rl:{catalog}:deadletters    hash    ["topic","subscription"] → JSON: deliveries, dead-letter topic, own topic id
     rl:{catalog}:audit          stream  administrative acts, newest 100 000: who, from where, what, outcome
     rl:{idem:<digest>}          string  the request and the answer of an Idempotency-Key; digest = SHA-256 of the key
     rl:{idem:<digest>}|run      string  token of who works on it now, with a lease
