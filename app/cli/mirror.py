@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli.output import reporting
+from app.cli.output import counted, reporting
 from app.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -71,12 +71,16 @@ async def _run(wanted: object, groups: re.Pattern[str]) -> None:
     from app.mirror.run import Mirror, Pace, Wanted
 
     assert isinstance(wanted, Wanted)
-    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)  # what matters is told below, in a sentence
+    logging.getLogger("aiokafka").propagate = False  # what matters is told below, in a sentence
+    logging.getLogger("aiokafka").addHandler(logging.NullHandler())
     told, due = Pace(TOLD_EVERY_S), Pace(GROUPS_EVERY_S)
+
+    def carried(progress: Progress) -> str:
+        return f"{counted(progress.records, 'record')} in {counted(progress.transactions, 'transaction')}"
 
     def tell(progress: Progress) -> None:
         if told.is_due():
-            typer.echo(f"{progress.records} records in {progress.transactions} transactions", err=True)
+            typer.echo(carried(progress), err=True)
 
     async def between(progress: Progress) -> None:
         if groups.pattern and due.is_due():
@@ -84,7 +88,7 @@ async def _run(wanted: object, groups: re.Pattern[str]) -> None:
 
     async def follow(progress: Progress) -> None:
         for group, partitions in (await carry(wanted.source, wanted.target, groups, progress.places)).items():
-            typer.echo(f"group {group}: offsets of {partitions} partitions carried", err=True)
+            typer.echo(f"group {group}: offsets of {counted(partitions, 'partition')} carried", err=True)
 
     runner = Mirror(wanted, tell)
     try:
@@ -94,7 +98,5 @@ async def _run(wanted: object, groups: re.Pattern[str]) -> None:
     except ProducerFenced:
         raise Refusal(f"Another mirror named {wanted.name!r} has taken over; this one stops.") from None
     except KafkaError as error:
-        raise Refusal(
-            f"The mirror stopped ({type(error).__name__}: {error}). What was carried is kept; run it again to go on."
-        ) from None
-    typer.echo(f"carried {progress.records} records in {progress.transactions} transactions")
+        raise Refusal(f"The mirror stopped ({error}). What was carried is kept; run it again to go on.") from None
+    typer.echo(f"carried {carried(progress)}")

@@ -10,9 +10,15 @@ ssl.ca.location=/etc/ca.pem       ssl.certificate.location, ssl.key.location: a 
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import ssl
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.errors import KafkaConnectionError
 
 from app.refusal import Refusal
 
@@ -23,6 +29,7 @@ KNOWN = (
 )  # fmt: skip
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+T = TypeVar("T", AIOKafkaConsumer, AIOKafkaProducer)
 
 
 def connection(address: str, option: str, properties: Path | None) -> dict[str, Any]:
@@ -68,6 +75,38 @@ def read(path: Path) -> dict[str, str]:
             raise Refusal(f"{path}, line {number}: {name.strip()[:40]!r} is not one of {', '.join(KNOWN)}.")
         found[name.strip()] = value.strip()
     return found
+
+
+@contextlib.asynccontextmanager
+async def started(client: T, option: str) -> AsyncIterator[T]:
+    """A consumer or producer of aiokafka's, between its start and its end.
+
+    option: what names the address.  Raises Refusal when nobody is there, or the login is refused."""
+    with _failures() as failures:
+        try:
+            await client.start()
+        except KafkaConnectionError as error:
+            await client.stop()  # or it complains of having been forgotten
+            why = str(failures[-1] if failures else error).rstrip(".") or "no answer in time"
+            raise Refusal(f"{option} cannot be used: {why}. Correct {option}, or the file of its properties.") from None
+    try:
+        yield client
+    finally:
+        await client.stop()
+
+
+@contextlib.contextmanager
+def _failures() -> Iterator[list[object]]:
+    """Why aiokafka could not connect: it says so in its log only."""
+    found: list[object] = []
+    heard = logging.Handler(logging.WARNING)
+    heard.emit = lambda record: found.extend(record.args[-1:] if isinstance(record.args, tuple) else ())  # type: ignore[method-assign]
+    aiokafka = logging.getLogger("aiokafka")
+    aiokafka.addHandler(heard)
+    try:
+        yield found
+    finally:
+        aiokafka.removeHandler(heard)
 
 
 def _context(given: dict[str, str]) -> ssl.SSLContext:

@@ -24,6 +24,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import TopicAlreadyExistsError, for_code
 from aiokafka.structs import ConsumerRecord, OffsetAndMetadata, TopicPartition
 
+from app.mirror.endpoint import started
 from app.mirror.offsets import Places, Stretch, stretches
 from app.refusal import Refusal
 
@@ -136,14 +137,12 @@ class Mirror:
                 **self.wanted.source, enable_auto_commit=False, isolation_level="read_committed",
                 auto_offset_reset="earliest", max_partition_fetch_bytes=4 << 20,
             )  # fmt: skip
-            await consumer.start()
-            stack.push_async_callback(consumer.stop)
+            await stack.enter_async_context(started(consumer, "--from"))
             producer = AIOKafkaProducer(
                 **self.wanted.target, transactional_id=self.wanted.group, linger_ms=5, max_batch_size=1 << 20,
                 max_request_size=8 << 20, transaction_timeout_ms=TRANSACTION_TIMEOUT_MS,
             )  # fmt: skip
-            await producer.start()
-            stack.push_async_callback(producer.stop)
+            await stack.enter_async_context(started(producer, "--to"))
             yield consumer, producer
 
     async def _topics(self, consumer: AIOKafkaConsumer) -> list[TopicPartition]:
@@ -183,8 +182,7 @@ class Mirror:
             **self.wanted.target, enable_auto_commit=False, isolation_level="read_committed",
             auto_offset_reset="earliest",
         )  # fmt: skip
-        await reader.start()
-        try:
+        async with started(reader, "--to"):
             place = TopicPartition(self.wanted.places_topic, 0)
             reader.assign([place])
             goal = await reader.end_offsets([place])
@@ -196,8 +194,6 @@ class Mirror:
                         known = self.progress.places[TopicPartition(line.topic, line.partition)]
                         for stretch in line.stretches:
                             known.add(Stretch(*stretch))
-        finally:
-            await reader.stop()
 
 
 def _looked_at(sent: asyncio.Future[Any]) -> asyncio.Future[Any]:

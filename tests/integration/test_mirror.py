@@ -231,13 +231,29 @@ async def ends(cluster: Cluster) -> int:
     return sum(each.end_offset for each in states)
 
 
-async def test_a_kafka_that_is_not_there_is_told_in_a_sentence(target):
-    command = (sys.executable, "-m", "app.cli.main", "mirror", "--from", "kafka://127.0.0.1:1", "--to", target.url)
+async def command(*words: object) -> tuple[int | None, str, str]:
     process = await asyncio.create_subprocess_exec(
-        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
+        sys.executable, "-m", "app.cli.main", "mirror", *map(str, words),
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
     out, err = await asyncio.wait_for(process.communicate(), 60)
-    assert process.returncode == 2, (out, err)
-    assert b"run it again" in err
-    assert b"Traceback" not in err
-    assert out == b""
+    return process.returncode, out.decode(), err.decode()
+
+
+@pytest.mark.parametrize("option", ["--from", "--to"])
+async def test_a_kafka_that_is_not_there_is_told_in_a_sentence(target, option):
+    ends = {"--from": target.url, "--to": target.url, option: "kafka://127.0.0.1:1"}
+    code, out, err = await command(*[word for pair in ends.items() for word in pair])
+    assert (code, out, err.count("\n")) == (2, "", 1), err
+    assert err.startswith(f"redis-ledger: {option} cannot be used: [Errno 111] Connect call failed")
+    assert err.endswith(f"Correct {option}, or the file of its properties.\n")
+
+
+async def test_a_password_that_is_wrong_is_told_as_the_broker_says_it(redis_url, prefix, tmp_path):
+    properties = tmp_path / "kafka.properties"
+    properties.write_text("security.protocol=SASL_PLAINTEXT\nsasl.username=ada\nsasl.password=wrong\n")
+    async with one(redis_url, prefix, auth_required=True) as broker, listening(broker) as (host, port):
+        code, out, err = await command("--from", f"kafka://{host}:{port}", "--from-properties", properties)
+    assert (code, out, err.count("\n")) == (2, "", 1), err
+    assert "--from cannot be used" in err
+    assert "user name or the password is wrong" in err
