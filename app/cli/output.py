@@ -104,7 +104,10 @@ def _asked(url: str) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    """1 record, 2 records, 3 entries."""
+    if count != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
+    return f"{count:,} {noun}"
 
 
 def timed(deliver_at: str | None, deliver_after: str | None) -> tuple[int | None, int | None]:

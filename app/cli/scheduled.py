@@ -223,7 +223,7 @@ def rebuild(topic: Topic, partition: Partition = None, url: Url = URL, json: Jso
         if json:
             document({"entries": entries})
         else:
-            typer.echo(f"{topic}: {entries:,} {'entry' if entries == 1 else 'entries'} in the index")
+            typer.echo(f"{topic}: {counted(entries, 'entry')} in the index")
 
 
 def drawn(bins: list[Bin]) -> list[str]:

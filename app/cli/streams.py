@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.output import URL, Url, reporting
+from app.cli.output import URL, Url, counted, reporting
 from app.refusal import Refusal
 
 WAIT_S = 0.5
@@ -44,6 +44,7 @@ def import_(
 async def _import(
     name: str, topic: str, redis: str, key: str | None, value: str | None, groups: bool, follow: bool, url: str
 ) -> None:
+    from app.cli import token
     from app.streams import NEVER, Shape, Stream, carry, carry_groups, missing_field
     from redis_ledger.client import AsyncClient
     from redis_ledger.errors import UnknownTopic
@@ -55,7 +56,7 @@ async def _import(
         raise Refusal(f"--redis cannot be used: {error}") from None
     shape, total = Shape(key, value), 0
     try:
-        async with AsyncClient(url.split(",")) as client:
+        async with AsyncClient(url.split(","), token=token.given()) as client:
             stream = Stream(store, name)
             if not await stream.exists():
                 raise Refusal(f"{name!r} is no stream of that Redis; check its key.")
@@ -70,7 +71,7 @@ async def _import(
                 try:
                     async for count in carry(client, stream, topic, shape):
                         total += count
-                        typer.echo(f"{total} of {await stream.length()} entries", err=True)
+                        typer.echo(f"{total:,} of {counted(await stream.length(), 'entry')}", err=True)
                 except KeyError as error:
                     raise Refusal(
                         f"An entry has no field {error.args[0].decode()!r}; those before it are imported."
@@ -85,4 +86,4 @@ async def _import(
                 await asyncio.sleep(WAIT_S)
     finally:
         await store.close()
-    typer.echo(f"imported {total} entries of {name} into {topic}")
+    typer.echo(f"imported {counted(total, 'entry')} of {name} into {topic}")

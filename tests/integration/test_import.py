@@ -103,6 +103,16 @@ def test_the_order_of_the_stream_holds_for_each_key(url, client, stream, redis_u
     assert all(numbers == sorted(numbers) for numbers in by_key.values())
 
 
+def test_it_shows_the_token_of_the_file_that_is_named(stream, redis_url, prefix, tmp_path):
+    first = tmp_path / "token"
+    first.write_text("0123456789abcdef0123456789abcdef\n")
+    fill(stream, 0, 1)
+    with served(redis_url, f"{prefix}own", auth_required=True, bootstrap_token_file=str(first)) as found:
+        words = command(found.urls[0], redis_url, stream[1], "orders")
+        assert "asks who is calling" in run(*words, code=1).stderr
+        assert run(*words, "--token-file", str(first)).stdout.startswith("imported 1 entry of")
+
+
 def test_an_import_that_is_killed_goes_on(url, client, stream, redis_url):
     fill(stream, 0, 20_000)
     words = command(url, redis_url, stream[1], "orders")
