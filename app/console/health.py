@@ -13,14 +13,14 @@ from typing import Literal
 import msgspec
 
 from app.console.pages import href
-from app.console.rendering import duration, number
+from app.console.rendering import counted, duration
 
 Level = Literal["bad", "look", "good"]
 HELD_MS_LOOK, HELD_MS_BAD = 5_000, 30_000
 LAG_LOOK = 1_000
 OVERDUE_MS_LOOK = 5_000
 MEMORY_LOOK, MEMORY_BAD = 0.8, 0.95
-SENTENCES_MAX = 6
+OF_A_KIND_MAX = 3
 
 
 class Sentence(msgspec.Struct):
@@ -30,7 +30,8 @@ class Sentence(msgspec.Struct):
 
 
 class Held(msgspec.Struct):
-    """A partition whose readers wait.  records: behind the stable position; since_ms: age of the transaction."""
+    """A partition whose readers wait.  records: behind the stable position; status, since_ms: of the transaction, and
+    its age."""
 
     topic: str
     partition: int
@@ -38,16 +39,16 @@ class Held(msgspec.Struct):
     transaction: str
     owner: str
     since_ms: int
+    status: str = "open"
 
 
 class Behind(msgspec.Struct):
-    """A subscription or group with records to get.  consumers: None where that is not known."""
+    """A subscription or group with records to get."""
 
     topic: str
     name: str
     kind: str
     lag: int
-    consumers: int | None
 
 
 class Facts(msgspec.Struct):
@@ -63,66 +64,88 @@ class Facts(msgspec.Struct):
     memory: float | None = None
     durability: str = ""
     unread: int = 0  # topics that could not be looked at
+    is_cut: bool = False  # there is more than was looked at
 
 
 def sentences(facts: Facts) -> list[Sentence]:
-    """At most SENTENCES_MAX, the worst first."""
+    """The worst first; of each kind OF_A_KIND_MAX, and one for all others of it."""
     found = [*_held(facts), *_behind(facts), *_rest(facts)]
     if not found:
-        what = f"{number(facts.topics)} topic{'s' if facts.topics != 1 else ''}"
+        what = counted(facts.topics, "topic")
         who = "1 broker serves" if facts.brokers == 1 else f"{facts.brokers} brokers serve"
         if not facts.topics:
             return [Sentence("good", f"{who} an empty log: make a topic, or produce to one.", href("topics"))]
-        return [Sentence("good", f"All is well: {who} {what}, nobody is held up and nothing is late.")]
+        all_of_it = "What could be looked at" if facts.is_cut else "All"
+        return [Sentence("good", f"{all_of_it} is well: {who} {what}, nobody is held up and nothing is late.")]
+    return _worst_first(found)
+
+
+def _worst_first(found: list[Sentence]) -> list[Sentence]:
     order = {"bad": 0, "look": 1, "good": 2}
-    return sorted(found, key=lambda each: order[each.level])[:SENTENCES_MAX]
+    return sorted(found, key=lambda each: order[each.level])
 
 
 def _held(facts: Facts) -> list[Sentence]:
-    """One sentence a transaction, whatever number of partitions it holds up."""
+    """One sentence for the transactions that hold up a topic, and for a transaction that holds up several."""
     by_transaction: dict[str, list[Held]] = {}
     for each in facts.held:
         if each.since_ms >= HELD_MS_LOOK:
             by_transaction.setdefault(each.transaction, []).append(each)
-    found = []
-    for transaction, held in by_transaction.items():
-        first = held[0]
-        records = sum(each.records for each in held)
-        where = first.topic if len({each.topic for each in held}) == 1 else f"{first.topic} and other topics"
-        who = f" of {first.owner}" if first.owner else ""
-        found.append(
-            Sentence(
-                "bad" if first.since_ms >= HELD_MS_BAD else "look",
-                f"Readers of {where} wait: transaction {transaction}{who} has been open for {duration(first.since_ms)} "
-                f"and holds up {number(records)} record{'s' if records != 1 else ''}.",
-                href("transaction", id=transaction),
-            )
-        )
-    return found
+    by_topic: dict[str, list[Held]] = {}
+    for held in by_transaction.values():
+        by_topic.setdefault(held[0].topic, []).extend(held)
+    told = sorted(by_topic.values(), key=lambda held: -max(each.since_ms for each in held))
+    found = [_waits(held) for held in told]
+    if len(found) <= OF_A_KIND_MAX:
+        return found
+    rest = counted(len(found) - OF_A_KIND_MAX, "more topic")
+    level = found[OF_A_KIND_MAX].level
+    return [*found[:OF_A_KIND_MAX], Sentence(level, f"Readers of {rest} wait for transactions.", href("transactions"))]
+
+
+def _waits(held: list[Held]) -> Sentence:
+    oldest = max(held, key=lambda each: each.since_ms)
+    others = len({each.transaction for each in held}) - 1
+    topics = {each.topic for each in held}
+    where = held[0].topic if len(topics) == 1 else f"{held[0].topic} and other topics"
+    who = f" of {oldest.owner}" if oldest.owner else ""
+    since = duration(oldest.since_ms)
+    stands = (
+        f"has been open for {since}" if oldest.status == "open"
+        else f"was begun {since} ago, and is {oldest.status} still"
+    )  # fmt: skip
+    more = f", with {counted(others, 'younger one')}," if others else ""
+    records = counted(sum(each.records for each in held), "record")
+    return Sentence(
+        "bad" if oldest.since_ms >= HELD_MS_BAD else "look",
+        f"Readers of {where} wait: transaction {oldest.transaction}{who} {stands} and{more} holds up {records}.",
+        href("transaction", id=oldest.transaction),
+    )
 
 
 def _behind(facts: Facts) -> list[Sentence]:
+    late = sorted((each for each in facts.behind if each.lag >= LAG_LOOK), key=lambda one: -one.lag)
     found = []
-    for each in sorted(facts.behind, key=lambda one: -one.lag):
-        is_alone = each.consumers == 0 and each.lag > 0
-        if each.lag < LAG_LOOK and not is_alone:
-            continue
+    for each in late[:OF_A_KIND_MAX]:
         what = "Group" if each.kind == "kafka" else "Subscription"
-        nobody = ", and nobody consumes it" if is_alone else ""
         link = (
             href("group", name=each.name) if each.kind == "kafka"
             else href("subscription", topic=each.topic, name=each.name)
         )  # fmt: skip
-        text = f"{what} {each.name} is {number(each.lag)} record{'s' if each.lag != 1 else ''} behind on {each.topic}"
-        found.append(Sentence("look", f"{text}{nobody}.", link))
+        text = f"{what} {each.name} is {counted(each.lag, 'record')} behind on {each.topic}."
+        found.append(Sentence("look", text, link))
+    if rest := len(late) - len(found):
+        text = f"{counted(rest, 'more subscription or group', 'more subscriptions and groups')} "
+        found.append(Sentence("look", f"{text}{'is' if rest == 1 else 'are'} as far behind.", href("groups")))
     return found
 
 
 def _rest(facts: Facts) -> list[Sentence]:
     found = []
     if facts.overdue and facts.overdue_ms >= OVERDUE_MS_LOOK:
-        what = "1 scheduled record is" if facts.overdue == 1 else f"{number(facts.overdue)} scheduled records are"
-        text = f"{what} late, the latest by {duration(facts.overdue_ms)}."
+        are = "is" if facts.overdue == 1 else "are"
+        what = counted(facts.overdue, "scheduled record")
+        text = f"{what} {are} late, the latest by {duration(facts.overdue_ms)}."
         found.append(Sentence("bad", text, href("scheduled")))
     if facts.memory is not None and facts.memory >= MEMORY_LOOK:
         level: Level = "bad" if facts.memory >= MEMORY_BAD else "look"
@@ -132,7 +155,8 @@ def _rest(facts: Facts) -> list[Sentence]:
         word = "may lose what it has answered" if facts.durability == "lossy" else "does not tell whether it keeps data"
         found.append(Sentence("look", f"This Redis {word}: durability is {facts.durability}.", href("brokers")))
     if facts.unread:
-        found.append(Sentence("look", f"{number(facts.unread)} topics could not be read just now.", href("topics")))
+        text = f"{counted(facts.unread, 'topic')} could not be read just now."
+        found.append(Sentence("look", text, href("topics")))
     if not facts.brokers:
         found.append(Sentence("bad", "No broker is heard of: their heartbeats do not arrive.", href("brokers")))
     return found

@@ -25,6 +25,11 @@ def number(value: float) -> str:
     return text.replace(",", "\u202f")
 
 
+def counted(count: int, noun: str, nouns: str = "") -> str:
+    """ "1 record", "1 234 records"; nouns: where the plural is not noun + s."""
+    return f"{number(count)} {noun if count == 1 else nouns or f'{noun}s'}"
+
+
 def size(count: int) -> str:
     amount = float(count)
     for unit in ("B", "KiB", "MiB", "GiB"):
@@ -65,7 +70,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.filters.update(number=number, size=size, duration=duration, data=_data)
+    made.filters.update(number=number, counted=counted, size=size, duration=duration, data=_data)
     made.globals.update(href=href, static=_static(), version=VERSION, Op=Op, Resource=Resource)
     return made
 

@@ -88,8 +88,10 @@ class Surveyor:
                 is_cut = True
                 break
             chosen.append(topic)
-        opened = await broker.transactions.list("open", limit=TRANSACTIONS_MAX)
-        by_id = {str(each.id): each for each in opened}
+        live, _ = await broker.transactions.latest(TRANSACTIONS_MAX, 0)
+        is_cut |= len(live) == TRANSACTIONS_MAX
+        by_id = {str(each.id): each for each in live}
+        opened = [each for each in live if each.status == "open"]
         totals: list[TopicTotals] = []
         held: list[Held] = []
         behind: list[Behind] = []
@@ -135,7 +137,8 @@ class Surveyor:
             if txn is not None and state.stable_offset < state.end_offset:
                 records = state.end_offset - state.stable_offset
                 since = max(now - txn.started_ms, 0)
-                found.append(Held(topic.name, state.partition, records, str(txn.id), txn.principal or txn.owner, since))
+                who = txn.principal or txn.owner
+                found.append(Held(topic.name, state.partition, records, str(txn.id), who, since, txn.status))
         return totals, found
 
     async def _scheduled(self, totals: TopicTotals) -> None:
@@ -152,7 +155,7 @@ class Surveyor:
         try:
             for name, kind in await self._broker.subscriptions.list(topic):
                 stats = await self._broker.subscriptions.stats(topic, name)
-                found.append(Behind(topic, name, kind, sum(c.backlog for c in stats.cursors), None))
+                found.append(Behind(topic, name, kind, sum(c.backlog for c in stats.cursors)))
         except (UnknownTopic, UnknownSubscription):
             return found  # deleted meanwhile
         return found

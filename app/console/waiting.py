@@ -15,8 +15,9 @@ from typing import Literal
 
 import msgspec
 
+from app.console.health import HELD_MS_BAD
 from app.console.pages import Visit
-from app.console.rendering import duration, number
+from app.console.rendering import counted, duration, number
 from redis_ledger.broker.types import CursorStats, SubscriptionStats
 from redis_ledger.errors import LedgerError
 
@@ -37,7 +38,7 @@ class Waits(msgspec.Struct):
     transaction: str = ""
 
 
-async def why(visit: Visit, stats: SubscriptionStats, consumers: int | None) -> Waits:
+async def why(visit: Visit, stats: SubscriptionStats, consumers: int | None, late: int = 0) -> Waits:
     """consumers: of a group, None where that is not known."""
     _, states = await visit.broker.topics.describe(stats.topic)
     held = {s.partition: s.end_offset - s.stable_offset for s in states if s.stable_offset < s.end_offset}
@@ -53,42 +54,66 @@ async def why(visit: Visit, stats: SubscriptionStats, consumers: int | None) -> 
             continue  # it ended meanwhile
         age = max(visit.now_ms - txn.started_ms, 0)
         holders.append(Holder(each.partition, str(txn.id), txn.principal or txn.owner, age, held[each.partition]))
-    return explain(stats.kind, stats.cursors, holders, consumers)
+    return explain(stats.kind, stats.cursors, holders, consumers, late)
 
 
-def explain(kind: str, cursors: Sequence[CursorStats], holders: Sequence[Holder], consumers: int | None) -> Waits:
-    """The first thing that keeps it from getting on."""
+def explain(
+    kind: str, cursors: Sequence[CursorStats], holders: Sequence[Holder], consumers: int | None, late: int = 0
+) -> Waits:
+    """The first thing that keeps it from getting on.  late: messages that are out for longer than they may be."""
     is_group = kind == "kafka"
+    holding = {each.partition: each for each in holders}
     there = sum(each.backlog for each in cursors)
     leased = sum(each.leased for each in cursors)
-    # A group's backlog counts to the end of the log; what is held back it cannot get.
-    caught_up = {each.partition for each in cursors if each.backlog == 0 or is_group}
-    held = [each for each in holders if each.partition in caught_up]
-    if held and (is_group or not there):
-        first = max(held, key=lambda each: each.age_ms)
-        who = f" of {first.owner}" if first.owner else ""
+    # A group's backlog counts to the end of the log, also what is held back; that of others ends before it.
+    held = sum(min(holding[c.partition].held, c.backlog) for c in cursors if c.partition in holding) if is_group else 0
+    blamed = [
+        each for each in holders if not is_group or any(c.partition == each.partition and c.backlog for c in cursors)
+    ]
+    if blamed and there == held and consumers != 0:
+        count = held if is_group else sum(each.held for each in blamed)
+        first, who = _oldest(blamed)
         return Waits(
-            "look" if first.age_ms < 30_000 else "bad",
-            f"It waits for transaction {first.transaction}{who}, open for {duration(first.age_ms)}: "
-            f"{records(sum(each.held for each in held))} cannot be got until that ends.",
+            "look" if first.age_ms < HELD_MS_BAD else "bad",
+            f"It waits for {who}: {counted(count, 'record')} cannot be got until that ends.",
             first.transaction,
         )
     if not there:
         return Waits("good", "It has got everything.")
+    sentence = _at_hand(there, held, leased, late, consumers, is_group=is_group)
+    if not blamed:
+        return Waits("look", sentence)
+    first, who = _oldest(blamed)
+    return Waits(
+        "look", f"{sentence} Behind {'them' if there > 1 else 'it'} it will wait for {who}.", first.transaction
+    )
+
+
+def _at_hand(there: int, held: int, leased: int, late: int, consumers: int | None, *, is_group: bool) -> str:
+    """Why it does not get what it could."""
     are = "is" if there == 1 else "are"
     if consumers == 0:
-        return Waits(
-            "look", f"Nobody consumes it: {records(there)} wait{'s' if there == 1 else ''} for a member to join."
-        )
+        return f"Nobody consumes it: {counted(there, 'record')} wait{'s' if there == 1 else ''} for a member to join."
     if is_group:
-        return Waits("look", f"{records(there)} {are} ahead of its committed offsets.")
-    if leased:
-        return Waits(
-            "look",
-            f"Consumers have {records(leased)} that they have not acknowledged yet; {number(there)} in all {are} not.",
+        return (
+            f"{counted(there - held, 'record')} {'is' if there - held == 1 else 'are'} ahead of its committed offsets."
         )
-    return Waits("look", f"{records(there)} {are} there, and no consumer has asked for more.")
+    if leased and late >= leased:
+        return (
+            f"Consumers took {counted(leased, 'record')} and did not acknowledge in time, and nobody has asked since; "
+            f"{number(there)} in all {are} not acknowledged."
+        )
+    if leased:
+        return (
+            f"Consumers have {counted(leased, 'record')} that they have not acknowledged yet; {number(there)} in all "
+            f"{are} not."
+        )
+    return f"{counted(there, 'record')} {are} there, and no consumer has asked for more."
 
 
-def records(count: int) -> str:
-    return f"{number(count)} record{'s' if count != 1 else ''}"
+def _oldest(holders: Sequence[Holder]) -> tuple[Holder, str]:
+    first = max(holders, key=lambda each: each.age_ms)
+    who = f" of {first.owner}" if first.owner else ""
+    more = len({each.transaction for each in holders}) - 1
+    others = f" and {counted(more, 'younger one')}" if more else ""
+    return first, f"transaction {first.transaction}{who}, open for {duration(first.age_ms)}{others}"

@@ -211,6 +211,8 @@ class Transactions:
 
     async def _ended(self, reach: int) -> builtins.list[Record]:
         """The last of each coordinator that are remembered."""
+        if not reach:
+            return []
         found = await asyncio.gather(*(self._coordinators.finished(c, reach) for c in self._coordinators))
         return [record for records in found for record in records]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.quota import Quota
 from redis_ledger.broker.types import NewRecord
+from redis_ledger.clock import ManualClock
 from tests.support.rest import client_of, open_broker
 from tests.support.secured_rest import ROOT, World, secured
 from tests.support.servers import redis_server
@@ -130,6 +132,25 @@ async def test_a_subscription_shows_what_came_back_most_and_what_is_out_longest(
     await broker.subscriptions.nack(*name, "d", None)
     out = (await visitor.get(address)).json()["out"]
     assert [(each["first"], each["consumer"]) for each in out if not each["consumer"]] == [(2, "")]
+
+
+async def test_a_subscription_says_when_its_consumers_kept_their_messages_for_too_long(redis_url, prefix):
+    clock = ManualClock(int(time.time() * 1000))
+    async with open_broker(redis_url, prefix, clock=clock, ack_timeout_ms=20_000) as broker, client_of(broker) as http:
+        await broker.topics.create("orders")
+        await broker.subscriptions.create("orders", "billing")
+        await broker.records.produce("orders", [NewRecord(None, b"%d" % n) for n in range(5)])
+        for consumer in ("a", "b"):
+            await broker.subscriptions.receive("orders", "billing", consumer, max_records=2)
+            clock.advance(15_000)
+
+        async def waits() -> str:
+            found = (await Visitor(http).get("/subscription.json?topic=orders&name=billing")).json()
+            return str(found["waits"]["sentence"])
+
+        assert (await waits()).startswith("Consumers have 4 records"), "one of them is in time"
+        clock.advance(15_000)
+        assert (await waits()).startswith("Consumers took 4 records and did not acknowledge in time")
 
 
 async def test_without_its_redis_a_broker_has_a_page_that_says_so_and_tries_again(prefix):

@@ -186,15 +186,16 @@ _NEEDS = ((Op.DESCRIBE, Resource.TOPIC, "topic"), (Op.DESCRIBE, Resource.GROUP, 
 @page("subscription", "Subscription", nav="groups", needs=_NEEDS)
 async def subscription(visit: Visit, query: SubscriptionQuery) -> SubscriptionPage:
     stats = await visit.broker.subscriptions.stats(query.topic, query.name)
-    waits = await why(visit, stats, None)
     lag = sum(each.backlog for each in stats.cursors)
     is_group = stats.kind == "kafka"
-    leases = [] if is_group else await visit.broker.leases.worst(query.topic, query.name, OUT_SHOWN)
+    leases = [] if is_group else await visit.broker.leases.worst(query.topic, query.name)
     out = [Out(p, first, last, who, count, due - visit.now_ms) for p, first, last, who, count, due in leases]
+    late = sum(each.last - each.first + 1 for each in out if each.consumer and each.left_ms <= 0)
+    waits = await why(visit, stats, None, late)
     dead_letters, may_move = visit.broker.dead_letters, may_seek(visit, query.topic, query.name)
     takes_letters = any(rule.topic == query.topic for rule in dead_letters.rules.values()) and not is_group
     return SubscriptionPage(
-        stats.topic, stats.name, stats.kind, stats.cursors, lag, waits, out,
+        stats.topic, stats.name, stats.kind, stats.cursors, lag, waits, out[:OUT_SHOWN],
         dead_letters.rule(stats.topic, stats.topic_id, stats.name), takes_letters and may_move, may_move,
         visit.may(Op.DELETE, Resource.GROUP, query.name),
     )  # fmt: skip

@@ -56,6 +56,7 @@ async def overview(visit: Visit, query: Nothing) -> Overview:
         memory=survey.memory if sees_all else None,
         durability=str(broker.facts.get("durability", "")),
         unread=survey.unread,
+        is_cut=survey.is_cut,
     )
     lagging = sorted((each for each in behind if each.lag), key=lambda each: -each.lag)[:LAGGING_MAX]
     return Overview(

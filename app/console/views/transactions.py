@@ -9,7 +9,7 @@ import msgspec
 
 from app.console.health import HELD_MS_BAD
 from app.console.pages import Done, Nothing, Visit, act, href, page
-from app.console.waiting import records
+from app.console.rendering import counted
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import Transaction
 from redis_ledger.errors import LedgerError, UnknownTopic
@@ -138,7 +138,7 @@ def sentence(status: str, touched: list[Touched]) -> str:
     held_back = sum(each.held for each in held)
     where = ", ".join(f"{each.topic}:{each.partition}" for each in held[:5])
     who = f"Waiting there: {', '.join(names[:5])}{' and others' if len(names) > 5 else ''}." if names else ""
-    return f"Readers of {where} do not get {records(held_back)} until it ends. {who}".strip()
+    return f"Readers of {where} do not get {counted(held_back, 'record')} until it ends. {who}".strip()
 
 
 def level(age_ms: int, touched: list[Touched]) -> Literal["good", "look", "bad"]:

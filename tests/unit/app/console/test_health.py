@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.console.health import SENTENCES_MAX, Behind, Facts, Held, sentences
+from app.console.health import OF_A_KIND_MAX, Behind, Facts, Held, sentences
 
 
 def facts(**more):
@@ -17,7 +17,7 @@ def held(**more):
 
 
 def behind(**more):
-    return Behind(**{"topic": "orders", "name": "billing", "kind": "shared", "lag": 0, "consumers": None, **more})
+    return Behind(**{"topic": "orders", "name": "billing", "kind": "shared", "lag": 0, **more})
 
 
 def test_when_nothing_is_wrong_it_says_so():
@@ -49,9 +49,6 @@ def test_a_transaction_is_one_sentence_however_much_it_holds_up():
     [
         ({"lag": 999}, False),
         ({"lag": 1_000}, True),
-        ({"lag": 1, "consumers": 0}, True),
-        ({"lag": 0, "consumers": 0}, False),
-        ({"lag": 1, "consumers": 2}, False),
     ],
 )
 def test_who_is_behind(one, is_said):
@@ -85,8 +82,35 @@ def test_the_rest(given, level, word):
     assert word in first.text
 
 
-def test_the_worst_comes_first_and_there_are_not_too_many():
-    many = [behind(name=f"s{i}", lag=5_000) for i in range(20)]
-    found = sentences(facts(behind=many, memory=0.99))
-    assert found[0].level == "bad"
-    assert len(found) == SENTENCES_MAX
+def test_the_worst_comes_first_and_many_of_a_kind_leave_room_for_the_others():
+    behind_all = [behind(name=f"s{i}", lag=5_000 + i) for i in range(20)]
+    held_all = [held(topic=f"t{i:02}", transaction=f"0-{i}", since_ms=40_000 + i) for i in range(20)]
+    found = sentences(facts(behind=behind_all, held=held_all, memory=0.99))
+    assert [each.level for each in found] == ["bad"] * 5 + ["look"] * 4
+    told = [each.text for each in found]
+    assert told[0].startswith("Readers of t19 wait: transaction 0-19"), "the oldest"
+    assert (told[OF_A_KIND_MAX], found[OF_A_KIND_MAX].link) == (
+        "Readers of 17 more topics wait for transactions.", "/console/transactions",
+    )  # fmt: skip
+    assert told[4].startswith("Redis uses 99%")
+    assert told[5] == "Subscription s19 is 5\u202f019 records behind on orders."
+    assert (told[8], found[8].link) == ("17 more subscriptions and groups are as far behind.", "/console/groups")
+
+
+def test_many_transactions_that_hold_up_one_topic_are_one_sentence():
+    many = [held(partition=i, transaction=f"0-{i}", since_ms=40_000 + i, owner=f"etl-{i}") for i in range(30)]
+    [only] = sentences(facts(held=many))
+    assert only.text == (
+        "Readers of orders wait: transaction 0-29 of etl-29 has been open for 40\u202fs and, with 29 younger ones, "
+        "holds up 150 records."
+    )
+
+
+def test_a_transaction_that_is_decided_and_does_not_end_holds_up_readers_too():
+    [only] = sentences(facts(held=[held(status="committing")]))
+    assert "was begun 40\u202fs ago, and is committing still and holds up 5 records" in only.text
+
+
+def test_what_could_not_be_looked_at_is_not_called_well():
+    [only] = sentences(facts(is_cut=True))
+    assert only.text.startswith("What could be looked at is well")

@@ -27,7 +27,17 @@ def cursor(partition: int = 0, *, backlog: int = 0, leased: int = 0) -> CursorSt
         ("shared", [cursor(backlog=3)], [OLD], None, ("look", "3 records are there, and no consumer has asked")),
         ("shared", [cursor(backlog=1)], [], None, ("look", "1 record is there, and no consumer has asked")),
         ("shared", [cursor(backlog=9, leased=1)], [], None, ("look", "have 1 record that they have not acknowledged")),
-        ("kafka", [cursor(backlog=3)], [OLD], 2, ("bad", "It waits for transaction 1-7 of till")),
+        ("kafka", [cursor(backlog=3)], [OLD], 2, ("bad", "of till, open for 4\u202fmin 12\u202fs: 3 records cannot")),
+        (
+            "kafka",
+            [cursor(backlog=15), cursor(1)],
+            [OTHER, OLD],
+            2,
+            ("bad", "of till, open for 4\u202fmin 12\u202fs: 15"),
+        ),
+        ("kafka", [cursor(backlog=18)], [OLD], 2, ("look", "3 records are ahead of its committed offsets. Behind")),
+        ("kafka", [cursor(backlog=3)], [OLD], 0, ("look", "Nobody consumes it: 3 records wait for a member to join.")),
+        ("kafka", [cursor()], [OLD], 2, ("good", "It has got everything.")),  # it does not wait for a commit
         ("kafka", [cursor(backlog=3)], [], 0, ("look", "Nobody consumes it: 3 records wait for a member")),
         ("kafka", [cursor(backlog=1)], [], 0, ("look", "Nobody consumes it: 1 record waits for a member")),
         ("kafka", [cursor(backlog=3)], [], 2, ("look", "3 records are ahead of its committed offsets.")),
@@ -38,12 +48,21 @@ def test_the_reason_is_what_has_to_change_first(kind, cursors, holders, consumer
     found = explain(kind, cursors, holders, consumers)
     assert found.level == expected[0]
     assert expected[1] in found.sentence
-    waits = "It waits for" in found.sentence
+    waits = "t waits for transaction" in found.sentence or "it will wait for transaction" in found.sentence
     assert bool(found.transaction) == waits
 
 
 def test_the_oldest_of_several_is_named():
-    assert explain("shared", [cursor(0), cursor(1)], [OTHER, OLD], None).transaction == "1-7"
+    found = explain("shared", [cursor(0), cursor(1)], [OTHER, OLD], None)
+    assert found.transaction == "1-7"
+    assert "transaction 1-7 of till, open for 4\u202fmin 12\u202fs and 1 younger one: 16" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("late", "expected"), [(0, "Consumers have 9"), (8, "Consumers have 9"), (9, "not acknowledge in time")]
+)
+def test_consumers_that_keep_messages_too_long_are_told_from_those_that_are_at_work(late, expected):
+    assert expected in explain("shared", [cursor(backlog=20, leased=9)], [], None, late).sentence
 
 
 def touched(held: int, *waiting: str, is_holding: bool = True) -> Touched:
