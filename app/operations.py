@@ -33,7 +33,6 @@ from app.needs import Gate, Need
 from app.values import DEPTH_MAX, is_too_deep
 from redis_ledger import log, metrics, tracing
 from redis_ledger.auth.acl import ANONYMOUS
-from redis_ledger.broker.audit import DONE, REFUSED
 from redis_ledger.errors import (
     AlreadyAborted,
     AlreadyCommitted,
@@ -52,6 +51,8 @@ from redis_ledger.series import Spread
 
 QUERY_BYTES_MAX = 8_192
 _TRACE_HEADERS = (b"traceparent", b"tracestate")
+# What is only noted when it is done to somebody else's.
+OWN_ACTS = frozenset(("transaction.abort", "transaction.commit"))
 # What writes records of its own: an Idempotency-Key comes with a producer id then.
 PRODUCES = frozenset(("produce", "schedule"))
 _NO_CONTENT = Answer(204)
@@ -181,9 +182,10 @@ class Operation:
             if self.tag != "health" and broker.quotas.is_on:
                 return await self._within_quota(call, parameters)
             return await self._once(call, parameters)
-        except Forbidden as error:
-            if self.act:
-                await self._note(call, parameters, REFUSED, code=error.code)
+        except LedgerError as error:
+            if self._is_noted(call) or (self.act and isinstance(error, Forbidden)):
+                target = self._target(call, parameters)
+                await call.broker.audit.failed(call.caller, self.act, target, error, **call.facts)
             return errors.problem(error), error.code
         except (ClientGone, asyncio.CancelledError):
             raise
@@ -227,17 +229,17 @@ class Operation:
         elif call.scope["query_string"] and self.tag != "health":
             raise InvalidRequest(f"{self.method} {self.path} takes no query parameters; leave out what follows the ?.")
         result = await self.endpoint(call, **arguments)
-        if self.act:
-            await self._note(call, parameters, DONE)
+        if self._is_noted(call):
+            await call.broker.audit.note(call.caller, self.act, self._target(call, parameters), **call.facts)
         if isinstance(result, Answer):
             return result
         return _NO_CONTENT if result is None else reply(result, self.status)
 
-    async def _note(self, call: Call, parameters: PathParameters, outcome: str, **facts: Any) -> None:
-        if self.act == "transaction.abort" and call.is_own and outcome == DONE:
-            return
-        target = call.target or " ".join(parameters.values())
-        await call.broker.audit.note(call.caller, self.act, target, outcome, **call.facts, **facts)
+    def _is_noted(self, call: Call) -> bool:
+        return bool(self.act) and not (call.is_own and self.act in OWN_ACTS)
+
+    def _target(self, call: Call, parameters: PathParameters) -> str:
+        return call.target or " ".join(parameters.values())
 
     async def _read_body(self, call: Call) -> Any:
         data = await call.body()

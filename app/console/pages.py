@@ -3,11 +3,12 @@
     @page("topic", "Topic", needs=(Op.DESCRIBE, Resource.TOPIC, "name"))
     async def topic(visit: Visit, query: TopicQuery) -> TopicPage
 
-    @act("topic/produce", needs=(Op.WRITE, Resource.TOPIC, "topic"))
-    async def produce(visit: Visit, form: Produce) -> Done
+    @act("topic/delete", "topic.delete", "name", needs=(Op.DELETE, Resource.TOPIC, "name"))
+    async def delete(visit: Visit, form: DeleteTopic) -> Done
 
 A name in `needs` is a member of the query or form that names the resource; None is the cluster.  What a page shows of
-several resources it filters by `visit.may`.
+several resources it filters by `visit.may`.  An administrative act says what the audit calls it, and which members of
+its form name what it is done to: it is noted when it was done, and when it was refused.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ class Nothing(msgspec.Struct):
 
 
 class Done(msgspec.Struct):
-    """What an act did, in a sentence, and where to go on.  told: what is shown once, such as a new token."""
+    """What an act did, in a sentence, and where to go on.  told: what is shown once, such as a new token.  facts: for
+    the audit, beside the act and what it was done to; None: nothing was done."""
 
     sentence: str
     go_to: str
     told: str = ""
+    facts: dict[str, Any] | None = msgspec.field(default_factory=dict)
 
 
 def href(path: str, **query: Any) -> str:
@@ -59,6 +62,9 @@ class Visit:
         security = self.broker.security
         return not security.is_on or security.rules.allow_some(self.caller, operation, resource)
 
+    def may_create(self, topic: str) -> bool:
+        return self.broker.security.may_create(self.caller, topic)
+
     def check(self, operation: Op, resource: Resource, name: str | None = None) -> None:
         """Raises Forbidden."""
         self.broker.security.check(self.caller, operation, resource, CLUSTER_NAME if name is None else name)
@@ -66,7 +72,8 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """An act if `is_act`.  nav: the entry of the menu that is marked while the page is shown."""
+    """nav: the entry of the menu that is marked while the page is shown.  noted, about: of an act, what the audit calls
+    it, and the members that name what it is done to."""
 
     path: str
     title: str
@@ -74,7 +81,8 @@ class Page:
     needs: Sequence[Need]
     make: Callable[[Visit, Any], Awaitable[Any]]
     query: type[msgspec.Struct]
-    is_act: bool
+    noted: str = ""
+    about: tuple[str, ...] = ()
 
     @property
     def template(self) -> str:
@@ -89,6 +97,9 @@ class Page:
         for operation, resource, member in self.needs:
             visit.check(operation, resource, None if member is None else getattr(asked, member))
 
+    def target(self, asked: Any) -> str:
+        return " ".join(getattr(asked, member) for member in self.about)
+
 
 PAGES: dict[str, Page] = {}
 ACTS: dict[str, Page] = {}
@@ -97,26 +108,28 @@ Make = Callable[..., Awaitable[Any]]
 
 
 def page(path: str, title: str, *, nav: str = "", needs: Sequence[Need] | Need = ()) -> Callable[[Make], Make]:
-    return _declare(PAGES, path, title, nav or path, needs, is_act=False)
+    return _declare(PAGES, "query", path, title, nav or path, needs)
 
 
-def act(path: str, *, needs: Sequence[Need] | Need = ()) -> Callable[[Make], Make]:
-    return _declare(ACTS, path, "", "", needs, is_act=True)
+def act(path: str, noted: str = "", *about: str, needs: Sequence[Need] | Need = ()) -> Callable[[Make], Make]:
+    return _declare(ACTS, "form", path, "", "", needs, noted, about)
 
 
 def _declare(
-    table: dict[str, Page], path: str, title: str, nav: str, needs: Sequence[Need] | Need, *, is_act: bool
-) -> Callable[[Make], Make]:
+    table: dict[str, Page], asked: str, path: str, title: str, nav: str, needs: Sequence[Need] | Need,
+    noted: str = "", about: tuple[str, ...] = (),
+) -> Callable[[Make], Make]:  # fmt: skip
     listed: Sequence[Any] = (needs,) if needs and isinstance(needs[0], Op) else needs
 
     def declare(make: Make) -> Make:
         assert path not in table, f"{path} is there twice"
-        hints = get_type_hints(make)
-        query = hints.get("form" if is_act else "query", Nothing)
+        query = get_type_hints(make).get(asked, Nothing)
         for _, resource, member in listed:
             assert (member is None) == (resource is Resource.CLUSTER), f"{path}: {resource.name} and {member!r}"
             assert member is None or member in query.__struct_fields__, f"{path} has no member {member!r}"
-        table[path] = Page(path, title, nav, tuple(listed), make, query, is_act)
+        assert bool(noted) == bool(about), f"{path}: {noted!r} of {about}"
+        assert {*about} <= {*query.__struct_fields__}, f"{path}: {about}"
+        table[path] = Page(path, title, nav, tuple(listed), make, query, noted, about)
         return make
 
     return declare

@@ -113,8 +113,16 @@ class Console:
         visitor.check_known()
         asked = found.read({name: value for name, value in form.items() if name != "csrf"})
         visit = visitor.visit()
-        found.check(visit, asked)
-        done: Done = await found.make(visit, asked)
+        audit = visit.broker.audit
+        try:
+            found.check(visit, asked)
+            done: Done = await found.make(visit, asked)
+        except LedgerError as error:
+            if found.noted:
+                await audit.failed(visit.caller, found.noted, found.target(asked), error)
+            raise
+        if found.noted and done.facts is not None:
+            await audit.note(visit.caller, found.noted, found.target(asked), **done.facts)
         if done.told:  # shown once, and never in a cookie or an address
             page = render("told.html", visitor.common(found) | {"done": done})
             return Answer(200, page.encode(), HTML)

@@ -105,7 +105,11 @@ async def describe_subscription(call: Call, topic: str, name: str) -> bodies.Sub
 
 
 @routes.delete(
-    _ONE, needs=(DELETE_GROUP,), act="subscription.delete", status=204, errors=(UnknownTopic, UnknownSubscription)
+    _ONE,
+    needs=(DELETE_GROUP, DESCRIBE_TOPIC),
+    act="subscription.delete",
+    status=204,
+    errors=(UnknownTopic, UnknownSubscription),
 )
 async def delete_subscription(call: Call, topic: str, name: str) -> None:
     """Delete a subscription with its position and leases."""

@@ -86,7 +86,7 @@ async def begin(call: Call, body: bodies.Begin) -> bodies.Transaction:
     finally:
         quotas.opened(who, counted, id)
     _remember(call, begun.id, owner)
-    return shown(begun)
+    return shown(call, begun)
 
 
 @routes.get("/v1/transactions", needs=(), examples=examples.LIST_TRANSACTIONS)
@@ -95,13 +95,13 @@ async def list_transactions(call: Call, query: bodies.TransactionsQuery) -> bodi
     status = None if query.status is UNSET else query.status
     sees = partial(call.broker.owners.sees, call.caller) if call.broker.security.is_on else None
     found = await call.broker.transactions.list(status, query.min_age_ms, query.limit, query.owner, sees)
-    return bodies.Transactions(transactions=[shown(transaction) for transaction in found])
+    return bodies.Transactions(transactions=[shown(call, transaction) for transaction in found])
 
 
 @routes.get("/v1/transactions/{id}", needs=(OWN_OR_DESCRIBE,), errors=_UNKNOWN, examples=examples.TRANSACTION)
 async def get_transaction(call: Call, id: str) -> bodies.Transaction:
     """Show a transaction; one that has ended is remembered for a while."""
-    return shown(await call.broker.transactions.get(TxnId.parse(id)))
+    return shown(call, await call.broker.transactions.get(TxnId.parse(id)))
 
 
 @routes.post(
@@ -116,7 +116,7 @@ async def add_partitions(call: Call, id: str, body: bodies.AddPartitions) -> bod
     named = [(each.topic, each.partition) for each in body.partitions]
     for topic, _ in named:
         call.check(Op.WRITE, Resource.TOPIC, topic)
-    return shown(await call.broker.transactions.add_partitions(TxnId.parse(id), named))
+    return shown(call, await call.broker.transactions.add_partitions(TxnId.parse(id), named))
 
 
 @routes.post(
@@ -131,12 +131,13 @@ async def add_subscriptions(call: Call, id: str, body: bodies.AddSubscriptions) 
     named = [(each.topic, each.subscription) for each in body.subscriptions]
     for topic, name in named:
         _check_acks(call, topic, name)
-    return shown(await call.broker.transactions.add_subscriptions(TxnId.parse(id), named))
+    return shown(call, await call.broker.transactions.add_subscriptions(TxnId.parse(id), named))
 
 
 @routes.post(
     "/v1/transactions/{id}:commit",
     needs=(OWN_OR_ALTER,),
+    act="transaction.commit",
     keyed=True,
     hot=True,
     optional=True,
@@ -274,14 +275,26 @@ def _ended(transaction: Transaction) -> bodies.Ended:
     return bodies.Ended(id=str(transaction.id), status=transaction.status)
 
 
-def shown(transaction: Transaction) -> bodies.Transaction:
+def shown(call: Call, transaction: Transaction) -> bodies.Transaction:
+    """With those of its topics and subscriptions that the caller may describe."""
+
+    def sees(topic: str, subscription: str | None = None) -> bool:
+        return call.may(Op.DESCRIBE, Resource.TOPIC, topic) and (
+            subscription is None or call.may(Op.DESCRIBE, Resource.GROUP, subscription)
+        )
+
     return bodies.Transaction(
         id=str(transaction.id), status=transaction.status, timeout_ms=transaction.timeout_ms,
         started_ms=transaction.started_ms, deadline_ms=transaction.deadline_ms, timed_out=transaction.timed_out,
         owner=transaction.owner, principal=transaction.principal or UNSET,
-        partitions=[bodies.TopicPartition(topic=topic, partition=number) for topic, number in transaction.partitions],
+        partitions=[
+            bodies.TopicPartition(topic=topic, partition=number)
+            for topic, number in transaction.partitions
+            if sees(topic)
+        ],
         subscriptions=[
             bodies.TransactionSubscription(topic=topic, partition=number, subscription=name)
             for topic, number, name in transaction.subscriptions
+            if sees(topic, name)
         ],
     )  # fmt: skip

@@ -9,7 +9,8 @@ by whoever likes to, so only so many a second are noted and the rest is counted.
 
     topic.create topic.change topic.delete records.delete      subscription.delete subscription.seek group.delete
     subscription.deadLetters subscription.putBack
-    acl.add acl.remove  token.create token.revoke  user.add user.remove  quota.set quota.remove  transaction.abort
+    acl.add acl.remove  token.create token.revoke  user.add user.remove  quota.set quota.remove
+    transaction.abort transaction.commit
 """
 
 from __future__ import annotations
@@ -21,12 +22,20 @@ from typing import Any, NamedTuple
 import msgspec
 
 from redis_ledger.auth.acl import Caller
-from redis_ledger.errors import InvalidRequest, LedgerError
+from redis_ledger.errors import (
+    Forbidden,
+    InvalidRequest,
+    LedgerError,
+    OutcomeUnknown,
+    StoreTimeout,
+    StoreUnavailable,
+)
 from redis_ledger.log import get
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import ReplyError, Store
 
 DONE, REFUSED, FAILED = "done", "refused", "failed"
+IN_DOUBT = (StoreTimeout, StoreUnavailable, OutcomeUnknown)  # it may have been done
 ENTRIES_MAX = 100_000
 REFUSALS_PER_S, REFUSALS_AT_ONCE = 10, 50
 TEXT_CHARACTERS_MAX = 500
@@ -54,7 +63,8 @@ class Audit:
         self._room, self._seen_s, self._left_out = float(REFUSALS_AT_ONCE), monotonic(), 0
 
     async def note(self, caller: Caller, act: str, target: str, outcome: str = DONE, **facts: Any) -> None:
-        """Raises nothing.  outcome: DONE, REFUSED (the caller may not) or FAILED; facts: what JSON can say."""
+        """Raises nothing.  outcome: DONE, REFUSED (the caller may not) or FAILED (it may have been done); facts: what
+        JSON can say."""
         if outcome == REFUSED and not self._has_room():
             return
         if outcome == REFUSED and self._left_out:
@@ -74,6 +84,13 @@ class Audit:
             )  # fmt: skip
         except (LedgerError, ReplyError) as error:
             _log.warning("an administrative act stands in the log only", act=act, reason=str(error))
+
+    async def failed(self, caller: Caller, act: str, target: str, error: LedgerError, **facts: Any) -> None:
+        """An act that ended with this error: the caller may not, or it is not known whether it was done.  Of others
+        nothing is noted, for they have changed nothing."""
+        if isinstance(error, (Forbidden, *IN_DOUBT)):
+            outcome = REFUSED if isinstance(error, Forbidden) else FAILED
+            await self.note(caller, act, target, outcome, code=error.code, **facts)
 
     def _has_room(self) -> bool:
         now = monotonic()

@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from redis_ledger.auth.acl import CLUSTER_NAME, OPERATIONS_OF, Op, Resource
-from redis_ledger.broker.audit import DONE, REFUSED
 from redis_ledger.errors import Forbidden, LedgerError
 from redis_ledger.kafka.call import Call, message_of
 from redis_ledger.kafka.wire.api import Api
@@ -175,11 +174,11 @@ def _plain(api: Api) -> Callable[[Any, Call, Forbidden], Any]:
 
 
 async def note(call: Call, act: str, target: str, error: LedgerError | None = None, /, **facts: Any) -> None:
-    """Tells the audit of an act that was done, or that the caller may not do; what failed otherwise changed nothing."""
+    """Tells the audit of an act that was done, or how it failed."""
     if error is None:
-        await call.broker.audit.note(call.peer.caller, act, target, DONE, **facts)
-    elif isinstance(error, Forbidden):
-        await call.broker.audit.note(call.peer.caller, act, target, REFUSED, code=error.code, **facts)
+        await call.broker.audit.note(call.peer.caller, act, target, **facts)
+    else:
+        await call.broker.audit.failed(call.peer.caller, act, target, error, **facts)
 
 
 def operations(call: Call, resource: Resource, name: str) -> int:

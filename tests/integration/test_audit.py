@@ -7,7 +7,7 @@ import pytest
 from redis_ledger.auth.acl import Caller
 from redis_ledger.broker import audit
 from redis_ledger.broker.audit import FAILED, REFUSED, Audit
-from redis_ledger.errors import InvalidRequest
+from redis_ledger.errors import InvalidRequest, StoreTimeout, TopicForbidden, UnknownTopic
 from tests.support.broker import one
 
 ADA = Caller("User:ada", "10.0.0.7")
@@ -56,3 +56,11 @@ async def test_an_act_does_not_fail_because_it_cannot_be_noted(redis_url, prefix
         await broker.store.command("SET", key, "not a stream", key=key)
         await noted.note(ADA, "topic.delete", "t")
         assert await broker.store.command("GET", key, key=key) == b"not a stream"
+
+
+async def test_an_act_that_may_have_been_done_is_noted_and_one_that_was_not_is_not(redis_url, prefix):
+    async with one(redis_url, prefix, auth_required=True) as broker:
+        for error in (UnknownTopic("There is none."), StoreTimeout("Redis did not answer."), TopicForbidden("No.")):
+            await broker.audit.failed(ADA, "topic.delete", "orders", error, partitions=1)
+        told = [(each.outcome, each.facts["code"], each.facts["partitions"]) for each in await broker.audit.entries(9)]
+        assert told == [("refused", "topic_forbidden", 1), ("failed", "store_timeout", 1)]

@@ -12,6 +12,7 @@ import pytest
 
 from app.console.pages import ACTS, PAGES
 from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import AuthenticationFailed, Unauthenticated
 from tests.support.rest import client_of, open_broker
 from tests.support.secured_rest import ROOT, World, secured
@@ -233,6 +234,72 @@ async def test_users_tokens_and_rules_are_kept_and_noted(world):
     noted = [each.act for each in await world.broker.audit.entries(20)]
     assert noted[:6][::-1] == ["acl.add", "token.create", "user.add", "token.revoke", "acl.remove", "user.remove"]
     assert (await visitor.post("/access/rule/add", **{**rule, "operation": "JUMP"})).status_code == 400
+
+
+async def test_who_may_write_and_not_create_makes_no_topic_by_writing(world):
+    for resource, name in ((Resource.TOPIC, "shop-1"), (Resource.TOPIC, "shop-2")):
+        await world.allow("ada", Op.WRITE, resource, name)
+    await world.allow("ada", Op.CREATE, Resource.TOPIC, "shop-2")
+    visitor = Visitor(world.http)
+    await visitor.log_in(await world.token("ada"))
+    assert (await visitor.post("/topic/produce", topic="shop-1", value="1")).status_code == 403
+    assert (await visitor.post("/topic/produce", topic="shop-2", value="1")).status_code == 303
+    assert [topic.name for topic in await world.broker.topics.list()] == ["shop-2"]
+
+
+async def test_who_may_create_on_the_cluster_makes_any_topic(world):
+    visitor = Visitor(world.http)
+    await visitor.log_in(await world.token("ada"))
+    assert (await visitor.post("/topics/create", name="orders")).status_code == 403
+    await world.allow("ada", Op.CREATE, Resource.CLUSTER)
+    assert (await visitor.post("/topics/create", name="orders")).status_code == 303
+    assert (await visitor.get("/topics.json")).json()["may_create"]
+
+
+async def test_what_one_may_not_describe_stands_on_no_page(world):
+    """Ada may describe the groups g and s, and one of the topics that they read."""
+    for topic in ("orders", "secret-payroll"):
+        await world.broker.topics.create(topic)
+        await world.broker.records.produce(topic, [NewRecord(None, b"1")])
+        await world.broker.positions.note("g", topic, {0: 0})
+        await world.broker.subscriptions.create(topic, "s")
+        await world.broker.subscriptions.create(topic, "secret-audit")
+    for name in ("g", "s"):
+        await world.allow("ada", Op.DESCRIBE, Resource.GROUP, name)
+    await world.allow("ada", Op.WRITE, Resource.TOPIC, "orders")
+    visitor = Visitor(world.http)
+    await visitor.log_in(await world.token("ada"))
+    txn = (await world.post("ada", "/v1/transactions")).json()["id"]
+    body = {"records": [{"value": 1}], "transaction": txn}
+    assert (await world.post("ada", "/v1/topics/orders/records", body)).status_code == 200
+    for page in ("/groups", "/group?name=g", f"/transaction?id={txn}", "/topic?name=orders", "/overview", "/topics"):
+        path, query = page.partition("?")[::2]
+        for answer in (await visitor.get(page), await visitor.get(f"{path}.json?{query}")):
+            assert answer.status_code == 200, page
+            assert "secret" not in answer.text, page
+    shown = (await visitor.get("/group.json?name=g")).json()["topics"]
+    assert [each["topic"] for each in shown] == ["orders"]
+
+
+async def test_acts_that_were_refused_are_noted(world):
+    visitor = Visitor(world.http)
+    await visitor.log_in(await world.token("eve"))
+    form: dict[str, Any] = {
+        "topic": "t",
+        "to": "earliest",
+        "confirm": "t",
+        "id": "3-1",
+        "password": "p",
+        "max_deliveries": "0",
+    }
+    rule: dict[str, Any] = {"name": "n", "principal": "User:eve", "operation": "READ", "resource": "TOPIC"}
+    noted = {path: page.noted for path, page in ACTS.items() if page.noted and path != "transaction/abort"}
+    for path in noted:
+        assert (await visitor.post(f"/{path}", **form, **rule)).status_code == 403, path
+    told = await world.broker.audit.entries(100)
+    assert [each.act for each in told][::-1] == list(noted.values())
+    assert {(each.outcome, each.principal) for each in told} == {("refused", "User:eve")}
+    assert {"t n", "n", "3-1", "User:eve", "User:eve READ TOPIC n"} == {each.target for each in told}
 
 
 async def test_an_open_broker_makes_no_credentials(broker, visitor):

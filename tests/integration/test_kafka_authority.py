@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from redis_ledger.auth.acl import OPERATIONS_OF, Filter, Op, Resource
+from redis_ledger.kafka.wire.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from redis_ledger.kafka.wire.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from redis_ledger.kafka.wire.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from redis_ledger.kafka.wire.messages.describe_cluster_request import DescribeClusterRequest
@@ -112,6 +113,20 @@ async def test_what_one_may_not_describe_might_as_well_not_be_there(world):
     (secret,) = [topic for topic in await world.broker.topics.list() if topic.name == "secret"]
     answer = await ada.ask(MetadataRequest([MetadataRequestTopic(bytes.fromhex(secret.id), None)]), 12)
     assert [(each.error_code, each.name) for each in answer.topics] == [(TOPIC, None)]
+
+
+async def test_a_group_does_not_name_the_topics_it_reads_to_who_may_not_describe_them(world):
+    root = Consumer(await world.client("root"), world.broker, "m1")
+    await root.join("secret")
+    await root.until({"secret": [0]})
+    await world.allow("ada", Op.DESCRIBE, Resource.GROUP, "g")
+    ada = await world.client("ada")
+    [found] = (await ada.ask(ConsumerGroupDescribeRequest(["g"]), 1)).groups
+    assert (found.error_code, found.members) == (TOPIC, [])
+    assert "secret" not in found.error_message
+    await world.allow("ada", Op.DESCRIBE, Resource.TOPIC, "secret")
+    [found] = (await ada.ask(ConsumerGroupDescribeRequest(["g"]), 1)).groups
+    assert (found.error_code, len(found.members)) == (0, 1)
 
 
 async def test_a_topic_that_may_not_be_described_is_not_named_to_who_would_delete_it(world):

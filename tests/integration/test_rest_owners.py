@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.auth.acl import CLUSTER_NAME, Op, Resource
 from redis_ledger.txn.coordinator import Participant
 from tests.support.secured_rest import ROOT, secured
 
@@ -101,8 +101,45 @@ async def test_who_may_alter_the_cluster_ends_what_hangs_and_the_audit_tells(red
         assert answer.status_code == 403
         assert (await world.post("eve", f"/v1/transactions/{txn}:abort")).status_code == 200
         assert (await world.post(ROOT, f"/v1/transactions/{own}:abort")).status_code == 200
-        acts = [e for e in await world.broker.audit.entries(10) if e.act == "transaction.abort"]
-        assert [(e.principal, e.target) for e in acts] == [("User:eve", txn)]
+        committed, own = await begun(world), await begun(world, "eve")
+        for id in (committed, own):
+            assert (await world.post("eve", f"/v1/transactions/{id}:commit")).status_code == 200
+        assert (await world.post("ada", f"/v1/transactions/{own}:commit")).status_code == 403
+        told = [(e.act, e.principal, e.target, e.outcome) for e in await world.broker.audit.entries(10)]
+        assert told[2::-1] == [
+            ("transaction.abort", "User:eve", txn, "done"),
+            ("transaction.commit", "User:eve", committed, "done"),
+            ("transaction.commit", "User:ada", own, "refused"),
+        ]
+
+
+async def test_who_may_see_a_transaction_is_told_of_the_topics_and_groups_it_may_describe(redis_url, prefix):
+    async with secured(redis_url, prefix) as world:
+        await prepared(world)
+        await world.broker.topics.create("secret")
+        txn = await begun(world, ROOT)
+        both = [{"topic": topic, "partition": 0} for topic in ("orders", "secret")]
+        shown = await world.post(ROOT, f"/v1/transactions/{txn}/partitions", {"partitions": both})
+        assert sorted(each["topic"] for each in shown.json()["partitions"]) == ["orders", "secret"]
+        await world.broker.subscriptions.create("orders", "audit")
+        both = [{"topic": "orders", "subscription": name} for name in ("billing", "audit")]
+        await world.post(ROOT, f"/v1/transactions/{txn}/subscriptions", {"subscriptions": both})
+        for resource, name in ((Resource.CLUSTER, CLUSTER_NAME), (Resource.TOPIC, "orders"), (Resource.GROUP, "audit")):
+            await world.allow("fay", Op.DESCRIBE, resource, name)
+        listed = (await world.get("fay", "/v1/transactions")).json()["transactions"]
+        for seen in (listed[0], (await world.get("fay", f"/v1/transactions/{txn}")).json()):
+            assert {each["topic"] for each in seen["partitions"]} == {"orders"}
+            assert {each["subscription"] for each in seen["subscriptions"]} == {"audit"}
+
+
+async def test_whether_a_topic_is_there_is_not_found_out_by_deleting_its_subscriptions(redis_url, prefix):
+    async with secured(redis_url, prefix) as world:
+        await prepared(world)
+        await world.allow("eve", Op.DELETE, Resource.GROUP, "mine")
+        await world.broker.topics.create("secret")
+        for topic in ("secret", "nowhere"):
+            answer = await world.ask("eve", "DELETE", f"/v1/topics/{topic}/subscriptions/mine")
+            assert (answer.status_code, answer.json()["code"]) == (403, "topic_forbidden")
 
 
 async def test_a_transaction_that_nobody_owned_is_nobodys_once_rules_are_on(redis_url, prefix):

@@ -38,6 +38,7 @@ class Visitor:
     async def log_in(self, token: str) -> None:
         await self.get("/login")
         assert (await self.post("/login", token=token)).status_code == 303
+        await self.get("/topics")  # whose forms are of this session
 
 
 async def fill(broker) -> TxnId:

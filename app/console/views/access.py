@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from app.console.pages import Done, Nothing, Visit, act, href, page
@@ -24,6 +22,7 @@ from redis_ledger.errors import InvalidRequest
 AUDIT_SHOWN = 50
 ALTER = (Op.ALTER, Resource.CLUSTER, None)
 DAY_MS = 86_400_000
+_RULE = ("principal", "operation", "resource", "name")
 
 
 class UserLine(msgspec.Struct):
@@ -121,23 +120,26 @@ class RuleForm(msgspec.Struct):
             raise InvalidRequest(f"{error.args[0]!r} is no word of a rule.") from None
 
 
-@act("access/rule/add", needs=ALTER)
+@act("access/rule/add", "acl.add", *_RULE, needs=ALTER)
 async def add_rule(visit: Visit, form: RuleForm) -> Done:
     visit.broker.security.check_on()
     rule = form.rule()
     added = await visit.broker.security.add_rules([rule])
-    await visit.broker.audit.note(visit.caller, "acl.add", _said(rule))
-    return Done(f"{'Added' if added else 'There was already'}: {_said(rule)}.", href("access"))
+    said = f"{'Added' if added else 'There was already'}: {_said(rule)}."
+    return Done(said, href("access"), facts=_facts(form))
 
 
-@act("access/rule/remove", needs=ALTER)
+@act("access/rule/remove", "acl.remove", *_RULE, needs=ALTER)
 async def remove_rule(visit: Visit, form: RuleForm) -> Done:
     visit.broker.security.check_on()
     rule = form.rule()
     wanted = Filter(rule.resource, rule.name, rule.pattern, rule.principal, rule.host, rule.operation, rule.effect)
     await visit.broker.security.remove_rules([wanted])
-    await visit.broker.audit.note(visit.caller, "acl.remove", _said(rule))
-    return Done(f"Removed: {_said(rule)}.", href("access"))
+    return Done(f"Removed: {_said(rule)}.", href("access"), facts=_facts(form))
+
+
+def _facts(form: RuleForm) -> dict[str, str]:
+    return {"effect": form.effect, "pattern": form.pattern, "from": form.host}
 
 
 def _said(rule: Rule) -> str:
@@ -153,25 +155,25 @@ class TokenForm(msgspec.Struct):
     days: int = 0
 
 
-@act("access/token/create", needs=ALTER)
+@act("access/token/create", "token.create", "principal", needs=ALTER)
 async def create_token(visit: Visit, form: TokenForm) -> Done:
     visit.broker.security.check_on()
     expires = visit.now_ms + form.days * DAY_MS if form.days > 0 else 0
     id, text = await visit.broker.security.create_token(form.principal, expires_ms=expires, note=form.note)
-    await visit.broker.audit.note(visit.caller, "token.create", id, principal=form.principal)
-    return Done(f"Made token {id} for {form.principal}.", href("access"), told=text)
+    facts = {"id": id, "expires_ms": expires}
+    return Done(f"Made token {id} for {form.principal}.", href("access"), told=text, facts=facts)
 
 
 class TokenId(msgspec.Struct):
     id: str
 
 
-@act("access/token/revoke", needs=ALTER)
+@act("access/token/revoke", "token.revoke", "id", needs=ALTER)
 async def revoke_token(visit: Visit, form: TokenId) -> Done:
     visit.broker.security.check_on()
     was = await visit.broker.security.revoke_token(form.id)
-    await visit.broker.audit.note(visit.caller, "token.revoke", form.id, principal=was.principal)
-    return Done(f"Revoked token {form.id} of {was.principal}.", href("access"))
+    facts = {"principal": was.principal}
+    return Done(f"Revoked token {form.id} of {was.principal}.", href("access"), facts=facts)
 
 
 class UserForm(msgspec.Struct):
@@ -179,23 +181,22 @@ class UserForm(msgspec.Struct):
     password: str
 
 
-@act("access/user/add", needs=ALTER)
+@act("access/user/add", "user.add", "name", needs=ALTER)
 async def add_user(visit: Visit, form: UserForm) -> Done:
     visit.broker.security.check_on()
     is_new = await visit.broker.users.add(form.name, form.password)
-    await visit.broker.audit.note(visit.caller, "user.add", form.name, new=is_new)
-    return Done(f"Added {form.name}." if is_new else f"Changed the password of {form.name}.", href("access"))
+    said = f"Added {form.name}." if is_new else f"Changed the password of {form.name}."
+    return Done(said, href("access"), facts={"new": is_new})
 
 
 class UserName(msgspec.Struct):
     name: str
 
 
-@act("access/user/remove", needs=ALTER)
+@act("access/user/remove", "user.remove", "name", needs=ALTER)
 async def remove_user(visit: Visit, form: UserName) -> Done:
     visit.broker.security.check_on()
     await visit.broker.users.remove(form.name)
-    await visit.broker.audit.note(visit.caller, "user.remove", form.name)
     return Done(f"Removed {form.name}.", href("access"))
 
 
@@ -217,25 +218,22 @@ class QuotaForm(msgspec.Struct):
         return {name: int(text) if text else None for name, text in given.items()}
 
 
-@act("access/quota/set", needs=ALTER)
+@act("access/quota/set", "quota.set", "principal", needs=ALTER)
 async def set_quota(visit: Visit, form: QuotaForm) -> Done:
     visit.broker.security.check_on()
     wanted = form.wanted()
     await visit.broker.quotas.change(form.principal, wanted)
-    facts: dict[str, Any] = dict(wanted)
-    await visit.broker.audit.note(visit.caller, "quota.set", form.principal, **facts)
-    return Done(f"Set the quota of {form.principal}.", href("access"))
+    return Done(f"Set the quota of {form.principal}.", href("access"), facts=dict(wanted))
 
 
 class QuotaOf(msgspec.Struct):
     principal: str
 
 
-@act("access/quota/remove", needs=ALTER)
+@act("access/quota/remove", "quota.remove", "principal", needs=ALTER)
 async def remove_quota(visit: Visit, form: QuotaOf) -> Done:
     visit.broker.security.check_on()
     was_there = await visit.broker.quotas.remove(form.principal)
-    await visit.broker.audit.note(visit.caller, "quota.remove", form.principal)
     return Done(
         f"Removed the quota of {form.principal}." if was_there else f"{form.principal} had none.", href("access")
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Literal
 
@@ -26,6 +26,8 @@ from redis_ledger.errors import (
 )
 
 OUT_SHOWN = 20
+_ONE = ("topic", "name")
+_READS = ((Op.READ, Resource.TOPIC, "topic"), (Op.READ, Resource.GROUP, "name"))
 
 
 class Member(msgspec.Struct):
@@ -57,7 +59,7 @@ async def groups(visit: Visit, query: Nothing) -> Groups:
     }
     subscriptions = []
     for each in survey.behind:
-        if not visit.may(Op.DESCRIBE, Resource.GROUP, each.name):
+        if not visit.may(Op.DESCRIBE, Resource.GROUP, each.name) or not may_describe(visit, each.topic):
             continue
         if each.kind == "kafka":
             line = lines.setdefault(each.name, GroupLine(each.name, [], 0))
@@ -97,6 +99,8 @@ async def group(visit: Visit, query: GroupQuery) -> GroupPage:
     state, members, coordinator = await described(visit, query.name)
     topics = []
     for topic in sorted(await broker.offsets.topics_of(query.name)):
+        if not may_describe(visit, topic):
+            continue
         try:
             stats = await broker.subscriptions.stats(topic, query.name)
         except (UnknownTopic, UnknownSubscription):
@@ -115,16 +119,19 @@ def may_seek(visit: Visit, topic: str, name: str) -> bool:
     return visit.may(Op.READ, Resource.TOPIC, topic) and visit.may(Op.READ, Resource.GROUP, name)
 
 
+def may_describe(visit: Visit, topic: str) -> bool:
+    return visit.may(Op.DESCRIBE, Resource.TOPIC, topic)
+
+
 async def described(visit: Visit, name: str) -> tuple[str, list[Member], str]:
-    """State and members of a group, and the address of the broker that knows them if that is another one."""
+    """State and members of a group, and the address of the broker that knows them if that is another one.  Of what
+    members read, topics are told that the visitor may describe."""
     broker = visit.broker
     try:
         found = await broker.consumers.describe(name)
-        names = {bytes.fromhex(each.id): each.name for each in await broker.topics.list()}
-        members = [
-            Member(m.member_id, m.client_id, m.client_host, [_part(names, each) for each in sorted(m.assigned)])
-            for m in found.members
-        ]
+        topics = [each for each in await broker.topics.list() if may_describe(visit, each.name)]
+        names = {bytes.fromhex(each.id): each.name for each in topics}
+        members = [Member(m.member_id, m.client_id, m.client_host, _parts(names, m.assigned)) for m in found.members]
         return found.state, members, ""
     except GroupNotFound:
         pass  # of the other kind, or of none
@@ -139,9 +146,8 @@ async def described(visit: Visit, name: str) -> tuple[str, list[Member], str]:
     return classic.state, [Member(m.member_id, m.client_id, m.client_host, []) for m in classic.members], ""
 
 
-def _part(names: Mapping[bytes, str], part: tuple[bytes, int]) -> str:
-    topic_id, number = part
-    return f"{names.get(topic_id, topic_id.hex())}:{number}"
+def _parts(names: Mapping[bytes, str], assigned: Iterable[tuple[bytes, int]]) -> list[str]:
+    return [f"{names[topic_id]}:{number}" for topic_id, number in sorted(assigned) if topic_id in names]
 
 
 async def _coordinator(visit: Visit, name: str) -> str:
@@ -210,7 +216,7 @@ class Seek(msgspec.Struct):
     time: str = ""
 
 
-@act("subscription/seek", needs=((Op.READ, Resource.TOPIC, "topic"), (Op.READ, Resource.GROUP, "name")))
+@act("subscription/seek", "subscription.seek", *_ONE, needs=_READS)
 async def seek(visit: Visit, form: Seek) -> Done:
     stats = await visit.broker.subscriptions.stats(form.topic, form.name)
     if stats.kind == "kafka":
@@ -220,8 +226,7 @@ async def seek(visit: Visit, form: Seek) -> Done:
     else:
         await visit.broker.subscriptions.seek(form.topic, form.name, to=form.to)
     where = shown(moment(form.time)) if form.to == "time" else form.to
-    await visit.broker.audit.note(visit.caller, "subscription.seek", f"{form.topic} {form.name}", to=where)
-    return Done(f"{form.name} goes on at {where} of {form.topic}.", _back(stats))
+    return Done(f"{form.name} goes on at {where} of {form.topic}.", _back(stats), facts={"to": where})
 
 
 async def _seek_group(visit: Visit, form: Seek) -> None:
@@ -249,27 +254,23 @@ class DeadLetters(msgspec.Struct):
     to: str = ""
 
 
-@act("subscription/dead-letters", needs=((Op.READ, Resource.TOPIC, "topic"), (Op.READ, Resource.GROUP, "name")))
+@act("subscription/dead-letters", "subscription.deadLetters", *_ONE, needs=_READS)
 async def set_dead_letters(visit: Visit, form: DeadLetters) -> Done:
     back = href("subscription", topic=form.topic, name=form.name)
-    about = f"{form.topic} {form.name}"
+    facts = {"max_deliveries": form.max_deliveries, "to": form.to if form.max_deliveries else ""}
     if form.max_deliveries == 0:
         await visit.broker.dead_letters.remove(form.topic, form.name)
-        await visit.broker.audit.note(visit.caller, "subscription.deadLetters", about, max_deliveries=0, to="")
-        return Done(f"{form.name} delivers what fails again and again, however often.", back)
+        return Done(f"{form.name} delivers what fails again and again, however often.", back, facts=facts)
     visit.check(Op.WRITE, Resource.TOPIC, form.to)
     await visit.broker.dead_letters.set(
         form.topic,
         form.name,
         form.max_deliveries,
         form.to,
-        may_create=partial(visit.broker.security.may_create, visit.caller, form.to),
-    )
-    await visit.broker.audit.note(
-        visit.caller, "subscription.deadLetters", about, max_deliveries=form.max_deliveries, to=form.to
+        may_create=partial(visit.may_create, form.to),
     )
     after = "one delivery" if form.max_deliveries == 1 else f"{form.max_deliveries} deliveries"
-    return Done(f"What {form.name} has not acknowledged after {after} goes to {form.to}.", back)
+    return Done(f"What {form.name} has not acknowledged after {after} goes to {form.to}.", back, facts=facts)
 
 
 class PutBack(msgspec.Struct):
@@ -278,13 +279,12 @@ class PutBack(msgspec.Struct):
     limit: int = 1_000
 
 
-@act("subscription/put-back", needs=((Op.READ, Resource.TOPIC, "topic"), (Op.READ, Resource.GROUP, "name")))
+@act("subscription/put-back", "subscription.putBack", *_ONE, needs=_READS)
 async def put_back(visit: Visit, form: PutBack) -> Done:
     limit = min(max(form.limit, 1), visit.broker.config.records_per_request_max)
     done = await visit.broker.dead_letters.put_back(
         form.topic, form.name, limit, may_write=partial(visit.may, Op.WRITE, Resource.TOPIC)
     )
-    await visit.broker.audit.note(visit.caller, "subscription.putBack", f"{form.topic} {form.name}", put_back=done)
     sentence = f"Put {done} message{'' if done == 1 else 's'} of {form.topic} back to where they came from."
     return Done(sentence, href("subscription", topic=form.topic, name=form.name))
 
@@ -294,10 +294,12 @@ class Delete(msgspec.Struct):
     name: str
 
 
-@act("subscription/delete", needs=(Op.DELETE, Resource.GROUP, "name"))
+@act(
+    "subscription/delete", "subscription.delete", *_ONE,
+    needs=((Op.DELETE, Resource.GROUP, "name"), (Op.DESCRIBE, Resource.TOPIC, "topic")),
+)  # fmt: skip
 async def delete(visit: Visit, form: Delete) -> Done:
     await visit.broker.subscriptions.delete(form.topic, form.name)
-    await visit.broker.audit.note(visit.caller, "subscription.delete", f"{form.topic} {form.name}")
     return Done(f"Deleted subscription {form.name} of {form.topic}.", href("topic", name=form.topic))
 
 
@@ -305,10 +307,9 @@ class DeleteGroup(msgspec.Struct):
     name: str
 
 
-@act("group/delete", needs=(Op.DELETE, Resource.GROUP, "name"))
+@act("group/delete", "group.delete", "name", needs=(Op.DELETE, Resource.GROUP, "name"))
 async def delete_group(visit: Visit, form: DeleteGroup) -> Done:
     await visit.broker.groups.delete(form.name)
-    await visit.broker.audit.note(visit.caller, "group.delete", form.name)
     return Done(f"Deleted group {form.name} with its offsets.", href("groups"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
@@ -30,7 +31,7 @@ class Topics(msgspec.Struct):
 async def topics(visit: Visit, query: Nothing) -> Topics:
     survey = await surveyor(visit.broker).look()
     found = [each for each in survey.topics if visit.may(Op.DESCRIBE, Resource.TOPIC, each.name)]
-    may_create = visit.may_some(Op.CREATE, Resource.TOPIC)
+    may_create = visit.may_some(Op.CREATE, Resource.TOPIC) or visit.may(Op.CREATE, Resource.CLUSTER)
     return Topics(sorted(found, key=lambda each: each.name), survey.is_cut, may_create)
 
 
@@ -117,11 +118,13 @@ class NewTopic(msgspec.Struct):
     partitions: Count = 1
 
 
-@act("topics/create", needs=(Op.CREATE, Resource.TOPIC, "name"))
+@act("topics/create", "topic.create", "name")
 async def create(visit: Visit, form: NewTopic) -> Done:
+    if not visit.may_create(form.name):
+        visit.check(Op.CREATE, Resource.TOPIC, form.name)
     made = await visit.broker.topics.create(form.name, form.partitions)
-    await visit.broker.audit.note(visit.caller, "topic.create", made.name, partitions=made.partitions)
-    return Done(f"Made topic {made.name}.", href("topic", name=made.name))
+    facts = {"partitions": made.partitions}
+    return Done(f"Made topic {made.name}.", href("topic", name=made.name), facts=facts)
 
 
 class Produce(msgspec.Struct):
@@ -135,7 +138,9 @@ class Produce(msgspec.Struct):
 async def produce(visit: Visit, form: Produce) -> Done:
     number = int(form.partition) if form.partition.isascii() and form.partition.isdigit() else None
     record = NewRecord(form.key.encode() or None, form.value.encode())
-    placed = (await visit.broker.records.produce(form.topic, [record], partition=number))[0]
+    may_create = partial(visit.may_create, form.topic)
+    produce = visit.broker.records.produce
+    placed = (await produce(form.topic, [record], partition=number, may_create=may_create))[0]
     where = f"partition {placed.partition}, offset {placed.base_offset}"
     return Done(f"Wrote a record to {where}.", href("topic", name=form.topic, partition=placed.partition))
 
@@ -145,10 +150,10 @@ class DeleteTopic(msgspec.Struct):
     confirm: str
 
 
-@act("topic/delete", needs=(Op.DELETE, Resource.TOPIC, "name"))
+@act("topic/delete", "topic.delete", "name", needs=(Op.DELETE, Resource.TOPIC, "name"))
 async def delete(visit: Visit, form: DeleteTopic) -> Done:
     if form.confirm != form.name:
-        return Done("Nothing was deleted: the name that was typed is another one.", href("topic", name=form.name))
+        told = "Nothing was deleted: the name that was typed is another one."
+        return Done(told, href("topic", name=form.name), facts=None)
     await visit.broker.topics.delete(form.name)
-    await visit.broker.audit.note(visit.caller, "topic.delete", form.name)
     return Done(f"Deleted topic {form.name} with its records and subscriptions.", href("topics"))

@@ -12,7 +12,7 @@ from app.console.pages import Done, Nothing, Visit, act, href, page
 from app.console.rendering import counted
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import Transaction
-from redis_ledger.errors import LedgerError, UnknownTopic
+from redis_ledger.errors import UnknownTopic
 from redis_ledger.ids import TxnId
 
 SHOWN_MAX = 200
@@ -110,10 +110,13 @@ async def _touched(visit: Visit, found: Transaction) -> list[Touched]:
     topics = visit.broker.topics
     touched = []
     for topic in dict.fromkeys(name for name, _ in found.partitions):
+        if not visit.may(Op.DESCRIBE, Resource.TOPIC, topic):
+            continue
         try:
             _, states = await topics.describe(topic)
             opened = await topics.holding(topic)
-            names = [name for name, _ in await visit.broker.subscriptions.list(topic)]
+            listed = await visit.broker.subscriptions.list(topic)
+            names = [name for name, _ in listed if visit.may(Op.DESCRIBE, Resource.GROUP, name)]
         except UnknownTopic:
             continue
         for state in states:
@@ -152,17 +155,11 @@ class Abort(msgspec.Struct):
     confirm: Literal["abort"]
 
 
-@act("transaction/abort")
+@act("transaction/abort", "transaction.abort", "id")
 async def abort(visit: Visit, form: Abort) -> Done:
     txn = TxnId.parse(form.id)
     await visit.broker.owners.check(visit.caller, txn, Op.ALTER)
     found = await visit.broker.transactions.get(txn)
-    try:
-        await visit.broker.transactions.abort(txn)
-    except LedgerError as error:
-        await visit.broker.audit.note(visit.caller, "transaction.abort", form.id, "failed", code=error.code)
-        raise
-    await visit.broker.audit.note(visit.caller, "transaction.abort", form.id, owner=found.owner)
-    return Done(
-        f"Aborted transaction {form.id}; what it wrote is not seen by anybody.", href("transaction", id=form.id)
-    )
+    await visit.broker.transactions.abort(txn)
+    said = f"Aborted transaction {form.id}; what it wrote is not seen by anybody."
+    return Done(said, href("transaction", id=form.id), facts={"owner": found.owner})

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from redis_ledger.auth.acl import Op, Resource
-from redis_ledger.errors import LedgerError
+from redis_ledger.errors import LedgerError, TopicForbidden
 from redis_ledger.groups.assignors import Slice
 from redis_ledger.groups.consumer_member import DescribedConsumer
 from redis_ledger.groups.interests import Topics
@@ -39,9 +39,9 @@ async def handle(request: ConsumerGroupDescribeRequest, call: Call) -> ConsumerG
             call.check(Op.DESCRIBE, Resource.GROUP, group)
             topics = await consumers.topics()
             found = await consumers.describe(group)
-            for topic_id in {one[0] for member in found.members for one in (*member.assigned, *member.target)}:
-                if topic_id in topics.names:
-                    call.check_topic(Op.DESCRIBE, topics.names[topic_id])
+            read = {one[0] for member in found.members for one in (*member.assigned, *member.target)}
+            if not all(call.allows(Op.DESCRIBE, Resource.TOPIC, topics.names[each]) for each in read & {*topics.names}):
+                raise TopicForbidden("The group reads topics that the caller may not describe.")
         except LedgerError as error:
             return DescribedGroup(group_code(error), message_of(error), group)
         return DescribedGroup(

@@ -68,7 +68,7 @@ class FakeBroker:
             is_on=False, allows=lambda *_: True, check=lambda *_: None, may_create=lambda *_: True
         )
         self.quotas = SimpleNamespace(is_on=False, may_open=self._unheard, opened=lambda *_: None)
-        self.audit = SimpleNamespace(note=self._unheard)
+        self.audit = SimpleNamespace(note=self._unheard, failed=self._unheard)
         self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
         self.fails: BaseException | None = None
         self.started, self.cancelled = asyncio.Event(), asyncio.Event()
