@@ -13,11 +13,11 @@ from typing import Annotated
 import typer
 
 from app.cli.direct import DATA_DIR, DataDir, Desk, Redis, Set, principal_of, run
-from app.cli.output import Json, counted, document, reporting, table
+from app.cli.output import Json, counted, document, group, reporting, table
 from app.refusal import Refusal
 from redis_ledger.auth.acl import ANY_HOST, CLUSTER_NAME, Effect, Filter, Op, Pattern, Resource, Rule
 
-acls = typer.Typer(no_args_is_help=True, help="List, add and remove rules that say who may do what.")
+acls = group("List, add and remove rules that say who may do what.")
 
 Principal = Annotated[str, typer.Argument(metavar="PRINCIPAL", help="User:ada, or ada; '*' is everybody.")]
 Whose = Annotated[str | None, typer.Argument(metavar="PRINCIPAL", help="Only rules of this one.")]
@@ -80,7 +80,10 @@ def list_(
     set_: Set = None,
     json: Json = False,
 ) -> None:
-    """List rules: all, or those of a principal, or those that count for what is named."""
+    """List all rules, those of a principal, or those on what is named.
+
+    A rule on 'orders-*' counts for orders-eu, and is listed with it.
+    """
 
     async def act(desk: Desk) -> list[Rule]:
         found = [rule for each in filters for rule in await desk.security.list_rules(each)]
@@ -111,7 +114,10 @@ def remove(
     set_: Set = None,
     json: Json = False,
 ) -> None:
-    """Remove rules of a principal: all, or those on what is named just so."""
+    """Remove all rules of a principal, or those on what is named.
+
+    It is named as in the rule: the one on 'orders-*' is not that on orders-eu.
+    """
 
     async def act(desk: Desk) -> list[Rule]:
         removed = [rule for rules in await desk.security.remove_rules(filters) for rule in rules]

@@ -19,7 +19,7 @@ def audit(
     set_: Set = None,
     json: Json = False,
 ) -> None:
-    """Show who did what to topics, rules, tokens and users, newest first."""
+    """Show who changed topics, rules, tokens and users, newest first."""
     with reporting(json):
         found = run(lambda desk: desk.audit.entries(limit, before), data_dir, redis, set_)
     if json:

@@ -12,53 +12,35 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-# name → module, attribute, summary; a test holds the summaries to the docstrings
+# name → module of this folder, attribute, summary; a test holds the summaries to the docstrings
 COMMANDS = {
-    "serve": ("app.cli.serve", "serve", "Run a broker."),
-    "topics": ("app.cli.topics", "topics", "Create, list, describe, grow and delete topics."),
-    "produce": ("app.cli.produce", "produce", "Write lines to a topic, each as a record."),
-    "consume": ("app.cli.consume", "consume", "Print the records of a topic."),
-    "scheduled": ("app.cli.scheduled", "scheduled", "Create, list, cancel and move records that are delivered later."),
-    "txns": ("app.cli.txns", "txns", "List, show, commit and abort transactions."),
-    "users": ("app.cli.users", "users", "Add, list and remove users of Kafka clients."),
-    "quotas": (
-        "app.cli.quotas",
-        "quotas",
-        "List, set and remove how much each principal may ask of one broker.",
-    ),
-    "tokens": ("app.cli.tokens", "tokens", "Create, list and revoke API tokens."),
-    "acls": ("app.cli.acls", "acls", "List, add and remove rules that say who may do what."),
-    "audit": ("app.cli.audit", "audit", "Show who did what to topics, rules, tokens and users, newest first."),
-    "pipeline": (
-        "app.cli.pipeline",
-        "pipeline",
-        "Run a job on Spark: offload, compact, replay, reconcile, transform.",
-    ),
-    "mirror": (
-        "app.cli.mirror",
-        "mirror",
-        "Carry topics of a Kafka over, exactly once, with the offsets of consumer groups.",
-    ),
-    "import": (
-        "app.cli.streams",
-        "import_",
-        "Import a plain Redis stream into a topic, each entry once, with its groups.",
-    ),
-    "demo": (
-        "app.cli.demo",
-        "demo",
-        "Transform real flight records exactly once while broker, worker and Redis are killed.",
-    ),
-    "health": ("app.cli.health", "health", "Ask the broker of this machine whether it is ready."),
-    "doctor": ("app.cli.doctor", "doctor", "Say what is wrong with this set-up, and what to do."),
+    "serve": ("serve", "serve", "Run a broker."),
+    "topics": ("topics", "topics", "Create, list, describe, grow and delete topics."),
+    "produce": ("produce", "produce", "Write lines to a topic, each as a record."),
+    "consume": ("consume", "consume", "Print the records of a topic."),
+    "scheduled": ("scheduled", "scheduled", "Create, list, cancel and move records that are delivered later."),
+    "txns": ("txns", "txns", "List, show, commit and abort transactions."),
+    "users": ("users", "users", "Add, list and remove users of Kafka clients."),
+    "quotas": ("quotas", "quotas", "List, set and remove what each principal may ask of a broker."),
+    "tokens": ("tokens", "tokens", "Create, list and revoke API tokens."),
+    "acls": ("acls", "acls", "List, add and remove rules that say who may do what."),
+    "audit": ("audit", "audit", "Show who changed topics, rules, tokens and users, newest first."),
+    "pipeline": ("pipeline", "pipeline", "Run a job on Spark, such as offload, compact or replay."),
+    "mirror": ("mirror", "mirror", "Carry topics and groups of a Kafka over, exactly once."),
+    "import": ("streams", "import_", "Carry a plain Redis stream and its groups over, exactly once."),
+    "demo": ("demo", "demo", "Process real flight records exactly once, whatever is killed."),
+    "health": ("health", "health", "Ask the broker of this machine whether it is ready."),
+    "doctor": ("doctor", "doctor", "Say what is wrong with this set-up, and what to do."),
 }
 
 
 class Commands(TyperGroup):
     _is_listing = False
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        names: Any = dict.fromkeys(COMMANDS)
+        self.commands = names  # for help, and for who mistypes one
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
@@ -66,9 +48,9 @@ class Commands(TyperGroup):
         module, attribute, summary = COMMANDS[cmd_name]
         if self._is_listing:
             return TyperCommand(cmd_name, help=summary)
-        found = getattr(import_module(module), attribute)
+        found = getattr(import_module(f"app.cli.{module}"), attribute)
         if not isinstance(found, typer.Typer):
-            single = typer.Typer()
+            single = typer.Typer(add_completion=False, rich_markup_mode=None)
             single.command(cmd_name)(found)
             found = single
         command = typer.main.get_command(found)
@@ -89,6 +71,7 @@ class Commands(TyperGroup):
 app = typer.Typer(
     name="redis-ledger",
     cls=Commands,
+    rich_markup_mode=None,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="A transactional event log on Redis.",

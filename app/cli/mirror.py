@@ -37,7 +37,7 @@ def mirror(
     ] = None,
     target_properties: Annotated[Path | None, typer.Option("--to-properties", help="The same for --to.")] = None,
 ) -> None:
-    """Carry topics of a Kafka over, exactly once, with the offsets of consumer groups.
+    """Carry topics and groups of a Kafka over, exactly once.
 
     Run it until producers and consumers have moved. Killed and run again it goes on; nothing is doubled.
     """

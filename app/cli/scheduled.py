@@ -20,6 +20,7 @@ from app.cli.output import (
     connected,
     counted,
     document,
+    group,
     moment,
     reporting,
     table,
@@ -28,7 +29,7 @@ from app.cli.output import (
 from app.refusal import Refusal
 from redis_ledger.client.models import Bin, DelayStats, RecordPosition, ScheduledRecord
 
-scheduled = typer.Typer(no_args_is_help=True, help="Create, list, cancel and move records that are delivered later.")
+scheduled = group("Create, list, cancel and move records that are delivered later.")
 
 VALUE_SHOWN = 40  # characters of a value in a table
 BAR = 40  # characters of the longest bar of a histogram
@@ -125,7 +126,7 @@ def cancel(
     url: Url = URL,
     json: Json = False,
 ) -> None:
-    """Cancel records; exit code 1 says that one was delivered already, or is not known."""
+    """Cancel records. Exit code 1 says that one was delivered already, or is not known."""
     with connected(url, json) as client:
         outcomes = client.scheduled.cancel_many(topic, ids)
         for each in outcomes:
@@ -217,7 +218,7 @@ def histogram(
 
 @scheduled.command()
 def rebuild(topic: Topic, partition: Partition = None, url: Url = URL, json: Json = False) -> None:
-    """Make the index of what waits again, from the records themselves."""
+    """Make the index of what waits anew, from the records."""
     with connected(url, json) as client:
         entries = client.scheduled.rebuild(topic, partition)
         if json:

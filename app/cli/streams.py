@@ -31,7 +31,7 @@ def import_(
     follow: Annotated[bool, typer.Option("--follow", help="Go on with what is added to the stream.")] = False,
     url: Url = URL,
 ) -> None:  # fmt: skip
-    """Import a plain Redis stream into a topic, each entry once, with its groups.
+    """Carry a plain Redis stream and its groups over, exactly once.
 
     Killed and run again it goes on; nothing is doubled. A password of Redis belongs into the environment.
     """

@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 
 from app.cli.direct import DATA_DIR, DataDir, Desk, Redis, Set, principal_of, run
-from app.cli.output import Json, document, reporting, table
+from app.cli.output import Json, document, group, reporting, table
 from app.refusal import Refusal
 from app.times import duration_ms
 from redis_ledger.auth.acl import everything
 from redis_ledger.auth.tokens import Stored
 
-tokens = typer.Typer(no_args_is_help=True, help="Create, list and revoke API tokens.")
+tokens = group("Create, list and revoke API tokens.")
 
 Principal = Annotated[str, typer.Argument(metavar="PRINCIPAL", help="Whose it is, as in User:ada; ada is the same.")]
 

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from app.cli.output import URL, Json, Url, connected, counted, document, reporting, table
+from app.cli.output import URL, Json, Url, connected, counted, document, group, reporting, table
 from app.refusal import Refusal
 from redis_ledger.client.models import PartitionState, Topic
 
-topics = typer.Typer(no_args_is_help=True, help="Create, list, describe, grow and delete topics.")
+topics = group("Create, list, describe, grow and delete topics.")
 
 Name = Annotated[str, typer.Argument(metavar="TOPIC")]
 Retention = Annotated[int | None, typer.Option(min=-1, help="Records older than this are trimmed; -1 keeps them.")]

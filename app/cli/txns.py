@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from app.cli.output import URL, Json, Url, connected, document, table
+from app.cli.output import URL, Json, Url, connected, document, group, table
 from redis_ledger.client.models import TransactionStatus
 
-txns = typer.Typer(no_args_is_help=True, help="List, show, commit and abort transactions.")
+txns = group("List, show, commit and abort transactions.")
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="Like 3-17.")]
 
@@ -75,14 +75,14 @@ def show(id: Id, url: Url = URL, json: Json = False) -> None:
 
 @txns.command()
 def commit(id: Id, url: Url = URL, json: Json = False) -> None:
-    """Commit an open transaction; one that is committed already answers the same."""
+    """Commit an open transaction. One that is committed already answers the same."""
     with connected(url, json) as client:
         _ended(client.transactions.commit(id), json)
 
 
 @txns.command()
 def abort(id: Id, url: Url = URL, json: Json = False) -> None:
-    """Abort an open transaction; one that is aborted already answers the same."""
+    """Abort an open transaction. One that is aborted already answers the same."""
     with connected(url, json) as client:
         _ended(client.transactions.abort(id), json)
 

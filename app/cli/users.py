@@ -12,9 +12,9 @@ from typing import Annotated
 import typer
 
 from app.cli.direct import DATA_DIR, DataDir, Desk, Redis, Set, run
-from app.cli.output import Json, document, reporting, table
+from app.cli.output import Json, document, group, reporting, table
 
-users = typer.Typer(no_args_is_help=True, help="Add, list and remove users of Kafka clients.")
+users = group("Add, list and remove users of Kafka clients.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME")]
 

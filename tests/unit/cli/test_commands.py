@@ -9,6 +9,7 @@ from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import redis_ledger
@@ -38,13 +39,42 @@ def test_help_names_every_command_and_loads_none_of_them():
 @pytest.mark.parametrize("name", main.COMMANDS)
 def test_a_summary_in_help_is_what_the_command_says_of_itself(name):
     module, attribute, summary = main.COMMANDS[name]
-    found = getattr(import_module(module), attribute)
+    found = getattr(import_module(f"app.cli.{module}"), attribute)
     said = found.info.help if hasattr(found, "info") else found.__doc__.strip().splitlines()[0]
     assert said == summary
 
 
-def test_an_unknown_command_is_wrong_usage(stub):
-    assert run("frobnicate").code == 2
+def words_of(command, *before):
+    """Of every command there is, groups included."""
+    yield before
+    for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
+        yield from words_of(command.get_command(None, name), *before, name)
+
+
+# What follows `pipeline NAME` belongs to programs that have a help of their own.
+OURS = [words for words in words_of(typer.main.get_command(main.app)) if words[:1] != ("pipeline",) or len(words) == 1]
+
+
+@pytest.mark.parametrize("words", OURS, ids=" ".join)
+def test_help_is_whole_at_eighty_columns(words, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run(*words, "--help")
+    assert shown.code == 0
+    assert max(map(len, shown.out.splitlines())) <= 80
+    assert "…" not in shown.out
+    assert not re.search(r"\w\.\.\.$", shown.out, re.MULTILINE)
+    assert "completion" not in shown.out or words == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [(("srve",), "'serve'"), (("topics", "creat"), "'create'"), (("serve", "--htp", "x"), "--http")],
+)
+def test_who_mistypes_is_told_what_was_meant(words, meant):
+    wrong = run(*words)
+    assert (wrong.code, wrong.out) == (2, "")
+    assert meant in wrong.err
+    assert "│" not in wrong.err
 
 
 def test_topics_are_told_to_people_and_to_programs(stub):
