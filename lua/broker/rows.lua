@@ -2,15 +2,16 @@
 --[[ broker/rows: set and remove rows of a table that every broker keeps a copy of, and tell that it changed.
 
 KEYS        1 the table  2 catalog state
-ARGV        1 name of the version in the catalog's state  2.. pairs: field, row ("" removes it)
-RETURNS     {OK, version, rows that were new or removed or changed}
+ARGV        1 name of the version in the catalog's state  2 the version from now on, another one in each call
+            3.. pairs: field, row ("" removes it)
+RETURNS     {OK, rows that were new or removed or changed}
 COMPLEXITY  O(rows given)
-WRITES      the version moves only when a row does, so a repeated call is a no-op
+WRITES      the version changes only when a row does, so a repeated call is a no-op
 SOURCE      KIP-11 (rules are kept by the cluster, and cached by each broker)
 ]]
 --- @include "include/status"
 local changed = {}
-for i = 2, #ARGV - 1, 2 do
+for i = 3, #ARGV - 1, 2 do
   local now = redis.call("HGET", KEYS[1], ARGV[i]) or ""
   if now ~= ARGV[i + 1] then changed[#changed + 1] = i end
 end
@@ -22,10 +23,5 @@ for _, i in ipairs(changed) do
     redis.call("HSET", KEYS[1], ARGV[i], ARGV[i + 1])
   end
 end
-local version
-if #changed > 0 then
-  version = redis.call("HINCRBY", KEYS[2], ARGV[1], "1")
-else
-  version = tonumber(redis.call("HGET", KEYS[2], ARGV[1]) or "0")
-end
-return { OK, version, #changed }
+if #changed > 0 then redis.call("HSET", KEYS[2], ARGV[1], ARGV[2]) end
+return { OK, #changed }

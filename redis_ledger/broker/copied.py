@@ -1,15 +1,17 @@
 """Tables of the catalog that every broker keeps a copy of, and decides by from memory.
 
-    {catalog}:<table>  rows, each an opaque text      {catalog}:state  <version>: a number that moves when a row does
+    {catalog}:<table>  rows, each an opaque text      {catalog}:state  <version>: another one when a row is
 
-A change is one script, and counts at once on the broker it was made by; the others ask for the number every REFRESH_S
-and read the tables again when it is another one.  While Redis is away the copy goes on to count.
+A change is one script, and counts at once on the broker it was made by; the others ask for the version every REFRESH_S
+and read the tables again when it is another one.  It is random: a number would come again after a failover that lost
+the last change, with other rows.  While Redis is away the copy goes on to count.
 Source: KIP-11 (rules are kept by the cluster, and cached by each broker).
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -43,7 +45,8 @@ class Copied:
         self._store, self._state = store, CatalogKeys(store.prefix).state
         self._name, self._tables, self._take = version, tables, take
         self._look = look
-        self._version = -1
+        self._version: bytes | None = b""  # of the copy; None: of tables that nothing was ever written to
+        self._reading = asyncio.Lock()  # what was read earlier must not take the place of what was read later
         self._watch: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -61,21 +64,22 @@ class Copied:
         if not rows:
             return 0
         flat = [text for row in rows.items() for text in row]
-        reply = await self._store.call(ROWS, (table, self._state), (self._name, *flat))
+        reply = await self._store.call(ROWS, (table, self._state), (self._name, os.urandom(8).hex(), *flat))
         await self.refresh()
-        return int(reply[2])
+        return int(reply[1])
 
     async def refresh(self) -> None:
         """Reads the tables again if they changed."""
-        version = int(await self._store.command("HGET", self._state, self._name, key=self._state) or 0)
-        if version == self._version:
-            return
-        found = []
-        for key in self._tables:
-            flat: list[Any] = await self._store.command("HGETALL", key, key=key)
-            found.append(list(zip(flat[::2], flat[1::2], strict=True)))
-        self._take(found)
-        self._version = version  # the older one if it moved meanwhile: then they are read again soon
+        async with self._reading:
+            version = await self._store.command("HGET", self._state, self._name, key=self._state)
+            if version == self._version:
+                return
+            found = []
+            for key in self._tables:
+                flat: list[Any] = await self._store.command("HGETALL", key, key=key)
+                found.append(list(zip(flat[::2], flat[1::2], strict=True)))
+            self._take(found)
+            self._version = version  # the older one if it changed meanwhile: then they are read again soon
 
     async def _keep_fresh(self) -> None:
         while True:

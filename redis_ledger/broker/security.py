@@ -47,9 +47,11 @@ from redis_ledger.errors import (
     Unauthenticated,
     UnknownToken,
 )
+from redis_ledger.log import get
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
 
+_log = get()
 ADMIN = "User:admin"  # whom the bootstrap token stands for
 BOOTSTRAP_CHARACTERS_MIN = 32
 NOTE_CHARACTERS_MAX = 200
@@ -79,7 +81,8 @@ class Security:
         self.is_on = config.auth_required
         self._supers = frozenset(each.strip() for each in config.super_users.split(";") if each.strip())
         self._bootstrap: bytes | None = None  # SHA-256 of the bootstrap token
-        self._bootstrap_seen: tuple[int, int] | None = None
+        self._bootstrap_seen: tuple[int, int] | None = None  # of its file; None: there is none
+        self._bootstrap_flaw = ""  # what was told of it last
         self._decode = msgspec.json.Decoder(tokens.Stored).decode
         self.generation = 0
         self.jwts = Jwts(config) if config.jwt_jwks else None
@@ -230,8 +233,18 @@ class Security:
         self.generation += 1
 
     async def _look(self) -> None:
-        self._read_bootstrap()
+        self._look_at_bootstrap()
         await self._look_at_jwts()
+
+    def _look_at_bootstrap(self) -> None:
+        """A file that cannot be used leaves the token of before, and is told once."""
+        try:
+            self._read_bootstrap()
+            self._bootstrap_flaw = ""
+        except InvalidRequest as error:
+            if error.detail != self._bootstrap_flaw:
+                _log.warning("the bootstrap token cannot be read; that of before goes on to count", reason=error.detail)
+            self._bootstrap_flaw = error.detail
 
     async def _look_at_jwts(self) -> None:
         if self.jwts is None:
@@ -246,11 +259,16 @@ class Security:
         return Rules(rules, supers, open_without_rule=self._config.allow_everyone_if_no_acl)
 
     def _read_bootstrap(self) -> None:
-        """The token of the first administrator, from its file, again whenever that changes."""
+        """The token of the first administrator, from its file, again whenever that changes.  Taken away while the
+        broker runs it counts no more, as whoever took it away meant."""
         if not self._config.bootstrap_token_file:
             return
         path = Path(self._config.bootstrap_token_file)
         try:
+            if self._bootstrap_seen and not path.exists():
+                _log.warning("the file of the bootstrap token has gone; the token does not count any more")
+                self._be_administered_by(None, None)
+                return
             stat = path.stat()
             seen = (stat.st_mtime_ns, stat.st_size)
             if seen == self._bootstrap_seen:
@@ -265,7 +283,10 @@ class Security:
                 f"The token in bootstrap_token_file has fewer than {BOOTSTRAP_CHARACTERS_MIN} characters; give random "
                 "ones."
             )
-        self._bootstrap, self._bootstrap_seen = sha256(token.encode()).digest(), seen
+        self._be_administered_by(sha256(token.encode()).digest(), seen)
+
+    def _be_administered_by(self, bootstrap: bytes | None, seen: tuple[int, int] | None) -> None:
+        self._bootstrap, self._bootstrap_seen = bootstrap, seen
         self.rules = self._compile(self.rules.all)
         self.generation += 1
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from typing import Any
 
+import jwt
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from redis_ledger.auth.acl import CLUSTER_NAME, Caller, Effect, Filter, Op, Pattern, Resource, Rule, everything
 from redis_ledger.broker import copied as module
@@ -22,6 +25,8 @@ from redis_ledger.errors import (
 from tests.support.broker import eventually, one, two
 
 ADA = Caller("User:ada", "10.0.0.7")
+CURVE = jwt.get_algorithm_by_name("ES256").to_jwk(ec.generate_private_key(ec.SECP256R1()).public_key(), as_dict=True)
+KEYS = json.dumps({"keys": [CURVE]})
 ON: dict[str, Any] = {"auth_required": True, "super_users": "User:root; User:ops;"}
 
 
@@ -166,6 +171,57 @@ async def test_a_bootstrap_token_may_look_like_a_token(redis_url, prefix, tmp_pa
         assert "User:admin" in broker.security.rules.supers
 
 
+async def test_a_bootstrap_token_counts_until_its_file_is_taken_away_and_not_until_it_is_half_written(
+    redis_url, prefix, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(module, "REFRESH_S", 0.01)
+    path, token = tmp_path / "token", secrets.token_hex(32)
+    path.write_text(token)
+    (tmp_path / "jwks").write_text(KEYS)
+    more: dict[str, Any] = {"jwt_jwks": str(tmp_path / "jwks"), "jwt_issuer": "us", "jwt_audience": "ledger"}
+    async with one(redis_url, prefix, **ON, bootstrap_token_file=str(path), **more) as broker:
+
+        async def supers() -> bool:
+            return "User:admin" in broker.security.rules.supers
+
+        async def looked() -> int:
+            """Keys are looked at behind the token, which must not keep them from it."""
+            assert broker.security.jwts is not None
+            return broker.security.jwts.generation
+
+        path.write_text("half")
+        (tmp_path / "jwks").write_text(KEYS + " ")
+        assert await eventually(looked, 2) == 2
+        assert broker.security.principal_of(token) == "User:admin"
+        path.unlink()
+        assert await eventually(supers, False) is False
+        with pytest.raises(Unauthenticated):
+            broker.security.principal_of(token)
+        (tmp_path / "jwks").write_text(KEYS + "  ")
+        assert await eventually(looked, 3) == 3
+        path.write_text(token)
+        assert await eventually(supers, True)
+    told = [line for line in capsys.readouterr().err.splitlines() if "bootstrap token" in line]
+    assert len(told) == 3, "each once, though it was looked at again and again"
+
+
+async def test_a_change_behind_a_failover_that_lost_one_is_taken_up(redis_url, prefix):
+    async with two(redis_url, prefix, **ON) as (here, elsewhere):
+        # Given a change that both saw, and that Redis loses
+        keys, command = here.security._keys, here.store.command
+        before = await command("HGET", keys.state, "security", key=keys.state)
+        await here.security.add_rules([rule()])
+        await elsewhere.security.refresh()
+        await command("DEL", keys.acls, key=keys.acls)
+        await command("HSET", keys.state, "security", before or "0", key=keys.state)
+        # When another one is made of the same table
+        await here.security.add_rules([rule(Op.WRITE)])
+        # Then it counts for who has seen what was lost
+        await elsewhere.security.refresh()
+        assert not elsewhere.security.allows(ADA, Op.READ, Resource.TOPIC, "orders")
+        assert elsewhere.security.allows(ADA, Op.WRITE, Resource.TOPIC, "orders")
+
+
 async def test_rules_are_taken_up_although_the_file_of_the_bootstrap_token_has_gone(
     redis_url, prefix, tmp_path, monkeypatch
 ):
@@ -193,7 +249,7 @@ async def test_the_copy_goes_on_to_count_when_redis_holds_what_cannot_be_read(re
         await broker.security.add_rules([rule()])
         keys, command = broker.security._keys, broker.store.command
         await command("HSET", keys.acls, "no rule", "1", key=keys.acls)
-        await command("HINCRBY", keys.state, "security", 1, key=keys.state)
+        await command("HSET", keys.state, "security", "another", key=keys.state)
         with pytest.raises(Exception, match="JSON"):
             await broker.security.refresh()
         assert broker.security.allows(ADA, Op.READ, Resource.TOPIC, "orders")
