@@ -26,6 +26,7 @@ import httpx
 from app import cold_home, server_binary, settings
 from app.embedded import Durability, configured_durability, running_pid
 from app.listen import HostPort, listen, without_secrets
+from app.listeners import listeners
 from app.refusal import Refusal
 from app.tls import Tls
 from redis_ledger.errors import LedgerError
@@ -84,11 +85,11 @@ async def examine(setup: Setup) -> AsyncIterator[Finding]:
         yield finding
     if home := _cold_home(setup):
         yield Finding("cold home", *await asyncio.to_thread(cold_home.look, home))
-    async for finding in _port("http", setup.http, _is_broker):
+    async for finding in _port("http", lambda: [HostPort.parse(setup.http, "--http")], _is_broker):
         yield finding
-    if setup.kafka != "off":
-        async for finding in _port("kafka", setup.kafka, _is_kafka):
-            yield finding
+    kafka = setup.kafka
+    async for finding in _port("kafka", lambda: [each.bound for each in listeners(kafka, None).values()], _is_kafka):
+        yield finding
 
 
 def _machine() -> Iterator[Finding]:
@@ -213,23 +214,26 @@ async def _redis(setup: Setup, running: int | None) -> AsyncIterator[Finding]:
         yield Finding("durability", "fine", str(report.durability))
 
 
-async def _port(name: str, text: str, is_ours: Callable[[HostPort], Awaitable[bool]]) -> AsyncIterator[Finding]:
+async def _port(
+    name: str, parse: Callable[[], list[HostPort]], is_ours: Callable[[HostPort], Awaitable[bool]]
+) -> AsyncIterator[Finding]:
     try:
-        address = HostPort.parse(text, f"--{name}")
+        addresses = parse()
     except Refusal as refusal:
         yield Finding(name, "problem", str(refusal), f"Correct --{name}.")
         return
-    if await is_ours(address):
-        yield Finding(name, "fine", f"a broker serves at {address.url if name == 'http' else address}")
-        return
-    try:
-        bound, _ = listen(address, f"--{name}")
-    except Refusal as refusal:
-        seen, _, cure = str(refusal).partition(": ")
-        yield Finding(name, "problem", seen, cure[:1].upper() + cure[1:])
-        return
-    bound.close()
-    yield Finding(name, "fine", f"{address} is free")
+    for address in addresses:
+        if await is_ours(address):
+            yield Finding(name, "fine", f"a broker serves at {address.url if name == 'http' else address}")
+            continue
+        try:
+            bound, _ = listen(address, f"--{name}")
+        except Refusal as refusal:
+            seen, _, cure = str(refusal).partition(": ")
+            yield Finding(name, "problem", seen, cure[:1].upper() + cure[1:])
+            continue
+        bound.close()
+        yield Finding(name, "fine", f"{address} is free")
 
 
 async def _is_broker(address: HostPort) -> bool:

@@ -26,13 +26,11 @@ class HostPort(NamedTuple):
             )
         return cls(host, int(port))
 
-    @classmethod
-    def advertised(cls, text: str, option: str) -> HostPort:
-        """One that others are told: it names a host and a port.  Raises Refusal."""
-        found = cls.parse(text, option)
-        if found.port == 0 or found.host in ("0.0.0.0", "::", "0"):
-            raise Refusal(f"{option} {text} is no address to go to: give the name or IP, and the port, that reach it.")
-        return found
+    def check_reachable(self, option: str) -> HostPort:
+        """One that others are told names a host and a port.  Raises Refusal."""
+        if self.port == 0 or self.host in ("0.0.0.0", "::", "0"):
+            raise Refusal(f"{option} {self} is no address to go to: give the name or IP, and the port, that reach it.")
+        return self
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"

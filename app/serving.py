@@ -22,6 +22,8 @@ from typing import Any
 from app.embedded import Durability, Embedded
 from app.guard import Limits
 from app.listen import HostPort, listen, told, without_secrets
+from app.listeners import KafkaAddress, speaking_tls
+from app.listeners import shown as named
 from app.main import create_app
 from app.refusal import Refusal
 from app.server import HttpServer
@@ -31,7 +33,7 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.clock import SystemClock
 from redis_ledger.config import Config
 from redis_ledger.errors import StoreUnavailable
-from redis_ledger.kafka.listener import KafkaListener
+from redis_ledger.kafka.server import KafkaServer, Listener
 from redis_ledger.store.checks import UnsuitableRedis, check
 from redis_ledger.store.store import Store
 
@@ -42,14 +44,13 @@ _log = log.get()
 
 @dataclass(frozen=True)
 class Options:
-    """redis_url None: an embedded server in data_dir.  kafka None: no Kafka listener.  ..._advertised: where others
-    reach it, if that is not the address it is bound to."""
+    """redis_url None: an embedded server in data_dir.  http_advertised: where others reach it, if that is
+    not the address it is bound to.  kafka: listeners by name; none: Kafka clients are not served."""
 
     data_dir: Path
     http: HostPort
     http_advertised: HostPort | None
-    kafka: HostPort | None
-    kafka_advertised: HostPort | None
+    kafka: Mapping[str, KafkaAddress]
     redis_url: str | None
     durability: Durability
     config: Config
@@ -83,11 +84,12 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
         # The port first: it is the cheapest to find taken.
         bound, http = listen(options.http, "--http")
         stack.callback(bound.close)
-        kafka = None
-        if options.kafka is not None:
-            kafka = listen(options.kafka, "--kafka")
-            stack.callback(kafka[0].close)
+        kafka = {}
+        for name, each in options.kafka.items():
+            kafka[name] = listen(each.bound, "--kafka")
+            stack.callback(kafka[name][0].close)
         tls = Tls.given(options.config)
+        with_tls = speaking_tls(options.config, kafka)
         http_told = options.http_advertised or told(bound, http)
         shown, reached = (each.url if tls is None else each.https_url for each in (http, http_told))
         principal_of = None if tls is None else tls.principal_of
@@ -122,19 +124,16 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
         )
         await server.start()
         stack.push_async_callback(server.stop)
-        kafka_shown = "off"
-        if kafka is not None:
-            kafka_bound, address = kafka
-            listener = KafkaListener(
-                broker,
-                kafka_bound,
-                str(options.kafka_advertised or told(kafka_bound, address)),
-                tls=None if tls is None else tls.doorway("kafka"),
-                principal_of=principal_of,
-            )
-            await listener.start()
-            stack.push_async_callback(listener.stop, DRAIN_S_MAX)
-            kafka_shown = str(address)
+        if kafka:
+            doors = []
+            for name, (door, address) in kafka.items():
+                advertised = options.kafka[name].advertised or told(door, address)
+                doorway = tls.doorway("kafka") if tls is not None and name in with_tls else None
+                doors.append(Listener(door, name, str(advertised), doorway))
+            kafka_server = KafkaServer(broker, doors, principal_of)
+            await kafka_server.start()
+            stack.push_async_callback(kafka_server.stop, DRAIN_S_MAX)
+        kafka_shown = ",".join(named(name, address) for name, (_, address) in kafka.items()) or "off"
         _keep_startup_out_of_gc()
         say_ready(f"ready http={shown} kafka={kafka_shown} redis={without_secrets(url)}")
         await server.wait()

@@ -51,6 +51,7 @@ _PATHS = {
     "jwt_audience",
     "tls_certificate",
     "tls_key",
+    "tls_kafka_listeners",
     "tls_client_ca",
 }  # text with fewer rules; empty turns them off
 _KNOWN = {field.name: field.default for field in fields(Config)}

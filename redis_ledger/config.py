@@ -82,8 +82,9 @@ class Config:
     jwt_audience: str = ""  # for whom (aud); needed beside jwt_jwks, or tokens made for others would count here
     jwt_principal_claim: str = "sub"  # the claim whose value, after User:, is the principal
     bootstrap_token_file: str = ""  # file with a secret of 32 characters or more: the token of User:admin, a super user
-    tls_certificate: str = ""  # file with the PEM chain of both listeners, read anew when it changes; empty: plain text
+    tls_certificate: str = ""  # file with the PEM chain of both ports, read anew when it changes; empty: plain text
     tls_key: str = ""  # file with its PEM key, not encrypted
+    tls_kafka_listeners: str = ""  # of several Kafka listeners those that speak TLS, such as external; empty: all
     tls_client_ca: str = ""  # file with authorities; clients may then prove who they are by certificates of theirs
     tls_principal: str = "cn"  # whom one names: cn (User:<common name>) or dn (User:<whole subject>, as Kafka does)
     # quotas: of each principal on each broker; 0 is none, and what `redis-ledger quotas` sets wins

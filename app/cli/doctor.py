@@ -21,7 +21,8 @@ def doctor(
     ] = Path("redis-ledger-data"),
     http: Annotated[str, typer.Option(metavar="HOST:PORT", envvar="REDIS_LEDGER_HTTP")] = "127.0.0.1:8080",
     kafka: Annotated[
-        str, typer.Option(metavar="HOST:PORT", envvar="REDIS_LEDGER_KAFKA", help="off: no Kafka listener.")
+        str,
+        typer.Option(metavar="HOST:PORT|NAME://HOST:PORT,...", envvar="REDIS_LEDGER_KAFKA", help="off: no listener."),
     ] = "127.0.0.1:9092",
     redis: Annotated[str | None, typer.Option(metavar="URL", envvar="REDIS_LEDGER_REDIS_URL")] = None,
     durability: Annotated[Literal["process", "disk", "lossy"], typer.Option()] = "disk",

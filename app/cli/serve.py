@@ -37,15 +37,18 @@ def serve(
     kafka: Annotated[
         str,
         typer.Option(
-            metavar="HOST:PORT", envvar="REDIS_LEDGER_KAFKA", help="Where to serve Kafka clients; off: nowhere."
+            metavar="HOST:PORT|NAME://HOST:PORT,...",
+            envvar="REDIS_LEDGER_KAFKA",
+            help="Where to serve Kafka clients; several listeners have names. off: nowhere.",
         ),
     ] = "127.0.0.1:9092",
     kafka_advertised: Annotated[
         str | None,
         typer.Option(
-            metavar="HOST:PORT",
+            metavar="HOST:PORT|NAME://HOST:PORT,...",
             envvar="REDIS_LEDGER_KAFKA_ADVERTISED",
-            help="The address Kafka clients are told, if they do not reach this broker by that of --kafka.",
+            help="The address Kafka clients are told, if they do not reach this broker by that of --kafka; where "
+            "listeners have names, one for each.",
         ),
     ] = None,
     redis: Annotated[
@@ -128,23 +131,25 @@ def _run(
     from app import redis_url, serving, supervisor
     from app import settings as environment
     from app.listen import HostPort, check_not_open
+    from app.listeners import listeners
 
     address = HostPort.parse(http, "--http")
-    kafka_address = None if kafka == "off" else HostPort.parse(kafka, "--kafka")
-    if http_advertised is not None and brokers > 1:
-        raise Refusal("--http-advertised names one broker: leave --brokers at 1.")
-    if kafka_advertised is not None and (kafka_address is None or brokers > 1):
-        raise Refusal("--kafka-advertised names one broker's Kafka listener: leave --kafka on and --brokers at 1.")
-    http_told = None if http_advertised is None else HostPort.advertised(http_advertised, "--http-advertised")
-    kafka_told = None if kafka_advertised is None else HostPort.advertised(kafka_advertised, "--kafka-advertised")
+    kafka_addresses = listeners(kafka, kafka_advertised)
+    if brokers > 1 and (http_advertised is not None or kafka_advertised is not None or any(kafka_addresses)):
+        raise Refusal(
+            "--http-advertised, --kafka-advertised and names of Kafka listeners are one broker's: leave --brokers at 1."
+        )
+    reached = None
+    if http_advertised is not None:
+        reached = HostPort.parse(http_advertised, "--http-advertised").check_reachable("--http-advertised")
     try:
         config = environment.config_from(os.environ, overrides(settings))
     except environment.BadSetting as error:
         raise Refusal(str(error)) from error
     if not config.auth_required and not allow_anonymous:
         check_not_open(address, "--http")
-        if kafka_address is not None:
-            check_not_open(kafka_address, "--kafka")
+        for each in kafka_addresses.values():
+            check_not_open(each.bound, "--kafka")
     if config.cold_home:
         opened(config.cold_home)  # raises Refusal
     for sentence in environment.without_effect(os.environ, overrides(settings)):
@@ -152,9 +157,7 @@ def _run(
     url = redis_url.given(redis, os.environ)
     # Children read the file themselves: a URL that was kept out of the environment stays out of theirs.
     handed_on = None if redis_url.is_from_file(redis, os.environ) else url
-    options = serving.Options(
-        data_dir, address, http_told, kafka_address, kafka_told, url, durability, config, exit_with_stdin
-    )
+    options = serving.Options(data_dir, address, reached, kafka_addresses, url, durability, config, exit_with_stdin)
 
     async def several() -> None:
         async with contextlib.AsyncExitStack() as stack:
@@ -163,7 +166,8 @@ def _run(
             arguments = ["--data-dir", str(data_dir), "--durability", durability, *logged]
             arguments += ["--allow-anonymous"] if allow_anonymous else []
             arguments += [word for each in settings for word in ("--set", each)]
-            await supervisor.supervise(address, kafka_address, brokers, arguments, handed_on, serving.say_ready)
+            first = kafka_addresses[""].bound if kafka_addresses else None
+            await supervisor.supervise(address, first, brokers, arguments, handed_on, serving.say_ready)
 
     async def one() -> None:
         await serving.serve(options)

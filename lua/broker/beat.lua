@@ -4,10 +4,10 @@
 A broker gets the id of a silent or earlier one of the same Kafka address, else the lowest that no live broker has.
 
 KEYS        1 brokers  2 addresses  3 state
-ARGV        1 broker  2 now_ms (Redis's clock)  3 silent_ms  4 http address  5 Kafka address, "" for none
-RETURNS     {OK, cluster id, node id, broker, address, ...} live brokers with their addresses (JSON)
+ARGV        1 broker  2 now_ms (Redis's clock)  3 silent_ms  4 main Kafka address, "" for none  5 addresses (JSON)
+RETURNS     {OK, cluster id, node id, broker, addresses, ...} live brokers with their addresses (JSON), node id included
 COMPLEXITY  O(n) for n known brokers
-WRITES      heartbeat and address; the heartbeat of an earlier broker of the same address goes
+WRITES      heartbeat and addresses; the heartbeat of an earlier broker of the same address goes
 SOURCE      KIP-500 "broker registration"
 ]]
 --- @include "include/status"
@@ -23,7 +23,7 @@ for i = 1, #names, 2 do
   local name, address = names[i], addresses[names[i]]
   if name ~= ARGV[1] and address then
     local id, kafka = string.match(address, '"node":(%d+)'), string.match(address, '"kafka":"([^"]*)"')
-    if ARGV[5] ~= "" and kafka == ARGV[5] then
+    if ARGV[4] ~= "" and kafka == ARGV[4] then
       replaced, node = name, node or tonumber(id)
     elseif tonumber(names[i + 1]) > now - silent then
       taken[tonumber(id)] = true
@@ -35,7 +35,7 @@ if not node or taken[node] then
   node = 1
   while taken[node] do node = node + 1 end
 end
-local address = '{"node":' .. node .. ',"http":"' .. ARGV[4] .. '","kafka":"' .. ARGV[5] .. '"}'
+local own = '{"node":' .. node .. "," .. string.sub(ARGV[5], 2)
 
 if not cluster then
   cluster = string.sub(redis.sha1hex(ARGV[1] .. ARGV[2]), 1, 22)
@@ -43,5 +43,5 @@ if not cluster then
 end
 if replaced then redis.call("ZREM", KEYS[1], replaced) end
 redis.call("ZADD", KEYS[1], now, ARGV[1])
-redis.call("HSET", KEYS[2], ARGV[1], address)
-return { OK, cluster, node, ARGV[1], address, unpack(live) }
+redis.call("HSET", KEYS[2], ARGV[1], own)
+return { OK, cluster, node, ARGV[1], own, unpack(live) }

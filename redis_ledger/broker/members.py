@@ -1,7 +1,12 @@
 """Who serves: the live brokers, their Kafka addresses, and who of them answers for what.
 
     rl:{catalog}:brokers    broker → time of its last heartbeat, by Redis's clock
-    rl:{catalog}:addresses  broker → {"node": 2, "http": "http://...", "kafka": "host:port"}
+    rl:{catalog}:addresses  broker → {"node": 2, "http": "http://...", "kafka": "host:port",
+                                      "listeners": {"internal": "host:port", ...}}
+
+"kafka" is where the first Kafka listener is, "listeners" has all of them if they have names.  A client is told the
+addresses of the listener that it came in by, and those brokers only that have it.  A broker whose only listener has no
+name counts as having the first listener of the others, so brokers can be given names one after the other.
 
 State is in Redis, so "leader of a partition" only says which broker a Kafka client is sent to: any broker serves any
 partition.  The spread is a function of the live node ids, so all brokers answer alike.  A broker that has been silent
@@ -13,7 +18,8 @@ falls to.  Source: KIP-500 (brokers and their heartbeats), rendezvous hashing (T
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -27,19 +33,30 @@ SILENT_MS = 3_500  # a broker beats once a second
 
 
 class Node(NamedTuple):
-    """A live broker.  kafka_host is empty for one without a Kafka listener."""
+    """A live broker.  kafka_host, kafka_port: of the listener that was asked for, or of its first; empty where it has
+    none.  listeners: name → "host:port", empty if they have no names."""
 
     id: int
     name: str
     http: str
     kafka_host: str
     kafka_port: int
+    listeners: Mapping[str, str] = MappingProxyType({})
+
+    def told(self, kafka: str) -> Node:
+        """It with this address, "host:port"."""
+        host, _, port = kafka.rpartition(":")
+        return self._replace(kafka_host=host.strip("[]"), kafka_port=int(port or 0))
 
 
-class _Address(msgspec.Struct):
+class _Addresses(msgspec.Struct):
     node: int = 0
     http: str = ""
     kafka: str = ""
+    listeners: dict[str, str] = {}
+
+
+_decode = msgspec.json.Decoder(_Addresses).decode
 
 
 class Members:
@@ -47,51 +64,66 @@ class Members:
 
     def __init__(self, store: Store, name: str, http: str) -> None:
         self._store, self._name, self._http = store, name, http
-        self._kafka = ""
+        self._kafka: Mapping[str, str] = {}
         self._keys = CatalogKeys(store.prefix)
-        self._decode = msgspec.json.Decoder(_Address).decode
         self.node_id = 0
         self.cluster_id = ""
         self.is_leaving = False
         self._nodes: list[Node] = []
+        self._nodes_by_listener: dict[str, list[Node]] = {}
 
-    async def announce(self, kafka: str) -> None:
-        """kafka: "host:port" where clients reach this broker's Kafka listener."""
+    async def announce(self, kafka: Mapping[str, str]) -> None:
+        """kafka: of each Kafka listener, the first one first, its name and the "host:port" where clients reach it.  The
+        name is "" where there is one listener only and needs none."""
         self._kafka = kafka
         await self.beat()
 
     async def leave(self) -> None:
         """Kafka clients are to go to the other brokers, if there are any: these are all that metadata names now."""
         try:
-            await self.announce("")
+            await self.announce({})
         finally:  # Redis may be away: others then find out by our silence
-            self._nodes = [node for node in self._nodes if node.name != self._name]
-            self.is_leaving = bool(self.nodes)
+            self._learn([node for node in self._nodes if node.name != self._name])
+            self.is_leaving = bool(self.nodes())
 
     async def beat(self) -> int:
         """Says that this broker lives, and learns who else does; Redis's time, ms.  Cost: two round trips."""
         k = self._keys
         seconds, micros = await self._store.command("TIME", key=k.brokers)
         now_ms = int(seconds) * 1000 + int(micros) // 1000
-        args = (self._name, now_ms, SILENT_MS, self._http, self._kafka)
+        main = next(iter(self._kafka.values()), "")
+        named = {name: address for name, address in self._kafka.items() if name}
+        mine = msgspec.json.encode({"http": self._http, "kafka": main, "listeners": named})
+        args = (self._name, now_ms, SILENT_MS, main, mine)
         reply = await self._store.call(BEAT, (k.brokers, k.addresses, k.state), args)
         self.cluster_id, self.node_id = reply[1].decode(), int(reply[2])
         nodes = []
         for name, text in zip(reply[3::2], reply[4::2], strict=True):
-            address = self._decode(text)
-            host, _, port = address.kafka.rpartition(":")
-            nodes.append(Node(address.node, name.decode(), address.http, host.strip("[]"), int(port or 0)))
-        self._nodes = sorted(nodes)
+            found = _decode(text)
+            node = Node(found.node, name.decode(), found.http, "", 0, found.listeners)
+            nodes.append(node.told(found.kafka))
+        self._learn(nodes)
         return now_ms
 
-    @property
-    def nodes(self) -> Sequence[Node]:
-        """Live brokers with a Kafka listener, by id."""
-        return [node for node in self._nodes if node.kafka_host]
+    def _learn(self, nodes: Iterable[Node]) -> None:
+        self._nodes, self._nodes_by_listener = sorted(nodes, key=lambda node: node.id), {}
 
-    def leader(self, topic: str, partition: int) -> int:
+    def nodes(self, listener: str = "") -> Sequence[Node]:
+        """Live brokers with that Kafka listener and its addresses, by id; "" is the first one of each."""
+        found = self._nodes_by_listener.get(listener)
+        if found is None:
+            seen = (node if listener == "" else node.told(self._address(node, listener)) for node in self._nodes)
+            found = self._nodes_by_listener[listener] = [node for node in seen if node.kafka_host]
+        return found
+
+    def _address(self, node: Node, listener: str) -> str:
+        if node.listeners or listener != next(iter(self._kafka), ""):
+            return node.listeners.get(listener, "")
+        return f"{node.kafka_host}:{node.kafka_port}" if node.kafka_host else ""
+
+    def leader(self, topic: str, partition: int, listener: str = "") -> int:
         """Node id of the broker that clients are sent to for a partition; -1 when there is none."""
-        nodes = self.nodes
+        nodes = self.nodes(listener)
         if not nodes:
             return -1
         return nodes[(zlib.crc32(topic.encode()) + partition) % len(nodes)].id
@@ -117,13 +149,12 @@ class Members:
         """Where a group's members go: to its owner while that lives, else to whom its name falls.  Cost: one read."""
         k = GroupKeys(self._store.prefix, group)
         owner = await self._store.command("HGET", k.state, "owner", key=k.state)
-        nodes = self.nodes
         if owner:
-            for node in nodes:
+            for node in self.nodes():
                 if node.name == owner.decode():
                     return node
         return self.falls_to(group)
 
     def falls_to(self, name: str) -> Node | None:
         """The live broker a name falls to, the same on every broker; of the others' names none moves when one goes."""
-        return max(self.nodes, key=lambda node: zlib.crc32(f"{name}/{node.id}".encode()), default=None)
+        return max(self.nodes(), key=lambda node: zlib.crc32(f"{name}/{node.id}".encode()), default=None)

@@ -105,7 +105,7 @@ class Overview:
         """Brings the metrics up to date, unless they are; when that takes too long, it goes on by itself."""
         metrics.coordinator_waiting.set(sum(each.waiting for each in self._coordinators))
         metrics.brokers_live.set(len(self._members.live))
-        metrics.kafka_brokers_live.set(len(self._members.nodes))
+        metrics.kafka_brokers_live.set(len(self._members.nodes()))
         now = self._loop.time()
         if self._task is None or (self._task.done() and now - self._looked_s >= FRESH_S):
             self._looked_s = now

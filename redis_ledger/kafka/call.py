@@ -45,10 +45,11 @@ class Proof:
 
 @dataclass(slots=True)
 class Peer:
-    """A connection, as handlers see it.  sasl: what an unfinished exchange has to remember.  proof: None for who has
-    not logged in, or is known by other means."""
+    """A connection, as handlers see it.  listener: the name of that by which it came in.  sasl: what an unfinished
+    exchange has to remember.  proof: None for who has not logged in, or is known by other means."""
 
     host: str
+    listener: str = ""
     principal: str = ANONYMOUS
     is_authenticated: bool = False
     sasl: object | None = None

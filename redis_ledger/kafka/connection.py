@@ -36,7 +36,7 @@ from redis_ledger.kafka.wire.frame import (
 from redis_ledger.kafka.wire.primitives import BadFrame
 
 if TYPE_CHECKING:
-    from redis_ledger.kafka.listener import KafkaListener
+    from redis_ledger.kafka.server import KafkaServer, Listener
 
 HEAD_BYTES = 16 * 1024  # frames up to this are cut out of the read buffer, larger ones get memory of their own
 GROWN_BYTES = 128 * 1024  # the first piece of it
@@ -49,12 +49,12 @@ _log = log.get()
 
 
 class Connection(asyncio.BufferedProtocol):
-    def __init__(self, listener: KafkaListener) -> None:
-        self._listener = listener
+    def __init__(self, server: KafkaServer, listener: Listener) -> None:
+        self._server, self._listener = server, listener
         self._head = bytearray(HEAD_BYTES)
         self._have = 0
         self._large: bytearray | None = None  # the frame under way, when it does not fit into the head
-        self._grown = 0  # bytes of it beyond the first piece, counted by the listener
+        self._grown = 0  # bytes of it beyond the first piece, counted by the server
         self._large_at, self._large_size = 0, 0
         self._partial_since = self._deaf_since = 0.0
         self._frames: deque[memoryview] = deque()
@@ -70,7 +70,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self._task: asyncio.Task[None] | None = None
         self._running: Route | None = None
-        self.peer = Peer("")
+        self.peer = Peer("", listener.name)
         self.last_used = time.monotonic()
 
     # -- bytes -------------------------------------------------------------------------------------------------------
@@ -79,17 +79,17 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = cast("asyncio.Transport", transport)
         name = transport.get_extra_info("peername")
         self.peer.host = host_of(str(name[0])) if name else "unix"
-        if not self._listener.admit(self):
+        if not self._server.admit(self):
             self._transport.close()
             return
-        self._listener.identify(self.peer, self._transport)
+        self._server.identify(self.peer, self._transport)
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     def connection_lost(self, error: Exception | None) -> None:
         self.peer.closing.set()
-        self._listener.gone(self)
+        self._server.gone(self)
         self._drop_large()
-        self._listener.release(self._queued_bytes)
+        self._server.release(self._queued_bytes)
         self._queued_bytes = 0
         self._frames.clear()
         self._writable.set()
@@ -116,7 +116,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._have += count
                 self._cut()
         except BadFrame as error:
-            if self._listener.is_foreign(self._head, self.peer):
+            if self._server.is_foreign(self._head, self._listener, self.peer):
                 self.abort()
             else:
                 self._refuse(str(error))
@@ -125,10 +125,10 @@ class Connection(asyncio.BufferedProtocol):
         """Takes whole frames out of the head; the beginning of one that does not fit goes into memory of its own."""
         pos, head = 0, self._head
         while self._have - pos >= LENGTH_BYTES:
-            if self._listener.requires_sasl and not self.peer.is_authenticated:
+            if self._server.requires_sasl and not self.peer.is_authenticated:
                 size = frame_bytes(head, LOGIN_BYTES_MAX, pos, bytes_min=0)
             else:
-                size = frame_bytes(head, self._listener.frame_bytes_max, pos)
+                size = frame_bytes(head, self._server.frame_bytes_max, pos)
             begin = pos + LENGTH_BYTES
             if self._have - begin >= size:
                 pos = begin + size
@@ -156,7 +156,7 @@ class Connection(asyncio.BufferedProtocol):
             self._push(memoryview(large))
         elif self._large_at == len(large):
             size = min(self._large_size, 2 * len(large))
-            if not self._listener.grow(size - len(large)):
+            if not self._server.grow(size - len(large)):
                 raise BadFrame("half requests of all clients together take too much memory; send smaller ones")
             self._grown += size - len(large)
             grown = bytearray(size)
@@ -165,14 +165,14 @@ class Connection(asyncio.BufferedProtocol):
 
     def _drop_large(self) -> None:
         self._large = None
-        self._listener.shrink(self._grown)
+        self._server.shrink(self._grown)
         self._grown = 0
 
     def _push(self, frame: memoryview) -> None:
         self._frames.append(frame)
         self._queued_bytes += len(frame)
         self._news.set()
-        if self._listener.take(self, len(frame)) or self._is_full():
+        if self._server.take(self, len(frame)) or self._is_full():
             self._pause()
 
     def _is_full(self) -> bool:
@@ -185,7 +185,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def resume(self) -> None:
-        """There is room again: asked for by the listener, and by this connection after each request."""
+        """There is room again: asked for by the server, and by this connection after each request."""
         if (
             self._paused
             and not self._muted_until
@@ -286,16 +286,16 @@ class Connection(asyncio.BufferedProtocol):
             if error.api_key != API_VERSIONS_KEY:
                 raise
             await self._answered.wait()
-            self._write(API_VERSIONS_KEY, 0, error.correlation_id, self._listener.api_versions(UNSUPPORTED_VERSION))
+            self._write(API_VERSIONS_KEY, 0, error.correlation_id, self._server.api_versions(UNSUPPORTED_VERSION))
             return False
         key, version = header.api_key, header.version
         route = table.get(key)
         if route is None or not route.version_min <= version <= route.version_max:
             raise BadFrame(f"API {key} version {version} is not served here")
-        if self._listener.requires_sasl and not self.peer.is_authenticated and key not in UNAUTHENTICATED:
+        if self._server.requires_sasl and not self.peer.is_authenticated and key not in UNAUTHENTICATED:
             raise BadFrame(f"{route.name} before the client has authenticated")
         request = read_request(frame, header)
-        call = Call(self._listener.broker, version, header.client_id or "", self.peer)
+        call = Call(self._server.broker, version, header.client_id or "", self.peer)
         self._running = route
         log.asked.set(asked((route.name, header.correlation_id, call)))
         if route.submit is not None:
@@ -327,7 +327,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _charge(self, route: Route, size: int, answer: Any) -> None:
         """Over its caller's quota the connection is not read from for a while; what has been read waits, too."""
-        if wait_s := charge(self._listener.broker.quotas, self.peer.principal, route.key, size, answer):
+        if wait_s := charge(self._server.broker.quotas, self.peer.principal, route.key, size, answer):
             self._muted_until = max(self._muted_until, time.monotonic() + wait_s)
             self._pause()
             self._news.set()
@@ -342,7 +342,7 @@ class Connection(asyncio.BufferedProtocol):
         """A request of this size is over."""
         size = min(size, self._queued_bytes)  # of a connection that is gone all has been released
         self._queued_bytes -= size
-        self._listener.release(size)
+        self._server.release(size)
         self.resume()
 
     async def _log_in(self, login: Login, token: memoryview) -> None:

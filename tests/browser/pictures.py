@@ -76,7 +76,8 @@ async def stand_still(broker: Broker, clock: ManualClock) -> None:
     nodes = [Node(n, f"broker-{n - 1}", f"http://10.20.0.{10 + n}:8080", f"10.20.0.{10 + n}", 9092) for n in (1, 2, 3)]
 
     async def beat() -> int:
-        members._nodes, members._name, members.cluster_id = nodes, "broker-0", "Zk0pQ1vXQ3mR7n2b"
+        members._learn(nodes)
+        members._name, members.cluster_id = "broker-0", "Zk0pQ1vXQ3mR7n2b"
         return clock.now_ms()
 
     members.beat, broker.name = beat, "broker-0"

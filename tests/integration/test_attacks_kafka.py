@@ -20,7 +20,7 @@ from app import tls
 from app.main import create_app
 from redis_ledger.auth.acl import Op
 from redis_ledger.config import Config
-from redis_ledger.kafka import listener as kafka_listener
+from redis_ledger.kafka import server as kafka_server
 from redis_ledger.kafka.apis.sasl_handshake import ILLEGAL_SASL_STATE
 from redis_ledger.kafka.connection import LOGIN_BYTES_MAX
 from redis_ledger.kafka.wire.frame import request
@@ -238,13 +238,13 @@ async def test_a_user_that_is_not_there_takes_as_long_as_a_wrong_password(target
 
 async def test_a_tls_handshake_that_stalls_is_given_up_at_both_doors(redis_url, prefix, tmp_path: Path, monkeypatch):
     monkeypatch.setattr(http_server, "HANDSHAKE_S_MAX", 0.5)
-    monkeypatch.setattr(kafka_listener, "HANDSHAKE_S_MAX", 0.5)
+    monkeypatch.setattr(kafka_server, "HANDSHAKE_S_MAX", 0.5)
     certificate, key = Authority(tmp_path).issue("broker")
     made = tls.Tls(Config(tls_certificate=str(certificate), tls_key=str(key)))
     async with one(redis_url, prefix) as broker, contextlib.AsyncExitStack() as stack:
         bound = socket.create_server(("127.0.0.1", 0))
         bound.setblocking(False)
-        listening = kafka_listener.KafkaListener(broker, bound, tls=made.doorway("kafka"))
+        listening = kafka_server.KafkaServer(broker, [kafka_server.Listener(bound, tls=made.doorway("kafka"))])
         await listening.start()
         stack.push_async_callback(listening.stop, 0.2)
         http = http_server.HttpServer(create_app(broker), "127.0.0.1", 0, drain_s=1, tls=made.doorway("http"))

@@ -298,7 +298,7 @@ async def test_there_is_no_coordinator_of_what_is_not_served(client, key_type, k
 
 async def test_without_a_broker_that_listens_there_is_no_coordinator(redis_url, prefix):
     async with one(redis_url, prefix, **QUICK) as broker, listening(broker) as address:
-        await broker.members.announce("")
+        await broker.members.announce({})
         async with KafkaClient(address) as client:
             answer = await client.ask(FindCoordinatorRequest(coordinator_keys=["g"]), 4)
             assert answer.coordinators[0].error_code == COORDINATOR_NOT_AVAILABLE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 from app.listen import HostPort, listen, told
 from tests.integration.test_serve import kafka_address_told, refusal
+from tests.support.certificates import Authority
 from tests.support.serving import Serve
 
 ANYWHERE = ("--allow-anonymous", "--kafka", "0.0.0.0:0")
@@ -97,8 +99,54 @@ def test_lists_of_brokers_show_the_http_address_that_is_advertised(serving: Star
         (("--http-advertised", "0.0.0.0:8080"), "--http-advertised 0.0.0.0:8080 is no address to go to"),
         (("--kafka-advertised", "[::]:9092"), "--kafka-advertised [::]:9092 is no address to go to"),
         (("--kafka-advertised", "ledger.example:0"), "--kafka-advertised ledger.example:0 is no address to go to"),
-        (("--http-advertised", "ledger.example:80", "--brokers", "2"), "--http-advertised names one broker"),
+        (("--http-advertised", "ledger.example:80", "--brokers", "2"), "leave --brokers at 1"),
     ],
 )
 def test_what_nobody_can_go_to_is_not_advertised(serving: Starts, arguments: tuple[str, ...], says: str) -> None:
+    assert says in refusal(serving(*arguments))
+
+
+def kafka_listeners(serve: Serve) -> dict[str, str]:
+    """Name → HOST:PORT, of the line that says ready."""
+    return dict(part.split("://") for part in serve.field("kafka").split(","))
+
+
+def test_each_kafka_listener_tells_an_address_of_its_own(serving: Starts, tmp_path: Path) -> None:
+    both = ("--kafka", "internal://127.0.0.1:0,external://127.0.0.1:0")
+    told = ("--kafka-advertised", "external://ledger-0.example:443")
+    serve = serving("--data-dir", tmp_path / "data", *both, *told)
+    at = kafka_listeners(serve)
+    assert kafka_address_told(at["external"]) == ("ledger-0.example", 443)
+    assert "{}:{}".format(*kafka_address_told(at["internal"])) == at["internal"]
+    with httpx.Client(trust_env=False, timeout=20) as http:
+        page = http.get(f"{serve.urls[0]}/console/brokers").text
+    assert f"<td>internal {at['internal']}, external ledger-0.example:443</td>" in page
+    assert serve.terminate() == 0
+
+
+def test_one_listener_speaks_tls_and_the_other_does_not(serving: Starts, tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    certificate, key = authority.issue("broker")
+    serve = serving(
+        "--data-dir", tmp_path / "data", "--kafka", "internal://127.0.0.1:0,external://127.0.0.1:0",
+        "--set", f"tls_certificate={certificate}", "--set", f"tls_key={key}",
+        "--set", "tls_kafka_listeners=external",
+    )  # fmt: skip
+    at = {name: int(address.rpartition(":")[2]) for name, address in kafka_listeners(serve).items()}
+    assert kafka_address_told(kafka_listeners(serve)["internal"]) == ("127.0.0.1", at["internal"])
+    context = ssl.create_default_context(cafile=str(authority.ca))
+    with socket.create_connection(("127.0.0.1", at["external"]), timeout=20) as link:
+        with context.wrap_socket(link, server_hostname="127.0.0.1") as secured:
+            assert secured.version() == "TLSv1.3"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--kafka", "a://127.0.0.1:0,b://127.0.0.1:0", "--brokers", "2"), "leave --brokers at 1"),
+        (("--kafka", "a://127.0.0.1:0,b://0.0.0.0:0"), "--kafka 0.0.0.0:0 is reached by other machines"),
+        (("--set", "tls_kafka_listeners=external"), "tls_kafka_listeners is given without"),
+    ],
+)
+def test_listeners_that_cannot_be_are_refused(serving: Starts, arguments: tuple[str, ...], says: str) -> None:
     assert says in refusal(serving(*arguments))

@@ -11,11 +11,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Self
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.kafka.listener import KafkaListener
+from redis_ledger.kafka.server import KafkaServer, Listener
 from redis_ledger.kafka.wire.frame import read_response, request
 from redis_ledger.kafka.wire.messages import API_VERSIONS
 
@@ -68,14 +68,24 @@ class BrokerClient(KafkaClient):
 @contextlib.asynccontextmanager
 async def listening(broker: Broker, drain_s: float = 0.2, *, host: str = "127.0.0.1") -> AsyncIterator[tuple[str, int]]:
     """A Kafka listener of this broker on a free port; its address.  host "::": of both families."""
-    is_both = ":" in host
-    bound = socket.create_server(
-        (host, 0), family=socket.AF_INET6 if is_both else socket.AF_INET, dualstack_ipv6=is_both
-    )
-    bound.setblocking(False)
-    listener = KafkaListener(broker, bound)
-    await listener.start()
+    async with listening_at(broker, {"": ""}, drain_s, host=host) as addresses:
+        yield addresses[""]
+
+
+@contextlib.asynccontextmanager
+async def listening_at(
+    broker: Broker, listeners: Mapping[str, str], drain_s: float = 0.2, *, host: str = "127.0.0.1"
+) -> AsyncIterator[dict[str, tuple[str, int]]]:
+    """Listeners of these names, each with what its clients are told, "" being where it is; their addresses."""
+    made, is_both = [], ":" in host
+    family = socket.AF_INET6 if is_both else socket.AF_INET
+    for name, advertised in listeners.items():
+        bound = socket.create_server((host, 0), family=family, dualstack_ipv6=is_both)
+        bound.setblocking(False)
+        made.append(Listener(bound, name, advertised))
+    server = KafkaServer(broker, made)
+    await server.start()
     try:
-        yield bound.getsockname()[:2]
+        yield {each.name: each.bound.getsockname()[:2] for each in made}
     finally:
-        await listener.stop(drain_s)
+        await server.stop(drain_s)

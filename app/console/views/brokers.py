@@ -39,4 +39,6 @@ async def brokers(visit: Visit, query: Nothing) -> BrokersPage:
 
 def _shown(node: Node, this: str) -> Broker:
     kafka = f"{node.kafka_host}:{node.kafka_port}" if node.kafka_host else ""
+    if node.listeners:
+        kafka = ", ".join(f"{name} {address}" for name, address in node.listeners.items())
     return Broker(node.name, node.http, kafka, node.name == this)

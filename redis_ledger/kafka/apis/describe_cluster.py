@@ -22,7 +22,7 @@ async def handle(request: DescribeClusterRequest, call: Call) -> DescribeCluster
     if request.endpoint_type != BROKERS:
         code = MISMATCHED_ENDPOINT_TYPE if request.endpoint_type == CONTROLLERS else UNSUPPORTED_ENDPOINT_TYPE
         return DescribeClusterResponse(0, code, "There are only brokers here.", request.endpoint_type)
-    nodes = members.nodes
+    nodes = members.nodes(call.peer.listener)
     return DescribeClusterResponse(
         cluster_id=members.cluster_id,
         controller_id=nodes[0].id if nodes else -1,

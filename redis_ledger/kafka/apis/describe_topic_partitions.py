@@ -60,7 +60,7 @@ async def handle(request: DescribeTopicPartitionsRequest, call: Call) -> Describ
 def _shown(entry: TopicEntry, numbers: range, call: Call) -> DescribeTopicPartitionsResponseTopic:
     partitions = []
     for number in numbers:
-        node = call.broker.members.leader(entry.name, number)
+        node = call.broker.members.leader(entry.name, number, call.peer.listener)
         partitions.append(DescribeTopicPartitionsResponsePartition(NONE, number, node, 0, [node], [node], [], [], []))
     may = operations(call, Resource.TOPIC, entry.name)
     return DescribeTopicPartitionsResponseTopic(NONE, entry.name, bytes.fromhex(entry.id), False, partitions, may)

@@ -34,7 +34,7 @@ async def handle(request: FindCoordinatorRequest, call: Call) -> FindCoordinator
                 call.check(Op.DESCRIBE, KINDS[request.key_type], key)
             if request.key_type == GROUP:
                 await call.broker.catalog.ensure_internal()
-            node = await find(members, request.key_type, key)
+            node = await find(members, request.key_type, key, call.peer.listener)
         except LedgerError as error:
             return Coordinator(key, -1, "", -1, group_code(error), message_of(error))
         return Coordinator(key, node.id, node.kafka_host, node.kafka_port, NONE, None)
@@ -51,11 +51,14 @@ async def handle(request: FindCoordinatorRequest, call: Call) -> FindCoordinator
     )
 
 
-async def find(members: Members, key_type: int, key: str) -> Node:
+async def find(members: Members, key_type: int, key: str, listener: str) -> Node:
     """Raises InvalidRequest, InvalidGroup, CoordinatorNotFound."""
     if key_type not in (GROUP, TRANSACTION):
         raise InvalidRequest(f"There are no coordinators of the type {key_type} here.")
     node = members.falls_to(key) if key_type == TRANSACTION else await members.coordinator(check_group(key))
     if node is None:
         raise CoordinatorNotFound("No broker that lives has a Kafka listener.")
-    return node
+    told = next((each for each in members.nodes(listener) if each.id == node.id), None)
+    if told is None:
+        raise CoordinatorNotFound(f"The coordinator, broker {node.id}, has no listener {listener}.")
+    return told

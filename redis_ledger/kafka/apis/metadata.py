@@ -40,7 +40,7 @@ async def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
     else:
         wanted = {(each.topic_id, each.name): each for each in request.topics}  # a topic named twice is told once
         topics = await few_at_once(lambda each: _topic(each, request, call), wanted.values())
-    nodes = members.nodes
+    nodes = members.nodes(call.peer.listener)
     return MetadataResponse(
         brokers=[MetadataResponseBroker(node.id, node.kafka_host, node.kafka_port) for node in nodes],
         cluster_id=members.cluster_id,
@@ -82,7 +82,7 @@ def _shown(entry: TopicEntry, request: MetadataRequest, call: Call) -> MetadataR
     leader = call.broker.members.leader
     partitions = []
     for number in range(entry.partitions):
-        node = leader(entry.name, number)
+        node = leader(entry.name, number, call.peer.listener)
         partitions.append(MetadataResponsePartition(NONE, number, node, 0, [node], [node], []))
     asked = request.include_topic_authorized_operations
     return MetadataResponseTopic(

@@ -1,4 +1,8 @@
-"""The Kafka port: accepts connections, bounds what they may use together, and drains them.
+"""The Kafka server: accepts connections at its listeners, bounds what they may use together, and drains them.
+
+    internal  0.0.0.0:9092  ─┐                                        ┌─ told the addresses of internal
+                             ├─▶ one server, one set of bounds ─▶ a client
+    external  0.0.0.0:9094  ─┘                                        └─ told those of external
 
 connections_max      further ones are closed at once
 inflight_bytes_max   requests of all connections that are read and not answered; above it nobody is read from
@@ -12,8 +16,9 @@ import contextlib
 import socket
 import ssl
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from redis_ledger import metrics
 from redis_ledger.broker.broker import Broker
@@ -35,43 +40,54 @@ TLS_RECORD = b"\x16\x03"  # how a TLS handshake begins; no frame is as long as t
 _log = get()
 
 
-class KafkaListener:
-    """advertised: "host:port" that clients are told; "" takes the address that is bound.  tls: nothing else is spoken.
-    principal_of: whom a client certificate names."""
+class Listener(NamedTuple):
+    """name: "" for one that is alone.  advertised: "host:port" that its clients are told; "" takes the address that is
+    bound.  tls: nothing else is spoken."""
+
+    bound: socket.socket
+    name: str = ""
+    advertised: str = ""
+    tls: ssl.SSLContext | None = None
+
+    @property
+    def address(self) -> str:
+        host, port = self.bound.getsockname()[:2]
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+class KafkaServer:
+    """principal_of: whom a client certificate names."""
 
     def __init__(
         self,
         broker: Broker,
-        listening: socket.socket,
-        advertised: str = "",
-        *,
-        tls: ssl.SSLContext | None = None,
+        listeners: Sequence[Listener],
         principal_of: Callable[[Any], str | None] | None = None,
     ) -> None:
         config = broker.config
         self.broker = broker
         self.frame_bytes_max = config.kafka_request_bytes_max
         self.requires_sasl = config.auth_required
-        self.tls, self.principal_of = tls, principal_of
+        self.principal_of = principal_of
         self.seldom = Seldom()
-        self._socket, self._advertised = listening, advertised
+        self._listeners = listeners
         self._connections: set[Connection] = set()
         self._starved: set[Connection] = set()
         self._in_flight = self._half = 0
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
         self._watch: asyncio.Task[None] | None = None
         self._draining = False
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
-        host, port = self._socket.getsockname()[:2]
-        self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        await self.broker.members.announce(self._advertised or self.address)
-        handshake_s, closing_s = (None, None) if self.tls is None else (HANDSHAKE_S_MAX, CLOSING_S_MAX)
-        self._server = await loop.create_server(
-            lambda: Connection(self), sock=self._socket, backlog=BACKLOG, ssl=self.tls,
-            ssl_handshake_timeout=handshake_s, ssl_shutdown_timeout=closing_s,
-        )  # fmt: skip
+        await self.broker.members.announce({each.name: each.advertised or each.address for each in self._listeners})
+        for each in self._listeners:
+            handshake_s, closing_s = (None, None) if each.tls is None else (HANDSHAKE_S_MAX, CLOSING_S_MAX)
+            server = await loop.create_server(
+                partial(Connection, self, each), sock=each.bound, backlog=BACKLOG, ssl=each.tls,
+                ssl_handshake_timeout=handshake_s, ssl_shutdown_timeout=closing_s,
+            )  # fmt: skip
+            self._servers.append(server)
         self._watch = loop.create_task(self._look_after())
 
     async def stop(self, drain_s: float) -> None:
@@ -79,8 +95,8 @@ class KafkaListener:
         records end at once, and requests under way are answered."""
         self._draining = True
         until = time.monotonic() + drain_s
-        if self._server is not None:
-            self._server.close()
+        for server in self._servers:
+            server.close()
         with contextlib.suppress(LedgerError):
             await self.broker.members.leave()
         await self.broker.groups.close()  # members that wait for a rebalance are told to go elsewhere
@@ -116,11 +132,11 @@ class KafkaListener:
         if named is not None:
             peer.principal, peer.is_authenticated = named, True
 
-    def is_foreign(self, begin: bytearray, peer: Peer) -> bool:
+    def is_foreign(self, begin: bytearray, listener: Listener, peer: Peer) -> bool:
         """Whether what came and is no frame is TLS; then the log says so."""
-        if self.tls is not None or begin[:2] != TLS_RECORD:
+        if listener.tls is not None or begin[:2] != TLS_RECORD:
             return False
-        self.seldom.warning("a TLS client came to a Kafka port without TLS", peer=peer.host)
+        self.seldom.warning("a TLS client came to a Kafka port without TLS", listener=listener.name, peer=peer.host)
         metrics.kafka_refused.inc()
         return True
 
