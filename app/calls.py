@@ -97,14 +97,16 @@ class Services:
 
 
 class Call:
-    """claim: of the Idempotency-Key, if the caller gave one.  is_own: whether the transaction of the path is the
-    caller's.  target, facts: of an administrative act, what the audit is told besides the path."""
+    """body_bytes: how much of the body came.  claim: of the Idempotency-Key, if the caller gave one.  is_own: whether
+    the transaction of the path is the caller's.  target, facts: of an administrative act, what the audit is told besides
+    the path."""
 
     __slots__ = (
         "_body",
         "_caller",
         "_receive",
         "_request_id",
+        "body_bytes",
         "claim",
         "decoded",
         "facts",
@@ -123,6 +125,7 @@ class Call:
         self.facts: dict[str, Any] = {}
         self._receive = receive
         self._body: bytes | None = None
+        self.body_bytes = 0
         self._caller: Caller | None = None
         self._request_id = ""
         self.decoded: Any = None  # the body, once it was read as JSON
@@ -189,11 +192,6 @@ class Call:
         length = self.header(b"content-length")
         return int(length) if length is not None and length.isascii() and length.isdigit() else 0
 
-    @property
-    def body_bytes(self) -> int:
-        """How much of it was read."""
-        return len(self._body or b"")
-
     async def body(self) -> bytes:
         """Raises RequestTooLarge before anything is done with it."""
         if self._body is None:
@@ -214,6 +212,7 @@ class Call:
             chunk = message.get("body", b"")
             more = message.get("more_body", False)
             size += len(chunk)
+            self.body_bytes = size
             if size > limit:
                 chunks.clear()
                 await self._refuse(limit, drain=more)
@@ -231,7 +230,9 @@ class Call:
             async with asyncio.timeout(DRAIN_S_MAX):
                 while drain and dropped <= limit * DRAINED_BODIES:
                     message = await self._receive()
-                    dropped += len(message.get("body", b""))
+                    came = len(message.get("body", b""))
+                    dropped += came
+                    self.body_bytes += came
                     drain = message.get("more_body", False)
         except TimeoutError:
             pass  # too slow to wait for; the connection is closed with the answer

@@ -198,7 +198,8 @@ class Operation:
     async def _within_quota(self, call: Call, parameters: PathParameters) -> tuple[Answer, str]:
         """Refused before the body is read, and paid for by what was read and answered.  Raises QuotaExceeded."""
         quotas, principal = call.broker.quotas, call.caller.principal
-        declared = call.declared_bytes()
+        # What is not read is not paid for: else who only says that much will come locks out everybody it is one of.
+        declared = min(call.declared_bytes(), call.config.body_bytes_max)
         quotas.admit(principal, bytes_in=declared)
         answered = 0
         try:

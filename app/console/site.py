@@ -72,7 +72,9 @@ class Console:
         visitor: Visitor | None = None
         try:
             visitor = await self._visitor(scope, receive)
+            visitor.admit()
             answer = await self._found(visitor, path, wants_json)
+            visitor.pay(answer)
         except Exception as error:  # noqa: BLE001 - the last door: what gets past here is a dropped connection
             answer = self._told(error, scope, wants_json, visitor)
         answer.headers += HEADERS
@@ -202,6 +204,16 @@ class Visitor:
         """Raises Unauthenticated where a login is needed."""
         if not self.is_known:
             raise Unauthenticated("Log in to use the console.")
+
+    def admit(self) -> None:
+        """As an operation of REST: one request of whoever is known.  Raises QuotaExceeded."""
+        if self.is_known:
+            self.call.broker.quotas.admit(self.principal)
+
+    def pay(self, answer: Answer) -> None:
+        if self.is_known:
+            read, shown = self.call.body_bytes, len(answer.body)
+            self.call.broker.quotas.charge(self.principal, bytes_in=read, bytes_out=shown)
 
     @property
     def is_https(self) -> bool:

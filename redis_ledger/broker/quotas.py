@@ -26,6 +26,7 @@ from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
 
 PRINCIPALS_MAX = 10_000  # whose use is remembered; forgetting the one that asked longest ago forgives a second's worth
+ASKED_AGAIN_S = 1.0  # after this, whether transactions that seem open still are
 THROTTLE_S_MAX = 30.0  # a connection is not read from for longer; what is left is waited for after the next request
 
 
@@ -43,6 +44,7 @@ class Quotas:
         self._table: dict[str, Quota] = {}
         self._uses: OrderedDict[str, Use] = OrderedDict()
         self._open: dict[str, dict[object, None]] = {}  # principal → transactions begun here
+        self._asked: dict[str, float] = {}  # principal → when these were asked about, and none of them had ended
         self._decode = msgspec.json.Decoder(Quota).decode
         self._loop = asyncio.get_running_loop()
         self.is_on = not self._default.is_nothing
@@ -104,41 +106,55 @@ class Quotas:
 
     async def may_open(self, principal: str, key: object) -> None:
         """Counts a transaction that is about to be begun through this broker: its key is its id, its transactional id,
-        or an object until it has one.  When the quota seems used up each is asked about, for it may have been ended
-        through another broker.  Raises TransactionQuotaExceeded."""
+        or an object until it has one.  When the quota seems used up the others are asked about, for they may have been
+        ended through another broker.  Raises TransactionQuotaExceeded."""
         most = self.quota_of(principal).open_transactions if self.is_on else 0
         if not most:
             return
-        begun = self._open.setdefault(principal, {})
+        begun = self._open.get(principal, {})
         if key in begun:
             return
         if len(begun) >= most:
-            keys = list(begun)
-            assert self._is_open is not None
-            still = await asyncio.gather(*map(self._is_open, keys))
-            for each, is_it in zip(keys, still, strict=True):
-                if not is_it:
-                    begun.pop(each, None)
+            await self._forget_ended(principal, list(begun))
+            begun = self._open.get(principal, {})
         if len(begun) >= most:
             self.throttled("transactions", 0.0)
             raise TransactionQuotaExceeded(
                 f"{principal} has {len(begun)} open transactions at this broker, as many as it may; end some.",
-                retry_after_s=1.0,
+                retry_after_s=ASKED_AGAIN_S,
             )
-        begun[key] = None
+        self._open.setdefault(principal, begun)[key] = None
+
+    async def _forget_ended(self, principal: str, keys: list[object]) -> None:
+        """Cost: a read for each; so that clients which try again all the time do not read all the time, only now and
+        then."""
+        now = self._loop.time()
+        if now - self._asked.get(principal, -ASKED_AGAIN_S) < ASKED_AGAIN_S:
+            return
+        self._asked[principal] = now
+        assert self._is_open is not None
+        for each, is_it in zip(keys, await asyncio.gather(*map(self._is_open, keys)), strict=True):
+            if not is_it:
+                self._forget(principal, each)
 
     def opened(self, principal: str, before: object, key: object) -> None:
         """The transaction counted under `before` is known by this key from now on; None: it did not come to be."""
         begun = self._open.get(principal, {})
-        if before in begun:
-            del begun[before]
-            if key is not None:
-                begun[key] = None
+        if before in begun and key is not None:
+            begun[key] = None
+        self._forget(principal, before)
 
     def ended(self, key: object) -> None:
         """A transaction has ended here."""
-        for begun in self._open.values():
-            begun.pop(key, None)
+        for principal in [who for who, begun in self._open.items() if key in begun]:
+            self._forget(principal, key)
+
+    def _forget(self, principal: str, key: object) -> None:
+        begun = self._open.get(principal, {})
+        begun.pop(key, None)
+        if not begun:
+            self._open.pop(principal, None)
+            self._asked.pop(principal, None)
 
     # -- change ------------------------------------------------------------------------------------------------------
 

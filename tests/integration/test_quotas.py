@@ -15,7 +15,8 @@ from redis_ledger import metrics
 from redis_ledger.auth.acl import ANONYMOUS
 from redis_ledger.auth.quota import OTHERS, Quota
 from redis_ledger.broker.broker import Broker
-from redis_ledger.errors import InvalidRequest
+from redis_ledger.errors import InvalidRequest, TransactionQuotaExceeded
+from redis_ledger.kafka.wire.messages import txn_offset_commit_request as in_txn
 from redis_ledger.kafka.wire.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -36,8 +37,9 @@ from tests.support.batches import batch, fetch, fetched, produce, produced
 from tests.support.broker import eventually, one, two
 from tests.support.kafka import KafkaClient, listening
 from tests.support.rest import client_of
+from tests.support.secured import secured
 
-INVALID_REQUEST, CONCURRENT_TRANSACTIONS = 42, 51
+COORDINATOR_LOADING, INVALID_REQUEST, CONCURRENT_TRANSACTIONS = 14, 42, 51
 
 
 @pytest.fixture
@@ -99,6 +101,32 @@ async def test_requests_a_second_are_kept_to_over_a_burst(broker):
     assert 1.2 <= took <= 6.0  # 20 at once, 30 at 20 a second
 
 
+async def test_another_connection_is_no_way_around_a_quota(broker):
+    await broker.quotas.change(ANONYMOUS, {"bytes_in_per_s": 20_000})
+    async with listening(broker) as address:
+        async with KafkaClient(address) as first:
+            told = (await first.ask(produce("t", batch("x" * 40_000)), 9)).throttle_time_ms
+            assert told > 900
+        began = time.monotonic()
+        async with KafkaClient(address) as second:
+            assert (await second.ask(ApiVersionsRequest("a", "1"), 3)).throttle_time_ms > 500
+            assert time.monotonic() - began < 0.4
+            await second.ask(produce("t", batch("x")), 9)
+            assert time.monotonic() - began > 0.5
+
+
+async def test_a_login_is_no_way_around_a_quota(redis_url, prefix):
+    async with secured(redis_url, prefix) as world:
+        await world.broker.topics.create("t", 1)
+        await world.broker.quotas.change("User:root", {"bytes_in_per_s": 20_000})
+        first = await world.client("root")
+        assert (await first.ask(produce("t", batch("x" * 40_000)), 9)).throttle_time_ms > 900
+        began = time.monotonic()
+        second = await world.client("root")
+        await second.ask(produce("t", batch("x")), 9)
+        assert time.monotonic() - began > 0.5
+
+
 async def test_a_muted_connection_that_is_left_is_gone_at_once_and_drains(broker):
     await broker.quotas.change(ANONYMOUS, {"bytes_in_per_s": 1})
     async with listening(broker) as address:
@@ -139,6 +167,57 @@ async def test_a_kafka_client_with_too_many_open_transactions_is_told_to_try_aga
 # -- REST --------------------------------------------------------------------------------------------------------------
 
 
+async def test_a_transaction_that_begins_with_a_group_s_offsets_is_counted(broker):
+    await broker.quotas.change(ANONYMOUS, {"open_transactions": 1})
+    async with listening(broker) as address, KafkaClient(address) as client:
+        assert (await begun(client, "a"))[0] == 0
+        who = await client.ask(InitProducerIdRequest("b", 60_000), 4)
+        offsets = in_txn.TxnOffsetCommitRequestTopic("t", partitions=[in_txn.TxnOffsetCommitRequestPartition(0, 1)])
+        asked = in_txn.TxnOffsetCommitRequest("b", "g", who.producer_id, who.producer_epoch, topics=[offsets])
+        answer = await client.ask(asked, 5)
+        assert answer.topics[0].partitions[0].error_code == COORDINATOR_LOADING
+        assert [standing.state for standing in await broker.producers.standings() if standing.started_ms] == ["Ongoing"]
+
+
+async def test_who_tries_again_and_again_makes_nobody_read_again_and_again(broker, monkeypatch):
+    asked: list[object] = []
+
+    async def is_open(key: object) -> bool:
+        asked.append(key)
+        return True
+
+    monkeypatch.setattr(broker.quotas, "_is_open", is_open)
+    await broker.quotas.change(ANONYMOUS, {"open_transactions": 3})
+    for key in "abc":
+        await broker.quotas.may_open(ANONYMOUS, key)
+    for _ in range(20):
+        with pytest.raises(TransactionQuotaExceeded):
+            await broker.quotas.may_open(ANONYMOUS, "d")
+    assert asked == ["a", "b", "c"]
+    for key in "abc":
+        broker.quotas.ended(key)
+    assert broker.quotas._open == {}
+
+
+async def test_a_body_that_does_not_come_is_not_paid_for(broker):
+    """Who only says how much will come would lock out everybody it is one of: here who has not said who they are."""
+    await broker.quotas.change(ANONYMOUS, {"bytes_in_per_s": broker.config.body_bytes_max})
+    async with client_of(broker) as http:
+        answer = await http.post("/v1/topics/t/records", content=b"", headers={"content-length": f"{1 << 40}"})
+        assert answer.status_code == 413
+        assert (await http.get("/v1/topics")).status_code == 200
+
+
+async def test_the_console_is_no_way_around_a_quota(broker):
+    await broker.quotas.change(ANONYMOUS, {"requests_per_s": 2, "bytes_out_per_s": 1_000})
+    async with client_of(broker) as http:
+        assert (await http.get("/console/topics")).status_code == 200
+        refused = await http.get("/console/topics.json")
+        assert (refused.status_code, refused.json()["code"]) == (429, "quota_exceeded")
+        assert (await http.get("/v1/topics")).status_code == 429
+        assert (await http.get("/console/login")).status_code == 429
+
+
 async def test_rest_refuses_with_retry_after_and_goes_on_then(broker):
     await broker.quotas.change(ANONYMOUS, {"bytes_in_per_s": 1_000})
     body = {"records": [{"value": "x" * 3_000}]}
@@ -175,7 +254,11 @@ async def test_open_transactions_are_counted_and_those_ended_elsewhere_are_not(r
         assert third.status_code == 201
         async with client_of(there) as elsewhere:
             assert (await elsewhere.post(f"/v1/transactions/{ids[1]}:abort", json={})).status_code == 200
-        assert (await http.post("/v1/transactions")).status_code == 201
+
+        async def begins() -> int:
+            return (await http.post("/v1/transactions")).status_code
+
+        assert await eventually(begins, 201) == 201
         many = await asyncio.gather(*(http.post("/v1/transactions") for _ in range(5)))
         assert {each.status_code for each in many} == {429}
 

@@ -73,6 +73,8 @@ async def joined(request: TxnOffsetCommitRequest, call: Call, participants: list
     who = (request.transactional_id, request.producer_id, request.producer_epoch)
     if call.version < BEGINS_FROM:
         await producers.verify(*who, [])
+    else:
+        await call.broker.quotas.may_open(call.peer.principal, request.transactional_id)
     return await producers.add(*who, participants)
 
 
