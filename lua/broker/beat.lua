@@ -24,7 +24,7 @@ for i = 1, #names, 2 do
   if name ~= ARGV[1] and address then
     local id, kafka = string.match(address, '"node":(%d+)'), string.match(address, '"kafka":"([^"]*)"')
     if ARGV[4] ~= "" and kafka == ARGV[4] then
-      replaced, node = name, node or tonumber(id)
+      replaced, node = name, tonumber(id) -- also of one that has beaten before it listened
     elseif tonumber(names[i + 1]) > now - silent then
       taken[tonumber(id)] = true
       live[#live + 1], live[#live + 2] = name, address

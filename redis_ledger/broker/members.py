@@ -17,6 +17,7 @@ falls to.  Source: KIP-500 (brokers and their heartbeats), rendezvous hashing (T
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -157,4 +158,9 @@ class Members:
 
     def falls_to(self, name: str) -> Node | None:
         """The live broker a name falls to, the same on every broker; of the others' names none moves when one goes."""
-        return max(self.nodes(), key=lambda node: zlib.crc32(f"{name}/{node.id}".encode()), default=None)
+        return max(self.nodes(), key=lambda node: _lot(name, node), default=None)
+
+
+def _lot(name: str, node: Node) -> bytes:
+    """Not a CRC: that is linear, so of two nodes the same one would win for most names that differ in a digit."""
+    return hashlib.blake2b(f"{name}/{node.id}".encode(), digest_size=8).digest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.members import Members
 from redis_ledger.kafka.wire.messages.describe_cluster_request import DescribeClusterRequest
 from redis_ledger.kafka.wire.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from redis_ledger.kafka.wire.messages.find_coordinator_request import FindCoordinatorRequest
@@ -19,7 +21,7 @@ from tests.support.kafka import KafkaClient, listening_at
 
 NOWHERE = "192.0.2.1:9"  # for documentation: nobody is there
 COORDINATOR_NOT_AVAILABLE = 15
-GROUPS = ["readers" * number for number in range(1, 9)]  # some fall to either of two brokers
+GROUPS = [f"readers-{number}" for number in range(16)]  # some fall to either of two brokers
 Address = tuple[str, int]
 
 
@@ -140,3 +142,34 @@ async def test_a_broker_that_leaves_is_gone_from_every_listener(redis_url, prefi
         for name in two:
             for node in (first, second):
                 assert (await told(node.at[name]))["metadata"] == {second.at[name]}
+
+
+async def test_a_broker_that_comes_back_on_its_first_address_keeps_its_id_whatever_else_it_listens_on(
+    redis_url, prefix
+):
+    async with one(redis_url, prefix) as other, one(redis_url, prefix) as after:
+        # Given a broker that was killed a moment ago
+        before = Members(other.store, "before", "")
+        await before.announce({"": "a:9092"})
+        await other.members.announce({"internal": "b:9092"})
+        # When the next one has come up, and then listens
+        await after.members.announce({"internal": "a:9092", "external": "a.example:9094"})
+        # Then it is the same node to clients, and the only one there
+        assert after.members.node_id == before.node_id
+        await other.members.beat()
+        assert [(node.id, node.kafka_host) for node in other.members.nodes("external")] == [
+            (before.node_id, "a.example")
+        ]
+        assert [node.kafka_host for node in other.members.nodes("internal")].count("a") == 1
+
+
+@pytest.mark.parametrize("brokers", [2, 3, 5])
+async def test_names_that_differ_in_a_digit_fall_to_all_brokers_alike(redis_url, prefix, brokers):
+    async with one(redis_url, prefix) as broker:
+        others = [Members(broker.store, f"b{number}", "") for number in range(brokers)]
+        for number, each in enumerate(others):
+            await each.announce({"": f"b{number}:9092"})
+        await others[0].beat()
+        fallen = Counter(node.name for n in range(200) if (node := others[0].falls_to(f"workers-{n}")))
+    assert len(fallen) == brokers
+    assert min(fallen.values()) > 200 / brokers / 2
