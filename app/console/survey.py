@@ -1,29 +1,36 @@
 """A look over everything: topics with their totals, who is held up by which transaction, who is behind.
 
-One look serves every page for FRESH_S; it reads each partition once, AT_ONCE topics at a time, and stops at
-PARTITIONS_MAX, which the pages then say.  While somebody looks at the console the ends of all logs are remembered every
-few seconds, so the overview has a curve of what all brokers together take in; nobody looking, nothing is read.
+One look serves all visitors for FRESH_MS.  It costs two reads a partition, one a topic and one a cursor, AT_ONCE topics
+at a time, and stops at PARTITIONS_MAX and CURSORS_MAX, which the pages then say; a list of topics, subscriptions or
+groups looks at those that it shows, and has all of them.  While somebody looks at the overview the ends of all logs are
+remembered every few seconds, so it has a curve of what all brokers together take in; nobody looking, nothing is read.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import msgspec
 
 from app.console.health import Behind, Held
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.types import PartitionState, Topic, Transaction
+from redis_ledger.broker.types import Topic, Transaction
 from redis_ledger.errors import LedgerError, UnknownSubscription, UnknownTopic
+from redis_ledger.ledger.places import PartitionHead
 
 FRESH_MS = 2_000
-AT_ONCE = 16
+AT_ONCE = 32
 PARTITIONS_MAX = 2_000
 CURSORS_MAX = 500
 SAMPLES_MAX = 360
 TRANSACTIONS_MAX = 1_000
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class TopicTotals(msgspec.Struct):
@@ -55,7 +62,6 @@ class Survey(msgspec.Struct):
     held: list[Held]
     behind: list[Behind]
     transactions: int
-    oldest: list[str]
     is_cut: bool
     unread: int
     memory: float | None
@@ -94,83 +100,128 @@ class Surveyor:
         opened = [each for each in live if each.status == "open"]
         totals: list[TopicTotals] = []
         held: list[Held] = []
-        behind: list[Behind] = []
         unread = 0
-        for at in range(0, len(chosen), AT_ONCE):
-            some = chosen[at : at + AT_ONCE]
-            answers = await asyncio.gather(*(self._topic(each, by_id, now) for each in some), return_exceptions=True)
-            for answer in answers:
-                if isinstance(answer, UnknownTopic):
-                    continue  # deleted meanwhile
-                if isinstance(answer, LedgerError):
-                    unread += 1
-                elif isinstance(answer, BaseException):
-                    raise answer
-                else:
-                    totals.append(answer[0])
-                    held += answer[1]
-        room = CURSORS_MAX
-        for each in chosen:
-            room -= each.partitions
-            if room < 0:
-                is_cut = True
-                break
-            behind += await self._behind(each.name)
-        oldest = [str(each.id) for each in opened[:5]]
+
+        async def one(topic: Topic) -> tuple[TopicTotals, list[Held]] | None:
+            try:
+                return await _topic(broker, topic, by_id, now)
+            except UnknownTopic:
+                raise
+            except LedgerError:
+                return None
+
+        for answer in await _each(one, chosen):
+            if answer is None:
+                unread += 1
+            else:
+                totals.append(answer[0])
+                held += answer[1]
+        behind, is_cut_there = await self._behind(chosen)
         nodes = await broker.store.node_info()
         used = [n.used_memory_bytes / n.maxmemory_bytes for n in nodes if n.used_memory_bytes and n.maxmemory_bytes]
         memory = max(used, default=None)
-        return Survey(now, totals, held, behind, len(opened), oldest, is_cut, unread, memory)
+        return Survey(now, totals, held, behind, len(opened), is_cut or is_cut_there, unread, memory)
 
-    async def _topic(self, topic: Topic, opened: dict[str, Transaction], now: int) -> tuple[TopicTotals, list[Held]]:
-        _, states = await self._broker.topics.describe(topic.name)
-        totals = total(topic, states)
-        await self._scheduled(totals)
-        if not totals.held:
-            return totals, []
-        holders: dict[int, str] = {}
-        for each in await self._broker.topics.holding(topic.name):
-            holders.setdefault(each.partition, str(each.transaction))
-        found = []
-        for state in states:
-            txn = opened.get(holders.get(state.partition, ""))
-            if txn is not None and state.stable_offset < state.end_offset:
-                records = state.end_offset - state.stable_offset
-                since = max(now - txn.started_ms, 0)
-                who = txn.principal or txn.owner
-                found.append(Held(topic.name, state.partition, records, str(txn.id), who, since, txn.status))
-        return totals, found
-
-    async def _scheduled(self, totals: TopicTotals) -> None:
-        delays = self._broker.delays
-        totals.scheduled = await delays.pending(totals.name)
-        if not totals.scheduled:
-            return
-        late = [each for each in await delays.counts(totals.name) if each.overdue]
-        totals.overdue = sum(each.overdue for each in late)
-        totals.overdue_ms = max((delays.now_ms() - each.first_due_ms for each in late), default=0)
-
-    async def _behind(self, topic: str) -> list[Behind]:
-        found = []
-        try:
-            for name, kind in await self._broker.subscriptions.list(topic):
-                stats = await self._broker.subscriptions.stats(topic, name)
-                found.append(Behind(topic, name, kind, sum(c.backlog for c in stats.cursors)))
-        except (UnknownTopic, UnknownSubscription):
-            return found  # deleted meanwhile
-        return found
+    async def _behind(self, topics: Sequence[Topic]) -> tuple[list[Behind], bool]:
+        """And whether there are more than CURSORS_MAX of them."""
+        room, chosen = CURSORS_MAX, []
+        for topic, name, kind in await readers(self._broker, topics):
+            room -= topic.partitions
+            if room < 0:
+                break
+            chosen.append((topic.name, name, kind))
+        return await lags(self._broker, chosen), room < 0
 
 
-def total(topic: Topic, states: list[PartitionState]) -> TopicTotals:
+async def readers(broker: Broker, topics: Sequence[Topic]) -> list[tuple[Topic, str, str]]:
+    """Topic, name and kind of each subscription and group.  Cost: one read a topic."""
+
+    async def one(topic: Topic) -> list[tuple[Topic, str, str]]:
+        return [(topic, name, kind) for name, kind in await broker.subscriptions.list(topic.name)]
+
+    return [each for some in await _each(one, topics) for each in some]
+
+
+async def lags(broker: Broker, chosen: Sequence[tuple[str, str, str]]) -> list[Behind]:
+    """How far behind those are: topic, name and kind.  Cost: one read a partition of each."""
+
+    async def one(of: tuple[str, str, str]) -> Behind:
+        topic, name, kind = of
+        stats = await broker.subscriptions.stats(topic, name)
+        return Behind(topic, name, kind, sum(each.backlog for each in stats.cursors))
+
+    return await _each(one, chosen)
+
+
+async def waiting(broker: Broker, topics: Sequence[Topic]) -> list[tuple[str, int]]:
+    """How many scheduled records each topic has.  Cost: one read a partition."""
+
+    async def one(topic: Topic) -> tuple[str, int]:
+        return topic.name, await broker.delays.pending(topic.name)
+
+    return await _each(one, topics)
+
+
+async def totals(broker: Broker, topics: Sequence[Topic]) -> list[TopicTotals]:
+    """Cost: two reads a partition."""
+    return [found for found, _ in await _each(lambda topic: _topic(broker, topic, {}, 0), topics)]
+
+
+async def _topic(
+    broker: Broker, topic: Topic, live: Mapping[str, Transaction], now: int
+) -> tuple[TopicTotals, list[Held]]:
+    heads = await broker.topics.heads(topic)
+    found = total(topic, heads)
+    await _scheduled(broker, found)
+    if not found.held:  # an open transaction holds up what it wrote itself
+        return found, []
+    holding = await broker.topics.holding(topic.name)
+    found.open_transactions = len(holding)
+    first: dict[int, str] = {}
+    for each in holding:
+        first.setdefault(each.partition, str(each.transaction))
+    held = []
+    for number, head in enumerate(heads):
+        txn = live.get(first.get(number, ""))
+        if txn is not None and head.stable_offset < head.end_offset:
+            records, who = head.end_offset - head.stable_offset, txn.principal or txn.owner
+            since = max(now - txn.started_ms, 0)
+            held.append(Held(topic.name, number, records, str(txn.id), who, since, txn.status))
+    return found, held
+
+
+async def _scheduled(broker: Broker, found: TopicTotals) -> None:
+    found.scheduled = await broker.delays.pending(found.name)
+    if not found.scheduled:
+        return
+    late = [each for each in await broker.delays.counts(found.name) if each.overdue]
+    found.overdue = sum(each.overdue for each in late)
+    found.overdue_ms = max((broker.delays.now_ms() - each.first_due_ms for each in late), default=0)
+
+
+def total(topic: Topic, heads: Sequence[PartitionHead]) -> TopicTotals:
     return TopicTotals(
         topic.name,
-        len(states),
-        sum(each.end_offset - each.start_offset for each in states),
-        sum(each.bytes for each in states),
-        sum(each.end_offset - each.stable_offset for each in states),
-        sum(each.open_transactions for each in states),
-        sum(each.end_offset for each in states),
+        len(heads),
+        sum(each.end_offset - each.start_offset for each in heads),
+        sum(each.bytes for each in heads),
+        sum(each.end_offset - each.stable_offset for each in heads),
+        0,
+        sum(each.end_offset for each in heads),
     )
+
+
+async def _each(ask: Callable[[T], Awaitable[R]], subjects: Sequence[T]) -> list[R]:
+    """Answers in order, AT_ONCE of them under way at a time; what was deleted meanwhile is left out."""
+    found: list[R] = []
+    for at in range(0, len(subjects), AT_ONCE):
+        for answer in await asyncio.gather(*map(ask, subjects[at : at + AT_ONCE]), return_exceptions=True):
+            if isinstance(answer, BaseException):
+                if not isinstance(answer, UnknownTopic | UnknownSubscription):
+                    raise answer
+            else:
+                found.append(answer)
+    return found
 
 
 _surveyors: WeakKeyDictionary[Broker, Surveyor] = WeakKeyDictionary()

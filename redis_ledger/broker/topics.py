@@ -39,6 +39,14 @@ class Topics:
         states = await asyncio.gather(*(self._state(partition) for partition in partitions))
         return self._shown(entry), list(states)
 
+    async def heads(self, topic: Topic) -> builtins.list[PartitionHead]:
+        """Where each partition stands, of a topic as `list` tells it.  Raises UnknownTopic.  Cost: a read of each."""
+        first = self._catalog.opened(topic.name, 0)
+        if first is not None and first.topic_id != topic.id:
+            self._catalog.forget(topic.name)  # deleted and made again meanwhile
+        partitions = [await self._catalog.partition(topic.name, number) for number in range(topic.partitions)]
+        return builtins.list(await asyncio.gather(*(partition.head() for partition in partitions)))
+
     async def grow(self, name: str, partitions: int | None = None, settings: Mapping[str, int] | None = None) -> Topic:
         """More partitions, other settings.  Raises UnknownTopic, InvalidRequest (fewer partitions), TopicBusy."""
         return self._shown(await self._catalog.change(name, partitions, None if settings is None else dict(settings)))

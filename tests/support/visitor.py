@@ -11,6 +11,8 @@ import httpx
 
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.ids import TxnId
+from tests.support.rest import client_of
+from tests.support.secured_rest import World
 
 BASE = "http://127.0.0.1"
 
@@ -39,6 +41,17 @@ class Visitor:
         await self.get("/login")
         assert (await self.post("/login", token=token)).status_code == 303
         await self.get("/topics")  # whose forms are of this session
+
+
+async def visitor_of(world: World, name: str) -> Visitor:
+    visitor = Visitor(client_of(world.broker))  # with cookies of its own
+    await visitor.log_in(await world.token(name))
+    return visitor
+
+
+def forms(html: str) -> set[str]:
+    """Acts that a page has a form for, but logging out."""
+    return set(re.findall(r'method="post" action="/console/([^"]+)"', html)) - {"logout"}
 
 
 async def fill(broker) -> TxnId:

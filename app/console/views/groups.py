@@ -10,8 +10,9 @@ from typing import Literal
 import msgspec
 
 from app.console.health import Behind
-from app.console.pages import Done, Nothing, Visit, act, href, page
-from app.console.survey import surveyor
+from app.console.pages import Done, Visit, act, href, page
+from app.console.paging import Paged, PageNumber, paged
+from app.console.survey import lags, readers
 from app.console.waiting import Waits, why
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.deadletters import Rule
@@ -43,31 +44,44 @@ class GroupLine(msgspec.Struct):
     lag: int
 
 
+class GroupsQuery(msgspec.Struct):
+    """find: text in a name, or in that of a topic."""
+
+    find: str = ""
+    page: PageNumber = 1
+    groups_page: PageNumber = 1
+
+
 class Groups(msgspec.Struct):
     groups: list[GroupLine]
+    groups_shown: Paged
     subscriptions: list[Behind]
-    is_cut: bool
+    shown: Paged
 
 
 @page("groups", "Groups and subscriptions")
-async def groups(visit: Visit, query: Nothing) -> Groups:
-    survey = await surveyor(visit.broker).look()
-    lines = {
-        name: GroupLine(name, [], 0)
-        for name in await visit.broker.groups.names()
+async def groups(visit: Visit, query: GroupsQuery) -> Groups:
+    """By name; of those that are shown it is read how far behind they are."""
+    topics = [each for each in await visit.broker.topics.list() if may_describe(visit, each.name)]
+    subscriptions, read_by = [], dict[str, list[str]]()
+    for topic, name, kind in await readers(visit.broker, topics):
+        if kind == "kafka":
+            read_by.setdefault(name, []).append(topic.name)
+        elif (query.find in name or query.find in topic.name) and visit.may(Op.DESCRIBE, Resource.GROUP, name):
+            subscriptions.append((topic.name, name, kind))
+    names = [
+        name for name in sorted({*await visit.broker.groups.names(), *read_by})
         if visit.may(Op.DESCRIBE, Resource.GROUP, name)
-    }
-    subscriptions = []
-    for each in survey.behind:
-        if not visit.may(Op.DESCRIBE, Resource.GROUP, each.name) or not may_describe(visit, each.topic):
-            continue
-        if each.kind == "kafka":
-            line = lines.setdefault(each.name, GroupLine(each.name, [], 0))
-            line.topics.append(each.topic)
-            line.lag += each.lag
-        else:
-            subscriptions.append(each)
-    return Groups(sorted(lines.values(), key=lambda each: each.name), subscriptions, survey.is_cut)
+        and (query.find in name or any(query.find in topic for topic in read_by.get(name, ())))
+    ]  # fmt: skip
+    chosen, shown = paged(subscriptions, query.page)
+    groups, groups_shown = paged(names, query.groups_page)
+    asked = [(topic, name, "kafka") for name in groups for topic in read_by.get(name, ())]
+    lag: dict[str, int] = {}
+    for each in await lags(visit.broker, asked):
+        lag[each.name] = lag.get(each.name, 0) + each.lag
+    lines = [GroupLine(name, read_by.get(name, []), lag.get(name, 0)) for name in groups]
+    return Groups(lines, groups_shown, await lags(visit.broker, chosen), shown)
 
 
 class GroupQuery(msgspec.Struct):

@@ -27,7 +27,6 @@ class Overview(msgspec.Struct):
     records: int
     bytes: int
     open_transactions: int
-    oldest_transaction: str
     behind: list[Behind]
     rates: list[Rate]
     is_cut: bool
@@ -54,7 +53,7 @@ async def overview(visit: Visit, query: Nothing) -> Overview:
         overdue=sum(each.overdue for each in topics),
         overdue_ms=max((each.overdue_ms for each in topics), default=0),
         memory=survey.memory if sees_all else None,
-        durability=str(broker.facts.get("durability", "")),
+        durability=str(broker.facts.get("durability", "")) if sees_all else "",
         unread=survey.unread,
         is_cut=survey.is_cut,
     )
@@ -67,7 +66,6 @@ async def overview(visit: Visit, query: Nothing) -> Overview:
         records=sum(each.records for each in topics),
         bytes=sum(each.bytes for each in topics),
         open_transactions=survey.transactions if sees_all else len({each.transaction for each in held}),
-        oldest_transaction=survey.oldest[0] if survey.oldest and sees_all else "",
         behind=lagging,
         rates=rates(list(watching.samples)) if sees_all else [],
         is_cut=survey.is_cut,

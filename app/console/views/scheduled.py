@@ -6,7 +6,7 @@ import msgspec
 
 from app.console.pages import Done, Visit, act, href, page
 from app.console.records import text
-from app.console.survey import surveyor
+from app.console.survey import waiting
 from app.console.views.groups import moment, shown
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import Scheduled
@@ -86,12 +86,8 @@ async def scheduled(visit: Visit, query: ScheduledQuery) -> ScheduledPage:
 
 
 async def _overview(visit: Visit) -> ScheduledPage:
-    survey = await surveyor(visit.broker).look()
-    found = [
-        OnTopic(each.name, each.scheduled)
-        for each in survey.topics
-        if each.scheduled and visit.may(Op.DESCRIBE, Resource.TOPIC, each.name)
-    ]
+    topics = [each for each in await visit.broker.topics.list() if visit.may(Op.DESCRIBE, Resource.TOPIC, each.name)]
+    found = [OnTopic(topic, records) for topic, records in await waiting(visit.broker, topics) if records]
     total = sum(each.records for each in found)
     return ScheduledPage(sorted(found, key=lambda each: -each.records), total, 0, 0, -1, -1, [], [], "", False)
 

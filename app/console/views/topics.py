@@ -8,9 +8,10 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from app.console.pages import Done, Nothing, Visit, act, href, page
+from app.console.pages import Done, Visit, act, href, page
+from app.console.paging import Paged, PageNumber, paged
 from app.console.records import Peek, Row, peek
-from app.console.survey import TopicTotals, surveyor
+from app.console.survey import TopicTotals, totals
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import Holding, NewRecord, PartitionState
 from redis_ledger.errors import LedgerError, UnknownTopic
@@ -19,20 +20,31 @@ Count = Annotated[int, Meta(ge=1)]
 TAIL_RECORDS = 50
 
 
+class TopicsQuery(msgspec.Struct):
+    """find: text in the name."""
+
+    find: str = ""
+    page: PageNumber = 1
+
+
 class Topics(msgspec.Struct):
     """may_create: at least some name."""
 
     topics: list[TopicTotals]
-    is_cut: bool
+    shown: Paged
     may_create: bool
 
 
 @page("topics", "Topics")
-async def topics(visit: Visit, query: Nothing) -> Topics:
-    survey = await surveyor(visit.broker).look()
-    found = [each for each in survey.topics if visit.may(Op.DESCRIBE, Resource.TOPIC, each.name)]
+async def topics(visit: Visit, query: TopicsQuery) -> Topics:
+    """By name; only those that are shown are looked at."""
+    found = [
+        each for each in await visit.broker.topics.list()
+        if query.find in each.name and visit.may(Op.DESCRIBE, Resource.TOPIC, each.name)
+    ]  # fmt: skip
+    chosen, shown = paged(found, query.page)
     may_create = visit.may_some(Op.CREATE, Resource.TOPIC) or visit.may(Op.CREATE, Resource.CLUSTER)
-    return Topics(sorted(found, key=lambda each: each.name), survey.is_cut, may_create)
+    return Topics(await totals(visit.broker, chosen), shown, may_create)
 
 
 class TopicQuery(msgspec.Struct):

@@ -1,13 +1,12 @@
 """The console over HTTP: every page and its data, and every act.
 
-Who gets in, and what other sites cannot do, is in test_console_access.py; in a browser it is tested by tests/browser.
+Who gets in, and what other sites cannot do, is in test_access.py; in a browser it is tested by tests/browser.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable
-from typing import Any
+from collections.abc import Awaitable
 
 import pytest
 
@@ -19,18 +18,6 @@ from tests.support.broker import eventually
 from tests.support.rest import client_of, open_broker
 from tests.support.servers import redis_server
 from tests.support.visitor import BASE, Visitor, fill
-
-
-@pytest.fixture
-async def broker(redis_url, prefix) -> AsyncIterator[Any]:
-    async with open_broker(redis_url, prefix, coordinators=2) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def visitor(broker) -> AsyncIterator[Visitor]:
-    async with client_of(broker) as http:
-        yield Visitor(http)
 
 
 def pages(txn: TxnId) -> list[str]:

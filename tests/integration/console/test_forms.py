@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import AsyncIterator
-
-import pytest
 
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.quota import Quota
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.clock import ManualClock
 from tests.support.rest import client_of, open_broker
-from tests.support.secured_rest import ROOT, World, secured
+from tests.support.secured_rest import ROOT
 from tests.support.servers import redis_server
-from tests.support.visitor import Visitor, fill
-
-
-@pytest.fixture
-async def world(redis_url, prefix) -> AsyncIterator[World]:
-    async with secured(redis_url, prefix) as made:
-        yield made
-
-
-async def visitor_of(world: World, name: str) -> Visitor:
-    visitor = Visitor(client_of(world.broker))  # with cookies of its own
-    await visitor.log_in(await world.token(name))
-    return visitor
-
-
-def forms(html: str) -> set[str]:
-    """Acts that a page has a form for, but logging out."""
-    return set(re.findall(r'method="post" action="/console/([^"]+)"', html)) - {"logout"}
+from tests.support.visitor import Visitor, fill, forms, visitor_of
 
 
 async def test_pages_have_the_forms_that_their_visitor_may_send(world):

@@ -1,0 +1,30 @@
+"""A broker that asks nobody who they are, with somebody who visits its console; and a world of those who are asked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from tests.support.rest import client_of, open_broker
+from tests.support.secured_rest import World, secured
+from tests.support.visitor import Visitor
+
+
+@pytest.fixture
+async def broker(redis_url, prefix) -> AsyncIterator[Any]:
+    async with open_broker(redis_url, prefix, coordinators=2) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def visitor(broker) -> AsyncIterator[Visitor]:
+    async with client_of(broker) as http:
+        yield Visitor(http)
+
+
+@pytest.fixture
+async def world(redis_url, prefix) -> AsyncIterator[World]:
+    async with secured(redis_url, prefix) as made:
+        yield made

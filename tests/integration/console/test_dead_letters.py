@@ -1,0 +1,63 @@
+"""Dead letters on a subscription's page: its rule is shown, set and removed, and what failed is put back."""
+
+from __future__ import annotations
+
+from redis_ledger.auth.acl import Op, Resource
+from tests.support.broker import records
+from tests.support.secured_rest import ROOT
+from tests.support.visitor import forms, visitor_of
+
+BILLING = "/subscription?topic=orders&name=billing"
+LOOK = "/subscription?topic=dead&name=look"
+
+
+async def ready(broker) -> None:
+    for topic, name in (("orders", "billing"), ("dead", "look")):
+        await broker.topics.create(topic)
+        await broker.subscriptions.create(topic, name)
+
+
+def rules(broker):
+    return {where: (rule.max_deliveries, rule.topic) for where, rule in broker.dead_letters.rules.items()}
+
+
+async def test_a_rule_is_set_shown_and_removed_and_letters_are_put_back(world):
+    broker = world.broker
+    await ready(broker)
+    visitor = await visitor_of(world, ROOT)
+    assert "subscription/put-back" not in forms((await visitor.get(LOOK)).text)
+    sent = await visitor.post("/subscription/dead-letters", topic="orders", name="billing", max_deliveries=1, to="dead")
+    assert sent.status_code == 303
+    assert await visitor.said() == "What billing has not acknowledged after one delivery goes to dead."
+    assert rules(broker) == {("orders", "billing"): (1, "dead")}
+    page = (await visitor.get(BILLING)).text
+    assert "after 1 delivery a message goes to" in page
+    assert 'href="/console/topic?name=dead"' in page
+    await broker.records.produce("orders", records("bad"))
+    assert len(await broker.subscriptions.receive("orders", "billing")) == 1
+    await broker.subscriptions.nack("orders", "billing", "default", None)
+    assert await broker.subscriptions.receive("orders", "billing") == []
+    assert "subscription/put-back" in forms((await visitor.get(LOOK)).text)
+    await visitor.post("/subscription/put-back", topic="dead", name="look")
+    assert await visitor.said() == "Put 1 message of dead back to where they came from."
+    await visitor.post("/subscription/dead-letters", topic="orders", name="billing", max_deliveries=0)
+    assert broker.dead_letters.rules == {}
+    assert "a message goes to" not in (await visitor.get(BILLING)).text
+    acts = [each.act for each in await broker.audit.entries(100)]
+    assert [acts.count(f"subscription.{act}") for act in ("deadLetters", "putBack")] == [2, 1]
+
+
+async def test_who_may_not_write_to_the_other_topic_sets_no_rule(world):
+    await ready(world.broker)
+    await world.allow("ada", Op.DESCRIBE, Resource.TOPIC, "orders")
+    await world.allow("ada", Op.DESCRIBE, Resource.GROUP, "billing")
+    ada = await visitor_of(world, "ada")
+    assert forms((await ada.get(BILLING)).text) == set()
+    await world.allow("ada", Op.READ, Resource.TOPIC, "orders")
+    await world.allow("ada", Op.READ, Resource.GROUP, "billing")
+    assert forms((await ada.get(BILLING)).text) == {"subscription/seek", "subscription/dead-letters"}
+    await ada.post("/subscription/dead-letters", topic="orders", name="billing", max_deliveries=1, to="dead")
+    assert world.broker.dead_letters.rules == {}
+    await world.allow("ada", Op.WRITE, Resource.TOPIC, "dead")
+    await ada.post("/subscription/dead-letters", topic="orders", name="billing", max_deliveries=1, to="dead")
+    assert rules(world.broker) == {("orders", "billing"): (1, "dead")}
