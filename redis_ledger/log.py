@@ -29,6 +29,7 @@ from typing import Any, Literal, Protocol, TextIO
 import structlog
 
 from redis_ledger import tracing
+from redis_ledger.errors import LedgerError
 
 Level = Literal["debug", "info", "warning", "error"]
 Format = Literal["json", "text"]
@@ -153,12 +154,25 @@ class Seldom:
 
     def warning(self, event: str, **fields: Any) -> None:
         """event: a constant sentence."""
+        self._say("warning", event, fields)
+
+    def error(self, event: str, **fields: Any) -> None:
+        self._say("error", event, fields)
+
+    def failed(self, event: str, error: Exception, **fields: Any) -> None:
+        """What will be tried again: of a LedgerError its text is told, of a mistake of ours the trace."""
+        if isinstance(error, LedgerError):
+            self.warning(event, **fields, error=str(error))
+        else:
+            self.error(event, **fields, exc_info=error)
+
+    def _say(self, level: str, event: str, fields: Mapping[str, Any]) -> None:
         now, (said, unsaid) = time.monotonic(), self._said.get(event, (float("-inf"), 0))
         if now - said < self._every_s:
             self._said[event] = said, unsaid + 1
             return
         self._said[event] = now, 0
-        get().warning(event, **fields, **({"unsaid": unsaid} if unsaid else {}))
+        getattr(get(), level)(event, **fields, **({"unsaid": unsaid} if unsaid else {}))
 
 
 if not structlog.is_configured():

@@ -2,121 +2,15 @@
 
 A name is `redis_ledger_<noun>_<unit>`; counters end in `_total`.  A label never carries a key or an id; one that names
 a topic, partition, group or subscription is bounded by a setting (`metrics_..._max`), so the number of series stays
-small.  `GET /metrics` shows them; `docs/reference/metrics.md` is generated from `declared()`.
+small.  `GET /metrics` shows them; `docs/reference/metrics.md` is generated from what is declared here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.metrics_core import Metric
-
-from redis_ledger.series import Calls, Family, Names, Row, Spreads
-
-REGISTRY = CollectorRegistry(auto_describe=True)
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
-# Upper bounds in seconds: fine where a request to a near Redis ends, coarse where a long poll does.
-LATENCY_SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0, 60.0)
-
-
-class Declared(NamedTuple):
-    name: str
-    kind: str
-    unit: str
-    labels: Sequence[str]
-    help: str
-
-
-_declared: list[Declared] = []
-
-
-_collectors: list[Counter | Gauge | Histogram] = []
-M = TypeVar("M", Counter, Gauge, Histogram)
-
-
-def _kept(metric: M) -> M:
-    _collectors.append(metric)
-    return metric
-
-
-def counter(name: str, help: str, *, labels: Sequence[str] = (), unit: str = "") -> Counter:
-    _declared.append(Declared(f"{name}_total", "counter", unit, tuple(labels), help))
-    return _kept(Counter(name, help, tuple(labels), registry=REGISTRY))
-
-
-def gauge(name: str, help: str, *, labels: Sequence[str] = (), unit: str = "") -> Gauge:
-    _declared.append(Declared(name, "gauge", unit, tuple(labels), help))
-    return _kept(Gauge(name, help, tuple(labels), registry=REGISTRY))
-
-
-def histogram(
-    name: str,
-    help: str,
-    *,
-    labels: Sequence[str] = (),
-    unit: str = "seconds",
-    bounds: Sequence[float] = LATENCY_SECONDS,
-) -> Histogram:
-    _declared.append(Declared(name, "histogram", unit, tuple(labels), help))
-    return _kept(Histogram(name, help, tuple(labels), registry=REGISTRY, buckets=tuple(bounds)))
-
-
-_families: list[Family | Spreads] = []
-
-
-def family(
-    name: str,
-    help: str,
-    *,
-    labels: Sequence[str] = (),
-    unit: str = "",
-    kind: str = "gauge",
-    source: Callable[[], Iterable[Row]] | None = None,
-) -> Family:
-    """Of many series, or of numbers that are kept elsewhere.  A counter's name has its `_total` already."""
-    _declared.append(Declared(name, kind, unit, tuple(labels), help))
-    made = Family(name, kind, help, labels, source)
-    _families.append(made)
-    return made
-
-
-def spreads(name: str, help: str, *, label: str = "", bounds: Sequence[float] = LATENCY_SECONDS) -> Spreads:
-    """A histogram of seconds for what every request passes: the library's takes as long as many a step of ours."""
-    _declared.append(Declared(name, "histogram", "seconds", (label,) if label else (), help))
-    made = Spreads(name, help, label, bounds)
-    _families.append(made)
-    return made
-
-
-def declared() -> list[Declared]:
-    return list(_declared)
-
-
-def parts() -> Iterator[bytes]:
-    """All metrics in Prometheus text format, one after the other: the pauses between are somebody else's."""
-    for metric in _collectors:
-        yield generate_latest(_One(metric))
-    for each in _families:
-        yield each.text().encode()
-
-
-def exposition() -> bytes:
-    return b"".join(parts())
-
-
-class _One(CollectorRegistry):
-    """A registry of one metric."""
-
-    def __init__(self, metric: Counter | Gauge | Histogram) -> None:
-        self._metric = metric
-
-    def collect(self) -> Iterable[Metric]:
-        return self._metric.collect()
-
+from redis_ledger.exposition import counter, family, forget, gauge, histogram, spreads
+from redis_ledger.series import Calls, Family, Names
 
 http_requests = counter(
     "redis_ledger_http_requests",
@@ -178,6 +72,7 @@ kafka_refused = counter(
 # Scheduled records (PIP-195).  Those of topics beyond metrics_topics_max are counted under topic="other", and not read.
 DELAYED_BOUNDS_MS = (50, 100, 500, 1_000, 5_000, 30_000, 60_000)
 TOPIC = ("topic",)
+BUCKET_OPERATIONS, BUCKET_STATES = ("create", "load", "delete", "merge"), ("succeed", "failed", "all")
 delayed_shown = gauge(
     "redis_ledger_delayed_shown_timestamp_seconds",
     "When the gauges of this topic's scheduled records were read; more than a second ago if Redis did not answer.",
@@ -213,6 +108,11 @@ delayed_held = gauge(
     "redis_ledger_delayed_held_records", "Scheduled records of open transactions; they are not among the others.",
     labels=TOPIC, unit="records",
 )  # fmt: skip
+delayed_first_due = gauge(
+    "redis_ledger_delayed_first_due_timestamp_seconds",
+    "The earliest time for which anything is scheduled that is not visible yet; 0: nothing is.",
+    labels=TOPIC, unit="seconds since 1970",
+)  # fmt: skip
 delayed_last_due = gauge(
     "redis_ledger_delayed_last_due_timestamp_seconds",
     "The latest time for which anything is scheduled; 0: nothing is.",
@@ -229,12 +129,17 @@ back_log_no_delayed = gauge(
     "entries it is counted by offsets; a topic with over 1000 cursors shows none.",
     labels=TOPIC, unit="records",
 )  # fmt: skip
+SCHEDULED = (
+    delayed_shown, delayed_buckets, delayed_loaded, delayed_mutable, delayed_snapshot_bytes, delayed_index_bytes,
+    delayed_records, delayed_held, delayed_first_due, delayed_last_due, subscription_delayed, back_log_no_delayed,
+)  # fmt: skip
 delayed_fired = counter(
     "redis_ledger_delayed_fired", "Scheduled records this broker made visible.", labels=TOPIC, unit="records"
 )
-delayed_lateness_ms = histogram(
-    "redis_ledger_delayed_lateness_ms", "Mean lateness of the entries one call made visible.", labels=TOPIC,
-    unit="milliseconds", bounds=(1, 2, 5, 10, 20, 50, 100, 500, 1_000, 5_000, 60_000),
+delayed_lateness = spreads(
+    "redis_ledger_delayed_lateness_seconds",
+    "How long after their due time scheduled records became visible; each counts with the mean of its call.",
+    label="topic", bounds=(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0, 60.0, 600.0),
 )  # fmt: skip
 delayed_bucket_operations = counter(
     "redis_ledger_delayed_message_index_bucket_op_count",
@@ -246,6 +151,13 @@ delayed_bucket_operation_ms = histogram(
     "redis_ledger_delayed_message_index_bucket_op_latency_ms", "How long operations on buckets take.",
     labels=("topic", "type"), unit="milliseconds", bounds=DELAYED_BOUNDS_MS,
 )  # fmt: skip
+
+
+def forget_scheduled(topic: str) -> None:
+    """All series of a topic's scheduled records."""
+    delayed_lateness.forget(topic)
+    forget(topic=(topic,), type=BUCKET_OPERATIONS, state=BUCKET_STATES)
+
 
 # What goes in and out, by topic; beyond metrics_topics_max topics the others share topic="other".
 topics = Names()
@@ -291,9 +203,9 @@ overview_shown = gauge(
     unit="seconds since 1970",
 )
 overview_seconds = gauge("redis_ledger_overview_seconds", "How long reading them took.", unit="seconds")
-topics_there = gauge("redis_ledger_topics", "Topics there are.", unit="topics")
-partitions_there = gauge("redis_ledger_partitions", "Partitions of all topics.", unit="partitions")
-partitions_unshown = gauge(
+topics_there = family("redis_ledger_topics", "Topics there are.", unit="topics")
+partitions_there = family("redis_ledger_partitions", "Partitions of all topics.", unit="partitions")
+partitions_unshown = family(
     "redis_ledger_partitions_unshown",
     "Partitions without series of their own, beyond metrics_topics_max and metrics_partitions_max.", unit="partitions",
 )  # fmt: skip
@@ -332,14 +244,14 @@ subscription_unacked = family(
     "Of these, records that are delivered: leased to a consumer, or acknowledged in an open transaction.",
     labels=SUBSCRIPTION, unit="records",
 )  # fmt: skip
-cursors_unshown = gauge(
+cursors_unshown = family(
     "redis_ledger_cursors_unshown",
     "Cursors (groups and subscriptions, by partitions) that no lag counts, beyond metrics_cursors_max.", unit="cursors",
 )  # fmt: skip
-transactions_live = gauge(
+transactions_live = family(
     "redis_ledger_transactions_live", "Transactions begun and not ended yet.", unit="transactions"
 )
-transaction_oldest = gauge(
+transaction_oldest = family(
     "redis_ledger_transaction_oldest_seconds", "Age of the oldest of them; 0 when there is none.", unit="seconds"
 )
 brokers_live = gauge("redis_ledger_brokers_live", "Brokers whose heartbeat is in time.", unit="brokers")
@@ -361,6 +273,12 @@ redis_fragmentation = family(
 redis_append_only = family(
     "redis_ledger_redis_append_only", "1: it keeps an append-only file; 0: it does not; -1: it does not tell.",
     labels=NODE,
+)  # fmt: skip
+
+IN_REDIS = (
+    topics_there, partitions_there, partitions_unshown, partition_end, partition_start, partition_stable,
+    stable_lag_records, stable_lag_seconds, group_lag, subscription_lag, subscription_unacked, cursors_unshown,
+    transactions_live, transaction_oldest, redis_memory_used, redis_memory_max, redis_fragmentation, redis_append_only,
 )  # fmt: skip
 
 # This process and its Redis.

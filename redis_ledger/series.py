@@ -33,6 +33,10 @@ class Family:
         self._line = f"{name}{{{shown}}} %s\n" if labels else f"{name} %s\n"
         self._text = ""
 
+    def set(self, value: float) -> None:
+        """Of one without labels."""
+        self.put([((), value)])
+
     def put(self, rows: Iterable[Row]) -> None:
         """These rows and no others from now on."""
         line = self._line
@@ -133,9 +137,9 @@ class Spread:
         self.counts = [0] * (len(self.bounds) + 1)  # of each bucket by itself; the last is what is above all bounds
         self.total = 0.0
 
-    def observe(self, value: float) -> None:
-        self.counts[bisect_left(self.bounds, value)] += 1
-        self.total += value
+    def observe(self, value: float, times: int = 1) -> None:
+        self.counts[bisect_left(self.bounds, value)] += times
+        self.total += value * times
 
 
 class Spreads:
@@ -150,6 +154,9 @@ class Spreads:
     def of(self, value: str = "") -> Spread:
         """To be kept by who observes: this is a look-up."""
         return self._series.setdefault(value, Spread(self._bounds))
+
+    def forget(self, value: str) -> None:
+        self._series.pop(value, None)
 
     def text(self) -> str:
         shown = [self._lines(value, each) for value, each in self._series.items() if any(each.counts)]

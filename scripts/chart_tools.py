@@ -1,9 +1,9 @@
-"""Helm and kubeconform, which the chart's tests need: built once with Go, kept in the user's cache folder.
+"""Helm, kubeconform and promtool, which the chart's tests need: built once with Go, kept in the user's cache folder.
 
     .venv/bin/python scripts/chart_tools.py            builds what is missing (a few minutes, once)
     .venv/bin/python scripts/chart_tools.py schemas    writes tests/chart/schemas/ anew from Kubernetes' OpenAPI
 
-Both come as Go modules, at the versions below, whose sums Go's checksum database vouches for.  A newer version here is
+They come as Go modules, at the versions below, whose sums Go's checksum database vouches for.  A newer version here is
 built at the next run.  Without Go and without what it built before, `make chart` says so in one sentence and fails.
 """
 
@@ -15,6 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -34,7 +35,10 @@ class Tool(NamedTuple):
 TOOLS = (
     Tool("helm", "helm.sh/helm/v4/cmd/helm", "v4.3.1"),
     Tool("kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform", "v0.8.0"),
+    Tool("promtool", "github.com/prometheus/prometheus/cmd/promtool", "v0.313.5"),
 )
+
+LEAVE_OUT = ("-tags", "remove_all_sd")  # of promtool: what asks clouds for machines is most of it
 
 
 class Unavailable(Exception):
@@ -79,11 +83,16 @@ def build(wanted: Tool, home: Path) -> None:
         raise Unavailable(f"{wanted.name} is built with Go, and there is none here: install Go 1.26 or newer.")
     print(f"chart: building {wanted.name} {wanted.version} (a few minutes, once)", file=sys.stderr, flush=True)
     began = time.monotonic()
-    command = [go, "install", "-trimpath", f"{wanted.package}@{wanted.version}"]
-    nice = shutil.which("nice")
-    code = subprocess.call([*([nice] if nice else []), *command], env={**os.environ, "GOBIN": str(home)})
-    if code != 0:
-        raise Unavailable(f"{wanted.name} {wanted.version} could not be built; what Go said is above.")
+    nice = [found] if (found := shutil.which("nice")) else []
+    # In a module of its own: `go install` refuses what replaces a module for itself, as Prometheus does.
+    with tempfile.TemporaryDirectory() as place:
+        for command in (
+            ("mod", "init", "chart"),
+            ("get", f"{wanted.package}@{wanted.version}"),
+            ("build", "-trimpath", *LEAVE_OUT, "-o", str(home / wanted.name), wanted.package),
+        ):
+            if subprocess.call([*nice, go, *command], cwd=place) != 0:
+                raise Unavailable(f"{wanted.name} {wanted.version} could not be built; what Go said is above.")
     print(f"chart: {wanted.name} is ready after {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
 
 

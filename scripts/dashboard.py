@@ -136,12 +136,13 @@ ROWS: dict[str, list[Panel]] = {
         ),
         Panel("Delivered again", "rps", {rate("topic_redelivered_records_total", "topic", TOPIC): "{{topic}}"}),
         Panel(
-            "Dead letters, as they would be", "rps",
+            "Dead letters", "rps",
             {
+                rate("topic_dead_letter_records_total", "topic", TOPIC): "{{topic}} moved to a dead-letter topic",
                 rate("topic_often_redelivered_records_total", "topic", TOPIC): "{{topic}} delivered 16 times or more",
                 rate("topic_unreadable_records_total", "topic", TOPIC): "{{topic}} unreadable",
             },
-            "There are no dead letter topics: such records are delivered again and again, or passed over.",
+            "Without a rule of dead letters a record is delivered again and again; one that is unreadable never.",
         ),
         Panel("Cursors without series", "none", {once("cursors_unshown"): "beyond metrics_cursors_max"}),
     ],
@@ -150,8 +151,8 @@ ROWS: dict[str, list[Panel]] = {
         Panel("Held by open transactions", "short", {once("delayed_held_records", "topic", TOPIC): "{{topic}}"}),
         Panel("Made visible", "rps", {rate("delayed_fired_total", "topic", TOPIC): "{{topic}}"}),
         Panel(
-            "Lateness, 99th percentile", "ms",
-            {quantile(0.99, "delayed_lateness_ms", "topic", TOPIC): "{{topic}}"},
+            "Lateness, 99th percentile", "s",
+            {quantile(0.99, "delayed_lateness_seconds", "topic", TOPIC): "{{topic}}"},
         ),
         Panel(
             "Index in Redis", "bytes",

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 
 from app import aliases  # noqa: E402  a script has its own folder on sys.path, not the root
 from app.main import OPERATIONS  # noqa: E402
-from redis_ledger import config, errors, metrics  # noqa: E402
+from redis_ledger import config, errors, exposition  # noqa: E402
 from redis_ledger.store import keys  # noqa: E402
 from scripts import dashboard, gen_chart, gen_requirements, lua_header, pulsar_metrics, rest_page  # noqa: E402
 from scripts.markdown import MADE, table  # noqa: E402
@@ -126,7 +126,7 @@ def keys_page() -> str:
 def metrics_page() -> str:
     rows = [
         (f"`{each.name}`", each.kind, each.unit, ", ".join(f"`{label}`" for label in each.labels), each.help)
-        for each in metrics.declared()
+        for each in exposition.declared()
     ]
     return "\n".join(
         [
@@ -136,9 +136,9 @@ def metrics_page() -> str:
             "call in `/openapi.json`, such as `produce`; `api` is Kafka's, such as `Fetch`. Counters and histograms\n"
             "tell what that broker did: add them up. What is in Redis (topics, partitions, groups, subscriptions,\n"
             "transactions, memory) every broker shows alike: take one, as in `max by (topic)`. It is read when it is\n"
-            "asked for, at most once in three seconds; when Redis does not answer it stays as it was, and\n"
-            "`redis_ledger_overview_timestamp_seconds` says of when that is. No label carries a key or an id; topics,\n"
-            "partitions and cursors with series of their own are bounded by `metrics_topics_max`,\n"
+            "asked for, at most once in three seconds; when Redis does not answer it stays as it was for a minute and\n"
+            "then is not shown; `redis_ledger_overview_timestamp_seconds` says of when it is. No label carries a key\n"
+            "or an id; topics, partitions and cursors with series of their own are bounded by `metrics_topics_max`,\n"
             "`metrics_partitions_max` and `metrics_cursors_max`, and what is left out is told. A dashboard and alerts\n"
             "come with the chart; [howto/alerts.md](../howto/alerts.md) says what to do.\n",
             table(("metric", "kind", "unit", "labels", "meaning"), rows),

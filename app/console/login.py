@@ -16,13 +16,13 @@ from app.console.session import Session, Signer
 from redis_ledger.auth import tokens
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import AuthenticationFailed, MethodNotAllowed, Unauthenticated
-from redis_ledger.log import get
+from redis_ledger.log import Seldom
 
 if TYPE_CHECKING:
     from app.console.site import Visitor
 
 HTML = b"text/html; charset=utf-8"
-_log = get()
+_seldom = Seldom()
 
 
 async def answer(visitor: Visitor, path: str) -> Answer:
@@ -39,7 +39,7 @@ async def answer(visitor: Visitor, path: str) -> Answer:
         principal, credential = await prove(visitor.call.broker, form)
         proof = visitor.signer.proof(await rests_on(visitor.call.broker, credential) or "")
     except (Unauthenticated, AuthenticationFailed):
-        _log.warning("a login to the console failed", peer=visitor.visit().caller.host)
+        _seldom.warning("a login to the console failed", peer=visitor.visit().caller.host)
         return Answer(401, _page(visitor, "That did not work. Check what you entered.").encode(), HTML)
     session = Session(principal, credential, proof, int(time.time()), secrets.token_hex(8))
     visitor.cookie = visitor.signer.set_cookie(visitor.signer.seal(session), is_https=visitor.is_https)

@@ -7,7 +7,7 @@ import asyncio
 from app.calls import Answer, Call
 from app.needs import DESCRIBE_CLUSTER
 from app.operations import Routes
-from redis_ledger import metrics
+from redis_ledger import exposition
 
 routes = Routes("health")
 
@@ -18,7 +18,7 @@ async def show_metrics(call: Call) -> Answer:
     if call.services.is_given:
         await asyncio.gather(call.broker.delays.show(), call.broker.overview.show())
     shown = []
-    for part in metrics.parts():
+    for part in exposition.parts():
         shown.append(part)
         await asyncio.sleep(0)  # others go on meanwhile
-    return Answer(200, b"".join(shown), metrics.CONTENT_TYPE.encode())
+    return Answer(200, b"".join(shown), exposition.CONTENT_TYPE.encode())

@@ -30,6 +30,7 @@ from redis_ledger.broker.fetch import Fetching
 from redis_ledger.broker.groups import Groups
 from redis_ledger.broker.idempotency import Idempotency
 from redis_ledger.broker.leases import Leases
+from redis_ledger.broker.looplag import LoopLag
 from redis_ledger.broker.members import Members
 from redis_ledger.broker.offsets import Offsets
 from redis_ledger.broker.overview import Overview
@@ -135,6 +136,7 @@ class Broker:
         self.positions = Positions(self.offsets, registry, self.catalog)
         self.groups = Groups(store, self.members, self.offsets, config, self.security.sees)
         self.consumers = Consumers(self.groups, self.catalog, self.security)
+        self.loop_lag = LoopLag()
         self.overview = Overview(store, self.catalog, self.coordinators, self.members, config, clock)
         self.retention = TopicRetention(store, self.catalog, self.cold, config, clock)
         self.upkeep = Upkeep(
@@ -159,7 +161,7 @@ class Broker:
         await broker.identities.open()
         await broker.upkeep.start()
         await broker.delays.open()
-        broker.overview.start()
+        broker.loop_lag.start()
         await broker.security.open()
         await broker.quotas.open()
         await broker.dead_letters.open()
@@ -172,6 +174,7 @@ class Broker:
         await self.security.close()
         await self.quotas.close()
         await self.dead_letters.close()
+        self.loop_lag.close()
         self.overview.close()
         await self.groups.close()
         await self.delays.close()

@@ -7,25 +7,25 @@
 Every broker has one for every such partition, and any may fire: the script decides what is due and gives each entry to
 one caller.  The partition's leader wakes at the due time itself, the others a little later, to find it done.  A broker
 that schedules something earlier than what it knew to be first tells the others; those that missed it, and those that
-come new, look through all partitions.
+come new, look through all partitions.  Whatever set a timer, what it does belongs to no request: hence the contexts.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from typing import TYPE_CHECKING
-
-import structlog
 
 from redis_ledger import metrics
 from redis_ledger.clock import Clock
 from redis_ledger.delay.calls import Fired
 from redis_ledger.delay.index import DelayIndex
 from redis_ledger.delay.tally import Tally
-from redis_ledger.errors import LedgerError, UnknownTopic
+from redis_ledger.errors import UnknownTopic
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.scheduling import Scheduling
+from redis_ledger.log import Seldom
 from redis_ledger.store.store import Store
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ FAR_S = 3_600.0  # timers are set again after this, for a clock may be put right
 LOOK_S = 0.1  # the longest a commit waits for what it has scheduled and is due already
 REST = 0.25  # of the time a chunk took: left to others before the next one
 
-log = structlog.get_logger(__name__)
+_seldom = Seldom()
 
 
 class ServerClock:
@@ -99,7 +99,7 @@ class Clockwork:
             if self._timer_at <= at and not self._timer.cancelled():
                 return
             self._timer.cancel()
-        self._timer, self._timer_at = self._loop.call_at(at, self.kick), at
+        self._timer, self._timer_at = self._loop.call_at(at, self.kick, context=Context()), at
 
     def kick(self) -> None:
         """Looks now; again afterwards, if it is looking already."""
@@ -111,7 +111,7 @@ class Clockwork:
         if self._work is not None and not self._work.done():
             self._again = True
         else:
-            self._work = self._loop.create_task(self._run())
+            self._work = self._loop.create_task(self._run(), context=Context())
 
     async def look(self) -> None:
         """Looks now, and returns when what is due has been fired, or after LOOK_S at most."""
@@ -136,20 +136,14 @@ class Clockwork:
                 await self._fire_all()
         except UnknownTopic:
             self._owner.forget(self)
-        except LedgerError as error:
-            self._failed(error)
-        except Exception as error:  # whatever it was, what is due stays due
-            log.exception("firing failed, trying again", topic=self.partition.topic, partition=self.partition.number)
-            self._failed(error)
+        except Exception as error:  # noqa: BLE001 - whatever it was, what is due stays due
+            self._failed("scheduled records could not be fired yet", error)
+            if not self.is_closed:
+                self._timer_at = self._loop.time() + FAILED_S
+                self._timer = self._loop.call_at(self._timer_at, self.kick, context=Context())
 
-    def _failed(self, error: Exception) -> None:
-        log.warning(
-            "scheduled records could not be fired yet",
-            topic=self.partition.topic, partition=self.partition.number, error=str(error),
-        )  # fmt: skip
-        if not self.is_closed:
-            self._timer = self._loop.call_later(FAILED_S, self.kick)
-            self._timer_at = self._loop.time() + FAILED_S
+    def _failed(self, event: str, error: Exception) -> None:
+        _seldom.failed(event, error, topic=self.partition.topic, partition=self.partition.number)
 
     # -- work --------------------------------------------------------------------------------------------------------
 
@@ -168,7 +162,7 @@ class Clockwork:
             if fired.records:
                 topic = metrics.topics.label(partition.topic)
                 metrics.delayed_fired.labels(topic).inc(fired.records)
-                metrics.delayed_lateness_ms.labels(topic).observe(fired.lateness_ms / fired.entries)
+                metrics.delayed_lateness.of(topic).observe(fired.lateness_ms / fired.entries / 1000, fired.records)
             has_more = False
             for txn in fired.decided:
                 has_more = await self.index.settle_all(txn) or has_more
@@ -268,10 +262,5 @@ class Clockwork:
             self.kick()
         except UnknownTopic:
             self._owner.forget(self)
-        except LedgerError as error:
-            log.warning(
-                "upkeep of scheduled records failed, it comes again",
-                topic=self.partition.topic, partition=self.partition.number, error=str(error),
-            )  # fmt: skip
-        except Exception:
-            log.exception("upkeep of scheduled records failed", topic=self.partition.topic)
+        except Exception as error:  # noqa: BLE001 - it comes up again with the next firing or scheduling
+            self._failed("upkeep of scheduled records failed, it comes again", error)

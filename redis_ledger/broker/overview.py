@@ -2,7 +2,7 @@
 
     /metrics ─▶ show() ─▶ look: catalog ─▶ partitions ─▶ first records held back ─▶ cursors ─▶ coordinators, nodes
                               at most once in FRESH_S, and waiting for WAIT_S at most; what Redis does not tell in time
-                              stays as it was, and redis_ledger_overview_timestamp_seconds says of when that is
+                              stays as it was for STALE_S; redis_ledger_overview_timestamp_seconds says of when it is
 
 Every step is one pipelined read a partition (or cursor), AT_ONCE of them at a time, so a look costs O(partitions) and
 other work goes on between.  Nothing is locked and no script runs: two numbers may be a few milliseconds apart.
@@ -12,19 +12,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any, NamedTuple
 from urllib.parse import unquote
-
-import structlog
 
 from redis_ledger import metrics
 from redis_ledger.broker.members import Members
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
-from redis_ledger.errors import LedgerError
 from redis_ledger.ledger import log as logs
 from redis_ledger.ledger.catalog import Catalog, TopicEntry
+from redis_ledger.log import Seldom
 from redis_ledger.series import Family
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.nodes import NodeInfo
@@ -32,10 +30,10 @@ from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Coordinators
 
 FRESH_S, WAIT_S = 3.0, 1.0
+STALE_S = 60.0  # what is older is not shown: another broker knows better, and a lag that stands still tells nothing
 AT_ONCE = 128  # reads under way; answering so many takes about a millisecond
-LAG_EVERY_S = 0.25
 
-log = structlog.get_logger(__name__)
+_seldom = Seldom()
 
 
 class Place(NamedTuple):
@@ -77,29 +75,14 @@ class Overview:
         self._members, self._config, self._clock = members, config, clock
         self._loop = asyncio.get_running_loop()
         self._looked_s = -FRESH_S
+        self._known_s = 0.0  # when a look was begun that came to its end
         self._keys: dict[tuple[str, int], PartitionKeys] = {}
         self._task: asyncio.Task[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
         metrics.topics.most = config.metrics_topics_max
 
-    def start(self) -> None:
-        """From now on the event loop is watched."""
-        self._plan()
-
     def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
         if self._task is not None:
             self._task.cancel()
-
-    def _plan(self) -> None:
-        self._timer = self._loop.call_later(LAG_EVERY_S, self._strike, self._loop.time() + LAG_EVERY_S)
-
-    def _strike(self, planned_s: float) -> None:
-        metrics.event_loop_lag.observe(max(self._loop.time() - planned_s, 0.0))
-        self._plan()
-
-    # -- looking -----------------------------------------------------------------------------------------------------
 
     async def show(self) -> None:
         """Brings the metrics up to date, unless they are; when that takes too long, it goes on by itself."""
@@ -116,18 +99,19 @@ class Overview:
         began = self._loop.time()
         try:
             await self.look()
-        except LedgerError as error:
-            log.warning("the metrics of what is in Redis are as they were", error=str(error))
-        except Exception:
-            log.exception("the metrics of what is in Redis are as they were")
+        except Exception as error:  # noqa: BLE001 - what is known goes on to be shown
+            _seldom.failed("the metrics of what is in Redis are as they were", error)
         else:
+            self._known_s = began
             metrics.overview_seconds.set(self._loop.time() - began)
             metrics.overview_shown.set(time.time())
+        if began - self._known_s > STALE_S:
+            for family in metrics.IN_REDIS:
+                family.put(())
 
     async def look(self) -> None:
         entries = await self._catalog.list()
-        there = {entry.name for entry in entries}
-        metrics.topics.forget([name for name in metrics.topics if name not in there and not self._catalog.known(name)])
+        self._forget({entry.name for entry in entries})
         metrics.topics_there.set(len(entries))
         metrics.partitions_there.set(sum(entry.partitions for entry in entries))
         places = await self._offsets(self._chosen(entries))
@@ -136,6 +120,15 @@ class Overview:
         await self._lags(places)
         await self._transactions()
         self._show_nodes(await self._store.node_info())
+
+    def _forget(self, there: Set[str]) -> None:
+        """Topics that are gone; others get the room."""
+        gone = [name for name in metrics.topics if name not in there and not self._catalog.known(name)]
+        if gone:
+            metrics.topics.forget(gone)
+            self._catalog.count_anew()
+            for name in gone:
+                metrics.forget_scheduled(name)
 
     def _chosen(self, entries: Sequence[TopicEntry]) -> list[Place]:
         """The partitions with series of their own: whole topics, as long as there is room."""
@@ -190,17 +183,23 @@ class Overview:
             await asyncio.sleep(0)  # others go on meanwhile
 
     async def _lags(self, places: Sequence[Place]) -> None:
-        """A subscription or group is there when it is on partition 0, and has a cursor on partitions it has used."""
+        """A subscription or group is there when it is on partition 0, and has a cursor on partitions it has used.
+        It is counted whole or not at all."""
         command, room = self._store.command, self._config.metrics_cursors_max
         firsts = [place for place in places if place.number == 0]
         rows = await self._each(lambda p: command("HKEYS", p.keys.subs, key=p.keys.state), firsts)
-        names = {
-            place.topic: [unquote(name.decode()) for name in row if name]
-            for place, row in zip(firsts, rows, strict=True)
-        }
-        wanted = [(place, name) for place in places for name in names.get(place.topic, ())]
-        metrics.cursors_unshown.set(max(len(wanted) - room, 0))
-        wanted = wanted[:room]
+        of: dict[str, list[Place]] = {}
+        for place in places:
+            of.setdefault(place.topic, []).append(place)
+        wanted, unshown = list[tuple[Place, str]](), 0
+        for first, row in zip(firsts, rows, strict=True):
+            theirs = of[first.topic]
+            for name in [unquote(name.decode()) for name in row if name]:
+                if len(theirs) <= room - len(wanted):
+                    wanted += [(place, name) for place in theirs]
+                else:
+                    unshown += len(theirs)
+        metrics.cursors_unshown.set(unshown)
         rows = await self._each(
             lambda at: command(
                 "HMGET", at[0].keys.sub(at[1]).cursor, "kind", "read", "leased", "held", "offset", key=at[0].keys.state

@@ -29,6 +29,7 @@ from redis_ledger.delay.calls import DelayCalls
 from redis_ledger.errors import LedgerError, SubscriptionExists, UnknownTopic
 from redis_ledger.ledger.catalog import Catalog, TopicEntry
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.log import Seldom
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 
@@ -39,6 +40,7 @@ LEFTOVER_MS = 600_000
 PRODUCER_SILENT_MS = 86_400_000
 
 log = structlog.get_logger(__name__)
+_seldom = Seldom()
 
 
 class _Ends(NamedTuple):
@@ -76,7 +78,7 @@ class TopicRetention:
         except UnknownTopic:
             return  # deleted meanwhile
         except LedgerError as error:
-            log.warning("retention failed, trying again", topic=entry.name, partition=number, error=str(error))
+            _seldom.failed("retention failed, trying again", error, topic=entry.name, partition=number)
 
     async def _seal(self, partition: Partition) -> None:
         delay_ledger = await partition.seal_what_is_due()

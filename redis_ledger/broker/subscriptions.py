@@ -222,6 +222,7 @@ class Subscriptions:
         )  # fmt: skip
         if not received.deliveries:
             return [], received
+        rule = self._dead_letters.rule(partition.topic, partition.topic_id, name)
         pieces = [Piece(d.entry_of_log, d.first, d.last) for d in received.deliveries]
         messages, unreadable = list[Message](), list[Range]()
         try:
@@ -239,7 +240,8 @@ class Subscriptions:
                 partition.traffic.unreadable += d.last - d.first + 1
                 continue
             shift, records = found
-            partition.traffic.delivered(len(records), d.size, d.deliveries)
+            if rule is None or d.deliveries < rule.max_deliveries:
+                partition.traffic.delivered(len(records), d.size, d.deliveries)
             for r in records:
                 at = MessageId(partition.number, r.offset + shift)
                 messages.append(Message(at, d.deliveries, r.timestamp_ms, r.key, r.value, r.headers))
@@ -248,7 +250,7 @@ class Subscriptions:
                 unreadable += to_ranges([offset for offset in range(d.first, d.last + 1) if offset not in there])
         if unreadable:  # Kafka producers' batches are stored unread; one that is broken must not stop what is behind it
             await self.ack_one(partition, name, consumer, unreadable, None)
-        if (rule := self._dead_letters.rule(partition.topic, partition.topic_id, name)) is not None:
+        if rule is not None:
             messages = await self._dead_letters.sift(rule, partition.topic, name, consumer, messages)
         return messages, received
 

@@ -229,7 +229,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
 
     def _refuse(self, reason: str) -> None:
-        _log.warning("a Kafka connection was closed", reason=reason, peer=self.peer.host)
+        self._server.seldom.warning("a Kafka connection was closed", reason=reason, peer=self.peer.host)
         metrics.kafka_refused.inc()
         self._frames.clear()
         self.close()

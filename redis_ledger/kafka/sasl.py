@@ -19,13 +19,13 @@ from redis_ledger.broker.security import Security
 from redis_ledger.broker.users import Users
 from redis_ledger.errors import AuthenticationFailed, LedgerError
 from redis_ledger.kafka.call import Peer, Proof
-from redis_ledger.log import get
+from redis_ledger.log import Seldom
 
 PLAIN = "PLAIN"
 TOKEN = "token"  # the user whose password is an API token
 MECHANISMS = (PLAIN, *HASHES)
 
-_log = get()
+_seldom = Seldom()
 
 
 class Login:
@@ -75,7 +75,9 @@ async def step(login: Login, token: bytes, peer: Peer) -> bytes:
     try:
         answer = await login.answer(token)
     except LedgerError as error:
-        _log.warning("a Kafka client could not log in", mechanism=login.mechanism, peer=peer.host, reason=error.detail)
+        _seldom.warning(
+            "a Kafka client could not log in", mechanism=login.mechanism, peer=peer.host, reason=error.detail
+        )
         metrics.kafka_refused.inc()
         peer.is_refused = True
         raise

@@ -186,11 +186,11 @@ class KafkaServer:
             now = time.monotonic()
             for connection in list(self._connections):
                 if connection.stalled_s(now) > frame_s:
-                    _log.warning("a Kafka client sent half a request and waits", peer=connection.peer.host)
+                    self.seldom.warning("a Kafka client sent half a request and waits", peer=connection.peer.host)
                     metrics.kafka_refused.inc()
                     connection.abort()
                 elif connection.deaf_s(now) > idle_s:
-                    _log.warning("a Kafka client does not read its answers", peer=connection.peer.host)
+                    self.seldom.warning("a Kafka client does not read its answers", peer=connection.peer.host)
                     metrics.kafka_refused.inc()
                     connection.abort()
                 elif now - connection.last_used > idle_s and connection.is_waiting:

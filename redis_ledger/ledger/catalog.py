@@ -338,6 +338,11 @@ class Catalog:
         self._names[entry.id] = entry.name
         return entry
 
+    def count_anew(self) -> None:
+        """There is room for series of other topics: those that this broker has open come first."""
+        for (topic, _), partition in self._partitions.items():
+            partition.traffic = metrics.topics.of(topic)
+
     def _open(self, entry: TopicEntry, number: int) -> Partition:
         partition = self._partitions.get((entry.name, number))
         if partition is None or partition.topic_id != entry.id:  # else somebody was quicker: it has one queue for all

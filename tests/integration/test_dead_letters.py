@@ -48,11 +48,13 @@ async def test_a_message_is_moved_after_it_was_delivered_as_often_as_the_rule_sa
     await broker.dead_letters.set("in", "work", 3, "dead")
     headers = [("a", b"1"), ("a", None), ("b", b"\xff")]
     await broker.records.produce("in", [NewRecord(b"k", b"bad", headers, timestamp_ms=17)])
-    counted = metrics.topics.of("in").dead
+    counted = metrics.topics.of("in")
+    dead, out, again = counted.dead, counted.records_out, counted.redelivered
     assert await fail(broker, times=3) == [["bad"]] * 3
     assert await values(broker, "dead") == []
     assert await receive_values(broker, "in", "work") == {}
-    assert (await backlog(broker, "in", "work"), metrics.topics.of("in").dead) == (0, counted + 1)
+    assert (await backlog(broker, "in", "work"), counted.dead) == (0, dead + 1)
+    assert (counted.records_out, counted.redelivered) == (out + 3, again + 2)  # the move itself hands nobody anything
     (letter,) = await broker.subscriptions.receive("dead", "look")
     assert (letter.key, letter.value, letter.timestamp_ms) == (b"k", b"bad", 17)
     assert list(letter.headers) == [

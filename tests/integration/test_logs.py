@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import time
 
 import httpx
 import pytest
 
 from redis_ledger import log
 from tests.support.batches import batch, produce
-from tests.support.broker import one
+from tests.support.broker import eventually, one
 from tests.support.kafka import BrokerClient, listening
 from tests.support.rest import client_of
 from tests.support.servers import Server
@@ -132,3 +133,54 @@ def test_a_redis_that_does_not_let_a_broker_in_is_told_without_the_password(tmp_
     assert code == 2
     assert "cannot be" in errors
     assert PASSWORD not in errors
+
+
+async def test_what_a_timer_does_is_not_told_as_part_of_the_request_that_set_it(redis_url, prefix, lines, monkeypatch):
+    async with one(redis_url, prefix) as broker, client_of(broker) as rest:
+        await broker.topics.create("orders", partitions=1)
+        body = {"records": [{"text": "a"}], "deliver_after": 3_600}
+        made = await rest.post("/v1/topics/orders/scheduled", json=body)
+        id = made.json()["scheduled"][0]["id"]
+        clockwork = broker.delays.clockwork(await broker.catalog.partition("orders", 0))
+        monkeypatch.setattr(clockwork.index, "fire", broken)
+        # When a request makes the record due at once, and that goes wrong
+        moved = await rest.patch(
+            f"/v1/topics/orders/scheduled/{id}", json={"deliver_after": 0}, headers={"X-Request-Id": "mine"}
+        )
+        assert moved.status_code == 200, moved.text
+
+        async def told() -> bool:
+            return any(line["event"] == "scheduled records could not be fired yet" for line in lines())
+
+        assert await eventually(told, True)
+    (line, *_) = [line for line in lines() if line["event"] == "scheduled records could not be fired yet"]
+    assert (line["level"], line["topic"], line["partition"]) == ("error", "orders", 0)
+    assert "request_id" not in line
+    assert "operation" not in line
+
+
+async def test_an_outage_is_told_once_a_second_and_not_once_for_every_partition_that_waits(tmp_path, prefix, lines):
+    server = Server(tmp_path)
+    server.start()
+    url = f"redis://127.0.0.1:{server.port}"
+    try:
+        async with one(url, prefix, redis_retry_ms=100, redis_timeout_ms=200) as broker, client_of(broker) as rest:
+            await broker.topics.create("orders", partitions=30)
+            body = {"records": [{"text": "a", "partition": n} for n in range(30)], "deliver_after": 3_600}
+            assert (await rest.post("/v1/topics/orders/scheduled", json=body)).status_code == 201
+            before, began = len(lines()), time.monotonic()
+            server.kill()
+            for clockwork in list(broker.delays._clockworks.values()):
+                clockwork.kick()
+
+            async def told() -> bool:
+                return bool(sum(line.get("unsaid", 0) for line in fired(lines()[before:])) >= 29)
+
+            assert await eventually(told, True, within_s=20)
+            assert len(fired(lines()[before:])) <= time.monotonic() - began + 1
+    finally:
+        server.kill()
+
+
+def fired(lines):
+    return [line for line in lines if line["event"] == "scheduled records could not be fired yet"]

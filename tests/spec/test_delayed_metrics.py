@@ -13,10 +13,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from redis_ledger import metrics
 from redis_ledger.broker import gauges, overview
 from redis_ledger.broker.types import NewRecord
+from redis_ledger.broker.waiting import Waiting
+from redis_ledger.errors import StoreUnavailable
 from scripts import pulsar_metrics
+from tests.support.broker import eventually, values_of
 from tests.support.cut_store import Trouble, index_on
 from tests.support.rest import client_of
-from tests.support.scheduled import HOUR_MS, ScheduledTopic, scheduling
+from tests.support.scheduled import HOUR_MS, PATIENCE_S, ScheduledTopic, scheduling
 
 BUCKET = "redis_ledger_delayed_message_index_bucket"
 BOUNDS = ["50.0", "100.0", "500.0", "1000.0", "5000.0", "30000.0", "60000.0", "+Inf"]
@@ -183,6 +186,48 @@ async def test_a_topic_that_is_gone_leaves_no_series_behind(topic):
     await topic.broker.topics.delete(topic.name)
     await topic.broker.delays.tidy()
     assert await scrape(topic) == {}
+
+
+async def test_a_topic_that_came_and_went_between_two_scrapes_leaves_no_series_behind(topic):
+    """DD-61: what it fired was counted, though nobody ever looked."""
+    await topic.schedule({"a": topic.in_ms(100)})
+    assert await eventually(lambda: values_of(topic.broker, topic.name), ["a"], PATIENCE_S) == ["a"]
+    await topic.broker.topics.delete(topic.name)
+    await topic.broker.delays.tidy()
+    assert await scrape(topic) == {}
+
+
+async def test_what_is_due_first_and_how_late_records_came_is_told(topic):
+    """DD-61: of what is not visible yet; every record that fired counts."""
+    due = topic.in_ms(500)
+    await topic.schedule({"a": due, "b": due, "c": due + HOUR_MS})
+    assert round(await gauge(topic, "delayed_first_due_timestamp_seconds") * 1000) == due
+    assert await eventually(lambda: values_of(topic.broker, topic.name), ["a", "b"], PATIENCE_S) == ["a", "b"]
+    shown = await scrape(topic)
+    assert round(shown["redis_ledger_delayed_first_due_timestamp_seconds",] * 1000) == due + HOUR_MS
+    assert shown["redis_ledger_delayed_lateness_seconds_count",] == shown["redis_ledger_delayed_fired_total",] == 2
+    assert 0 <= shown["redis_ledger_delayed_lateness_seconds_sum",] < PATIENCE_S
+    await topic.broker.delays.clear(topic.name)
+    assert await gauge(topic, "delayed_first_due_timestamp_seconds") == 0
+
+
+async def test_gauges_that_are_old_are_not_shown_and_counters_stay(topic, monkeypatch):
+    """DD-61: a broker that has lost Redis must not hide what another one knows by now."""
+    await topic.fill_buckets(1, topic.in_ms(HOUR_MS), size=50)
+    before = await scrape(topic)
+
+    async def away(topic: str) -> list[Waiting]:
+        raise StoreUnavailable("Redis is away.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(topic.broker.delays.gauges, "_parts", away)
+        assert (await scrape(topic))["redis_ledger_delayed_records",] == 50
+        patched.setattr(gauges, "STALE_S", -1.0)
+        shown = await scrape(topic)
+    gone = {name for name, *_ in before} - {name for name, *_ in shown}
+    assert {"redis_ledger_delayed_records", "redis_ledger_delayed_first_due_timestamp_seconds"} <= gone
+    assert [name for name in gone if name.endswith(("_count", "_count_total", "_bucket"))] == []
+    assert await gauge(topic, "delayed_records") == 50
 
 
 # -- DD-62: the latest -------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from redis_ledger import metrics
+from redis_ledger import exposition
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import StoreUnavailable
 from tests.support.broker import eventually, values_of, vanish
@@ -17,7 +17,7 @@ from tests.support.scheduled import HOUR_MS, PATIENCE_S, ScheduledTopic, Witness
 def operations(state: str, kind: str, topic: str = "t") -> float:
     labels = {"topic": topic, "state": state, "type": kind}
     name = "redis_ledger_delayed_message_index_bucket_op_count_total"
-    return metrics.REGISTRY.get_sample_value(name, labels) or 0.0
+    return exposition.REGISTRY.get_sample_value(name, labels) or 0.0
 
 
 # -- DD-32: recovery ---------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ Manifest = dict[str, Any]
 def run(
     name: str, *arguments: str | Path, given: str | None = None, kubeconfig: Path | str = "/nonexistent"
 ) -> subprocess.CompletedProcess[str]:
-    """helm or kubeconform, which see no cluster but what is given, and no configuration of whoever runs this."""
+    """helm, kubeconform or promtool: they see no cluster but what is given, and no configuration of who runs this."""
     program = chart_tools.tool(name)
     assert program.exists(), f"{name} is missing; `make chart` builds it"
     kept = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}

@@ -6,7 +6,7 @@ import dataclasses
 import re
 
 from app.main import OPERATIONS
-from redis_ledger import errors, metrics
+from redis_ledger import errors, exposition
 from redis_ledger.config import Config
 from redis_ledger.store import keys
 from scripts import gen_docs
@@ -64,7 +64,7 @@ def test_every_key_is_documented():
 def test_every_call_and_every_metric_is_documented():
     rest, shown = (REFERENCE / "rest.md").read_text(), (REFERENCE / "metrics.md").read_text()
     assert [each.id for each in OPERATIONS if f"### {each.method} {each.path}\n" not in rest] == []
-    assert [each.name for each in metrics.declared() if f"| `{each.name}` |" not in shown] == []
+    assert [each.name for each in exposition.declared() if f"| `{each.name}` |" not in shown] == []
 
 
 def slug(heading: str) -> str:

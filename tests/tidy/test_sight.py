@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from app.main import OPERATIONS
-from redis_ledger import errors, metrics
+from redis_ledger import errors, exposition
 from redis_ledger.kafka.outcome import CLOSED, NAMES, OK, UNKNOWN
 from scripts import dashboard
 from tests.tidy.tree import ROOT
@@ -48,7 +48,7 @@ def labels_of(name: str) -> set[str] | None:
     """None: there is no such series."""
     if name in OF_PROMETHEUS:
         return OF_PROMETHEUS[name]
-    for each in metrics.declared():
+    for each in exposition.declared():
         if each.kind == "histogram":
             if name in {each.name + suffix for suffix in SUFFIXES}:
                 return {*each.labels, *OF_EVERY_SCRAPE} - (set() if name.endswith("_bucket") else {"le"})

@@ -12,7 +12,7 @@ import pytest
 from app.calls import BATCH
 from app.fastpath import Front
 from app.main import OPERATIONS, create_app
-from redis_ledger import log, metrics
+from redis_ledger import exposition, log
 from redis_ledger.errors import OutcomeUnknown, StoreUnavailable, TopicBusy, UnknownTopic
 from tests.support.rest import client_of
 from tests.unit.app.fake import FakeBroker
@@ -340,7 +340,7 @@ async def test_records_of_a_transaction_whose_first_attempt_is_in_doubt_are_not_
 async def test_requests_are_counted_by_operation_and_outcome():
     def counted(outcome: str) -> float:
         name = "redis_ledger_http_requests_total"
-        return metrics.REGISTRY.get_sample_value(name, {"operation": "get_transaction", "outcome": outcome}) or 0
+        return exposition.REGISTRY.get_sample_value(name, {"operation": "get_transaction", "outcome": outcome}) or 0
 
     before = counted("ok"), counted("transaction_not_found")
     async with client_of(FakeBroker()) as client:
@@ -352,4 +352,4 @@ async def test_requests_are_counted_by_operation_and_outcome():
 
 
 def test_every_metric_says_what_it_counts():
-    assert [each.name for each in metrics.declared() if not each.help.endswith(".") or " " in each.name] == []
+    assert [each.name for each in exposition.declared() if not each.help.endswith(".") or " " in each.name] == []

@@ -9,6 +9,7 @@ import logging
 import pytest
 
 from redis_ledger import log
+from redis_ledger.errors import StoreUnavailable
 
 
 class Commit:
@@ -86,3 +87,27 @@ def test_secrets_are_blotted_out_of_events_fields_nested_ones_and_traces(stream)
         log.get().error(f"lost {url}", seeds=[url], facts={"url": url}, exc_info=error, took_ms=3)
     assert "hunter22" not in stream.getvalue()
     assert json.loads(stream.getvalue())["took_ms"] == 3
+
+
+def test_a_flood_of_one_event_is_one_line_a_second_that_says_how_many_were_left_unsaid(stream, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("redis_ledger.log.time.monotonic", lambda: now[0])
+    seldom = log.Seldom()
+    for peer in range(50):
+        seldom.warning("closed", peer=peer)
+    seldom.error("broken")
+    now[0] += 1.0
+    seldom.warning("closed", peer=50)
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [(line["event"], line["level"], line.get("peer"), line.get("unsaid")) for line in lines] == [
+        ("closed", "warning", 0, None), ("broken", "error", None, None), ("closed", "warning", 50, 49),
+    ]  # fmt: skip
+
+
+def test_what_failed_for_a_known_reason_is_told_in_one_sentence_and_a_mistake_of_ours_with_its_trace(stream):
+    log.Seldom().failed("not done yet", StoreUnavailable("Redis is away."), topic="t")
+    log.Seldom().failed("not done yet", ValueError("what is this"), topic="t")
+    known, ours = (json.loads(line) for line in stream.getvalue().splitlines())
+    assert (known["level"], known["error"], "trace" in known) == ("warning", "Redis is away.", False)
+    assert (ours["level"], ours["error"], ours["topic"]) == ("error", "ValueError: what is this", "t")
+    assert ours["trace"].endswith("ValueError: what is this\n")

@@ -1,0 +1,63 @@
+"""How late the event loop is, by a clock of the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from redis_ledger import exposition
+from redis_ledger.broker.looplag import EVERY_S, LoopLag
+
+
+class Loop:
+    """An event loop with one timer, which fires when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.planned: tuple[float, Callable[..., None], tuple[Any, ...]] | None = None
+
+    def time(self) -> float:
+        return self.now
+
+    def call_later(self, delay: float, call: Callable[..., None], *args: Any) -> Loop:
+        self.planned = self.now + delay, call, args
+        return self
+
+    def cancel(self) -> None:
+        self.planned = None
+
+    def fire(self, late_s: float) -> None:
+        assert self.planned is not None
+        at, call, args = self.planned
+        self.now = at + late_s
+        call(*args)
+
+
+def seen() -> dict[str, float]:
+    """Observations up to each of some bounds, and their sum."""
+    name = "redis_ledger_event_loop_lag_seconds"
+    bounds = {at: exposition.REGISTRY.get_sample_value(f"{name}_bucket", {"le": at}) or 0.0 for at in ("0.25", "0.5")}
+    return {**bounds, "sum": exposition.REGISTRY.get_sample_value(f"{name}_sum") or 0.0}
+
+
+def test_a_timer_that_fires_late_shows_as_lag_and_the_next_one_is_planned_from_then():
+    loop: Any = Loop()
+    lag = LoopLag(loop)
+    lag.start()
+    before = seen()
+    loop.fire(late_s=0.4)
+    loop.fire(late_s=0.0)
+    after = seen()
+    assert {at: after[at] - before[at] for at in ("0.25", "0.5")} == {"0.25": 1, "0.5": 2}
+    assert abs(after["sum"] - before["sum"] - 0.4) < 1e-6
+    assert loop.planned[0] == 100.0 + EVERY_S + 0.4 + EVERY_S + EVERY_S
+    lag.close()
+    assert loop.planned is None
+
+
+def test_a_timer_that_fires_early_is_not_late():
+    loop: Any = Loop()
+    LoopLag(loop).start()
+    before = seen()
+    loop.fire(late_s=-0.001)
+    assert seen()["sum"] == before["sum"]
