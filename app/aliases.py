@@ -1,8 +1,10 @@
-"""Pulsar's names for settings of ours: those of its releases, and those of PIP-195's first version, misspelt as there.
+"""Pulsar's names for settings of ours, those of its releases and those of PIP-195's first version, misspelt as there;
+and names that were ours once.
 
 delayedDeliveryTickTimeMillis=5        is delayed_delivery_tick_time_ms=5
 enbaleShareDelayedMessageIndex=true    is how it always is: only that value is taken
 delayedDeliveryFixedDelay...=100       is taken and does nothing: serve and doctor say so
+kafka_sasl_enabled=true                is refused: who upgrades with it must not find the door open
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ _STRICT = "nothing is ever delivered early"
 _BUCKETS = "the index is kept in Redis in buckets; there is no tracker in memory"
 _SHARED = "a partition has one index, whatever reads it"
 _LOOKAHEAD = "there is no tracker in memory that would read ahead"
+_SASL = "auth_required has taken its place and closes every door (docs/howto/secure.md)"
 
 ALIASES = {
     alias.name.lower(): alias
@@ -49,6 +52,7 @@ ALIASES = {
         Alias("delayedDeliverySharedIndexEnabled", only="true", note=_SHARED),
         Alias("enbaleShareDelayedMessageIndex", only="true", note=_SHARED),
         Alias("delayedDeliveryFixedDelayDetectionLookahead", note=_LOOKAHEAD),
+        Alias("kafka_sasl_enabled", only="false", note=_SASL),
     )
 }
 

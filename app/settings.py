@@ -119,8 +119,8 @@ def _chosen(given: Iterable[tuple[str, str | Alias, Any]]) -> dict[str, Any]:
 
 def _only(shown: str, alias: Alias, value: str) -> None:
     """Refuses what a setting without a choice cannot be."""
-    if alias.only == "true":
-        fits = _SWITCH.get(value.lower()) is True
+    if alias.only in ("true", "false"):
+        fits = _SWITCH.get(value.lower()) is _SWITCH[alias.only]
     else:
         fits = alias.only in ("", value)
     if not fits:

@@ -87,10 +87,10 @@ def settings_page() -> str:
         rows = [(f"`{s.name}`", f"`{s.default or empty}`", s.meaning) for s in found if s.section == section]
         parts.append(table(("setting", "default", "meaning"), rows))
     parts.append(
-        "## Pulsar's names\n\n"
+        "## Other names\n\n"
         "For delayed delivery the names of Pulsar's releases and of PIP-195's first version are understood, after\n"
-        "`REDIS_LEDGER_` in the environment and in `--set`, in any case. Two names of one setting with different\n"
-        "values are refused.\n"
+        "`REDIS_LEDGER_` in the environment and in `--set`, in any case; and who still sets what has gone is told so.\n"
+        "Two names of one setting with different values are refused.\n"
     )
     parts.append(table(("name", "here"), ((f"`{alias.name}`", _here(alias)) for alias in aliases.ALIASES.values())))
     return "\n".join(parts)

@@ -155,6 +155,14 @@ def test_dd_63_every_alias_stands_for_a_setting_or_says_why_it_does_not():
         assert alias.ours in known if alias.ours else alias.note
 
 
+def test_a_door_that_an_earlier_release_closed_is_not_left_open_by_a_name_that_has_gone():
+    for ask in (lambda: config_from({"REDIS_LEDGER_KAFKA_SASL_ENABLED": "on"}),
+                lambda: config_from({}, {"kafka_sasl_enabled": "true"})):  # fmt: skip
+        with pytest.raises(BadSetting, match=r"(?i)^\S*kafka_sasl_enabled=\w+ cannot be: auth_required "):
+            ask()
+    assert config_from({"REDIS_LEDGER_KAFKA_SASL_ENABLED": "no"}) == Config()
+
+
 def test_an_alias_is_not_misspelt_but_can_be():
     environ = {"REDIS_LEDGER_DELAYEDDELIVERYENABLED": "1", "REDIS_LEDGER_delayedDeliveryMaxNumBucket": "1"}
     assert misspelt(environ) == {
