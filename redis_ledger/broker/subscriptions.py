@@ -189,6 +189,18 @@ class Subscriptions:
     async def _once(
         self, partitions: Sequence[Partition], name: str, consumer: str, max_records: int, timeout_ms: int
     ) -> tuple[list[Message], int]:
+        """As _share_out.  Who is cancelled in its midst tells nobody of messages: they are handed back."""
+        leasing = asyncio.ensure_future(self._share_out(partitions, name, consumer, max_records, timeout_ms))
+        try:
+            return await asyncio.shield(leasing)
+        except asyncio.CancelledError:
+            messages, _ = await leasing
+            await self.nack(partitions[0].topic, name, consumer, [each.id for each in messages])
+            raise
+
+    async def _share_out(
+        self, partitions: Sequence[Partition], name: str, consumer: str, max_records: int, timeout_ms: int
+    ) -> tuple[list[Message], int]:
         """Messages of all partitions, each asked for its share first and then for what is left; and when the next lease
         runs out (ms, -1 never)."""
         messages: list[Message] = []

@@ -242,3 +242,25 @@ async def test_a_subscription_from_the_latest_record_sees_only_what_comes(broker
     await broker.subscriptions.create("t", "new", start="latest")
     await broker.records.produce("t", records("after"))
     assert list((await receive_values(broker, "t", "new")).values()) == ["after"]
+
+
+async def test_what_is_leased_while_its_receiver_goes_away_is_there_for_the_next_one(broker):
+    """A broker that drains, and a caller that hangs up, cancel a receive wherever it is."""
+    there = await broker.records.produce("t", records(*[str(n) for n in range(4)]))
+    assert there[0].records == 4
+    before, cut = -1, 0
+    for steps in range(0, 200, 4):
+        receiving = asyncio.create_task(broker.subscriptions.receive("t", "s", "c1", wait_ms=5_000))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        if receiving.cancel():
+            await asyncio.gather(receiving, return_exceptions=True)
+        else:
+            await broker.subscriptions.nack("t", "s", "c1", None)
+            before += 1
+        messages = await broker.subscriptions.receive("t", "s", "c2")
+        assert [message.value for message in messages] == [b"0", b"1", b"2", b"3"], f"cut after {steps} steps"
+        cut += messages[0].deliveries > before + 1
+        before = messages[0].deliveries
+        await broker.subscriptions.nack("t", "s", "c2", None)
+    assert cut, "it was never cut while messages were on their way"
