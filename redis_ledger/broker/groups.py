@@ -67,6 +67,11 @@ def check_group(name: str) -> str:
     return name
 
 
+def _is_current(stored: Stored, generation: int) -> bool:
+    """Members of KIP-848 may be behind the group's epoch; the fence beside the offset refuses who lost a partition."""
+    return 0 < generation <= stored.generation if stored.kind == CONSUMER else generation == stored.generation
+
+
 class Groups:
     """coordinator: the groups that this broker owns, of every kind."""
 
@@ -172,6 +177,8 @@ class Groups:
     ) -> int:
         """The fence the commit carries: its generation (or member epoch), or -1 when nobody in particular commits.
 
+        A group that no broker has in memory was given up by one that stopped: whoever has its last generation commits
+        as before, until a later one has begun.  Of a static member it cannot be told whether it was replaced.
         transactional: TxnOffsetCommit, whose older versions name no member.
         Raises NotCoordinator, UnknownMember, IllegalGeneration, RebalanceInProgress, FencedInstance; FencedMember and
         StaleMember in a group of KIP-848.
@@ -181,11 +188,11 @@ class Groups:
             now = self.coordinator.now()
             return held.check_commit(member_id, instance_id, generation, now, transactional=transactional)
         stored = await self.look(group)
-        if generation >= 0 and stored.kind == CONSUMER:
+        if generation < 0 or (instance_id is None and _is_current(stored, generation)):
+            return generation
+        if stored.kind == CONSUMER:
             raise UnknownMember(f"Group {group!r} has no members; its member epoch {generation} is over.")
-        if generation >= 0:
-            raise IllegalGeneration(f"Group {group!r} has no members; generation {generation} is over.")
-        return -1
+        raise IllegalGeneration(f"Group {group!r} has no members; generation {generation} is over.")
 
     async def fence_for_fetch(self, group: str, member_id: str | None = None, member_epoch: int = -1) -> int:
         """What reading offsets raises in the partitions: nobody of an earlier generation commits there from then on.

@@ -122,14 +122,18 @@ async def test_when_its_owner_dies_a_group_goes_on_elsewhere_and_its_generations
 
     assert await eventually(where, (0, *second.address), TAKEN_OVER_S_MAX) == (0, *second.address)
     assert await member.beat() == UNKNOWN_MEMBER
-    assert await commit(member.client, ("t", 0, 8), member=(member.id, 1)) == [ILLEGAL_GENERATION]
-    member.id = ""
+    # and until it has, it commits what it has read meanwhile; but not in a generation that is over, or to come
+    assert await commit(member.client, ("t", 0, 8), member=(member.id, 1)) == [0]
+    for strange in (0, 2):
+        assert await commit(member.client, ("t", 0, 9), member=(member.id, strange)) == [ILLEGAL_GENERATION]
+    before, member.id = member.id, ""
     joined = await member.join()
     assert (joined.error_code, joined.generation_id) == (0, 2)
     assert (await state_of(second))["owner"] == second.broker.name
-    assert await fetch(member.client, {"t": [0]}) == {("t", 0): (7, 0)}
+    assert await fetch(member.client, {"t": [0]}) == {("t", 0): (8, 0)}
     await member.sync({member.id: b"all"})
-    assert await commit(member.client, ("t", 0, 8), member=(member.id, 2)) == [0]
+    assert await commit(member.client, ("t", 0, 8), member=(before, 1)) == [UNKNOWN_MEMBER]
+    assert await commit(member.client, ("t", 0, 9), member=(member.id, 2)) == [0]
 
 
 async def test_a_broker_that_was_silent_finds_out_and_its_members_commits_are_refused(relayed):
@@ -190,6 +194,10 @@ async def test_a_broker_that_shuts_down_sends_its_members_on_at_once(pair):
     assert await one.beat() == NOT_COORDINATOR
     assert (await Member(one.client).join()).error_code == NOT_COORDINATOR
     assert "owner" not in await state_of(second)
+    # And what it has read it commits there, as if nothing had happened; a static one might have been replaced
+    one.client = await second.client()
+    assert await commit(one.client, ("t", 0, 3), member=(one.id, 1)) == [0]
+    assert await commit(one.client, ("t", 0, 4), member=(one.id, 1), instance="i") == [ILLEGAL_GENERATION]
     moved = await settled(second)
     assert moved.generation == 2
 

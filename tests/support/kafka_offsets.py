@@ -39,9 +39,11 @@ Member = tuple[str, int]  # its id and generation
 Entry = tuple[Any, ...]  # topic or its id, partition, offset, and perhaps leader epoch and metadata
 
 
-def committing(*offsets: Entry, group: str = "g", member: Member = ("", -1)) -> OffsetCommitRequest:
+def committing(
+    *offsets: Entry, group: str = "g", member: Member = ("", -1), instance: str | None = None
+) -> OffsetCommitRequest:
     topics = [OffsetCommitRequestTopic(*named(t), [OffsetCommitRequestPartition(*rest)]) for t, *rest in offsets]
-    return OffsetCommitRequest(group, member[1], member[0], None, -1, topics)
+    return OffsetCommitRequest(group, member[1], member[0], instance, -1, topics)
 
 
 def named(topic: str | bytes) -> tuple[str, bytes]:
