@@ -259,6 +259,10 @@ kafka_brokers_live = gauge(
     "redis_ledger_kafka_brokers_live", "Those of them with a Kafka listener: without one no partition has a leader.",
     unit="brokers",
 )  # fmt: skip
+brokers_open = gauge(
+    "redis_ledger_brokers_open", "Live brokers that ask nobody who they are, as one with `auth_required` sees it.",
+    unit="brokers",
+)  # fmt: skip
 redis_memory_used = family(
     "redis_ledger_redis_memory_used_bytes", "Memory a Redis primary uses.", labels=NODE, unit="bytes"
 )

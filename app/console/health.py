@@ -65,6 +65,7 @@ class Facts(msgspec.Struct):
     durability: str = ""
     unread: int = 0  # topics that could not be looked at
     is_cut: bool = False  # there is more than was looked at
+    open_brokers: int = 0  # that let in everybody beside those that do not
 
 
 def sentences(facts: Facts) -> list[Sentence]:
@@ -142,6 +143,10 @@ def _behind(facts: Facts) -> list[Sentence]:
 
 def _rest(facts: Facts) -> list[Sentence]:
     found = []
+    if facts.open_brokers:
+        who = "1 broker asks" if facts.open_brokers == 1 else f"{facts.open_brokers} brokers ask"
+        text = f"{who} nobody who they are, so rules keep nobody out: an older release, or one without auth_required."
+        found.append(Sentence("bad", text, href("brokers")))
     if facts.overdue and facts.overdue_ms >= OVERDUE_MS_LOOK:
         are = "is" if facts.overdue == 1 else "are"
         what = counted(facts.overdue, "scheduled record")

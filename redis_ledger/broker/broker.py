@@ -98,7 +98,7 @@ class Broker:
         self.catalog.cold = self.cold_reader
         self.waiters = Waiters(store)
         self.coordinators = Coordinators(store, self.name, config, clock)
-        self.members = Members(store, self.name, http_address)
+        self.members = Members(store, self.name, http_address, asks=config.auth_required)
         self.delays = Delays(store, self.catalog, self.members, clock)
         participants = Participants(store, config, clock, self.catalog.marker_written, self.delays.transaction_ended)
         registry = Registry(self.coordinators, config)

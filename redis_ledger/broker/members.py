@@ -2,7 +2,7 @@
 
     rl:{catalog}:brokers    broker → time of its last heartbeat, by Redis's clock
     rl:{catalog}:addresses  broker → {"node": 2, "http": "http://...", "kafka": "host:port",
-                                      "listeners": {"internal": "host:port", ...}}
+                                      "listeners": {"internal": "host:port", ...}, "asks": true}
 
 "kafka" is where the first Kafka listener is, "listeners" has all of them if they have names.  A client is told the
 addresses of the listener that it came in by, and those brokers only that have it.  A broker whose only listener has no
@@ -12,7 +12,11 @@ State is in Redis, so "leader of a partition" only says which broker a Kafka cli
 partition.  The spread is a function of the live node ids, so all brokers answer alike.  A broker that has been silent
 for SILENT_MS is not live; one that comes back on the same address takes its node id over.
 A group's coordinator is the broker that owns it, as long as that lives (redis_ledger/groups), else the one its name
-falls to.  Source: KIP-500 (brokers and their heartbeats), rendezvous hashing (Thaler and Ravishankar).
+falls to.
+
+A broker that asks who calls tells the others, and says so when one of them does not: beside that one nothing is closed.
+Older releases ask nobody, and say nothing about it.
+Source: KIP-500 (brokers and their heartbeats), rendezvous hashing (Thaler and Ravishankar).
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from redis_ledger.log import get
 from redis_ledger.store.keys import CatalogKeys, GroupKeys
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
@@ -33,9 +38,12 @@ BEAT = Script.load("broker/beat")
 SILENT_MS = 3_500  # a broker beats once a second
 
 
+_log = get()
+
+
 class Node(NamedTuple):
     """A live broker.  kafka_host, kafka_port: of the listener that was asked for, or of its first; empty where it has
-    none.  listeners: name → "host:port", empty if they have no names."""
+    none.  listeners: name → "host:port", empty if they have no names.  asks: who calls."""
 
     id: int
     name: str
@@ -43,6 +51,11 @@ class Node(NamedTuple):
     kafka_host: str
     kafka_port: int
     listeners: Mapping[str, str] = MappingProxyType({})
+    asks: bool = False
+
+    @property
+    def kafka(self) -> str:
+        return f"{self.kafka_host}:{self.kafka_port}" if self.kafka_host else ""
 
     def told(self, kafka: str) -> Node:
         """It with this address, "host:port"."""
@@ -55,16 +68,17 @@ class _Addresses(msgspec.Struct):
     http: str = ""
     kafka: str = ""
     listeners: dict[str, str] = {}
+    asks: bool = False
 
 
 _decode = msgspec.json.Decoder(_Addresses).decode
 
 
 class Members:
-    """The brokers this one knows of, as of its last heartbeat.  name: of this broker's process."""
+    """The brokers this one knows of, as of its last heartbeat.  name: of this broker's process; asks: it does."""
 
-    def __init__(self, store: Store, name: str, http: str) -> None:
-        self._store, self._name, self._http = store, name, http
+    def __init__(self, store: Store, name: str, http: str, *, asks: bool = False) -> None:
+        self._store, self._name, self._http, self._asks = store, name, http, asks
         self._kafka: Mapping[str, str] = {}
         self._keys = CatalogKeys(store.prefix)
         self.node_id = 0
@@ -94,16 +108,21 @@ class Members:
         now_ms = int(seconds) * 1000 + int(micros) // 1000
         main = next(iter(self._kafka.values()), "")
         named = {name: address for name, address in self._kafka.items() if name}
-        mine = msgspec.json.encode({"http": self._http, "kafka": main, "listeners": named})
+        mine = msgspec.json.encode({"http": self._http, "kafka": main, "listeners": named, "asks": self._asks})
         args = (self._name, now_ms, SILENT_MS, main, mine)
         reply = await self._store.call(BEAT, (k.brokers, k.addresses, k.state), args)
         self.cluster_id, self.node_id = reply[1].decode(), int(reply[2])
         nodes = []
         for name, text in zip(reply[3::2], reply[4::2], strict=True):
             found = _decode(text)
-            node = Node(found.node, name.decode(), found.http, "", 0, found.listeners)
+            node = Node(found.node, name.decode(), found.http, "", 0, found.listeners, found.asks)
             nodes.append(node.told(found.kafka))
+        known = {node.name for node in self.open}
         self._learn(nodes)
+        for each in self.open:
+            if each.name not in known:
+                _log.warning("a broker of the same Redis asks nobody who they are, so who reaches it may do everything",
+                             broker=each.name, http=each.http, kafka=each.kafka)  # fmt: skip
         return now_ms
 
     def _learn(self, nodes: Iterable[Node]) -> None:
@@ -120,7 +139,7 @@ class Members:
     def _address(self, node: Node, listener: str) -> str:
         if node.listeners or listener != next(iter(self._kafka), ""):
             return node.listeners.get(listener, "")
-        return f"{node.kafka_host}:{node.kafka_port}" if node.kafka_host else ""
+        return node.kafka
 
     def leader(self, topic: str, partition: int, listener: str = "") -> int:
         """Node id of the broker that clients are sent to for a partition; -1 when there is none."""
@@ -131,6 +150,11 @@ class Members:
 
     def is_live(self, name: str) -> bool:
         return any(node.name == name for node in self._nodes)
+
+    @property
+    def open(self) -> Sequence[Node]:
+        """Live brokers that let in everybody although this one asks who calls."""
+        return [node for node in self._nodes if self._asks and not node.asks]
 
     @property
     def everybody(self) -> Sequence[Node]:

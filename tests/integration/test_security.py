@@ -10,6 +10,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from redis_ledger import metrics
 from redis_ledger.auth.acl import CLUSTER_NAME, Caller, Effect, Filter, Op, Pattern, Resource, Rule, everything
 from redis_ledger.broker import copied as module
 from redis_ledger.clock import ManualClock
@@ -22,6 +23,7 @@ from redis_ledger.errors import (
     Unauthenticated,
     UnknownToken,
 )
+from redis_ledger.store.keys import CatalogKeys
 from tests.support.broker import eventually, one, two
 
 ADA = Caller("User:ada", "10.0.0.7")
@@ -263,3 +265,36 @@ async def test_off_everybody_may_do_everything(redis_url, prefix):
     async with one(redis_url, prefix) as broker:
         broker.security.check(Caller("User:ANONYMOUS", ""), Op.ALTER, Resource.CLUSTER, CLUSTER_NAME)
         broker.security.check_some(ADA, Op.WRITE, Resource.TOPIC)
+
+
+async def test_a_broker_that_asks_who_calls_names_those_that_do_not(redis_url, prefix, capfd):
+    async with one(redis_url, prefix, **ON) as closed:
+        # Given brokers that all ask
+        async with one(redis_url, prefix, **ON):
+            await closed.members.beat()
+            assert (len(closed.members.live), closed.members.open) == (2, [])
+        # When one comes that does not: a setting was forgotten, or it is of a release that asked nobody
+        async with one(redis_url, prefix, name="open") as let_in:
+            await closed.members.beat()
+            await closed.members.beat()
+            # Then who asks says so, once, and counts it
+            assert [node.name for node in closed.members.open] == [let_in.name]
+            await closed.overview.show()
+            assert metrics.brokers_open._value.get() == 1
+            told = [line for line in capfd.readouterr().err.splitlines() if "asks nobody who they are" in line]
+            assert len(told) == 1
+            assert f'"broker": "{let_in.name}"' in told[0]
+            await let_in.members.beat()
+            assert let_in.members.open == []
+
+
+async def test_a_broker_of_a_release_that_asked_nobody_counts_as_one_that_does_not(redis_url, prefix):
+    async with one(redis_url, prefix, **ON) as broker:
+        await broker.members.announce({"": "127.0.0.1:9092"})
+        k = CatalogKeys(prefix)
+        row = '{"node":7,"http":"http://old","kafka":"127.0.0.1:9093"}'
+        await broker.store.command("HSET", k.addresses, "old", row, key=k.addresses)
+        await broker.store.command("ZADD", k.brokers, 2**52, "old", key=k.brokers)
+        await broker.members.beat()
+        assert [node.name for node in broker.members.open] == ["old"]
+        assert [node.id for node in broker.members.nodes()] == sorted({7, broker.members.node_id})

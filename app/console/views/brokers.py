@@ -15,6 +15,7 @@ class Broker(msgspec.Struct):
     http: str
     kafka: str
     is_this: bool
+    is_open: bool  # it lets in everybody, beside others that do not
 
 
 class BrokersPage(msgspec.Struct):
@@ -29,7 +30,7 @@ class BrokersPage(msgspec.Struct):
 async def brokers(visit: Visit, query: Nothing) -> BrokersPage:
     broker = visit.broker
     return BrokersPage(
-        [_shown(each, broker.name) for each in broker.members.everybody],
+        [_shown(each, broker.name, each in broker.members.open) for each in broker.members.everybody],
         list(await broker.store.node_info()),
         str(broker.facts.get("durability", "unknown")),
         len(broker.coordinators),
@@ -37,8 +38,8 @@ async def brokers(visit: Visit, query: Nothing) -> BrokersPage:
     )
 
 
-def _shown(node: Node, this: str) -> Broker:
-    kafka = f"{node.kafka_host}:{node.kafka_port}" if node.kafka_host else ""
+def _shown(node: Node, this: str, is_open: bool) -> Broker:
+    kafka = node.kafka
     if node.listeners:
         kafka = ", ".join(f"{name} {address}" for name, address in node.listeners.items())
-    return Broker(node.name, node.http, kafka, node.name == this)
+    return Broker(node.name, node.http, kafka, node.name == this, is_open)

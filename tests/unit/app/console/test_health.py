@@ -73,6 +73,8 @@ def test_a_group_and_a_subscription_have_pages_of_their_own():
         ({"overdue": 3, "overdue_ms": 6_000}, "bad", "late"),
         ({"overdue": 3, "overdue_ms": 10}, "good", "well"),
         ({"unread": 2}, "look", "2 topics"),
+        ({"open_brokers": 1}, "bad", "1 broker asks nobody who they are"),
+        ({"open_brokers": 2}, "bad", "2 brokers ask nobody"),
         ({"brokers": 0}, "bad", "No broker"),
     ],
 )
