@@ -3,7 +3,8 @@
     start   embedded server (or --redis)  →  store  →  what Redis must be like  →  broker  →  HTTP  →  the ready line
     drain   no new connections  →  running requests end  →  broker  →  store  →  embedded server, if it is the last
 
-Each step is undone in reverse order, whichever of them fails and whenever SIGTERM comes.
+Each step is undone in reverse order, whichever of them fails and whenever SIGTERM comes; both doors drain at once, so
+that a client of one that takes its time does not keep the other open.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -122,8 +124,10 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
             limits=Limits.of(options.config, principal_of),
             tls=None if tls is None else tls.doorway("http"),
         )
+        stops: list[Callable[[], Awaitable[None]]] = []
+        stack.push_async_callback(_drain, stops)
         await server.start()
-        stack.push_async_callback(server.stop)
+        stops.append(server.stop)
         if kafka:
             doors = []
             for name, (door, address) in kafka.items():
@@ -132,7 +136,7 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
                 doors.append(Listener(door, name, str(advertised), doorway))
             kafka_server = KafkaServer(broker, doors, principal_of)
             await kafka_server.start()
-            stack.push_async_callback(kafka_server.stop, DRAIN_S_MAX)
+            stops.append(partial(kafka_server.stop, DRAIN_S_MAX))
         kafka_shown = ",".join(named(name, address) for name, (_, address) in kafka.items()) or "off"
         _keep_startup_out_of_gc()
         say_ready(f"ready http={shown} kafka={kafka_shown} redis={without_secrets(url)}")
@@ -187,6 +191,13 @@ async def until_told_to_stop(work: Callable[[], Coroutine[Any, Any, None]], exit
     except asyncio.CancelledError:
         if not stopping:
             raise
+
+
+async def _drain(stops: Sequence[Callable[[], Awaitable[None]]]) -> None:
+    """Raises what the first that failed has raised, when all are done."""
+    for outcome in await asyncio.gather(*(stop() for stop in stops), return_exceptions=True):
+        if outcome is not None:
+            raise outcome
 
 
 async def _cancel(task: asyncio.Task[None]) -> None:

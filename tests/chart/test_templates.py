@@ -174,5 +174,5 @@ def test_a_broker_is_given_time_to_drain():
             pod = each["spec"]["template"]["spec"] if each["kind"] == "StatefulSet" else {}
             if "broker" in [container["name"] for container in pod.get("containers", [])]:
                 hook = pod["containers"][0].get("lifecycle", {}).get("preStop", {}).get("sleep", {})
-                # Kafka and REST drain one after the other, 20 s each at most.
+                # 20 s for requests under way, and as long again for a Redis that does not answer.
                 assert pod["terminationGracePeriodSeconds"] >= hook.get("seconds", 0) + 2 * 20 + 5

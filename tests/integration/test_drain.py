@@ -7,6 +7,8 @@ all the while: Kafka producers (idempotent, transactional), a Kafka group, an SD
 from __future__ import annotations
 
 import asyncio
+import signal
+import socket
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
@@ -17,7 +19,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 
 from redis_ledger import AsyncClient
-from tests.support.serving import Serve
+from tests.support.serving import RedisServer, Serve, eventually
 
 TOPIC, PARTITIONS = "load", 4
 PATIENCE_S = 40.0
@@ -156,6 +158,30 @@ async def know_each_other(*brokers: Serve) -> None:
             assert time.monotonic() < until, "brokers do not hear of each other"
             await asyncio.sleep(0.05)
         await client.close()
+
+
+def is_closed(url: str) -> bool:
+    host, port = url.removeprefix("http://").split(":")
+    try:
+        socket.create_connection((host, int(port))).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+def test_a_redis_that_does_not_answer_keeps_no_door_open(tmp_path):
+    redis = RedisServer(tmp_path / "redis", ("appendonly yes", "appendfsync always"))
+    broker = Serve("--redis", redis.url)
+    try:
+        url = broker.urls[0]
+        redis.process.send_signal(signal.SIGSTOP)
+        broker.process.send_signal(signal.SIGTERM)
+        eventually(lambda: is_closed(url), 8.0)  # the first call to Redis is given up after ten seconds
+        redis.process.send_signal(signal.SIGCONT)
+        assert broker.end()[0] == 0
+    finally:
+        broker.clean_up()
+        redis.clean_up()
 
 
 async def gone(broker: Serve) -> int:
