@@ -54,7 +54,7 @@ async def _import(
         store = await Store.open(redis, prefix="rl", timeout_ms=10_000, retry_ms=2_000)
     except ValueError as error:
         raise Refusal(f"--redis cannot be used: {error}") from None
-    shape, total = Shape(key, value), 0
+    shape, total = Shape(name, key, value), 0
     try:
         async with AsyncClient(url.split(","), token=token.given()) as client:
             stream = Stream(store, name)
@@ -78,7 +78,7 @@ async def _import(
                     ) from None
                 if groups:
                     found, groups = await stream.groups(), False  # once: from here on they are the topic's
-                    await carry_groups(client, topic, found)
+                    await carry_groups(client, topic, name, found)
                     for group in found:
                         typer.echo(f"group {group}: a subscription of that name", err=True)
                 if not follow:

@@ -150,6 +150,51 @@ def test_a_group_goes_on_behind_what_it_has_acknowledged(url, client, stream, re
         assert got == orders, name
 
 
+def test_a_subscription_that_got_on_is_not_moved_back_by_another_import(url, client, stream, redis_url):
+    old, key = stream
+    fill(stream, 0, 20)
+    for name in ("moved", "stayed"):
+        old.xgroup_create(key, name, id="0")
+        [[_, entries]] = old.xreadgroup(name, "c", {key: ">"}, count=5)
+        old.xack(key, name, *[id for id, _ in entries])
+    words = command(url, redis_url, key, "orders")
+    run(*words)
+    with client.consumer("orders", "moved", prefetch=0) as consumer:
+        messages = consumer.receive(10)
+        assert [int(each.json()["order"]) for each in messages] == list(range(5, 15))
+        consumer.ack(messages)
+    [[_, entries]] = old.xreadgroup("stayed", "c", {key: ">"}, count=7)
+    old.xack(key, "stayed", *[id for id, _ in entries])
+    fill(stream, 20, 3)
+    run(*words)
+    for name, first in (("moved", 15), ("stayed", 12)):
+        with client.consumer("orders", name, prefetch=0) as consumer:
+            assert [int(each.json()["order"]) for each in consumer.receive(100)] == list(range(first, 23)), name
+
+
+def test_several_streams_go_into_one_topic_and_none_is_moved_over(url, client, stream, redis_url):
+    old, key = stream
+    fill(stream, 0, 10)
+    for number in range(5):
+        old.xadd(f"{key}:older", {"order": 100 + number}, id=f"{number + 1}-0")
+    for each in (key, f"{key}:older"):
+        old.xgroup_create(each, "workers", id="0")
+        [[_, entries]] = old.xreadgroup("workers", "c", {each: ">"}, count=2)
+        old.xack(each, "workers", *[id for id, _ in entries])
+        assert run(*command(url, redis_url, each, "orders")).stdout.startswith("imported " + ("10", "5")[each != key])
+    with client.consumer("orders", "workers", prefetch=0) as consumer:
+        got = [int(each.json()["order"]) for each in consumer.receive(100)]
+    assert got == [*range(2, 10), *range(100, 105)], "what one stream's group had not got stands before the other's"
+
+
+def test_entries_are_large(url, client, stream, redis_url):
+    old, key = stream
+    for number in range(40):
+        old.xadd(key, {"body": b"%d" % number + bytes(500_000)})
+    run(*command(url, redis_url, key, "orders", "--value-field", "body"))
+    assert [int(each.value.rstrip(b"\0")) for each in read(client, "orders")] == list(range(40))
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [(["--value-field", "nothing"], "no field 'nothing'"), (["--key-field", "nothing"], "no field 'nothing'")],
