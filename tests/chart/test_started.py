@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -33,7 +34,7 @@ class World:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._pods: list[Pod] = []
-        self.ports = {"rest": f"127.0.0.1:{servers.free_port()}", "kafka": f"127.0.0.1:{servers.free_port()}"}
+        self.ports = {door: f"127.0.0.1:{servers.free_port()}" for door in ("rest", "kafka", "kafka-external")}
 
     def redis(self, values: str) -> str:
         """Starts the bundled server as rendered; HOST:PORT."""
@@ -48,7 +49,8 @@ class World:
         return f"127.0.0.1:{server.port}"
 
     def broker(self, values: str, addresses: dict[str, str], secrets=None, fields=None) -> Pod:
-        here = {"0.0.0.0:8080": self.ports["rest"], "0.0.0.0:9092": self.ports["kafka"], **addresses}
+        ports = {"0.0.0.0:8080": "rest", "0.0.0.0:9092": "kafka", "0.0.0.0:9094": "kafka-external"}
+        here = {**{there: self.ports[door] for there, door in ports.items()}, **addresses}
         pod = Pod(values, BROKERS, self._folder / "broker", {**secrets_of(values), **(secrets or {})}, here, fields)
         self._pods.append(pod)
         pod.start()
@@ -97,9 +99,9 @@ def first_commands(values: str, world: World, token: str = "", where: Path | Non
     assert [record["value"] for record in json.loads(read)["records"]] == [{"order": 1}]
 
 
-async def told_addresses(world: World, **credentials: str) -> list[tuple[str, int]]:
+async def told_addresses(world: World, door: str = "kafka", **credentials: Any) -> list[tuple[str, int]]:
     """Where a Kafka client that begins at this broker is sent."""
-    client = AIOKafkaClient(bootstrap_servers=world.ports["kafka"], **credentials)
+    client = AIOKafkaClient(bootstrap_servers=world.ports[door], **credentials)
     await client.bootstrap()
     try:
         return [(node.host, node.port) for node in client.cluster.brokers()]
@@ -207,11 +209,34 @@ async def test_a_broker_behind_a_node_port_tells_its_own(world):
         broker = world.broker("node-ports", {}, {"ledger-redis-url": {"url": redis.url}}, fields)
         broker.line()
         token = secrets_of("node-ports")[f"{BROKERS}-bootstrap"]["token"]
-        told = await told_addresses(
-            world, security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN",
-            sasl_plain_username="token", sasl_plain_password=token,
-        )  # fmt: skip
-        assert told == [("192.0.2.5", 31243)]
+        login = {
+            "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN",
+            "sasl_plain_username": "token", "sasl_plain_password": token,
+        }  # fmt: skip
+        assert await told_addresses(world, "kafka-external", **login) == [("192.0.2.5", 31243)]
+        # And who comes from inside is told the name of the pod
+        inside = ADVERTISED.replace("-0.", "-3.").rpartition(":")[0]
+        assert await told_addresses(world, **login) == [(inside, 9092)]
+
+
+async def test_outside_kafka_speaks_tls_where_inside_it_does_not(world, tmp_path):
+    authority = Authority(tmp_path)
+    certificate, key = (path.read_text() for path in authority.issue("server"))
+    fields = {"metadata.labels['apps.kubernetes.io/pod-index']": "0", "status.hostIP": "192.0.2.5"}
+    with servers.redis_server(appendonly="yes", appendfsync="always", maxmemory_policy="noeviction") as redis:
+        secrets = {"ledger-cert": {"tls.crt": certificate, "tls.key": key}, "ledger-redis-url": {"url": redis.url}}
+        broker = world.broker("two-networks", {}, secrets, fields)
+        broker.line()
+        assert broker.probe("readinessProbe", world.ports, ssl._create_unverified_context()) == 200
+        token = secrets_of("two-networks")[f"{BROKERS}-bootstrap"]["token"]
+        login = {"sasl_mechanism": "PLAIN", "sasl_plain_username": "token", "sasl_plain_password": token}
+        trusted = ssl.create_default_context(cafile=str(authority.ca))
+        outside = await told_addresses(
+            world, "kafka-external", security_protocol="SASL_SSL", ssl_context=trusted, **login
+        )
+        assert outside == [("broker-0.kafka.example.com", 9094)]
+        inside = await told_addresses(world, security_protocol="SASL_PLAINTEXT", **login)
+        assert inside == [(ADVERTISED.partition(":")[0], 9092)]
 
 
 def test_settings_reach_the_broker_with_the_numbers_they_were_given(world):

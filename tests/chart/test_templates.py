@@ -129,9 +129,14 @@ def test_each_broker_tells_the_address_of_its_own_pod_or_service():
     inside = "$(POD_NAME).ledger-redis-ledger-brokers.streams.svc.cluster.local:9092"
     assert told["defaults"] == inside
     assert told["everything-else"] == "$(POD_NAME).shop-ledger-brokers.streams.svc.k8s.example:9092"
-    assert told["cert-manager"] == "broker-$(POD_INDEX).kafka.example.com:9094"
-    assert told["node-ports"] == "$(NODE_IP):3124$(POD_INDEX)"
-    assert told["autoscaled"] == "kafka.example.com:3110$(POD_INDEX)"
+    outside = {
+        "cert-manager": "broker-$(POD_INDEX).kafka.example.com:9094",
+        "node-ports": "$(NODE_IP):3124$(POD_INDEX)",
+        "autoscaled": "kafka.example.com:3110$(POD_INDEX)",
+    }
+    assert {name: told[name] for name in outside} == {
+        name: f"internal://{inside},external://{each}" for name, each in outside.items()
+    }
     # And these are the ports of the services.
     assert node_ports("node-ports") == [31240 + index for index in range(10)]
     assert node_ports("autoscaled") == [31100 + index for index in range(5)]
@@ -144,6 +149,28 @@ def node_ports(name: str) -> list[int]:
         for each in services
         if "statefulset.kubernetes.io/pod-name" in each["spec"].get("selector", {})
     )
+
+
+@pytest.mark.parametrize("name", ["cert-manager", "node-ports", "autoscaled", "walled-in", "two-networks"])
+def test_services_outside_lead_to_the_external_listener_and_those_inside_to_the_internal(name):
+    ports = chart.one(name, "StatefulSet", BROKERS)["spec"]["template"]["spec"]["containers"][0]["ports"]
+    number = {each["name"]: each["containerPort"] for each in ports}
+    at = dict(part.split("://") for part in arguments_of(name)["--kafka"].split(","))
+    listening = {listener: int(address.rpartition(":")[2]) for listener, address in at.items()}
+    assert (number["kafka"], number["kafka-external"]) == (listening["internal"], listening["external"])
+    for each in chart.manifests(name):
+        called = each["metadata"]["name"]
+        if each["kind"] == "Service" and "-kafka" in called:
+            inside = called == f"{BROKERS}-kafka"
+            assert [port["targetPort"] for port in each["spec"]["ports"]] == ["kafka" if inside else "kafka-external"]
+            # And nobody inside is led out by a load balancer.
+            assert each["spec"]["type"] == ("ClusterIP" if inside else each["spec"]["type"])
+
+
+def test_a_network_policy_lets_in_by_every_port_that_a_broker_listens_on():
+    (rule, *_) = chart.one("walled-in", "NetworkPolicy", BROKERS)["spec"]["ingress"]
+    ports = chart.one("walled-in", "StatefulSet", BROKERS)["spec"]["template"]["spec"]["containers"][0]["ports"]
+    assert {each["port"] for each in rule["ports"]} == {each["name"] for each in ports}
 
 
 def test_a_certificate_names_every_address_that_clients_are_told():

@@ -63,3 +63,13 @@ def test_an_upgrade_that_has_forgotten_where_redis_is_does_not_begin_anew(tmp_pa
     outside = "redis: {existingSecret: ledger-redis-url}"
     assert upgraded(tmp_path, [placed("StatefulSet", BROKERS)], outside).returncode == 0
     assert upgraded(tmp_path, [placed("StatefulSet", BROKERS), placed("StatefulSet", REDIS)], outside).returncode == 0
+
+
+def test_brokers_that_are_scaled_by_their_load_stay_as_many_as_they_are(tmp_path):
+    # Given seven brokers, by hand or by the autoscaler, and an upgrade with autoscaling
+    there = placed("StatefulSet", BROKERS) | {"spec": {"replicas": 7}}
+    ran = upgraded(tmp_path, [there], "{redis: {existingSecret: r}, autoscaling: {enabled: true, maxReplicas: 9}}")
+    assert ran.returncode == 0, ran.stderr
+    brokers = next(each for each in yaml.safe_load_all(ran.stdout) if each["kind"] == "StatefulSet")
+    # Then there are seven: without a number Kubernetes would make it one
+    assert brokers["spec"]["replicas"] == 7

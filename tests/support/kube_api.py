@@ -14,6 +14,7 @@ KINDS = {
     "v1": {"secrets": "Secret", "services": "Service", "serviceaccounts": "ServiceAccount"},
     "apps/v1": {"statefulsets": "StatefulSet"},
     "policy/v1": {"poddisruptionbudgets": "PodDisruptionBudget"},
+    "autoscaling/v2": {"horizontalpodautoscalers": "HorizontalPodAutoscaler"},
 }
 Object = Mapping[str, Any]
 
@@ -24,8 +25,8 @@ def root(version: str) -> str:
 
 def paths(objects: Sequence[Object]) -> dict[str, Object]:
     """Path → answer."""
-    groups = [version.partition("/")[0] for version in KINDS if "/" in version]
-    versions = {group: {"groupVersion": f"{group}/v1", "version": "v1"} for group in groups}
+    named = [version.partition("/") for version in KINDS if "/" in version]
+    versions = {group: {"groupVersion": f"{group}/{version}", "version": version} for group, _, version in named}
     listed = [{"name": group, "versions": [each], "preferredVersion": each} for group, each in versions.items()]
     found: dict[str, Object] = {
         "/version": {"major": "1", "minor": "34", "gitVersion": "v1.34.0"},

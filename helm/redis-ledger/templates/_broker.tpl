@@ -54,6 +54,7 @@
 {{- if .Values.tls.enabled }}
 {{- $_ := set $all "tls_certificate" "/etc/redis-ledger/tls/tls.crt" -}}
 {{- $_ := set $all "tls_key" "/etc/redis-ledger/tls/tls.key" -}}
+{{- if not .Values.tls.kafkaInternal }}{{ $_ := set $all "tls_kafka_listeners" "external" }}{{ end -}}
 {{- if .Values.tls.clientCa.existingSecret }}
 {{- $_ := set $all "tls_client_ca" "/etc/redis-ledger/client-ca/ca.crt" -}}
 {{- $_ := set $all "tls_principal" .Values.tls.principal -}}
@@ -74,10 +75,16 @@
 {{- end -}}
 
 {{- define "redis-ledger.args" -}}
+{{- $pod := include "redis-ledger.pod" . -}}
 - --http={{ .Values.listenHost }}:8080
-- --http-advertised=$(POD_NAME).{{ include "redis-ledger.headless" . }}.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}:8080
+- --http-advertised={{ $pod }}:8080
+{{- if .Values.externalAccess.enabled }}
+- --kafka=internal://{{ .Values.listenHost }}:9092,external://{{ .Values.listenHost }}:9094
+- --kafka-advertised=internal://{{ $pod }}:9092,external://{{ include "redis-ledger.outside" . }}
+{{- else }}
 - --kafka={{ .Values.listenHost }}:9092
-- --kafka-advertised={{ include "redis-ledger.advertised" . }}
+- --kafka-advertised={{ $pod }}:9092
+{{- end }}
 - --durability={{ .Values.durability }}
 - --log-level={{ .Values.logLevel }}
 {{- if .Values.auth.allowAnonymous }}

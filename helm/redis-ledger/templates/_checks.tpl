@@ -45,6 +45,9 @@
 
 {{- if $v.externalAccess.enabled -}}
 {{- $told := $v.externalAccess.advertised -}}
+{{- if ne $v.service.kafka.type "ClusterIP" -}}
+{{- fail "service.kafka leads to the listener for clients in the cluster: leave service.kafka.type=ClusterIP, and say in externalAccess.bootstrap how those outside begin." -}}
+{{- end -}}
 {{- if and (eq $v.externalAccess.type "LoadBalancer") (not $told) -}}
 {{- fail "externalAccess.type=LoadBalancer needs externalAccess.advertised, such as broker-{index}.kafka.example.com:9092." -}}
 {{- end -}}
@@ -54,6 +57,10 @@
 {{- if and (eq $v.externalAccess.type "NodePort") (not $told) (or (gt $brokers 10) (mod (int $v.externalAccess.nodePortBase) 10)) -}}
 {{- fail "The node ports that brokers tell end in their number: externalAccess.nodePortBase has to be a multiple of 10, and 10 brokers are the most; or set externalAccess.advertised." -}}
 {{- end -}}
+{{- end -}}
+
+{{- if and (not $v.tls.kafkaInternal) (not (and $v.tls.enabled $v.externalAccess.enabled)) -}}
+{{- fail "tls.kafkaInternal=false leaves TLS to the external listener, which needs tls.enabled=true and externalAccess.enabled=true." -}}
 {{- end -}}
 
 {{- if and $v.coldHome.uri $v.coldHome.existingClaim -}}

@@ -85,12 +85,13 @@ app.kubernetes.io/part-of: redis-ledger
 
 {{- define "redis-ledger.scheme" -}}{{ ternary "https" "http" .Values.tls.enabled }}{{- end -}}
 
-{{/* HOST:PORT that a broker tells Kafka clients, with variables that Kubernetes fills in. */}}
-{{- define "redis-ledger.advertised" -}}
-{{- if not .Values.externalAccess.enabled -}}
-$(POD_NAME).{{ include "redis-ledger.headless" . }}.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}:9092
-{{- else -}}
+{{/* The name of a broker's pod, with a variable that Kubernetes fills in. */}}
+{{- define "redis-ledger.pod" -}}
+$(POD_NAME).{{ include "redis-ledger.headless" . }}.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}
+{{- end -}}
+
+{{/* HOST:PORT that a broker tells Kafka clients outside. */}}
+{{- define "redis-ledger.outside" -}}
 {{- $own := printf "{node}:%d{index}" (div (int .Values.externalAccess.nodePortBase) 10) -}}
 {{- .Values.externalAccess.advertised | default $own | replace "{index}" "$(POD_INDEX)" | replace "{node}" "$(NODE_IP)" -}}
-{{- end -}}
 {{- end -}}
