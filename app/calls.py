@@ -97,9 +97,9 @@ class Services:
 
 
 class Call:
-    """body_bytes: how much of the body came.  claim: of the Idempotency-Key, if the caller gave one.  is_own: whether
-    the transaction of the path is the caller's.  target, facts: of an administrative act, what the audit is told besides
-    the path."""
+    """body_bytes: how much of the body came.  claim: of the Idempotency-Key, if the caller gave one.  target, facts: of
+    an administrative act, what the audit is told besides the path.  is_own: whether the transaction of the path is the
+    caller's."""
 
     __slots__ = (
         "_body",

@@ -4,6 +4,7 @@
     head   whole within head_s of its first byte, of HEAD_BYTES_MAX, with HEADERS_MAX headers     else 408, 431
     body   whole within body_s, and a second more for each BODY_BYTES_PER_S that have come        else closed
     answer read by the client within DEAF_S_MAX                                                    else closed
+    known  by a certificate until that ends                                                        then closed
 
 One look a second at all connections, so a request costs two looks at the clock.  A TLS client on a plain port is told
 apart by its first byte, so that the log can say what is wrong.
@@ -12,6 +13,7 @@ apart by its first byte, so that the log can say what is wrong.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +23,7 @@ from app.cork import CorkedProtocol
 from app.errors import CONTENT_TYPE, problem
 from redis_ledger import metrics
 from redis_ledger.auth.acl import host_of
+from redis_ledger.auth.certificates import Named
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest, RequestTooLarge
 from redis_ledger.log import Seldom
@@ -37,19 +40,19 @@ _seldom = Seldom()
 
 @dataclass(frozen=True)
 class Limits:
-    """principal_of: whom the certificate of a connection names."""
+    """named_by: whom the certificate of a connection names."""
 
     idle_s: float = 75.0  # of a connection that has not asked anything yet: pools and browsers open some ahead
     head_s: float = 10.0
     body_s: float = 30.0
     connections_max: int = 10_000
-    principal_of: Callable[[Any], str | None] | None = None
+    named_by: Callable[[Any], Named | None] | None = None
 
     @classmethod
-    def of(cls, config: Config, principal_of: Callable[[Any], str | None] | None = None) -> Limits:
+    def of(cls, config: Config, named_by: Callable[[Any], Named | None] | None = None) -> Limits:
         return cls(
             head_s=config.http_head_ms / 1000, body_s=config.http_body_ms / 1000,
-            connections_max=config.http_connections_max, principal_of=principal_of,
+            connections_max=config.http_connections_max, named_by=named_by,
         )  # fmt: skip
 
 
@@ -63,7 +66,7 @@ class GuardedProtocol(CorkedProtocol):
     def __init__(self, *arguments: Any, limits: Limits, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._limits = limits
-        self._principal: str | None = None
+        self._named: Named | None = None
         self._since = 0.0  # when the request that is not whole yet began; 0: there is none
         self._fed = 0  # bytes of it, and of what came with its beginning
         self._deaf_since = 0.0
@@ -78,8 +81,8 @@ class GuardedProtocol(CorkedProtocol):
             metrics.http_refused.inc()
             _seldom.warning("no more HTTP connections are taken", open=len(self.connections))
             transport.close()
-        elif self._limits.principal_of is not None:
-            self._principal = self._limits.principal_of(transport.get_extra_info("peercert"))
+        elif self._limits.named_by is not None:
+            self._named = self._limits.named_by(transport.get_extra_info("peercert"))
 
     def data_received(self, data: bytes) -> None:
         if self.cycle is None and not self._fed and data[0] == TLS_RECORD and self.scheme == "http":
@@ -97,9 +100,9 @@ class GuardedProtocol(CorkedProtocol):
         super().on_message_begin()
         if not self._since:  # behind another one in the same piece
             self._since, self._fed = self.loop.time(), 1
-        if self._principal is not None:
+        if self._named is not None and not self._is_over():
             scope: Any = self.scope
-            scope[PEER] = self._principal
+            scope[PEER] = self._named.principal
 
     def on_headers_complete(self) -> None:
         if len(self.headers) > HEADERS_MAX:
@@ -135,6 +138,8 @@ class GuardedProtocol(CorkedProtocol):
             return
         if self._deaf_since and now - self._deaf_since > DEAF_S_MAX:
             self._close("the client does not read its answer")
+        elif self._is_over() and not self._is_answering():
+            self.transport.close()  # a client that has another certificate shows it on the next one
         elif self._since and not self.flow.read_paused:
             took = now - self._since
             if not self._has_head():
@@ -145,6 +150,14 @@ class GuardedProtocol(CorkedProtocol):
             elif took > self._limits.body_s + self._fed / BODY_BYTES_PER_S:
                 self._close("half a body came and the rest did not")
 
+    def _is_over(self) -> bool:
+        """Whether the certificate by which the client is known has ended."""
+        return self._named is not None and time.time() >= self._named.until_s
+
+    def _is_answering(self) -> bool:
+        cycle: Any = self.cycle
+        return cycle is not None and not cycle.response_complete
+
     def _has_head(self) -> bool:
         cycle: Any = self.cycle
         return cycle is not None and cycle.scope is self.scope
@@ -152,8 +165,7 @@ class GuardedProtocol(CorkedProtocol):
     def _answer(self, status: int, detail: str) -> None:
         """A problem, and the end of the connection.  What is being answered already is not written into."""
         self._tell(detail)
-        cycle: Any = self.cycle
-        if cycle is None or cycle.response_complete:
+        if not self._is_answering():
             kind = RequestTooLarge if status == 431 else InvalidRequest
             body = problem(kind(detail), status).body
             self.transport.write(

@@ -94,7 +94,7 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
         with_tls = speaking_tls(options.config, kafka)
         http_told = options.http_advertised or told(bound, http)
         shown, reached = (each.url if tls is None else each.https_url for each in (http, http_told))
-        principal_of = None if tls is None else tls.principal_of
+        named_by = None if tls is None else tls.named_by
         url = await attach(stack, options, environ)
         store = await _open_store(url, options.config)
         stack.push_async_callback(store.close)
@@ -121,7 +121,7 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
             *http,
             drain_s=DRAIN_S_MAX,
             listening=bound,
-            limits=Limits.of(options.config, principal_of),
+            limits=Limits.of(options.config, named_by),
             tls=None if tls is None else tls.doorway("http"),
         )
         stops: list[Callable[[], Awaitable[None]]] = []
@@ -134,7 +134,7 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
                 advertised = options.kafka[name].advertised or told(door, address)
                 doorway = tls.doorway("kafka") if tls is not None and name in with_tls else None
                 doors.append(Listener(door, name, str(advertised), doorway))
-            kafka_server = KafkaServer(broker, doors, principal_of)
+            kafka_server = KafkaServer(broker, doors, named_by)
             await kafka_server.start()
             stops.append(partial(kafka_server.stop, DRAIN_S_MAX))
         kafka_shown = ",".join(named(name, address) for name, (_, address) in kafka.items()) or "off"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from app.refusal import Refusal
-from redis_ledger.auth.certificates import WAYS, principal_of
+from redis_ledger.auth.certificates import WAYS, Named, named_by
 from redis_ledger.config import Config
 from redis_ledger.log import Seldom, get
 
@@ -99,9 +99,9 @@ class Tls:
         made.current = lambda: self._contexts[door]
         return made
 
-    def principal_of(self, certificate: Any) -> str | None:
+    def named_by(self, certificate: Any) -> Named | None:
         """Whom the verified certificate of a connection names: `getpeercert()`."""
-        return principal_of(certificate, self._way) if certificate and self._client_ca is not None else None
+        return named_by(certificate, self._way) if certificate and self._client_ca is not None else None
 
     async def watch(self) -> None:
         """Reads changed files again, once they are the same at two looks: a pair is two files, and written one after

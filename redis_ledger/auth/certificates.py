@@ -4,6 +4,7 @@
     dn   User:CN=ada,OU=Analysis,O=Example,C=DE        the whole subject, last part first, as Kafka writes it
 
 A subject is what `ssl` gives: ((("countryName", "DE"),), (("commonName", "ada"),)), first part first.
+Whoever is known by a certificate is known until that ends, however long the connection lasts.
 Revocation lists are not looked at: give short-lived certificates, or take the rules of a principal away.
 Pure.  Source: RFC 4514 (distinguished names as text), KIP-371 (principals from them).
 """
@@ -11,8 +12,9 @@ Pure.  Source: RFC 4514 (distinguished names as text), KIP-371 (principals from 
 from __future__ import annotations
 
 import re
+import ssl
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 CN, DN = "cn", "dn"
 WAYS = (CN, DN)
@@ -26,6 +28,21 @@ _SHORT = {
 _SPECIAL = re.compile(r'([,+"\\<>;=]|^[ #]| $)')
 
 Subject: TypeAlias = Iterable[Iterable[tuple[str, str]]]
+
+
+class Named(NamedTuple):
+    """until_s: when the certificate ends, Unix time."""
+
+    principal: str
+    until_s: float
+
+
+def named_by(certificate: Mapping[str, Any] | None, way: str) -> Named | None:
+    """As principal_of, and until when."""
+    principal = principal_of(certificate, way)
+    if certificate is None or principal is None:
+        return None
+    return Named(principal, ssl.cert_time_to_seconds(certificate["notAfter"]))
 
 
 def principal_of(certificate: Mapping[str, Any] | None, way: str) -> str | None:

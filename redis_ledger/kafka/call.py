@@ -12,6 +12,7 @@ group inside an answer it puts there itself, by `code_of`.
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -46,7 +47,8 @@ class Proof:
 @dataclass(slots=True)
 class Peer:
     """A connection, as handlers see it.  listener: the name of that by which it came in.  sasl: what an unfinished
-    exchange has to remember.  proof: None for who has not logged in, or is known by other means."""
+    exchange has to remember.  proof: None for who has not logged in, or is known by a certificate; until_s: when that
+    ends, Unix time."""
 
     host: str
     listener: str = ""
@@ -54,6 +56,7 @@ class Peer:
     is_authenticated: bool = False
     sasl: object | None = None
     proof: Proof | None = None
+    until_s: float = math.inf
     is_refused: bool = False  # closed as soon as the answer is written
     fetch_session: FetchSession | None = None
     closing: asyncio.Event = field(default_factory=asyncio.Event)  # set when the client is gone: stop waiting for it

@@ -4,13 +4,14 @@
     SaslHandshake 0 ─▶ Login ─▶ bare tokens instead of requests (clients older than Kafka 1.0, kafka-python 2.0)
 
 A login that failed is over, and so is its connection: the client has to open another, as with Kafka.  The user "token"
-is whoever the API token belongs to that it gives as its password, by PLAIN.  A login lasts until the user is removed,
-or the token revoked or expired: `kafka/proofs.py` ends it.
+is whoever the API token belongs to that it gives as its password, by PLAIN.  A login wins over a client certificate, as
+a token does over REST.  It lasts until the user is removed, or the token revoked or expired: `kafka/proofs.py` ends it.
 Source: KIP-43, KIP-152; RFC 4616 (PLAIN), RFC 5802 (SCRAM).
 """
 
 from __future__ import annotations
 
+import math
 import secrets
 
 from redis_ledger import metrics
@@ -83,5 +84,5 @@ async def step(login: Login, token: bytes, peer: Peer) -> bytes:
         raise
     if login.principal:
         peer.principal, peer.is_authenticated, peer.sasl = login.principal, True, None
-        peer.proof = login.proof
+        peer.proof, peer.until_s = login.proof, math.inf
     return answer

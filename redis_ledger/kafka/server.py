@@ -21,6 +21,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from redis_ledger import metrics
+from redis_ledger.auth.certificates import Named
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka import proofs
@@ -56,19 +57,19 @@ class Listener(NamedTuple):
 
 
 class KafkaServer:
-    """principal_of: whom a client certificate names."""
+    """named_by: whom a client certificate names."""
 
     def __init__(
         self,
         broker: Broker,
         listeners: Sequence[Listener],
-        principal_of: Callable[[Any], str | None] | None = None,
+        named_by: Callable[[Any], Named | None] | None = None,
     ) -> None:
         config = broker.config
         self.broker = broker
         self.frame_bytes_max = config.kafka_request_bytes_max
         self.requires_sasl = config.auth_required
-        self.principal_of = principal_of
+        self.named_by = named_by
         self.seldom = Seldom()
         self._listeners = listeners
         self._connections: set[Connection] = set()
@@ -128,9 +129,10 @@ class KafkaServer:
 
     def identify(self, peer: Peer, transport: asyncio.BaseTransport) -> None:
         """By a verified client certificate, if there is one."""
-        named = None if self.principal_of is None else self.principal_of(transport.get_extra_info("peercert"))
+        named = None if self.named_by is None else self.named_by(transport.get_extra_info("peercert"))
         if named is not None:
-            peer.principal, peer.is_authenticated = named, True
+            peer.principal, peer.until_s = named
+            peer.is_authenticated = True
 
     def is_foreign(self, begin: bytearray, listener: Listener, peer: Peer) -> bool:
         """Whether what came and is no frame is TLS; then the log says so."""
@@ -174,7 +176,8 @@ class KafkaServer:
 
     async def _end_logins(self) -> None:
         lost = await proofs.over([connection.peer for connection in self._connections], self.broker)
-        for connection in [each for each in self._connections if each.peer.proof in lost]:
+        now_s = time.time()
+        for connection in [c for c in self._connections if c.peer.proof in lost or now_s >= c.peer.until_s]:
             _log.warning("a Kafka client may not stay", principal=connection.peer.principal, peer=connection.peer.host)
             connection.close()
 
@@ -182,7 +185,10 @@ class KafkaServer:
         frame_s, idle_s = self.broker.config.kafka_frame_ms / 1000, self.broker.config.kafka_idle_ms / 1000
         while True:
             await asyncio.sleep(LOOK_EVERY_S)
-            await self._end_logins()
+            try:
+                await self._end_logins()
+            except Exception:  # noqa: BLE001 - what is wrong with one look must not end all of them
+                _log.exception("it cannot be told whose logins are over")
             now = time.monotonic()
             for connection in list(self._connections):
                 if connection.stalled_s(now) > frame_s:

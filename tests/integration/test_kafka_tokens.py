@@ -9,8 +9,10 @@ import pytest
 
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.clock import ManualClock
+from redis_ledger.kafka import server
 from redis_ledger.kafka.wire.messages.describe_acls_request import DescribeAclsRequest
 from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest
+from redis_ledger.store.store import ReplyError
 from tests.support.broker import eventually
 from tests.support.kafka import KafkaClient
 from tests.support.secured import Secured, log_in, secured
@@ -92,3 +94,26 @@ async def test_a_token_that_expires_ends_its_connections(redis_url, prefix):
         assert not await is_closed(client)
         clock.advance(60_001)
         assert await eventually(lambda: is_closed(client), True, WITHIN_S)
+
+
+async def test_a_look_that_fails_is_not_the_last_one(redis_url, prefix, monkeypatch):
+    monkeypatch.setattr(server, "LOOK_EVERY_S", 0.02)
+    async with secured(redis_url, prefix) as world:
+        await world.broker.users.add("ada", "sesame")
+        known, asked = world.broker.users.known, []
+
+        async def fails_at_first(names):
+            asked.append(names)
+            if len(asked) == 1:
+                raise ReplyError("NOPERM this user has no permissions")
+            return await known(names)
+
+        monkeypatch.setattr(world.broker.users, "known", fails_at_first)
+        async with KafkaClient(world.address) as client:
+            assert (await log_in(client, "ada", "sesame")).error_code == 0
+
+            async def looks() -> bool:
+                return len(asked) > 2
+
+            assert await eventually(looks, True)
+            assert (await client.ask(MetadataRequest(None), 12)).error_code == 0

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Self
 
@@ -26,13 +27,13 @@ PATIENCE_S = 20.0
 class KafkaClient:
     """One connection.  Requests may be asked at once; answers come in their order, as Kafka's do."""
 
-    def __init__(self, address: tuple[str, int], client_id: str = "test") -> None:
-        self._address, self._client_id = address, client_id
+    def __init__(self, address: tuple[str, int], client_id: str = "test", *, tls: ssl.SSLContext | None = None) -> None:
+        self._address, self._client_id, self._tls = address, client_id, tls
         self._number = 0
         self._turn = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
-        self._reader, self._writer = await asyncio.open_connection(*self._address)
+        self._reader, self._writer = await asyncio.open_connection(*self._address, ssl=self._tls)
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -3,7 +3,7 @@
 0   tokens follow as bare frames     1   in SaslAuthenticate requests
 PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512, all against the same users; PLAIN takes API tokens too.  PLAIN sends a password
 readable: only where the network is trusted or encrypted.  Without auth_required, when logged in or twice:
-ILLEGAL_SASL_STATE.
+ILLEGAL_SASL_STATE.  Who has shown a client certificate may log in as well, and is then who it logs in as.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ UNSUPPORTED_SASL_MECHANISM, ILLEGAL_SASL_STATE = 33, 34
 
 async def handle(request: SaslHandshakeRequest, call: Call) -> SaslHandshakeResponse:
     peer = call.peer
-    if not call.broker.config.auth_required or peer.is_authenticated or peer.sasl is not None:
+    if not call.broker.config.auth_required or peer.proof is not None or peer.sasl is not None:
         return SaslHandshakeResponse(ILLEGAL_SASL_STATE)
     if request.mechanism not in MECHANISMS:
         peer.is_refused = True

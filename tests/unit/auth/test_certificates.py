@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.auth.certificates import principal_of
+from redis_ledger.auth.certificates import named_by, principal_of
 
 ORGANISED = (
     (("countryName", "DE"),),
@@ -37,3 +37,10 @@ def test_a_subject_names_one_principal_or_nobody(subject, way, principal):
 @pytest.mark.parametrize("certificate", [None, {}])
 def test_who_shows_no_certificate_is_nobody(certificate):
     assert principal_of(certificate, "cn") is None
+
+
+def test_who_is_named_is_so_until_the_certificate_ends():
+    shown = {"subject": ((("commonName", "ada"),),), "notAfter": "Nov 22 10:00:00 2026 GMT"}
+    assert named_by(shown, "cn") == ("User:ada", 1_795_341_600)
+    assert named_by({**shown, "subject": ()}, "cn") is None
+    assert named_by(None, "cn") is None

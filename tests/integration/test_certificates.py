@@ -1,0 +1,99 @@
+"""Who is known by a client certificate: until when, and what a login changes about it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+
+from app import guard, tls
+from app.guard import Limits
+from app.main import create_app
+from app.server import HttpServer
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.config import Config
+from redis_ledger.kafka import server
+from redis_ledger.kafka.server import KafkaServer, Listener
+from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest
+from tests.support.broker import one
+from tests.support.certificates import Authority
+from tests.support.kafka import KafkaClient
+from tests.support.secured import log_in, rule
+
+CLOSED = (ConnectionError, asyncio.IncompleteReadError)
+WITHIN_S = 20.0
+
+
+class Doors:
+    def __init__(self, authority: Authority, broker: Any, rest: str, kafka: tuple[str, int]) -> None:
+        self.authority, self.broker, self.rest, self.kafka = authority, broker, rest, kafka
+
+
+@pytest.fixture
+async def doors(redis_url, prefix, tmp_path: Path) -> AsyncIterator[Doors]:
+    authority = Authority(tmp_path)
+    certificate, key = authority.issue("broker")
+    files = {"tls_certificate": str(certificate), "tls_key": str(key), "tls_client_ca": str(authority.ca)}
+    made = tls.Tls(Config(**files))  # type: ignore[arg-type]  # all of them are text
+    async with one(redis_url, prefix, auth_required=True) as broker, contextlib.AsyncExitStack() as stack:
+        bound = socket.create_server(("127.0.0.1", 0))
+        bound.setblocking(False)
+        kafka = KafkaServer(broker, [Listener(bound, tls=made.doorway("kafka"))], made.named_by)
+        await kafka.start()
+        stack.push_async_callback(kafka.stop, 0.2)
+        limits = Limits.of(broker.config, made.named_by)
+        rest = HttpServer(create_app(broker), "127.0.0.1", 0, drain_s=1, tls=made.doorway("http"), limits=limits)
+        await rest.start()
+        stack.push_async_callback(rest.stop)
+        await broker.topics.create("orders")
+        yield Doors(authority, broker, rest.address, bound.getsockname()[:2])
+
+
+async def asking(kafka: KafkaClient) -> None:
+    """Again and again, until the connection is closed."""
+    until = time.monotonic() + WITHIN_S
+    while time.monotonic() < until:
+        await kafka.ask(MetadataRequest(None), 12)
+        await asyncio.sleep(0.1)  # the server looks once a second
+
+
+async def test_a_connection_is_known_by_a_certificate_until_that_ends(doors, monkeypatch):
+    await doors.broker.security.add_rules([rule("ada", Op.READ, Resource.TOPIC, "orders")])
+    trusting = doors.authority.trusting(doors.authority.issue("ada", days=1))
+    async with (
+        httpx.AsyncClient(base_url=doors.rest, verify=trusting, trust_env=False, timeout=WITHIN_S) as http,
+        KafkaClient(doors.kafka, tls=trusting) as kafka,
+    ):
+        assert (await http.get("/v1/topics")).json()["topics"][0]["name"] == "orders"
+        assert (await kafka.ask(MetadataRequest(None), 12)).topics[0].name == "orders"
+        later = SimpleNamespace(time=lambda: time.time() + 86_401, monotonic=time.monotonic)
+        for module in (guard, server):
+            monkeypatch.setattr(module, "time", later)
+        assert (await http.get("/v1/topics")).status_code == 401
+        with pytest.raises(CLOSED):
+            await asking(kafka)
+
+
+async def test_who_logs_in_besides_is_who_it_logs_in_as_until_that_is_over(doors):
+    await doors.broker.security.add_rules([rule("ada", Op.READ, Resource.TOPIC, "orders")])
+    await doors.broker.users.add("ada", "sesame")
+    trusting = doors.authority.trusting(doors.authority.issue("proxy"))
+    async with KafkaClient(doors.kafka, tls=trusting) as kafka:
+        assert (await kafka.ask(MetadataRequest(None), 12)).topics == []
+        assert (await log_in(kafka, "ada", "sesame")).error_code == 0
+        assert (await kafka.ask(MetadataRequest(None), 12)).topics[0].name == "orders"
+        await doors.broker.users.remove("ada")
+        with pytest.raises(CLOSED):
+            await asking(kafka)
+    async with KafkaClient(doors.kafka, tls=trusting) as kafka:
+        assert (await log_in(kafka, "ada", "sesame")).error_code == 58
+        with pytest.raises(CLOSED):
+            await kafka.ask(MetadataRequest(None), 12)
