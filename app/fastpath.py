@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from app.calls import Receive, Scope, Send, Services
 from app.crosssite import is_foreign, is_renamed
 from app.errors import problem
-from app.operations import Operation
+from app.operations import Operation, unserved
 from redis_ledger.errors import Forbidden
 
 _PARAMETER = re.compile(r"\\{(\w+)\\}")
@@ -58,12 +58,14 @@ class Front:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             if is_foreign(scope["method"], scope["headers"], scope.get("scheme", "http")):
+                unserved(Forbidden.code)
                 await _FOREIGN.send(send)
                 return
             services = self._services
             if services.is_given and not services.broker.security.is_on:
                 server = scope.get("server")
                 if server and is_renamed(str(server[0]), scope["headers"]):
+                    unserved(Forbidden.code)
                     await _RENAMED.send(send)
                     return
             path = scope["path"]

@@ -27,7 +27,7 @@ from app.console.site import Console
 from app.fastpath import ANY, SHAPES, Front, pattern
 from app.needs import OPEN
 from app.openapi import PATH_PARAMETERS, document
-from app.operations import Operation, Routes
+from app.operations import UNKNOWN, Operation, Routes, unserved
 from app.routers import (
     cold,
     health,
@@ -43,6 +43,7 @@ from app.routers import (
 )
 from app.version import VERSION
 from redis_ledger.broker.broker import Broker
+from redis_ledger.errors import LedgerError, MethodNotAllowed, RouteNotFound
 
 OpenBroker = Callable[[], Awaitable[Broker]]
 
@@ -162,9 +163,12 @@ async def _http_problem(request: Request, error: Exception) -> Response:
     path = request.scope["path"]
     allowed = sorted({method for method, shape in _SHAPES if shape.match(path)})
     if allowed:
+        unserved(MethodNotAllowed.code)
         return _Problem(errors.wrong_method(request.method, path, allowed))
+    unserved(RouteNotFound.code)
     return _Problem(errors.no_route(path))
 
 
 async def _internal_problem(request: Request, error: Exception) -> Response:
-    return _Problem(errors.unforeseen(error, "unknown", path=request.scope["path"][:200]))
+    unserved(LedgerError.code)
+    return _Problem(errors.unforeseen(error, UNKNOWN, path=request.scope["path"][:200]))

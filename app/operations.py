@@ -56,11 +56,17 @@ OWN_ACTS = frozenset(("transaction.abort", "transaction.commit"))
 # What writes records of its own: an Idempotency-Key comes with a producer id then.
 PRODUCES = frozenset(("produce", "schedule"))
 _NO_CONTENT = Answer(204)
+UNKNOWN = "unknown"  # the operation of a request that never got to one
 # What naming a transaction can come to.
 TRANSACTION_ERRORS = (
     TransactionNotFound, CoordinatorNotFound, InvalidTxnStatus, TransactionEnded, AlreadyCommitted, AlreadyAborted,
     TransactionTimedOut, TransactionAbortOnly,
 )  # fmt: skip
+
+
+def unserved(outcome: str) -> None:
+    """Counts a request that was answered before any operation was asked."""
+    metrics.http_requests.labels(UNKNOWN, outcome).inc()
 
 
 class Asked(NamedTuple):

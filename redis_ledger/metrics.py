@@ -14,8 +14,8 @@ from redis_ledger.series import Calls, Family, Names
 
 http_requests = counter(
     "redis_ledger_http_requests",
-    "HTTP requests answered, by operation and outcome; the outcome is ok, replayed, gone (the client left) or the "
-    "problem code.",
+    "HTTP requests answered, by operation and outcome; the operation is console for its pages, and unknown where none "
+    "was found; the outcome is ok, replayed, gone (the client left) or the problem code.",
     labels=("operation", "outcome"),
     unit="requests",
 )

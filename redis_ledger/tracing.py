@@ -92,12 +92,14 @@ def _empty() -> Any:
 
 @contextlib.contextmanager
 def serving(name: str, context: Any, attributes: Mapping[str, Any]) -> Iterator[Any]:
-    """The span of a request; what is done inside has it for its parent."""
+    """The span of a request; what is done inside has it for its parent.  What is raised is no failure of it, but a
+    caller who left: who fails says so (`failed`)."""
     from opentelemetry.trace import SpanKind
 
     with tracer.start_as_current_span(
-        name, context=context if context is not None else _empty(), kind=SpanKind.SERVER, attributes=attributes
-    ) as span:
+        name, context=context if context is not None else _empty(), kind=SpanKind.SERVER, attributes=attributes,
+        record_exception=False, set_status_on_exception=False,
+    ) as span:  # fmt: skip
         yield span
 
 

@@ -28,6 +28,7 @@ from app.console.session import (
     Session,
     Signer,
 )
+from redis_ledger import metrics
 from redis_ledger.auth.acl import ANONYMOUS, Caller
 from redis_ledger.errors import Forbidden, InvalidRequest, LedgerError, RouteNotFound, Unauthenticated, Unavailable
 
@@ -49,6 +50,10 @@ HEADERS = [
     (b"x-frame-options", b"DENY"),
     (b"cross-origin-opener-policy", b"same-origin"),
 ]
+
+
+def _counted(outcome: str) -> None:
+    metrics.http_requests.labels("console", outcome).inc()
 
 
 class Console:
@@ -75,6 +80,7 @@ class Console:
             visitor.admit()
             answer = await self._found(visitor, path, wants_json)
             visitor.pay(answer)
+            _counted("ok")
         except Exception as error:  # noqa: BLE001 - the last door: what gets past here is a dropped connection
             answer = self._told(error, scope, wants_json, visitor)
         answer.headers += HEADERS
@@ -139,6 +145,7 @@ class Console:
         if known is None:
             errors.unforeseen(error, f"console {scope['path'][:60]}")
             known = LedgerError("Something went wrong inside the broker; its log has the details.")
+        _counted(known.code)
         if wants_json:
             return errors.problem(known)
         if isinstance(known, Unauthenticated) and visitor is not None:

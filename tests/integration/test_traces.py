@@ -15,7 +15,9 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode
 
+from app.main import create_app
 from redis_ledger import tracing
 from tests.support.batches import NOW_MS, fetch, fetched, values
 from tests.support.broker import one
@@ -122,6 +124,27 @@ async def test_records_of_requests_without_a_trace_stay_as_they_are(redis_url, p
         await rest.post("/v1/topics/orders/records", json={"records": [{"text": "a"}]})
         shown = await rest.get("/v1/topics/orders/partitions/0/records?offset=0")
     assert "headers" not in shown.json()["records"][0]
+
+
+async def test_a_caller_who_leaves_a_long_poll_is_no_error(redis_url, prefix, exporter):
+    async with one(redis_url, prefix) as broker:
+        await broker.topics.create("orders", partitions=1)
+        scope = {
+            "type": "http", "method": "GET", "path": "/v1/topics/orders/partitions/0/records", "headers": [],
+            "query_string": b"offset=0&wait_ms=20000", "client": None, "server": None,
+        }  # fmt: skip
+        said = iter(({"type": "http.request", "body": b""}, {"type": "http.disconnect"}))
+
+        async def receive() -> Any:
+            return next(said)
+
+        async def send(message: Any) -> None:
+            raise AssertionError(message)
+
+        await create_app(broker)(scope, receive, send)
+    (span,) = exporter.get_finished_spans()
+    assert span.name == "GET /v1/topics/{topic}/partitions/{partition}/records"
+    assert (span.status.status_code, span.events) == (StatusCode.UNSET, ())
 
 
 class Collector(http.server.BaseHTTPRequestHandler):

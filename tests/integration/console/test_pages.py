@@ -12,6 +12,7 @@ import pytest
 
 from app.console.pages import PAGES
 from app.console.views.transactions import FINISHED_MAX
+from redis_ledger import exposition
 from redis_ledger.broker.types import DelayStats, NewRecord
 from redis_ledger.ids import TxnId
 from tests.support.broker import eventually
@@ -44,6 +45,18 @@ async def test_every_page_is_html_and_its_json_is_the_same_data(broker, visitor)
         data = await visitor.get(f"/{path}.json?{query}")
         assert data.status_code == expected
         assert data.json() is not None
+
+
+async def test_pages_are_counted_among_the_requests(visitor):
+    def counted(outcome: str) -> float:
+        labels = {"operation": "console", "outcome": outcome}
+        return exposition.REGISTRY.get_sample_value("redis_ledger_http_requests_total", labels) or 0.0
+
+    before = counted("ok"), counted("route_not_found")
+    await visitor.get("/topics")
+    await visitor.get("/topics.json")
+    await visitor.get("/nowhere")
+    assert (counted("ok"), counted("route_not_found")) == (before[0] + 2, before[1] + 1)
 
 
 async def test_the_overview_says_who_is_held_up_and_leads_there(broker, visitor):

@@ -351,5 +351,24 @@ async def test_requests_are_counted_by_operation_and_outcome():
     assert "# HELP redis_ledger_http_requests_total" in shown
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status", "outcome"),
+    [
+        ("GET", "/v1/nowhere", {}, 404, "route_not_found"),
+        ("DELETE", "/v1/transactions", {}, 405, "method_not_allowed"),
+        ("POST", "/v1/transactions", {"origin": "https://evil.example"}, 403, "forbidden"),
+    ],
+)
+async def test_a_request_that_gets_to_no_operation_is_counted_too(method, path, headers, status, outcome):
+    def counted() -> float:
+        labels = {"operation": "unknown", "outcome": outcome}
+        return exposition.REGISTRY.get_sample_value("redis_ledger_http_requests_total", labels) or 0
+
+    before = counted()
+    async with client_of(FakeBroker()) as client:
+        expect_problem(await client.request(method, path, headers=headers), status, outcome)
+    assert counted() == before + 1
+
+
 def test_every_metric_says_what_it_counts():
     assert [each.name for each in exposition.declared() if not each.help.endswith(".") or " " in each.name] == []
