@@ -6,8 +6,10 @@
     answer read by the client within DEAF_S_MAX                                                    else closed
     known  by a certificate until that ends                                                        then closed
 
-One look a second at all connections, so a request costs two looks at the clock.  A TLS client on a plain port is told
-apart by its first byte, so that the log can say what is wrong.
+Above connections_max a connection is closed as soon as it asks for anything but /livez: a full broker is not ready, but
+whoever restarts what does not live would cut all others off.  One look a second at all connections, so a request costs
+two looks at the clock.  A TLS client on a plain port is told apart by its first byte, so that the log can say what is
+wrong.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ HEADERS_MAX = 100
 BODY_BYTES_PER_S = 10_000
 DEAF_S_MAX = 60.0
 LOOK_EVERY_S = 1.0
+SPARE_CONNECTIONS = 32  # above connections_max, for /livez; those above these are closed unheard
+LIVE = b"/livez"
 TLS_RECORD = 0x16  # first byte of a TLS handshake; no HTTP method begins like this
 
 _seldom = Seldom()
@@ -56,8 +60,8 @@ class Limits:
         )  # fmt: skip
 
 
-class _TooLarge(Exception):
-    """A head that is refused; its text says why."""
+class _Refused(Exception):
+    """A head that is refused."""
 
 
 class GuardedProtocol(CorkedProtocol):
@@ -71,15 +75,19 @@ class GuardedProtocol(CorkedProtocol):
         self._fed = 0  # bytes of it, and of what came with its beginning
         self._deaf_since = 0.0
         self._refused: tuple[int, str] | None = None
+        self._is_spare = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # narrower, as uvicorn does
         super().connection_made(transport)
         if self.client is not None:
             self.client = host_of(self.client[0]), self.client[1]
         self._since = self.loop.time()
-        if len(self.connections) > self._limits.connections_max:
-            metrics.http_refused.inc()
+        above = len(self.connections) - self._limits.connections_max
+        if above > 0:
+            self._is_spare = True
             _seldom.warning("no more HTTP connections are taken", open=len(self.connections))
+        if above > SPARE_CONNECTIONS:
+            metrics.http_refused.inc()
             transport.close()
         elif self._limits.named_by is not None:
             self._named = self._limits.named_by(transport.get_extra_info("peercert"))
@@ -105,14 +113,18 @@ class GuardedProtocol(CorkedProtocol):
             scope[PEER] = self._named.principal
 
     def on_headers_complete(self) -> None:
+        if self._is_spare and self.url != LIVE:
+            metrics.http_refused.inc()
+            self.transport.close()
+            raise _Refused
         if len(self.headers) > HEADERS_MAX:
             self._refused = 431, f"A request has at most {HEADERS_MAX} headers."
-            raise _TooLarge
+            raise _Refused
         if self._fed > HEAD_BYTES_MAX:
             size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
             if size > HEAD_BYTES_MAX:
                 self._refused = 431, _LARGE
-                raise _TooLarge
+                raise _Refused
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -129,6 +141,8 @@ class GuardedProtocol(CorkedProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Instead of uvicorn's: a problem, as all errors are."""
+        if self.transport.is_closing():
+            return
         status, detail = self._refused or (400, "This is not a request of HTTP/1.1; nothing was done.")
         self._answer(status, detail)
 

@@ -29,7 +29,7 @@ class Config:
     batch_records_max: int = 100_000  # most records of one batch
     key_bytes_max: int = 65_536  # longest record key
     wait_ms_max: int = 60_000  # longest long poll
-    http_connections_max: int = 10_000  # open connections; further ones are closed
+    http_connections_max: int = 10_000  # open connections; further ones are closed, unless they ask for /livez only
     http_head_ms: int = 10_000  # a request's line and headers must be whole within this
     http_body_ms: int = 30_000  # and its body, plus a second for each 10 kB of it
     idempotency_key_ms: int = 86_400_000  # how long the answer to an Idempotency-Key is kept
