@@ -87,8 +87,11 @@ async def _run(wanted: object, groups: re.Pattern[str]) -> None:
             await follow(progress)
 
     async def follow(progress: Progress) -> None:
-        for group, partitions in (await carry(wanted.source, wanted.target, groups, progress.places)).items():
-            typer.echo(f"group {group}: offsets of {counted(partitions, 'partition')} carried", err=True)
+        for group, outcome in (await carry(wanted.source, wanted.target, groups, progress.places)).items():
+            if isinstance(outcome, int):
+                typer.echo(f"group {group}: offsets of {counted(outcome, 'partition')} carried", err=True)
+            else:
+                typer.echo(f"group {group}: not carried ({outcome})", err=True)
 
     runner = Mirror(wanted, tell)
     try:
@@ -99,4 +102,6 @@ async def _run(wanted: object, groups: re.Pattern[str]) -> None:
         raise Refusal(f"Another mirror named {wanted.name!r} has taken over; this one stops.") from None
     except KafkaError as error:
         raise Refusal(f"The mirror stopped ({error}). What was carried is kept; run it again to go on.") from None
+    if progress.missed:
+        typer.echo(f"{counted(progress.missed, 'offset')} of the source had gone before they were carried", err=True)
     typer.echo(f"carried {carried(progress)}")

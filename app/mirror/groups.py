@@ -1,7 +1,8 @@
 """Offsets of consumer groups, from the source to the target.
 
 A group goes on at the target where it stood at the source: at the first record that it had not got.  Groups with
-members on the target are left alone, for they have moved already; and an offset is only ever moved ahead.
+members on the target are left alone, for they have moved already; and an offset is only ever moved ahead.  A group that
+cannot be read or moved, such as one that the mirror may not describe, keeps no other from being carried.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer
+from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
 from app.mirror.offsets import Places
@@ -25,23 +27,29 @@ async def carry(
     target: Mapping[str, Any],
     wanted: re.Pattern[str],
     places: Mapping[TopicPartition, Places],
-) -> dict[str, int]:
-    """Groups that were moved ahead, and on how many partitions."""
-    moved: dict[str, int] = {}
+) -> dict[str, int | KafkaError]:
+    """Groups that were moved ahead, and on how many partitions; or why that failed."""
+    moved: dict[str, int | KafkaError] = {}
     async with admin(source) as there, admin(target) as here:
         names = sorted({name for name, _ in await there.list_consumer_groups()})
         for name in names:
             if not wanted.fullmatch(name) or INTERNAL.match(name):
                 continue
-            at_source = {p: o.offset for p, o in (await there.list_consumer_group_offsets(name)).items()}
-            if await _state(here, name) not in RESTING:
-                continue
-            known = {p: o.offset for p, o in (await here.list_consumer_group_offsets(name)).items()}
-            ahead = translated(at_source, known, places)
-            if ahead:
-                await _commit(target, name, ahead)
-                moved[name] = len(ahead)
+            try:
+                at_source = await _offsets(there, name)
+                if await _state(here, name) not in RESTING:
+                    continue
+                ahead = translated(at_source, await _offsets(here, name), places)
+                if ahead:
+                    await _commit(target, name, ahead)
+                    moved[name] = len(ahead)
+            except KafkaError as error:
+                moved[name] = error
     return moved
+
+
+async def _offsets(client: Any, group: str) -> dict[TopicPartition, int]:
+    return {at: found.offset for at, found in (await client.list_consumer_group_offsets(group)).items()}
 
 
 def translated(
@@ -55,7 +63,7 @@ def translated(
         if offset < 0 or partition not in places:
             continue
         place = places[partition].translate(offset)
-        if place is not None and place > known.get(partition, -1):
+        if place > known.get(partition, -1):
             found[partition] = place
     return found
 

@@ -54,11 +54,11 @@ class Places:
         self._all.append(stretch)
         self._sources.append(stretch.source)
 
-    def translate(self, offset: int) -> int | None:
-        """Where on the target the first record is whose offset on the source is as high; None when nothing was
-        mirrored yet.  What lies in a gap of the source begins behind it."""
+    def translate(self, offset: int) -> int:
+        """Where on the target the first record is whose offset on the source is as high; 0 when nothing was mirrored
+        yet, for then all of that is still to come.  What lies in a gap of the source begins behind it."""
         if not self._all:
-            return None
+            return 0
         at = bisect_right(self._sources, offset) - 1
         if at < 0:
             return self._all[0].target

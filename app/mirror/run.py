@@ -14,14 +14,14 @@ import contextlib
 import re
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-from aiokafka.errors import TopicAlreadyExistsError, for_code
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
+from aiokafka.errors import OffsetOutOfRangeError, TopicAlreadyExistsError, for_code
 from aiokafka.structs import ConsumerRecord, OffsetAndMetadata, TopicPartition
 
 from app.mirror.endpoint import started
@@ -30,6 +30,7 @@ from app.refusal import Refusal
 
 RECORDS_AT_ONCE = 5_000
 WAIT_MS = 500
+LOOK_EVERY_S = 10.0  # for topics and partitions that are new
 INTERNAL = re.compile(r"__|mirror\.")
 TRANSACTION_TIMEOUT_MS = 60_000
 
@@ -62,12 +63,14 @@ class _Line(msgspec.Struct):
 
 @dataclass
 class Progress:
-    """places: by partition, where its offsets went.  records: carried by this run."""
+    """places: by partition, where its offsets went.  records: carried by this run.  missed: offsets that the source had
+    dropped before they were carried."""
 
     places: dict[TopicPartition, Places] = field(default_factory=lambda: defaultdict(Places))
     position: dict[TopicPartition, int] = field(default_factory=dict)
     records: int = 0
     transactions: int = 0
+    missed: int = 0
 
 
 class Mirror:
@@ -76,22 +79,28 @@ class Mirror:
     def __init__(self, wanted: Wanted, told: Callable[[Progress], None] = lambda _: None) -> None:
         self.wanted, self._told = wanted, told
         self.progress = Progress()
+        self._counts: dict[str, int] = {}  # partitions of the topics that are carried
         self._decode = msgspec.json.Decoder(_Line).decode
 
     async def run(self, between: Callable[[Progress], Any] | None = None) -> Progress:
         """Until cancelled, or with `once` until it has caught up.  between: an async function, called between
         transactions.  Raises aiokafka's KafkaError and Refusal; run again, it goes on where it stood."""
         async with self._ends() as (consumer, producer):
-            partitions = await self._topics(consumer)
-            await self._resume(partitions)
-            consumer.assign(partitions)
-            for partition, offset in self.progress.position.items():
-                consumer.seek(partition, offset)
-            if fresh := [each for each in partitions if each not in self.progress.position]:
-                await consumer.seek_to_beginning(*fresh)
-            goal = await consumer.end_offsets(partitions) if self.wanted.once else {}
+            await self._check_ends()
+            await self._topics(consumer, producer)
+            await self._resume()
+            await self._place(consumer)
+            goal = await consumer.end_offsets(list(consumer.assignment())) if self.wanted.once else {}
+            look = Pace(LOOK_EVERY_S)
+            look.is_due()  # just done
             while True:
-                got = await consumer.getmany(timeout_ms=WAIT_MS, max_records=RECORDS_AT_ONCE)
+                if look.is_due() and await self._topics(consumer, producer):
+                    await self._place(consumer)
+                try:
+                    got = await consumer.getmany(timeout_ms=WAIT_MS, max_records=RECORDS_AT_ONCE)
+                except OffsetOutOfRangeError:
+                    await self._place(consumer)
+                    continue
                 read = {partition: records for partition, records in got.items() if records}
                 if read:
                     await self._carry(producer, consumer, read)
@@ -110,7 +119,7 @@ class Mirror:
         async with producer.transaction():
             sent = {}
             for partition, records in read.items():
-                sent[partition] = [_looked_at(await producer.send(**_copy(partition, each))) for each in records]
+                sent[partition] = [_looked_at(await _send(producer, partition, each)) for each in records]
             noted = {}
             for partition, futures in sent.items():
                 targets = [each.offset for each in await asyncio.gather(*futures)]
@@ -135,7 +144,7 @@ class Mirror:
         async with contextlib.AsyncExitStack() as stack:
             consumer = AIOKafkaConsumer(
                 **self.wanted.source, enable_auto_commit=False, isolation_level="read_committed",
-                auto_offset_reset="earliest", max_partition_fetch_bytes=4 << 20,
+                auto_offset_reset="none", max_partition_fetch_bytes=4 << 20,
             )  # fmt: skip
             await stack.enter_async_context(started(consumer, "--from"))
             producer = AIOKafkaProducer(
@@ -145,8 +154,16 @@ class Mirror:
             await stack.enter_async_context(started(producer, "--to"))
             yield consumer, producer
 
-    async def _topics(self, consumer: AIOKafkaConsumer) -> list[TopicPartition]:
-        """Makes the topics on the target that are missing there.  Raises Refusal when there is none to mirror."""
+    async def _check_ends(self) -> None:
+        """Raises Refusal if they are one: every record would be carried for ever."""
+        async with admin(self.wanted.source) as away, admin(self.wanted.target) as there:
+            names = [(await each.describe_cluster())["cluster_id"] for each in (away, there)]
+        if names[0] is not None and names[0] == names[1]:
+            raise Refusal("--from and --to are the same cluster: its topics would be carried into themselves.")
+
+    async def _topics(self, consumer: AIOKafkaConsumer, producer: AIOKafkaProducer) -> bool:
+        """Makes topics and partitions on the target that are missing there; whether there are other ones than before.
+        Raises Refusal when there is none to mirror."""
         names = sorted(
             name for name in await consumer.topics() if self.wanted.topics.fullmatch(name) and not INTERNAL.match(name)
         )
@@ -154,6 +171,8 @@ class Mirror:
             raise Refusal(f"The source has no topic that matches {self.wanted.topics.pattern!r}.")
         async with admin(self.wanted.source) as away:
             counts = {each["topic"]: len(each["partitions"]) for each in await away.describe_topics(names)}
+        if counts == self._counts:
+            return False
         async with admin(self.wanted.target) as there:
             made = [NewTopic(name, count, 1) for name, count in counts.items()]
             made.append(NewTopic(self.wanted.places_topic, 1, 1, topic_configs={"retention.ms": "-1"}))
@@ -162,21 +181,39 @@ class Mirror:
                 if code and for_code(code) is not TopicAlreadyExistsError:
                     raise for_code(code)(f"Topic {topic} cannot be made on the target.")
             found = {each["topic"]: len(each["partitions"]) for each in await there.describe_topics(names)}
-        fewer = [name for name, count in counts.items() if found.get(name, 0) < count]
-        if fewer:
-            raise Refusal(
-                f"The target has fewer partitions of {', '.join(fewer[:5])} than the source; add partitions to it."
-            )
-        return [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
+            grown = {n: NewPartitions(count) for n, count in counts.items() if found.get(n, 0) < count}
+            if grown:
+                await there.create_partitions(grown)
+        await producer.client.force_metadata_update()
+        self._counts = counts
+        return True
 
-    async def _resume(self, partitions: Sequence[TopicPartition]) -> None:
+    async def _place(self, consumer: AIOKafkaConsumer) -> None:
+        """The consumer reads on from where each partition stands.  Raises Refusal for one that ends before that."""
+        partitions = [TopicPartition(name, number) for name, n in self._counts.items() for number in range(n)]
+        consumer.assign(partitions)
+        begins, ends = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
+        for partition in partitions:
+            at = self.progress.position.setdefault(partition, begins[partition])
+            if at > ends[partition]:
+                raise Refusal(
+                    f"{partition.topic}:{partition.partition} was carried up to offset {at} and ends at "
+                    f"{ends[partition]} on the source: it was deleted and made again, or lost records. Carry it by "
+                    f"--topics under another --name to begin anew."
+                )
+            if at < begins[partition]:
+                self.progress.missed += begins[partition] - at
+                self.progress.position[partition] = begins[partition]
+            consumer.seek(partition, self.progress.position[partition])
+            _ = self.progress.places[partition]  # from now on it is known to groups
+
+    async def _resume(self) -> None:
         """Where an earlier run of this name stood, as its last transaction left it."""
         self.progress.position.clear()
         async with admin(self.wanted.target) as there:
             kept = await there.list_consumer_group_offsets(self.wanted.group)
-        for partition in partitions:
-            at = kept.get(partition)
-            if at is not None and at.offset >= 0 and at.metadata:
+        for partition, at in kept.items():
+            if at.offset >= 0 and at.metadata:
                 self.progress.position[partition] = int(at.metadata)
         reader = AIOKafkaConsumer(
             **self.wanted.target, enable_auto_commit=False, isolation_level="read_committed",
@@ -202,15 +239,15 @@ def _looked_at(sent: asyncio.Future[Any]) -> asyncio.Future[Any]:
     return sent
 
 
-def _copy(partition: TopicPartition, record: ConsumerRecord) -> dict[str, Any]:
-    return {
-        "topic": partition.topic,
-        "partition": partition.partition,
-        "key": record.key,
-        "value": record.value,
-        "timestamp_ms": record.timestamp,
-        "headers": list(record.headers),
-    }
+async def _send(producer: AIOKafkaProducer, at: TopicPartition, record: ConsumerRecord) -> asyncio.Future[Any]:
+    key, value, timestamp, headers = record.key, record.value, record.timestamp, list(record.headers)
+    if key is None and value is None:  # which `send` takes for a mistake
+        batch = producer.create_batch()
+        batch.append(timestamp=timestamp, key=None, value=None, headers=headers)
+        sent: asyncio.Future[Any] = await producer.send_batch(batch, at.topic, partition=at.partition)
+    else:
+        sent = await producer.send(at.topic, value, key, at.partition, timestamp_ms=timestamp, headers=headers)
+    return sent
 
 
 async def _is_there(consumer: AIOKafkaConsumer, goal: Mapping[TopicPartition, int]) -> bool:

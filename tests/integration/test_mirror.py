@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import random
 import re
 import signal
 import sys
 from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
-from aiokafka.errors import KafkaError
+from aiokafka.errors import GroupAuthorizationFailedError, KafkaError
 from aiokafka.structs import TopicPartition
 
 from app.mirror import groups
@@ -20,9 +22,9 @@ from app.mirror.endpoint import connection
 from app.mirror.run import Mirror, Wanted, admin
 from app.refusal import Refusal
 from redis_ledger.broker.broker import Broker
-from redis_ledger.errors import UnknownTopic
+from redis_ledger.errors import UnknownPartition, UnknownTopic
 from redis_ledger.records.read import decode
-from tests.support.broker import one
+from tests.support.broker import eventually, one, records, values_of
 from tests.support.kafka import listening
 
 PARTITIONS = 2
@@ -191,9 +193,101 @@ async def test_the_older_of_two_mirrors_of_one_name_is_fenced(source, target):
 async def test_what_cannot_be_mirrored_is_told(source, target):
     with pytest.raises(Refusal, match="no topic that matches"):
         await Mirror(wanted(source, target, topics="nothing.*")).run()
-    await target.broker.topics.create("orders", 1)
-    with pytest.raises(Refusal, match="fewer partitions"):
+    with pytest.raises(Refusal, match="same cluster"):
+        await Mirror(wanted(source, source)).run()
+
+
+async def test_tombstones_and_records_of_nothing_are_carried_in_their_place(source, target):
+    producer = AIOKafkaProducer(bootstrap_servers=source.hosts)
+    await producer.start()
+    try:
+        nothing = producer.create_batch()
+        nothing.append(timestamp=5, key=None, value=None, headers=[("h", b"1")])
+        await producer.send_and_wait("orders", b"a", b"k", partition=0)
+        await (await producer.send_batch(nothing, "orders", partition=0))
+        await producer.send_and_wait("orders", None, b"k", partition=0)
+    finally:
+        await producer.stop()
+    assert (await Mirror(wanted(source, target)).run()).records == 3
+    fetched = await target.broker.records.fetch("orders", 0, 0)
+    found = [each for batch in fetched.batches if not batch.is_control for each in decode(batch.data)]
+    assert [(each.key, each.value) for each in found] == [(b"k", b"a"), (None, None), (b"k", None)]
+    assert (found[1].timestamp_ms, list(found[1].headers)) == (5, [("h", b"1")])
+
+
+async def test_topics_and_partitions_that_are_new_are_carried_while_it_runs(source, target, monkeypatch):
+    monkeypatch.setattr("app.mirror.run.LOOK_EVERY_S", 0.1)
+    await target.broker.topics.create("orders", 1)  # with fewer partitions, which it is given
+    await fill(source, 0, 4, transactional=False)
+    running = asyncio.create_task(Mirror(dataclasses.replace(wanted(source, target), once=False)).run())
+    try:
+        assert await eventually(lambda: ends(target), 4 + 2, 20) == 6, "four records, and a marker on each partition"
+        await source.broker.topics.grow("orders", PARTITIONS + 1)
+        await source.broker.topics.create("later")
+        await source.broker.records.produce("orders", records("new"), partition=PARTITIONS)
+        await source.broker.records.produce("later", records("too"))
+        assert await eventually(partial(seen, target), ["new", "too"], 20) == ["new", "too"]
+        await same(source, target)
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def seen(cluster: Cluster) -> list[str]:
+    try:
+        found = [*await values_of(cluster.broker, "orders", PARTITIONS), *await values_of(cluster.broker, "later")]
+        return [each for each in found if each != "[marker]"]
+    except (UnknownTopic, UnknownPartition):
+        return []
+
+
+async def test_a_topic_made_again_at_the_source_is_not_taken_for_the_one_that_was_carried(source, target):
+    await fill(source, 0, 10, transactional=False)
+    await Mirror(wanted(source, target)).run()
+    await source.broker.topics.delete("orders")
+    await source.broker.topics.create("orders", PARTITIONS)
+    await fill(source, 0, 2, transactional=False)
+    with pytest.raises(Refusal, match="made again"):
         await Mirror(wanted(source, target)).run()
+
+
+async def test_what_the_source_has_dropped_before_it_was_carried_is_counted(source, target):
+    await fill(source, 0, 4, transactional=False)
+    await Mirror(wanted(source, target)).run()
+    await fill(source, 4, 6, transactional=False)
+    await source.broker.topics.delete_records("orders", 0, 4)
+    progress = await Mirror(wanted(source, target)).run()
+    assert (progress.records, progress.missed) == (4, 2)
+    assert [value for _, value in await target.values("orders", 0)] == [b"0", b"2", b"8"]
+
+
+async def test_a_group_of_a_partition_of_which_nothing_was_left_begins_with_what_comes(source, target):
+    await fill(source, 0, 10, transactional=False)
+    await source.commit("billing", {TopicPartition("orders", p): 5 for p in range(PARTITIONS)})
+    for partition in range(PARTITIONS):
+        await source.broker.topics.delete_records("orders", partition, None)
+    progress = await Mirror(wanted(source, target)).run()
+    ends = (wanted(source, target).source, wanted(source, target).target)
+    await groups.carry(*ends, re.compile(".*"), progress.places)
+    assert await target.committed("billing") == {TopicPartition("orders", p): 0 for p in range(PARTITIONS)}
+
+
+async def test_a_group_that_cannot_be_carried_keeps_no_other_from_it(source, target, monkeypatch):
+    await fill(source, 0, 4, transactional=False)
+    for name in ("a", "b"):
+        await source.commit(name, {TopicPartition("orders", 0): 1})
+    progress = await Mirror(wanted(source, target)).run()
+    ask = groups._offsets
+
+    async def refused(client, group):
+        if group == "a":
+            raise GroupAuthorizationFailedError("a")
+        return await ask(client, group)
+
+    monkeypatch.setattr(groups, "_offsets", refused)
+    ends = (wanted(source, target).source, wanted(source, target).target)
+    outcome = await groups.carry(*ends, re.compile(".*"), progress.places)
+    assert (type(outcome["a"]), outcome["b"]) == (GroupAuthorizationFailedError, 1)
 
 
 async def test_the_command_is_killed_again_and_again_and_nothing_is_doubled_or_lost(source, target):

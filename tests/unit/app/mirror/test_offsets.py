@@ -19,7 +19,7 @@ def test_a_gap_on_either_side_begins_another():
 
 
 def test_nothing_is_translated_before_anything_was_mirrored():
-    assert Places().translate(3) is None
+    assert Places().translate(3) == 0
 
 
 @pytest.mark.parametrize(
