@@ -21,7 +21,7 @@ quotas = group("List, set and remove what each principal may ask of a broker.")
 Principal = Annotated[
     str, typer.Argument(metavar="PRINCIPAL", help="User:ada, or ada; '*' is everybody without a quota of their own.")
 ]
-Limit = Annotated[int | None, typer.Option(min=-1, help="0 is no limit; -1 takes it back.")]
+Limit = Annotated[int | None, typer.Option(min=-1, help="At each broker; 0 is no limit; -1 takes it back.")]
 _NAMES = Quota.__struct_fields__
 
 
@@ -37,7 +37,10 @@ def set_quota(
     set_: Set = None,
     json: Json = False,
 ) -> None:
-    """Set parts of a quota; what is left out stays."""
+    """Set parts of a quota; what is left out stays.
+
+    Limits are each broker's own: with three brokers a principal may ask three times as much.
+    """
 
     async def act(desk: Desk) -> Quota:
         quota = await desk.quotas.change(whose, wanted)

@@ -222,3 +222,13 @@ def test_raw_output_is_the_bytes_themselves(stub, monkeypatch):
     show = consume._printer("raw", None)
     show(Message("orders", 0, 3, None, b"\xff\x00", {}, 17))
     assert out.getvalue() == b"\xff\x00\n"
+
+
+def test_where_a_quota_is_set_it_is_said_that_each_broker_has_its_own():
+    told = {
+        "command": re.sub(r"[\s│]+", " ", run("quotas", "set", "--help").out),
+        "REST": (ROOT / "docs/reference/rest.md").read_text(),
+        "console": (ROOT / "app/console/templates/access.html").read_text(),
+        "guide": (ROOT / "docs/howto/tls-and-quotas.md").read_text(),
+    }
+    assert [where for where, text in told.items() if "three times" not in text] == []
