@@ -99,7 +99,7 @@ class Services:
 class Call:
     """body_bytes: how much of the body came.  claim: of the Idempotency-Key, if the caller gave one.  target, facts: of
     an administrative act, what the audit is told besides the path.  is_own: whether the transaction of the path is the
-    caller's."""
+    caller's.  enter: asks again who the caller is and whether it may do this; None where nobody is asked."""
 
     __slots__ = (
         "_body",
@@ -109,6 +109,7 @@ class Call:
         "body_bytes",
         "claim",
         "decoded",
+        "enter",
         "facts",
         "is_own",
         "scope",
@@ -121,6 +122,7 @@ class Call:
         self.scope = scope
         self.claim: Claim | None = None
         self.is_own = True
+        self.enter: Callable[[], Awaitable[None]] | None = None
         self.target = ""
         self.facts: dict[str, Any] = {}
         self._receive = receive
@@ -242,21 +244,37 @@ class Call:
         )
 
     async def waiting(self, work: Coroutine[Any, Any, T]) -> T:
-        """Ends early when the caller leaves (ClientGone) or the broker drains (Draining), and cancels the work."""
+        """Ends early when the caller leaves (ClientGone), may not do this any more (Unauthenticated, Forbidden) or the
+        broker drains (Draining), and cancels the work."""
         await self.body()  # what comes after the body can only be the disconnect
         task = asyncio.ensure_future(work)
         gone = asyncio.ensure_future(self._gone())
         drained = asyncio.ensure_future(self.services.draining.wait())
         try:
-            await asyncio.wait((task, gone, drained), return_when=asyncio.FIRST_COMPLETED)
-            if task.done():
-                return task.result()
-            raise ClientGone if gone.done() else Draining()
+            while True:
+                await self._until_one_of(task, gone, drained)
+                if task.done():
+                    return task.result()
+                if gone.done() or drained.done():
+                    raise ClientGone if gone.done() else Draining()
         finally:
             for other in (task, gone, drained):
                 other.cancel()
             # The work may hold something that its cancellation gives back: wait for that.
             await asyncio.gather(task, gone, drained, return_exceptions=True)
+
+    async def _until_one_of(self, *tasks: asyncio.Future[Any]) -> None:
+        """Or until rules or tokens change.  Raises Unauthenticated, Forbidden."""
+        if self.enter is None:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            return
+        changed = asyncio.ensure_future(self.broker.security.changed.wait())
+        try:
+            await asyncio.wait((*tasks, changed), return_when=asyncio.FIRST_COMPLETED)
+            if changed.done():
+                await self.enter()
+        finally:
+            changed.cancel()
 
     async def _gone(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":

@@ -183,8 +183,10 @@ class Operation:
         scope = call.scope
         try:
             broker = call.services.broker
-            if broker.security.is_on and not self.is_open and not self._gate.passes(call, parameters):
-                await self._gate.enter(call, parameters)
+            if broker.security.is_on and not self.is_open:
+                call.enter = partial(self._gate.enter, call, parameters)
+                if not self._gate.passes(call, parameters):
+                    await call.enter()
             if self.tag != "health" and broker.quotas.is_on:
                 return await self._within_quota(call, parameters)
             return await self._once(call, parameters)

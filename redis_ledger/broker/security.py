@@ -11,6 +11,7 @@ Source: KIP-11, KIP-290, KIP-679.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from hashlib import sha256
@@ -71,8 +72,9 @@ _WORDS = {
 
 
 class Security:
-    """rules, tokens: this broker's copy, never changed in place.  generation: another one when who a caller is may have
-    changed, so that whoever remembers it asks again."""
+    """rules, tokens: this broker's copy, never changed in place.  generation: another one when who a caller is, or what
+    it may do, may have changed, so that whoever remembers it asks again; changed: set then, and another one from then
+    on."""
 
     def __init__(self, store: Store, config: Config, clock: Clock) -> None:
         self._config, self._clock = config, clock
@@ -85,6 +87,7 @@ class Security:
         self._bootstrap_flaw = ""  # what was told of it last
         self._decode = msgspec.json.Decoder(tokens.Stored).decode
         self.generation = 0
+        self.changed = asyncio.Event()
         self.jwts = Jwts(config) if config.jwt_jwks else None
         self._jwts_seen = 0
         self.tokens: dict[str, tokens.Stored] = {}
@@ -230,7 +233,7 @@ class Security:
         rules, found = tables
         self.tokens = {id.decode(): self._decode(row) for id, row in found}
         self.rules = self._compile(_rule(field) for field, _ in rules)
-        self.generation += 1
+        self._has_changed()
 
     async def _look(self) -> None:
         self._look_at_bootstrap()
@@ -252,7 +255,12 @@ class Security:
         await self.jwts.look()
         if self.jwts.generation != self._jwts_seen:
             self._jwts_seen = self.jwts.generation
-            self.generation += 1
+            self._has_changed()
+
+    def _has_changed(self) -> None:
+        self.generation += 1
+        changed, self.changed = self.changed, asyncio.Event()
+        changed.set()
 
     def _compile(self, rules: Iterable[Rule]) -> Rules:
         supers = self._supers if self._bootstrap is None else self._supers | {ADMIN}
@@ -288,7 +296,7 @@ class Security:
     def _be_administered_by(self, bootstrap: bytes | None, seen: tuple[int, int] | None) -> None:
         self._bootstrap, self._bootstrap_seen = bootstrap, seen
         self.rules = self._compile(self.rules.all)
-        self.generation += 1
+        self._has_changed()
 
 
 def refusal(caller: Caller, operation: Op, resource: Resource, name: str) -> Forbidden:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -69,6 +70,18 @@ async def test_a_fetch_session_ends_with_the_right_to_read_and_goes_on_with_it(w
     await world.allow("ada", Op.READ, Resource.TOPIC, "orders")
     given = fetched(await again(4))
     assert (given.error_code, bool(given.records)) == (0, True)
+
+
+async def test_who_waits_for_records_gets_none_once_the_right_to_read_is_gone(world):
+    await world.allow("ada", Op.READ, Resource.TOPIC, "orders")
+    ada, root = await world.client("ada"), await world.client("root")
+    waiting = asyncio.create_task(ada.ask(fetch("orders", wait_ms=10_000), 12))
+    while not world.broker.fetching._waiters._channels:
+        await asyncio.sleep(0.01)  # until it waits
+    await revoke(world, Resource.TOPIC, "orders", Op.READ)
+    assert produced(await root.ask(produce("orders", batch("a")), 9)).error_code == 0
+    refused: Any = fetched(await waiting)
+    assert (refused.error_code, bytes(refused.records or b"")) == (TOPIC, b"")
 
 
 async def test_a_member_that_loses_its_right_is_told_at_the_next_heartbeat(world):

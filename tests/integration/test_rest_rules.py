@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from app.main import OPERATIONS
 from app.needs import By
-from redis_ledger.auth.acl import CLUSTER_NAME, Effect, Op, Pattern, Resource
+from redis_ledger.auth.acl import CLUSTER_NAME, Effect, Filter, Op, Pattern, Resource
+from redis_ledger.broker.types import NewRecord
 from tests.support.secured_rest import ROOT, secured
 
 TOPIC, GROUP, CLUSTER = Resource.TOPIC, Resource.GROUP, Resource.CLUSTER
@@ -49,7 +52,7 @@ CASES = [
     ("POST", f"{ONE}/subscriptions", {"name": "new"}, [(Op.READ, TOPIC, "orders"), (Op.READ, GROUP, "new")], 201),
     ("GET", f"{ONE}/subscriptions", None, [(Op.DESCRIBE, TOPIC, "orders")], 200),
     ("GET", SUB, None, [(Op.DESCRIBE, GROUP, "billing"), (Op.DESCRIBE, TOPIC, "orders")], 200),
-    ("DELETE", SUB, None, [(Op.DELETE, GROUP, "billing")], 204),
+    ("DELETE", SUB, None, [(Op.DELETE, GROUP, "billing"), (Op.DESCRIBE, TOPIC, "orders")], 204),
     ("POST", f"{SUB}:receive", {"consumer": "c"}, [(Op.READ, GROUP, "billing"), (Op.READ, TOPIC, "orders")], 200),
     ("POST", f"{SUB}:ack", {"consumer": "c", "ids": ["0:0"]},
      [(Op.READ, GROUP, "billing"), (Op.READ, TOPIC, "orders")], 200),
@@ -192,3 +195,38 @@ def test_needs_are_data():
             assert each.is_open or need.shown() != "nothing"
             if need.by is By.PATH:
                 assert f"{{{need.parameter}}}" in each.path
+
+
+@pytest.mark.parametrize("how", ["rule", "token"])
+@pytest.mark.parametrize("what", ["fetch", "receive"])
+async def test_who_waits_is_told_at_once_when_the_right_is_gone(redis_url, prefix, how, what):
+    async with secured(redis_url, prefix) as world:
+        await world.broker.topics.create("orders")
+        await world.broker.subscriptions.create("orders", "billing", "shared", "earliest")
+        for resource, name in ((Resource.TOPIC, "orders"), (Resource.GROUP, "billing"), (Resource.GROUP, "other")):
+            await world.allow("ada", Op.READ, resource, name)
+        asked = {
+            "fetch": ("GET", "/v1/topics/orders/partitions/0/records?offset=0&wait_ms=30000", None),
+            "receive": (
+                "POST",
+                "/v1/topics/orders/subscriptions/billing:receive",
+                {"consumer": "c", "wait_ms": 30_000},
+            ),
+        }[what]
+        waiting = asyncio.create_task(world.ask("ada", *asked))
+        while not world.broker.fetching._waiters._channels:
+            await asyncio.sleep(0.01)  # until it waits
+        # Given a change that is nothing to the caller
+        await world.broker.security.remove_rules([Filter(Resource.GROUP, "other")])
+        done, _ = await asyncio.wait((waiting,), timeout=0.2)
+        assert not done
+        # When it is
+        if how == "rule":
+            await world.broker.security.remove_rules([Filter(Resource.TOPIC, "orders")])
+        else:
+            await world.broker.security.revoke_token(world.tokens["ada"].split("_")[1])
+        # Then it hears so, and what is written from now on waits for others
+        answer = await asyncio.wait_for(waiting, 5.0)
+        assert answer.status_code == (403 if how == "rule" else 401)
+        await world.broker.records.produce("orders", [NewRecord(None, b"1")])
+        assert len(await world.broker.subscriptions.receive("orders", "billing", "d")) == 1

@@ -13,10 +13,10 @@ import struct
 from typing import NamedTuple
 
 from redis_ledger import tracing
-from redis_ledger.auth.acl import Op
+from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker import traces
 from redis_ledger.broker.fetch import Polled, Wanted
-from redis_ledger.errors import LedgerError, OffsetOutOfRange, UnknownTopic
+from redis_ledger.errors import LedgerError, OffsetOutOfRange, TopicForbidden, UnknownTopic
 from redis_ledger.kafka.apis.list_offsets import epoch_refusal
 from redis_ledger.kafka.call import NONE, NOT_LEADER, UNKNOWN_TOPIC_ID, Call, code_of
 from redis_ledger.kafka.fetch_session import FetchSession, Key, opened
@@ -62,6 +62,7 @@ async def handle(request: FetchRequest, call: Call) -> FetchResponse:
     if quotas.wait_s(principal) > 0.0:  # what it has read already is not paid for yet
         return FetchResponse(session_id=0 if session is None else session.id, responses=[])
     committed = request.isolation_level == READ_COMMITTED
+    rules = call.broker.security.rules
     answers, wanted = await _open(asked, call)
     room = quotas.bytes_out_max(principal, min(request.max_bytes, call.broker.config.kafka_fetch_bytes_max))
     polled = await call.broker.fetching.poll(
@@ -72,6 +73,9 @@ async def handle(request: FetchRequest, call: Call) -> FetchResponse:
         wait_ms=0 if answers else min(request.max_wait_ms, WAIT_MS_MAX),
     )
     for (one, each), read in zip(wanted, polled, strict=True):
+        if rules is not call.broker.security.rules and not call.allows(Op.READ, Resource.TOPIC, each.partition.topic):
+            answers[one.key] = _failed(each.partition.number, TopicForbidden.kafka_code)  # it was revoked meanwhile
+            continue
         data = _shown(one, each, read, committed, room)
         room -= sum(map(len, data.records)) if isinstance(data.records, list) else 0
         answers[one.key] = data
