@@ -37,8 +37,8 @@ async def list_quotas(call: Call) -> bodies.Quotas:
 async def set_quota(call: Call, principal: str, body: bodies.SetQuota) -> bodies.Quota:
     """Set parts of a principal's quota, or with null take them back; what is left out stays.
 
-    Limits are each broker's own: with three brokers a principal may ask three times as much. They count on this broker at
-    once, and on the others within two seconds. 0 lifts a limit that all others have.
+    Limits are each broker's own: with three brokers a principal may ask three times as much. They count on this broker
+    at once, and on the others within two seconds. 0 lifts a limit that all others have.
     """
     wanted = msgspec.to_builtins(body)
     call.facts = wanted
