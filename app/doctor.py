@@ -87,8 +87,7 @@ async def examine(setup: Setup) -> AsyncIterator[Finding]:
         yield Finding("cold home", *await asyncio.to_thread(cold_home.look, home))
     async for finding in _port("http", lambda: [HostPort.parse(setup.http, "--http")], _is_broker):
         yield finding
-    kafka = setup.kafka
-    async for finding in _port("kafka", lambda: [each.bound for each in listeners(kafka, None).values()], _is_kafka):
+    async for finding in _port("kafka", lambda: _listeners(setup), _is_kafka):
         yield finding
 
 
@@ -212,6 +211,11 @@ async def _redis(setup: Setup, running: int | None) -> AsyncIterator[Finding]:
         )
     elif not report.warnings:
         yield Finding("durability", "fine", str(report.durability))
+
+
+def _listeners(setup: Setup) -> list[HostPort]:
+    told = setup.environ.get("REDIS_LEDGER_KAFKA_ADVERTISED")
+    return [each.bound for each in listeners(setup.kafka, told).values()]
 
 
 async def _port(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,6 +50,18 @@ def test_a_fresh_machine_is_fine_and_stays_as_it_was(tmp_path: Path) -> None:
     assert (code, problems(findings)) == (0, [])
     assert findings["server binary"][0]["level"] == "fine"
     assert not (tmp_path / "data").exists()
+
+
+def test_every_kafka_listener_is_looked_at_and_what_clients_would_be_told(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        two = f"internal://127.0.0.1:0,external://127.0.0.1:{taken.getsockname()[1]}"
+        code, findings = doctor("--data-dir", tmp_path / "data", "--http", "127.0.0.1:0", "--kafka", two)
+    assert code == 1
+    assert [each["level"] for each in findings["kafka"]] == ["fine", "problem"]
+    assert "it is in use" in findings["kafka"][1]["seen"]
+    told = {"REDIS_LEDGER_KAFKA_ADVERTISED": "outside://ledger.example:9094"}
+    _, findings = doctor("--data-dir", tmp_path / "data", "--http", "127.0.0.1:0", "--kafka", two, **told)
+    assert "names outside, which --kafka does not" in findings["kafka"][0]["seen"]
 
 
 def test_a_running_broker_is_recognized(tmp_path: Path) -> None:

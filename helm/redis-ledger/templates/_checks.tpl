@@ -25,7 +25,7 @@
 {{- if and .Release.IsUpgrade (include "redis-ledger.bundled" .) -}}
 {{- $name := include "redis-ledger.fullname" . -}}
 {{- if and (lookup "apps/v1" "StatefulSet" .Release.Namespace $name) (not (lookup "apps/v1" "StatefulSet" .Release.Namespace (include "redis-ledger.redis" .))) -}}
-{{- fail "This release has used another Redis so far, and would begin anew on an empty one: give redis.url or redis.existingSecret again, or use --reuse-values." -}}
+{{- fail "This release has used another Redis so far, and would begin anew on an empty one: give redis.url or redis.existingSecret again, or use --reset-then-reuse-values." -}}
 {{- end -}}
 {{- end -}}
 
