@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from redis_ledger import metrics
+from redis_ledger import exposition, metrics
 from redis_ledger.broker import overview
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.config import Config
@@ -217,6 +217,15 @@ async def test_kafka_requests_are_counted_by_api_and_error(broker, prefix):
     assert count(shown, "ok") == count(before, "ok") + 1
     assert count(shown, "unknown_topic_or_partition") == count(before, "unknown_topic_or_partition") + 1
     assert shown["kafka_brokers_live",] == 1
+
+
+async def test_every_series_that_is_shown_is_one_that_is_declared(broker, prefix):
+    await broker.records.produce(prefix, records("a"))
+    known = set[str]()
+    for each in exposition.declared():
+        suffixes = ("_bucket", "_count", "_sum") if each.kind == "histogram" else ("",)
+        known |= {each.name.removeprefix("redis_ledger_") + suffix for suffix in suffixes}
+    assert {at[0] for at in await scrape(broker)} - known == set()
 
 
 async def test_when_redis_does_not_answer_metrics_stay_as_they_were_and_say_of_when_they_are(

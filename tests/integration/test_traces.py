@@ -129,7 +129,7 @@ async def test_records_of_requests_without_a_trace_stay_as_they_are(redis_url, p
 async def test_a_caller_who_leaves_a_long_poll_is_no_error(redis_url, prefix, exporter):
     async with one(redis_url, prefix) as broker:
         await broker.topics.create("orders", partitions=1)
-        scope = {
+        scope: dict[str, Any] = {
             "type": "http", "method": "GET", "path": "/v1/topics/orders/partitions/0/records", "headers": [],
             "query_string": b"offset=0&wait_ms=20000", "client": None, "server": None,
         }  # fmt: skip

@@ -22,6 +22,13 @@ FILES = ROOT / "helm" / "redis-ledger" / "files"
 PAGE = ROOT / "docs" / "howto" / "alerts.md"
 OF_PROMETHEUS = {"up": {"job", "instance"}}
 OF_EVERY_SCRAPE = {"job", "instance", "le"}  # le is checked to be a histogram's
+OF_ONE_BROKER = {
+    f"redis_ledger_{name}"
+    for name in (
+        "http_requests_running", "kafka_connections", "coordinator_waiting_operations", "overview_seconds",
+        "overview_timestamp_seconds",
+    )
+}  # fmt: skip
 SUFFIXES = ("_bucket", "_sum", "_count")
 ROWS = ["Overview", "Topics", "Transactions", "Groups and subscriptions", "Scheduled", "Redis", "Broker"]
 HTTP_OUTCOMES = {"ok", "replayed", "gone", errors.LedgerError.code, *(cls.code for cls in errors.leaves())}
@@ -101,6 +108,57 @@ def _values(name: str, matcher: Any) -> list[str]:
     elif name.startswith("redis_ledger_kafka_request") and matcher.name == "outcome":
         known = {OK, CLOSED, UNKNOWN, *NAMES}
     return [f"{name}: no {matcher.name} {value}" for value in matcher.value.split("|") if known and value not in known]
+
+
+def added_up(node: Any, inside: str = "", over: str = "") -> Iterator[tuple[str, str, str]]:
+    """Name, next aggregation around it and next function around it, of every series of an expression."""
+    if isinstance(node, promql_parser.VectorSelector):
+        yield node.name, inside, over
+    elif isinstance(node, promql_parser.MatrixSelector):
+        yield from added_up(node.vector_selector, inside, over)
+    elif isinstance(node, promql_parser.AggregateExpr):
+        yield from added_up(node.expr, str(node.op), over)
+    elif isinstance(node, promql_parser.Call):
+        for each in node.args:
+            yield from added_up(each, inside, node.func.name)
+    elif isinstance(node, promql_parser.BinaryExpr):
+        yield from added_up(node.lhs, inside, over)
+        yield from added_up(node.rhs, inside, over)
+    elif isinstance(node, promql_parser.ParenExpr | promql_parser.UnaryExpr | promql_parser.SubqueryExpr):
+        yield from added_up(node.expr, inside, over)
+
+
+def miscounts(expression: str) -> list[str]:
+    """Where several brokers, or one that is started again, make another number of it."""
+    gauges = {each.name for each in exposition.declared() if each.kind == "gauge"}
+    found = []
+    for name, inside, over in added_up(promql_parser.parse(expression)):
+        if name in gauges - OF_ONE_BROKER and inside != "max":
+            found.append(f"{name}: every broker shows it, take it by max")
+        elif name not in gauges | set(OF_PROMETHEUS) and (inside, over in ("rate", "increase")) != ("sum", True):
+            found.append(f"{name}: each broker counts for itself, from 0; add up their rates")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("expression", "wrong"),
+    [
+        ("sum by (topic) (max by (topic, partition) (redis_ledger_partition_end_offset))", False),
+        ("sum by (topic) (redis_ledger_partition_end_offset)", True),
+        ("redis_ledger_transactions_live > 5", True),
+        ("redis_ledger_kafka_connections", False),
+        ("sum(rate(redis_ledger_kafka_refused_total[5m])) / sum(redis_ledger_http_refused_total)", True),
+        ("max(rate(redis_ledger_kafka_refused_total[5m]))", True),
+        ("histogram_quantile(0.9, sum by (le) (rate(redis_ledger_event_loop_lag_seconds_bucket[5m])))", False),
+    ],
+)
+def test_what_would_count_brokers_twice_is_found(expression, wrong):
+    assert bool(miscounts(expression)) == wrong
+
+
+def test_no_expression_counts_twice_what_every_broker_shows_or_forgets_what_each_counted():
+    wrong = {f"{title}: {expression}": miscounts(expression) for title, expression in expressions()}
+    assert {at: found for at, found in wrong.items() if found} == {}
 
 
 def test_a_histogram_is_declared_with_the_series_it_has():
