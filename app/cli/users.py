@@ -51,7 +51,7 @@ def list_(data_dir: DataDir = DATA_DIR, redis: Redis = None, set_: Set = None, j
 
 @users.command()
 def remove(name: Name, data_dir: DataDir = DATA_DIR, redis: Redis = None, set_: Set = None, json: Json = False) -> None:
-    """Remove a user; connections it has stay open."""
+    """Remove a user; brokers close the connections it has."""
 
     async def act(desk: Desk) -> None:
         await desk.users.remove(name)

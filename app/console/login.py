@@ -36,7 +36,7 @@ async def answer(visitor: Visitor, path: str) -> Answer:
         visitor.cookie = visitor.signer.set_cookie("", is_https=visitor.is_https)
         return Answer(303, b"", HTML, [(b"location", b"/console/login")])
     try:
-        principal, credential = await prove(visitor.call.broker, form)
+        principal, credential = await prove(visitor, form)
         proof = visitor.signer.proof(await rests_on(visitor.call.broker, credential) or "")
     except (Unauthenticated, AuthenticationFailed):
         _seldom.warning("a login to the console failed", peer=visitor.visit().caller.host)
@@ -46,15 +46,16 @@ async def answer(visitor: Visitor, path: str) -> Answer:
     return Answer(303, b"", HTML, [(b"location", _target(visitor).encode("ascii", "ignore"))])
 
 
-async def prove(broker: Broker, form: dict[str, str]) -> tuple[str, str]:
+async def prove(visitor: Visitor, form: dict[str, str]) -> tuple[str, str]:
     """Principal and credential.  Raises Unauthenticated, AuthenticationFailed."""
+    broker = visitor.call.broker
     if token := form.get("token", "").strip():
         principal = broker.security.principal_of(token)
         shown = tokens.read(token)
         is_stored = shown is not None and shown.id in broker.security.tokens
         return principal, f"token:{shown.id}" if shown is not None and is_stored else "bootstrap"
     user = form.get("user", "").strip()
-    await broker.users.check_password(user, form.get("password", ""))
+    await broker.users.check_password(user, form.get("password", ""), visitor.visit().caller.host)
     return f"User:{user}", f"user:{user}"
 
 

@@ -120,7 +120,7 @@ async def set_user(call: Call, user: str, body: bodies.SetUser) -> bodies.UserSe
 
 @routes.delete("/v1/users/{user}", needs=(ALTER_CLUSTER,), act="user.remove", status=204, errors=(*_OFF, UnknownUser))
 async def remove_user(call: Call, user: str) -> None:
-    """Remove a user of Kafka clients; connections it has stay open."""
+    """Remove a user of Kafka clients; connections it has are closed."""
     _security(call)
     await call.broker.users.remove(user)
 

@@ -15,6 +15,7 @@ import asyncio
 import hmac
 import os
 from collections.abc import Iterable, Mapping
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -36,7 +37,7 @@ from redis_ledger.store.store import Store
 USER = Script.load("broker/user")
 NAME_CHARACTERS_MAX, SALT_BYTES_MAX = 255, 1024
 SALT_BYTES = 16
-HASHING_MAX = 4  # passwords hashed at once: logging in must not take all processors
+HASHING_MAX = max((os.cpu_count() or 2) // 2, 1)  # passwords hashed at once: logging in must not take all processors
 SECRET = ""  # its field
 
 Verifiers = dict[str, Verifier]
@@ -47,6 +48,7 @@ class Users:
         self._store, self._key = store, CatalogKeys(store.prefix).users
         self._decode = msgspec.json.Decoder(Verifiers).decode
         self._hashing = asyncio.Semaphore(HASHING_MAX)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # one for each host that logs in
 
     # -- look up -----------------------------------------------------------------------------------------------------
 
@@ -67,12 +69,14 @@ class Users:
         found, secret = await self._read(name)
         return found.get(mechanism) or _nobodys(name, mechanism, secret)
 
-    async def check_password(self, name: str, password: str) -> None:
-        """Raises AuthenticationFailed."""
+    async def check_password(self, name: str, password: str, host: str = "") -> None:
+        """host: from where; who tries many at once waits for itself, and not others for it.
+        Raises AuthenticationFailed."""
         found, secret = await self._read(name)
         mechanism = next((each for each in HASHES if each in found), next(iter(HASHES)))
         verifier = found.get(mechanism) or _nobodys(name, mechanism, secret)
-        async with self._hashing:
+        turn = self._turns.setdefault(host, asyncio.Lock())
+        async with turn, self._hashing:
             if not await asyncio.to_thread(is_password, mechanism, password, verifier):
                 raise AuthenticationFailed
 

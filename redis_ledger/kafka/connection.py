@@ -71,7 +71,7 @@ class Connection(asyncio.BufferedProtocol):
         self._task: asyncio.Task[None] | None = None
         self._running: Route | None = None
         self.peer = Peer("", listener.name)
-        self.last_used = time.monotonic()
+        self.opened = self.last_used = time.monotonic()
 
     # -- bytes -------------------------------------------------------------------------------------------------------
 

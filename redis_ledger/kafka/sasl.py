@@ -41,10 +41,10 @@ class Login:
         self._asked = ""  # who a SCRAM client says it is
         self._exchange = None if mechanism == PLAIN else Exchange(mechanism, secrets.token_urlsafe(24))
 
-    async def answer(self, token: bytes) -> bytes:
+    async def answer(self, token: bytes, host: str) -> bytes:
         """The server's next token.  Raises AuthenticationFailed."""
         if self._exchange is None:
-            await self._plain(token)
+            await self._plain(token, host)
             return b""
         if not self._asked:
             self._asked = self._exchange.user_of(token)
@@ -53,7 +53,7 @@ class Login:
         self._is(self._asked)
         return signature
 
-    async def _plain(self, token: bytes) -> None:
+    async def _plain(self, token: bytes, host: str) -> None:
         try:
             as_whom, user, password = token.decode().split("\0")
         except ValueError:  # not UTF-8, or not three parts
@@ -64,7 +64,7 @@ class Login:
             self.principal, _ = self._security.identify(password)
             self.proof = Proof(token=password)
             return
-        await self._users.check_password(user, password)
+        await self._users.check_password(user, password, host)
         self._is(user)
 
     def _is(self, user: str) -> None:
@@ -74,7 +74,7 @@ class Login:
 async def step(login: Login, token: bytes, peer: Peer) -> bytes:
     """One token of the peer's login.  Whatever is raised, the login is over and the peer refused."""
     try:
-        answer = await login.answer(token)
+        answer = await login.answer(token, peer.host)
     except LedgerError as error:
         _seldom.warning(
             "a Kafka client could not log in", mechanism=login.mechanism, peer=peer.host, reason=error.detail

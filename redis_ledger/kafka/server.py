@@ -7,6 +7,7 @@
 connections_max      further ones are closed at once
 inflight_bytes_max   requests of all connections that are read and not answered; above it nobody is read from
 frame_ms             half a frame must be whole by then         idle_ms    a silent connection is closed
+a login must be done within LOGIN_S_MAX, for who has not said who it is must not keep others out by its connections
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ BACKLOG = 4_096
 MOVING_S = 1.5  # of a drain: longer than clients wait for records and than brokers take to hear of each other
 HANDSHAKE_S_MAX = 10.0  # of TLS; then it is given up
 CLOSING_S_MAX = 5.0
+LOGIN_S_MAX = 30.0
 TLS_RECORD = b"\x16\x03"  # how a TLS handshake begins; no frame is as long as this would mean
 
 _log = get()
@@ -197,6 +199,14 @@ class KafkaServer:
                     connection.abort()
                 elif connection.deaf_s(now) > idle_s:
                     self.seldom.warning("a Kafka client does not read its answers", peer=connection.peer.host)
+                    metrics.kafka_refused.inc()
+                    connection.abort()
+                elif (
+                    now - connection.opened > LOGIN_S_MAX
+                    and self.requires_sasl
+                    and not connection.peer.is_authenticated
+                ):
+                    self.seldom.warning("a Kafka client did not log in", peer=connection.peer.host)
                     metrics.kafka_refused.inc()
                     connection.abort()
                 elif now - connection.last_used > idle_s and connection.is_waiting:

@@ -19,7 +19,9 @@ from app import server as http_server
 from app import tls
 from app.main import create_app
 from redis_ledger.auth.acl import Op
+from redis_ledger.broker import users
 from redis_ledger.config import Config
+from redis_ledger.errors import AuthenticationFailed
 from redis_ledger.kafka import server as kafka_server
 from redis_ledger.kafka.apis.sasl_handshake import ILLEGAL_SASL_STATE
 from redis_ledger.kafka.connection import LOGIN_BYTES_MAX
@@ -234,6 +236,49 @@ async def test_a_user_that_is_not_there_takes_as_long_as_a_wrong_password(target
     pairs = [(await took(b"\0ada\0wrong"), await took(b"\0nobody\0wrong")) for _ in range(25)]
     known, unknown = (statistics.median(column) for column in zip(*pairs, strict=True))
     assert 0.6 < known / unknown < 1.6  # without the work that is done for nobody it is 5
+
+
+async def test_who_tries_many_passwords_at_once_keeps_nobody_else_waiting(target, monkeypatch):
+    done: list[str] = []
+
+    def slowly(mechanism: str, password: str, verifier: object) -> bool:
+        time.sleep(0.05)  # the work of a password, in a thread
+        return password == "sesame"
+
+    monkeypatch.setattr(users, "is_password", slowly)
+
+    async def tries(password: str, host: str) -> None:
+        with contextlib.suppress(AuthenticationFailed):
+            await target.broker.users.check_password("ada", password, host)
+        done.append(host)
+
+    flood = [asyncio.create_task(tries("wrong", "10.0.0.66")) for _ in range(30)]
+    await asyncio.sleep(0.1)  # until they all wait
+    await tries("sesame", "10.0.0.7")
+    assert done.count("10.0.0.66") < 10
+    await asyncio.gather(*flood)
+
+
+async def keeps_asking(client: KafkaClient) -> None:
+    while True:
+        await client.ask(ApiVersionsRequest("a", "1"), 3)
+        await asyncio.sleep(0.1)  # an attacker's pace
+
+
+async def test_who_does_not_log_in_is_not_kept(target, monkeypatch):
+    """As many connections as there may be, and nobody else gets in."""
+    monkeypatch.setattr(kafka_server, "LOGIN_S_MAX", 0.5)
+    async with (
+        KafkaClient(target.kafka) as silent,
+        KafkaClient(target.kafka) as asking,
+        KafkaClient(target.kafka) as ada,
+    ):
+        assert await handshake(ada, "PLAIN") == 0
+        assert (await send(ada, b"\0ada\0sesame")).error_code == 0
+        with pytest.raises(CLOSED):
+            await keeps_asking(asking)
+        assert await asyncio.wait_for(silent._reader.read(), PATIENCE_S) == b""
+        assert (await ada.ask(ApiVersionsRequest("a", "1"), 3)).error_code == 0
 
 
 async def test_a_tls_handshake_that_stalls_is_given_up_at_both_doors(redis_url, prefix, tmp_path: Path, monkeypatch):
