@@ -2,8 +2,8 @@
 
 What is not committed is labelled: open (its transaction may still be committed), held (it was committed, and waits
 behind one that is open) or aborted (nobody will ever get it).
-A look reads at most LOOKED_AT_BYTES of each partition, so a filter that finds nothing ends soon; what was shown says
-from where on was looked.
+A look reads at most LOOKED_AT_BYTES of each partition, so a filter that finds nothing ends soon; where was looked is
+told with what was found.  How far back the newest are read goes by the mean size of the partition's records.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from redis_ledger.errors import TransactionNotFound
 from redis_ledger.ids import TxnId
 from redis_ledger.records.read import Record, decode_range
 
-LOOKED_AT_BYTES = 1 << 20
-SHOWN_CHARACTERS = 2_000
+LOOKED_AT_BYTES, READ_BYTES = 2 << 20, 1 << 20
+VALUE_CHARACTERS, KEY_CHARACTERS = 2_000, 500
 State = Literal["committed", "held", "open", "aborted"]
 PARTITIONS_MAX = 16
 
@@ -34,51 +34,82 @@ class Peek(NamedTuple):
 
 
 class Row(msgspec.Struct):
-    """is_cut: the value is longer than what is shown."""
+    """key, value: None where there is none.  is_cut: the value is longer than what is shown."""
 
     partition: int
     offset: int
     timestamp_ms: int
-    key: str
-    value: str
+    key: str | None
+    value: str | None
     headers: list[tuple[str, str]]
     state: State
     transaction: str
     is_cut: bool
 
 
-async def peek(broker: Broker, asked: Peek, states: Sequence[PartitionState], offset: int | None) -> list[Row]:
-    """Newest first without an offset, else in order.  Raises OffsetOutOfRange."""
+class Looked(msgspec.Struct):
+    """What a look has read of a partition, and what it could have read."""
+
+    partition: int
+    first: int
+    end: int  # exclusive
+    there_first: int
+    there_end: int
+
+
+async def peek(
+    broker: Broker, asked: Peek, states: Sequence[PartitionState], offset: int | None
+) -> tuple[list[Row], list[Looked]]:
+    """Newest first without an offset, else in order.  Raises OffsetOutOfRange if no partition has the offset."""
+    if offset is not None:
+        states = [each for each in states if each.start_offset <= offset <= each.end_offset] or states[:1]
     found: list[Row] = []
+    looked: list[Looked] = []
     for state in states[:PARTITIONS_MAX]:
         end = state.stable_offset if asked.is_committed else state.end_offset
-        begin = max(state.start_offset, end - asked.most) if offset is None else offset
+        begin = _begin(state, end, asked) if offset is None else offset
+        reached = begin
         if offset is not None or begin < end:
-            found += await _rows(broker, asked, state.partition, begin)
+            rows, reached = await _rows(broker, asked, state.partition, begin, end)
+            found += rows if offset is not None else rows[-asked.most :]
+        looked.append(Looked(state.partition, begin, reached, state.start_offset, end))
     if offset is None:
         found.sort(key=lambda row: (-row.timestamp_ms, -row.offset, row.partition))
-    return found[: asked.most]
+    return found[: asked.most], looked
 
 
-async def _rows(broker: Broker, asked: Peek, partition: int, begin: int) -> list[Row]:
-    """What a committed reader gets is committed; what it does not get below the stable offset was aborted."""
-    read = partial(broker.records.fetch, asked.topic, partition, begin, max_bytes=LOOKED_AT_BYTES)
-    fetched = await read(isolation="read_committed")
-    kept = {batch.base_offset for batch in fetched.batches}
-    if not asked.is_committed:
-        fetched = await read(isolation="read_uncommitted")
-    ahead = {b.transaction for b in fetched.batches if b.last_offset >= fetched.stable_offset and b.transaction}
-    ends = {txn: await _end(broker, txn) for txn in ahead}
-    found = []
-    for batch in fetched.batches:
-        if batch.is_control:
-            continue
-        state = _state(batch, kept, fetched.stable_offset, ends)
-        for record in decode_range(batch.data, max(batch.base_offset, begin), batch.last_offset):
-            row = _row(record, partition, state, "" if batch.transaction is None else str(batch.transaction))
-            if not asked.find or asked.find in row.key or asked.find in row.value:
-                found.append(row)
-    return found
+def _begin(state: PartitionState, end: int, asked: Peek) -> int:
+    """Where to begin so that the end is reached: half of what may be read is left for records that are larger."""
+    mean = max(state.bytes // max(state.end_offset - state.start_offset, 1), 1)
+    fits = max(LOOKED_AT_BYTES // 2 // mean, 1)
+    return max(state.start_offset, end - (fits if asked.find else min(fits, asked.most)))
+
+
+async def _rows(broker: Broker, asked: Peek, partition: int, begin: int, end: int) -> tuple[list[Row], int]:
+    """And the offset that was come to.  What a committed reader gets is committed; what it does not get below the
+    stable offset was aborted."""
+    found: list[Row] = []
+    at = begin
+    for _ in range(LOOKED_AT_BYTES // READ_BYTES):
+        read = partial(broker.records.fetch, asked.topic, partition, at, max_bytes=READ_BYTES)
+        fetched = await read(isolation="read_committed")
+        kept = {batch.base_offset for batch in fetched.batches}
+        if not asked.is_committed:
+            fetched = await read(isolation="read_uncommitted")
+        ahead = {b.transaction for b in fetched.batches if b.last_offset >= fetched.stable_offset and b.transaction}
+        ends = {txn: await _end(broker, txn) for txn in ahead}
+        for batch in fetched.batches:
+            if batch.is_control:
+                continue
+            state = _state(batch, kept, fetched.stable_offset, ends)
+            for record in decode_range(batch.data, max(batch.base_offset, at), batch.last_offset):
+                if asked.find and asked.find not in text(record.key) and asked.find not in text(record.value):
+                    continue
+                found.append(_row(record, partition, state, batch.transaction))
+        at = max(at, min(fetched.next_offset, end))
+        if at >= end:
+            break
+    return found, at
 
 
 async def _end(broker: Broker, txn: TxnId) -> State:
@@ -97,12 +128,18 @@ def _state(batch: FetchedBatch, kept: Set[int], stable_offset: int, ends: Mappin
     return "aborted"
 
 
-def _row(record: Record, partition: int, state: State, transaction: str) -> Row:
-    value = text(record.value)
+def _row(record: Record, partition: int, state: State, txn: TxnId | None) -> Row:
+    value = None if record.value is None else text(record.value)
     return Row(
-        partition, record.offset, record.timestamp_ms, text(record.key)[:SHOWN_CHARACTERS], value[:SHOWN_CHARACTERS],
-        [(name, text(each)) for name, each in record.headers], state, transaction, len(value) > SHOWN_CHARACTERS,
+        partition, record.offset, record.timestamp_ms,
+        None if record.key is None else short(text(record.key)), None if value is None else value[:VALUE_CHARACTERS],
+        [(short(name), short(text(each))) for name, each in record.headers], state, "" if txn is None else str(txn),
+        value is not None and len(value) > VALUE_CHARACTERS,
     )  # fmt: skip
+
+
+def short(shown: str) -> str:
+    return shown if len(shown) <= KEY_CHARACTERS else f"{shown[:KEY_CHARACTERS]}…"
 
 
 def text(data: bytes | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
@@ -23,6 +24,14 @@ def number(value: float) -> str:
     """1234567 → "1 234 567", with narrow spaces that do not break."""
     text = f"{value:,.0f}" if isinstance(value, int) or value >= 100 else f"{value:,.1f}"
     return text.replace(",", "\u202f")
+
+
+_UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+
+
+def visible(text: str) -> str:
+    """What has no look of its own, or turns that of others around, as it is written in programs."""
+    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def counted(count: int, noun: str, nouns: str = "") -> str:
@@ -70,7 +79,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.filters.update(number=number, counted=counted, size=size, duration=duration, data=_data)
+    made.filters.update(number=number, counted=counted, visible=visible, size=size, duration=duration, data=_data)
     made.globals.update(href=href, static=_static(), version=VERSION, Op=Op, Resource=Resource)
     return made
 

@@ -63,10 +63,10 @@ def test_what_is_open_and_typed_stays_through_refreshes(shop, look):
 def test_the_focus_a_marked_text_and_a_scrolled_table_stay_through_refreshes(shop, look):
     looker = look(shop, width=390)
     page = looker.go()
-    link = page.locator("#live").get_by_role("link", name="brokers")
+    link = page.locator("#live").get_by_role("link", name="broker", exact=True)
     link.focus()
     looker.refreshed()
-    assert page.evaluate("document.activeElement.textContent") == "brokers"
+    assert page.evaluate("document.activeElement.textContent") == "broker"
     looker.go("/topic?name=orders&show=all")
     page.evaluate("document.querySelector('#tail .scroll').scrollLeft = 77")
     looker.refreshed()
@@ -79,6 +79,21 @@ def test_the_focus_a_marked_text_and_a_scrolled_table_stay_through_refreshes(sho
         pass
     assert page.evaluate("getSelection().toString()") == marked
     assert marked.startswith("{")
+
+
+def test_what_stands_above_the_records_is_refreshed_with_them_and_loses_nothing(shop, look):
+    looker = look(shop, width=390)
+    page = looker.go("/topic?name=orders&offset=0")
+    told = page.get_by_text("Readers of committed records wait")
+    told.wait_for()
+    link = page.locator("#live").get_by_role("link", name="1", exact=True)
+    link.focus()
+    page.evaluate("document.querySelector('#live .scroll').scrollLeft = 55")
+    shop.do(shop.broker.transactions.abort(shop.shop.stuck))
+    told.wait_for(state="detached")
+    assert page.evaluate("document.querySelector('#live .scroll').scrollLeft") == 55
+    assert page.evaluate("document.activeElement.getAttribute('href')") == link.get_attribute("href")
+    assert looker.complaints == []
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Europe/Berlin"])

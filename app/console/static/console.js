@@ -86,31 +86,36 @@ function dress(root) {
 
 // -- what a refresh must not lose: a marked text, the focus, how far a table was scrolled -----------------------------------
 
-let kept = null;
+let kept = [];
+
+// The part that asked, and those that its answer replaces besides.
+function parts(target) {
+  return [target, ...document.querySelectorAll(target.getAttribute("hx-select-oob") || "#none")];
+}
 
 function keep(event) {
-  const target = event.detail.target;
-  const marked = getSelection();
-  if (!marked.isCollapsed && target.contains(marked.anchorNode)) {
+  const marked = getSelection(), replaced = parts(event.detail.target);
+  if (!marked.isCollapsed && replaced.some((each) => each.contains(marked.anchorNode))) {
     event.detail.shouldSwap = false;
     return;
   }
-  const links = [...target.querySelectorAll("a[href], button, summary")];
-  const scrolled = [...target.querySelectorAll(".scroll")].map((each) => each.scrollLeft);
-  kept = { id: target.id, focus: document.activeElement.getAttribute("href"), place: links.indexOf(document.activeElement), scrolled };
+  kept = replaced.map((part) => {
+    const links = [...part.querySelectorAll("a[href], button, summary")];
+    const scrolled = [...part.querySelectorAll(".scroll")].map((each) => each.scrollLeft);
+    return { id: part.id, focus: document.activeElement.getAttribute("href"), place: links.indexOf(document.activeElement), scrolled };
+  });
 }
 
 function giveBack() {
-  const target = kept && document.getElementById(kept.id);
-  if (!target) return;
-  target.querySelectorAll(".scroll").forEach((each, n) => { each.scrollLeft = kept.scrolled[n] || 0; });
-  const links = [...target.querySelectorAll("a[href], button, summary")];
-  if (kept.place >= 0) {
-    const same = links[kept.place];
-    const found = same && same.getAttribute("href") === kept.focus ? same : links.find((each) => each.getAttribute("href") === kept.focus);
+  for (const { id, focus, place, scrolled } of kept) {
+    const part = document.getElementById(id);
+    part.querySelectorAll(".scroll").forEach((each, n) => { each.scrollLeft = scrolled[n] || 0; });
+    if (place < 0) continue;
+    const links = [...part.querySelectorAll("a[href], button, summary")], same = links[place];
+    const found = same && same.getAttribute("href") === focus ? same : links.find((each) => each.getAttribute("href") === focus);
     if (found) found.focus({ preventScroll: true });
   }
-  kept = null;
+  kept = [];
 }
 
 // A page that cannot be refreshed says so, and why; what it shows is old from then on.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Literal
@@ -10,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from app.console.health import Behind
+from app.console.moments import moment, shown
 from app.console.pages import Done, Visit, act, href, page
 from app.console.paging import Paged, PageNumber, paged
 from app.console.survey import lags, readers
@@ -20,7 +20,6 @@ from redis_ledger.broker.types import CursorStats, SubscriptionStats
 from redis_ledger.errors import (
     GroupNotEmpty,
     GroupNotFound,
-    InvalidRequest,
     NotCoordinator,
     UnknownSubscription,
     UnknownTopic,
@@ -325,22 +324,6 @@ class DeleteGroup(msgspec.Struct):
 async def delete_group(visit: Visit, form: DeleteGroup) -> Done:
     await visit.broker.groups.delete(form.name)
     return Done(f"Deleted group {form.name} with its offsets.", href("groups"))
-
-
-def moment(text: str) -> int:
-    """Unix ms of an ISO 8601 time, UTC where it says nothing else.  Raises InvalidRequest."""
-    try:
-        found = datetime.datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidRequest(f"{text[:40]!r} is not a time; write for instance 2026-11-22T08:00.") from None
-    if found.tzinfo is None:
-        found = found.replace(tzinfo=datetime.UTC)
-    return int(found.timestamp() * 1000)
-
-
-def shown(ms: int) -> str:
-    """ "2026-11-22 08:00:00 UTC"."""
-    return datetime.datetime.fromtimestamp(ms / 1000, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _back(stats: SubscriptionStats) -> str:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
+from app.console.moments import moment, shown
 from app.console.pages import Done, Visit, act, href, page
-from app.console.records import text
+from app.console.records import short, text
 from app.console.survey import waiting
-from app.console.views.groups import moment, shown
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import Scheduled
 from redis_ledger.ids import ScheduledId
 
 LISTED = 50
 BINS = 48
-VALUE_CHARACTERS = 300
 
 
 class ScheduledQuery(msgspec.Struct):
@@ -33,8 +32,8 @@ class Bin(msgspec.Struct):
 class Waiting(msgspec.Struct):
     id: str
     deliver_at_ms: int
-    key: str
-    value: str
+    key: str | None
+    value: str | None
     repeat: str
 
 
@@ -93,8 +92,8 @@ async def _overview(visit: Visit) -> ScheduledPage:
 
 
 def _shown(each: Scheduled) -> Waiting:
-    value = text(each.value)[:VALUE_CHARACTERS]
-    return Waiting(str(each.id), each.deliver_at_ms, text(each.key), value, each.repeat or "")
+    key, value = (None if each is None else short(text(each)) for each in (each.key, each.value))
+    return Waiting(str(each.id), each.deliver_at_ms, key, value, each.repeat or "")
 
 
 class Cancel(msgspec.Struct):

@@ -10,7 +10,8 @@ from msgspec import Meta
 
 from app.console.pages import Done, Visit, act, href, page
 from app.console.paging import Paged, PageNumber, paged
-from app.console.records import Peek, Row, peek
+from app.console.records import PARTITIONS_MAX, Looked, Peek, Row, peek
+from app.console.rendering import counted, number
 from app.console.survey import TopicTotals, totals
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import Holding, NewRecord, PartitionState
@@ -63,14 +64,16 @@ class TopicPage(msgspec.Struct):
     created_ms: int
     settings: dict[str, int]
     partitions: list[PartitionState]
-    holding: list[Hold]
+    holding: list[Hold]  # the first of each partition whose readers wait
     subscriptions: list[tuple[str, str]]
     scheduled: int
     rows: list[Row]
+    looked: list[Looked]
+    go_on: int | None  # the offset behind the rows, if there is more
     may_read: bool
     may_write: bool
     may_delete: bool
-    told: str  # why there are no rows, if that needs saying
+    told: str  # what has to be said of the rows
 
 
 class Hold(msgspec.Struct):
@@ -85,7 +88,7 @@ async def topic(visit: Visit, query: TopicQuery) -> TopicPage:
     found, states = await broker.topics.describe(query.name)
     names = await broker.subscriptions.list(query.name)
     may_read = visit.may(Op.READ, Resource.TOPIC, query.name)
-    rows, told = await records(visit, query, states) if may_read else ([], "")
+    found_there = await records(visit, query, states) if may_read else Found()
     held = await broker.topics.holding(query.name)
     return TopicPage(
         name=found.name,
@@ -93,36 +96,68 @@ async def topic(visit: Visit, query: TopicQuery) -> TopicPage:
         created_ms=found.created_ms,
         settings=found.settings,
         partitions=states,
-        holding=[_hold(each) for each in held],
+        holding=_holding(states, held),
         subscriptions=[(name, kind) for name, kind in names if visit.may(Op.DESCRIBE, Resource.GROUP, name)],
         scheduled=await broker.delays.pending(query.name),
-        rows=rows,
+        rows=found_there.rows,
+        looked=found_there.looked,
+        go_on=found_there.go_on,
         may_read=may_read,
         may_write=visit.may(Op.WRITE, Resource.TOPIC, query.name),
         may_delete=visit.may(Op.DELETE, Resource.TOPIC, query.name),
-        told=told,
+        told=found_there.told,
     )
 
 
-def _hold(each: Holding) -> Hold:
-    return Hold(each.partition, each.first_offset, str(each.transaction))
+def _holding(states: list[PartitionState], held: list[Holding]) -> list[Hold]:
+    first: dict[int, Holding] = {}
+    for each in held:
+        first.setdefault(each.partition, each)
+    waiting = (first.get(each.partition) for each in states if each.stable_offset < each.end_offset)
+    return [Hold(each.partition, each.first_offset, str(each.transaction)) for each in waiting if each is not None]
 
 
-async def records(visit: Visit, query: TopicQuery, states: list[PartitionState]) -> tuple[list[Row], str]:
-    """The newest records, or those from an offset on, and a sentence if there is something to say."""
+class Found(msgspec.Struct):
+    rows: list[Row] = []
+    looked: list[Looked] = []
+    go_on: int | None = None
+    told: str = ""
+
+
+async def records(visit: Visit, query: TopicQuery, states: list[PartitionState]) -> Found:
+    """The newest records, or those from an offset on."""
     asked = Peek(query.name, query.find, is_committed=query.show == "committed", most=TAIL_RECORDS)
     chosen = [each for each in states if query.partition in ("", str(each.partition))]
     if not chosen:
-        return [], f"The topic has no partition {query.partition[:20]!r}."
+        return Found(told=f"The topic has no partition {query.partition[:20]!r}.")
     offset = int(query.offset) if query.offset.isascii() and query.offset.isdigit() else None
     if query.offset and offset is None:
-        return [], f"{query.offset[:20]!r} is not an offset."
+        return Found(told=f"{query.offset[:20]!r} is not an offset.")
     try:
-        return await peek(visit.broker, asked, chosen, offset), ""
+        rows, looked = await peek(visit.broker, asked, chosen, offset)
     except UnknownTopic:
         raise
     except LedgerError as error:
-        return [], error.detail
+        return Found(told=error.detail)
+    go_on = None
+    if offset is not None and len(looked) == 1:
+        behind = rows[-1].offset + 1 if len(rows) == TAIL_RECORDS else looked[0].end
+        go_on = behind if behind < looked[0].there_end else None
+    return Found(rows, looked, go_on, _told(query, looked, len(chosen)))
+
+
+def _told(query: TopicQuery, looked: list[Looked], partitions: int) -> str:
+    """What was not looked at, where that may be missed."""
+    said = []
+    if partitions > PARTITIONS_MAX:
+        said.append(f"Of the first {PARTITIONS_MAX} of {partitions} partitions; choose one to see the others.")
+    read = sum(each.end - each.first for each in looked)
+    there = sum(each.there_end - (each.first if query.offset else each.there_first) for each in looked)
+    if query.find and read < there:
+        which = "from there on" if query.offset else "the newest"
+        say = f"Looked at {number(read)} of {counted(there, 'record')}, {which}."
+        said.append(say if query.offset else f"{say} Name a partition and an offset to look further back.")
+    return " ".join(said)
 
 
 class NewTopic(msgspec.Struct):
