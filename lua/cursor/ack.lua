@@ -21,8 +21,7 @@ local early = cursors.undelivered(c, ranges)
 if early then return { NOT_DELIVERED, early } end
 local touched, size = cursors.touched(c, ranges)
 for _, lease in ipairs(touched) do
-  -- A lease of nobody (handed back, or out of an aborted transaction) may be acknowledged by whoever had it once.
-  if lease.consumer ~= ARGV[2] and lease.consumer ~= "" then return { NOT_LEASED, lease.holes[1], lease.consumer } end
+  if cursors.is_others(lease, ARGV[2]) then return { NOT_LEASED, lease.holes[1], lease.consumer } end
 end
 local holes, pending = cursors.holes(touched), 0
 if size < total and c.held > 0 then

@@ -58,7 +58,7 @@ end
 local touched, size = cursors.touched(c, ranges)
 if not cumulative then
   for _, lease in ipairs(touched) do
-    if lease.consumer ~= consumer and lease.consumer ~= "" then return { NOT_LEASED, lease.holes[1], lease.consumer } end
+    if cursors.is_others(lease, consumer) then return { NOT_LEASED, lease.holes[1], lease.consumer } end
   end
   if size < total then -- the rest must be held by this very transaction
     local rest = cursors.without(ranges, cursors.holes(touched))

@@ -46,7 +46,7 @@ for _, lease in ipairs(touched) do
   for i = 1, #lease.holes, 2 do
     while lease.holes[i] > ranges[2 * n] do n = n + 1 end
     local ack = owners[n]
-    if lease.consumer ~= ack.consumer and lease.consumer ~= "" then return { STALE } end
+    if cursors.is_others(lease, ack.consumer) then return { STALE } end
     ack.parts[#ack.parts + 1] = cursors.range_text(lease.holes[i], lease.holes[i + 1], lease.count)
   end
 end

@@ -4,7 +4,9 @@
 Only leases of this consumer are touched; what is acknowledged, held by a transaction or somebody else's stays as it is.
 
 KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
-ARGV        1 topic_id  2 consumer  3 now_ms  4 delay_ms  5.. first, last of each range, ascending and disjoint; none: all
+ARGV        1 topic_id  2 consumer  3 now_ms  4 delay_ms
+            5 unseen   1: nobody was given them, so that this does not count as a delivery
+            6.. first, last of each range, ascending and disjoint; none: all
 RETURNS     {OK, handed back} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
 COMPLEXITY  O(r log l + m) for r ranges, l leases and m leases touched; O(l) for all
 WRITES      leases; a repeated call finds nothing left to do
@@ -17,9 +19,10 @@ local c, refused = cursors.open(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEY
 if not c then return refused end
 local consumer, now, due = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[3]) + tonumber(ARGV[4])
 
+local nobody = ARGV[5] == "1" and cursors.UNSEEN or ""
 local touched, returned = {}, 0
-if #ARGV > 4 then
-  touched = cursors.touched(c, (cursors.given(5)))
+if #ARGV > 5 then
+  touched = cursors.touched(c, (cursors.given(6)))
 else
   touched = cursors.leases_at(c, redis.call("ZRANGEBYSCORE", c.spans, 0, "+inf"))
   for _, lease in ipairs(touched) do lease.holes = { lease.first, lease.last } end
@@ -28,7 +31,7 @@ for _, lease in ipairs(touched) do
   if lease.consumer == consumer and consumer ~= "" then
     cursors.cut(c, { lease })
     for i = 1, #lease.holes, 2 do
-      cursors.put(c, lease.holes[i], lease.holes[i + 1], "", lease.count, due)
+      cursors.put(c, lease.holes[i], lease.holes[i + 1], nobody, lease.count, due)
       returned = returned + lease.holes[i + 1] - lease.holes[i] + 1
     end
   end

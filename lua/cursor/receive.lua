@@ -39,7 +39,7 @@ cursors.trim(c, tonumber(state[2]))
 local early = {}
 if exclusive and c.consumer ~= consumer and c.consumer ~= "" then
   for _, lease in ipairs(cursors.leases_at(c, redis.call("ZRANGEBYSCORE", c.spans, 0, "+inf"))) do
-    if lease.consumer ~= consumer and lease.consumer ~= "" then early[#early + 1] = lease end
+    if cursors.is_others(lease, consumer) then early[#early + 1] = lease end
   end
 elseif ARGV[8] == "1" then
   for _, lease in ipairs(cursors.leases_at(c, redis.call("ZRANGEBYSCORE", c.due, deadline, deadline))) do
@@ -113,11 +113,14 @@ for _, lease in ipairs(due) do
     more = 1
     break
   end
-  local reached = each_stretch(log, aborted, lease.first, lease.last + 1, lease.last - lease.first + 1, take(lease.count + 1))
+  local count = lease.consumer == cursors.UNSEEN and lease.count or lease.count + 1
+  local reached = each_stretch(log, aborted, lease.first, lease.last + 1, lease.last - lease.first + 1, take(count))
   cursors.drop(c, lease)
   if reached <= lease.last then cursors.put(c, reached, lease.last, lease.consumer, lease.count, lease.deadline) end
 end
-for _, grant in ipairs(grants) do c.redelivered = c.redelivered + grant[2] - grant[1] + 1 end
+for _, grant in ipairs(grants) do
+  if grant[3] > 0 then c.redelivered = c.redelivered + grant[2] - grant[1] + 1 end
+end
 
 if c.read < stable then
   local reached = each_stretch(log, aborted, c.read, stable, math.max(left, 0) + PASS_MAX, take(0))

@@ -91,6 +91,15 @@ end
 
 -- Leases ---------------------------------------------------------------------------------------------------------
 
+-- Nobody's, as "" is, and handed back before anybody saw it: the delivery before does not count.  No consumer is called
+-- so, for names are percent-encoded.
+cursors.UNSEEN = "%"
+
+-- A lease of nobody (handed back, or out of an aborted transaction) may be acknowledged by whoever had it once.
+function cursors.is_others(lease, consumer)
+  return lease.consumer ~= consumer and lease.consumer ~= "" and lease.consumer ~= cursors.UNSEEN
+end
+
 function cursors.lease(first, text)
   local last, consumer, count, deadline = string.match(text, "^(%d+) (%S*) (%d+) (%d+)$")
   return {

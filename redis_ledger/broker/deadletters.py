@@ -188,7 +188,7 @@ class DeadLetters:
                 stay = [id for id in stay if id not in gone]
         finally:
             if stay:
-                await self.subscriptions.nack(topic, name, PUTS_BACK, stay)
+                await self.subscriptions.nack(topic, name, PUTS_BACK, stay, unseen=True)
         return done
 
     async def _move(

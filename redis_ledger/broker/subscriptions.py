@@ -242,7 +242,7 @@ class Subscriptions:
         except LedgerError:  # nobody was given them: the next who asks need not wait until they are due
             with contextlib.suppress(LedgerError):
                 ids = [MessageId(partition.number, n) for d in received.deliveries for n in range(d.first, d.last + 1)]
-                await self.nack(partition.topic, name, consumer, ids)
+                await self.nack(partition.topic, name, consumer, ids, unseen=True)
             raise
         for d, found in zip(received.deliveries, read, strict=True):
             if isinstance(found, LedgerError):
@@ -321,9 +321,17 @@ class Subscriptions:
         return await self._held(hold, transaction)
 
     async def nack(
-        self, topic: str, name: str, consumer: str, ids: Sequence[MessageId] | None, *, delay_ms: int = 0
+        self,
+        topic: str,
+        name: str,
+        consumer: str,
+        ids: Sequence[MessageId] | None,
+        *,
+        delay_ms: int = 0,
+        unseen: bool = False,
     ) -> int:
-        """How many will be delivered again, after delay_ms; ids None: all this consumer has."""
+        """How many will be delivered again, after delay_ms; ids None: all this consumer has.  unseen: it was not given
+        them, so that this does not count as a delivery."""
         if ids is None:
             found: dict[Partition, list[Range] | None] = dict.fromkeys(await self.cursors.partitions(topic))
         else:
@@ -333,7 +341,7 @@ class Subscriptions:
         async def hand_back(p: Partition) -> int:
             ranges = found[p]
             count = await calls.nack(
-                self._store, p.keys, p.topic_id, name, consumer, ranges, now_ms=now, delay_ms=delay_ms
+                self._store, p.keys, p.topic_id, name, consumer, ranges, now_ms=now, delay_ms=delay_ms, unseen=unseen
             )
             if count:
                 await self._waiters.poke(p.keys)

@@ -284,11 +284,15 @@ async def nack(
     *,
     now_ms: int,
     delay_ms: int = 0,
+    unseen: bool = False,
 ) -> int:
-    """How many records were handed back: of these ranges (None: of all) those that this consumer has leased."""
+    """How many records were handed back: of these ranges (None: of all) those that this consumer has leased.
+
+    unseen: it was not given them, so that this does not count as a delivery.
+    """
     if ranges is not None and not ranges:
         return 0
-    args: list[str | int] = [topic_id, _token(consumer), now_ms, delay_ms, *flat(ranges or ())]
+    args: list[str | int] = [topic_id, _token(consumer), now_ms, delay_ms, int(unseen), *flat(ranges or ())]
     reply = await store.call(_NACK, (keys.state, *keys.sub(name).all()), args)
     return int(_checked(reply, name)[1])
 

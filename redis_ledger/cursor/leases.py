@@ -14,6 +14,8 @@ from urllib.parse import unquote
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
 
+UNSEEN = "%"  # as lua/include/cursor has it
+
 
 class Lease(NamedTuple):
     """Offsets first to last.  consumer: "" when they were given back and wait.  deliveries: how often they were
@@ -39,4 +41,5 @@ async def due_first(store: Store, keys: PartitionKeys, partition: int, name: str
 
 def parse(partition: int, first: int, row: str) -> Lease:
     last, consumer, deliveries, deadline = row.split(" ")
-    return Lease(partition, first, int(last), unquote(consumer), int(deliveries), int(deadline))
+    who = "" if consumer == UNSEEN else unquote(consumer)
+    return Lease(partition, first, int(last), who, int(deliveries), int(deadline))

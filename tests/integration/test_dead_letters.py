@@ -10,6 +10,7 @@ import pytest
 from redis_ledger import metrics
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import (
+    ColdUnavailable,
     InvalidRequest,
     TopicForbidden,
     UnknownSubscription,
@@ -137,6 +138,26 @@ async def test_what_cannot_be_moved_stays_and_is_moved_later(redis_url, prefix):
         await broker.topics.grow("dead", settings={"batch_bytes_max": 10_000})
         assert await receive_values(broker, "in", "work", "c2", wait_ms=300) == {}
         assert await values(broker, "dead") == ["a", "c", "b" * 3_000]
+
+
+async def test_what_could_not_be_read_was_not_delivered(pair, monkeypatch):
+    """History that cannot be reached for a while must not send to the dead letters what nobody has seen."""
+    broker, _ = pair
+    await broker.dead_letters.set("in", "work", 1, "dead")
+    await broker.records.produce("in", records("good"))
+    partition = await broker.catalog.partition("in", 0)
+
+    async def cannot(_pieces):
+        raise ColdUnavailable("The home of history does not answer.")
+
+    with monkeypatch.context() as away:
+        away.setattr(partition, "records", cannot)
+        for _ in range(3):
+            with pytest.raises(ColdUnavailable):
+                await broker.subscriptions.receive("in", "work", "c1")
+    (good,) = await broker.subscriptions.receive("in", "work", "c1")
+    assert (good.value, good.deliveries) == (b"good", 0)
+    assert await values(broker, "dead") == []
 
 
 async def test_a_cumulative_acknowledgement_takes_nothing_along_that_could_not_be_moved(redis_url, prefix):
@@ -272,4 +293,5 @@ async def test_what_does_not_say_where_it_came_from_or_may_not_go_there_stays(pa
         [],
     )
     assert "gone" not in [each.name for each in await broker.topics.list()]
-    assert list((await receive_values(broker, "dead", "look")).values()) == ["stray", "3", "4", "5"]
+    left = await broker.subscriptions.receive("dead", "look")
+    assert [(each.value, each.deliveries) for each in left] == [(v, 0) for v in (b"stray", b"3", b"4", b"5")]

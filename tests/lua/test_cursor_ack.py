@@ -181,6 +181,17 @@ def test_what_is_handed_back_with_a_delay_comes_after_it(sub):
     assert sub.receive("c2").offsets == {1: 1}
 
 
+def test_what_nobody_saw_comes_again_as_if_for_the_first_time(sub):
+    assert sub.nack([1, 2], unseen=True) == [Status.OK, 2]
+    assert sub.nack([3]) == [Status.OK, 1]
+    assert sub.receive("c2").offsets == {1: 0, 2: 0, 3: 1}
+    assert sub.nack([2, 3], "c2", unseen=True) == [Status.OK, 2]
+    assert sub.receive("c3").offsets == {2: 0, 3: 1}
+    assert sub.ack([1], "c1")[0] == Status.NOT_LEASED
+    sub.nack([3], "c3", unseen=True)
+    assert sub.ack([3], "c1")[:2] == [Status.OK, 1], "nobody has it, and c1 had it once"
+
+
 def test_all_of_a_consumer_is_handed_back_at_once(log, sub):
     log.append(2)
     sub.receive("c2")

@@ -152,8 +152,8 @@ class Subscription:
     def settle_leftovers(self, coordinator: int, watermark: int) -> int:
         return int(self.run(LEFTOVERS, self.keys.all(), coordinator, watermark, self.now)[0])
 
-    def nack(self, offsets: Any = None, consumer: str = "c1", delay: int = 0) -> list[Any]:
-        args = (TOPIC_ID, consumer, self.now, delay, *flat(to_ranges(offsets or ())))
+    def nack(self, offsets: Any = None, consumer: str = "c1", delay: int = 0, *, unseen: bool = False) -> list[Any]:
+        args = (TOPIC_ID, consumer, self.now, delay, int(unseen), *flat(to_ranges(offsets or ())))
         return self.run("cursor/nack", (self.log.keys.state, *self.keys.all()), *args)
 
     def seek(self, where: Any) -> list[Any]:
