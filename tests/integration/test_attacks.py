@@ -16,7 +16,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from redis_ledger.auth.acl import Effect, Op, Pattern
+from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.tokens import digest, read
 from redis_ledger.records.build import encode
 from tests.support.attacked import PATIENCE_S, Target, attacked, parse
@@ -28,7 +28,7 @@ PRODUCE = b"POST /v1/topics/orders/records HTTP/1.1\r\nhost: a\r\n"
 @pytest.fixture
 async def target(redis_url, prefix) -> AsyncIterator[Target]:
     async with attacked(redis_url, prefix) as opened:
-        await opened.allow("ada", Op.WRITE, "orders")
+        await opened.allow("ada", Op.WRITE, Resource.TOPIC, "orders")
         yield opened
 
 
@@ -152,7 +152,7 @@ def b64(data: bytes) -> str:
 
 
 async def test_an_idempotency_key_of_somebody_else_tells_and_does_nothing(target):
-    await target.allow("eve", Op.WRITE, "orders")
+    await target.allow("eve", Op.WRITE, Resource.TOPIC, "orders")
     key = b"idempotency-key: the-same"
     first = await target.ask("ada", "POST", "/v1/transactions", b"{}", key)
     stolen = await target.ask("eve", "POST", "/v1/transactions", b"{}", key)
@@ -171,14 +171,15 @@ async def test_an_idempotency_key_of_somebody_else_tells_and_does_nothing(target
 async def test_rules_cover_what_they_say_and_nothing_that_looks_like_it(target):
     for topic in ("a", "ab", "Ab", "b", "prefix", "x.a"):
         await target.broker.topics.create(topic, 1)
-    await target.allow("bob", Op.WRITE, "a", Pattern.PREFIXED)
-    await target.allow("bob", Op.WRITE, "*", Pattern.PREFIXED)  # no topic begins with a star, so this is nobody's
+    await target.allow("bob", Op.WRITE, Resource.TOPIC, "a", prefix=True)
+    # No topic begins with a star, so this is nobody's.
+    await target.allow("bob", Op.WRITE, Resource.TOPIC, "*", prefix=True)
     may = {}
     for topic in ("a", "ab", "Ab", "b", "x.a", "%61b", "%41b", "orders", "*", "%2a", "%EF%BD%81b", "a%CC%8A"):
         may[topic] = (await target.ask("bob", "POST", f"/v1/topics/{topic}/records", RECORDS))[0]
     assert {topic for topic, status in may.items() if status == 200} == {"a", "ab", "%61b"}  # %61 is an a
     assert set(may.values()) <= {200, 400, 403}
-    await target.allow("bob", Op.WRITE, "ab", effect=Effect.DENY)
+    await target.allow("bob", Op.WRITE, Resource.TOPIC, "ab", deny=True)
     assert (await target.ask("bob", "POST", "/v1/topics/ab/records", RECORDS))[0] == 403
     assert (await target.ask("bob", "POST", "/v1/topics/%61%62/records", RECORDS))[0] == 403
 
@@ -347,7 +348,7 @@ async def test_depth_and_numbers_in_json_end_in_a_refusal(target):
 
 
 async def test_a_body_that_unpacks_into_very_much_is_bounded(target):
-    await target.allow("ada", Op.READ, "orders")
+    await target.allow("ada", Op.READ, Resource.TOPIC, "orders")
     packed = b"content-encoding: gzip"
     status, _ = await target.ask("ada", "POST", "/v1/topics/orders/records", gzip.compress(b"0" * 50_000_000), packed)
     assert status in (400, 415)

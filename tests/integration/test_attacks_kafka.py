@@ -18,7 +18,7 @@ from aiokafka.conn import ScramAuthenticator
 from app import server as http_server
 from app import tls
 from app.main import create_app
-from redis_ledger.auth.acl import Op
+from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker import users
 from redis_ledger.config import Config
 from redis_ledger.errors import AuthenticationFailed
@@ -45,7 +45,7 @@ async def target(redis_url, prefix) -> AsyncIterator[Target]:
     async with attacked(redis_url, prefix, kafka_frame_ms=500) as opened:
         await opened.broker.users.add("ada", "sesame")
         await opened.broker.users.add("eve", "open")
-        await opened.allow("ada", Op.WRITE, "orders")
+        await opened.allow("ada", Op.WRITE, Resource.TOPIC, "orders")
         yield opened
 
 

@@ -26,7 +26,8 @@ from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest
 from tests.support.broker import one
 from tests.support.certificates import Authority
 from tests.support.kafka import KafkaClient
-from tests.support.secured import log_in, rule
+from tests.support.people import rule
+from tests.support.secured import log_in
 
 CLOSED = (ConnectionError, asyncio.IncompleteReadError)
 WITHIN_S = 20.0

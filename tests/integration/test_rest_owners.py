@@ -6,7 +6,8 @@ import pytest
 
 from redis_ledger.auth.acl import CLUSTER_NAME, Op, Resource
 from redis_ledger.txn.coordinator import Participant
-from tests.support.secured_rest import ROOT, secured
+from tests.support.people import ROOT
+from tests.support.secured_rest import secured
 
 RECORDS = [{"value": 1}]
 ONE = "/v1/topics/orders"

@@ -8,9 +8,10 @@ import pytest
 
 from app.main import OPERATIONS
 from app.needs import By
-from redis_ledger.auth.acl import CLUSTER_NAME, Effect, Filter, Op, Pattern, Resource
+from redis_ledger.auth.acl import CLUSTER_NAME, Filter, Op, Resource
 from redis_ledger.broker.types import NewRecord
-from tests.support.secured_rest import ROOT, secured
+from tests.support.people import ROOT
+from tests.support.secured_rest import secured
 
 TOPIC, GROUP, CLUSTER = Resource.TOPIC, Resource.GROUP, Resource.CLUSTER
 RECORDS = {"records": [{"value": 1}]}
@@ -135,12 +136,12 @@ async def test_lists_show_what_the_caller_may_describe(redis_url, prefix):
             await world.post(ROOT, f"/v1/topics/{name}/subscriptions", {"name": f"s-{name}"})
             await world.post(ROOT, f"/v1/topics/{name}/subscriptions", {"name": "hidden"})
         assert (await world.get("ada", "/v1/topics")).json() == {"topics": []}
-        await world.allow("ada", Op.READ, TOPIC, "orders-", pattern=Pattern.PREFIXED)
-        await world.allow("ada", Op.READ, TOPIC, "orders-b", effect=Effect.DENY)
-        await world.allow("ada", Op.DESCRIBE, GROUP, "s-", pattern=Pattern.PREFIXED)
+        await world.allow("ada", Op.READ, TOPIC, "orders-", prefix=True)
+        await world.allow("ada", Op.READ, TOPIC, "orders-b", deny=True)
+        await world.allow("ada", Op.DESCRIBE, GROUP, "s-", prefix=True)
         shown = [t["name"] for t in (await world.get("ada", "/v1/topics")).json()["topics"]]
         assert shown == ["orders-a", "orders-b"]  # the DENY is of READ; DESCRIBE is what the other rule implies
-        await world.allow("ada", Op.ALL, TOPIC, "orders-b", effect=Effect.DENY)
+        await world.allow("ada", Op.ALL, TOPIC, "orders-b", deny=True)
         assert [t["name"] for t in (await world.get("ada", "/v1/topics")).json()["topics"]] == ["orders-a"]
         found = (await world.get("ada", "/v1/topics/orders-a/subscriptions")).json()["subscriptions"]
         assert [each["name"] for each in found] == ["s-orders-a"]
@@ -164,7 +165,7 @@ async def test_a_replay_is_refused_once_the_right_is_gone(redis_url, prefix):
         await world.post(ROOT, "/v1/topics", {"name": "orders"})
         rule = await world.allow("ada", Op.WRITE, TOPIC, "orders")
         assert (await world.post("ada", f"{ONE}/records", RECORDS, idempotency_key="k")).status_code == 200
-        await world.allow(rule.principal.removeprefix("User:"), Op.WRITE, TOPIC, "orders", effect=Effect.DENY)
+        await world.allow(rule.principal.removeprefix("User:"), Op.WRITE, TOPIC, "orders", deny=True)
         assert (await world.post("ada", f"{ONE}/records", RECORDS, idempotency_key="k")).status_code == 403
 
 

@@ -9,7 +9,8 @@ from app.main import create_app
 from redis_ledger import AsyncClient
 from redis_ledger.client import Acl
 from redis_ledger.errors import ClusterForbidden, TopicForbidden, Unauthenticated, UnknownToken
-from tests.support.secured_rest import ROOT, secured
+from tests.support.people import ROOT
+from tests.support.secured_rest import secured
 
 
 async def test_an_administrator_gives_a_right_and_a_token_and_takes_them_back(redis_url, prefix):

@@ -14,33 +14,21 @@ from typing import Any
 from app.guard import Limits
 from app.main import create_app
 from app.server import HttpServer
-from redis_ledger.auth.acl import Effect, Op, Pattern, Resource, Rule
 from redis_ledger.broker.broker import Broker
 from tests.support.broker import one
 from tests.support.kafka import listening
+from tests.support.people import SECURED, People
 
 PATIENCE_S = 20.0
 LIMITS = Limits(idle_s=0.5, head_s=0.5, body_s=0.5)
 
 
-class Target:
+class Target(People):
     """kafka, rest: addresses."""
 
     def __init__(self, broker: Broker, rest: tuple[str, int], kafka: tuple[str, int]) -> None:
-        self.broker, self.rest, self.kafka = broker, rest, kafka
-        self.tokens: dict[str, str] = {}
-
-    async def token(self, name: str) -> str:
-        if name not in self.tokens:
-            self.tokens[name] = (await self.broker.security.create_token(f"User:{name}"))[1]
-        return self.tokens[name]
-
-    async def allow(
-        self, name: str, operation: Op, topic: str, pattern: Pattern = Pattern.LITERAL, effect: Effect = Effect.ALLOW
-    ) -> None:
-        await self.broker.security.add_rules(
-            [Rule(effect, f"User:{name}", "*", operation, Resource.TOPIC, pattern, topic)]
-        )
+        super().__init__(broker)
+        self.rest, self.kafka = rest, kafka
 
     async def http(self, *pieces: bytes) -> bytes:
         """All that is answered until the broker closes the connection, or says nothing more for a while."""
@@ -86,8 +74,7 @@ def is_whole(answer: bytes) -> bool:
 @contextlib.asynccontextmanager
 async def attacked(url: str, prefix: str, *, host: str = "127.0.0.1", **settings: Any) -> AsyncIterator[Target]:
     """host: where both doors listen."""
-    given: dict[str, Any] = {"auth_required": True, "super_users": "User:root", **settings}
-    async with one(url, prefix, **given) as broker, listening(broker, host=host) as kafka:
+    async with one(url, prefix, **SECURED | settings) as broker, listening(broker, host=host) as kafka:
         server = HttpServer(create_app(broker), host, 0, drain_s=1, limits=LIMITS)
         await server.start()
         try:

@@ -25,8 +25,9 @@ from redis_ledger.kafka.wire.messages.offset_commit_request import (
 )
 from tests.support.kafka import KafkaClient
 from tests.support.kafka_groups import QUICK
+from tests.support.people import ROOT
 from tests.support.rest import client_of
-from tests.support.secured import SUPER, Secured, secured
+from tests.support.secured import Secured, secured
 
 TOPIC, GROUP, CLUSTER, TXN = Resource.TOPIC, Resource.GROUP, Resource.CLUSTER, Resource.TRANSACTIONAL_ID
 EXACT, PREFIX = Pattern.LITERAL, Pattern.PREFIXED
@@ -63,7 +64,7 @@ RULES: dict[str, list[Given]] = {
         (DENY, Op.ALL, GROUP, PREFIX, "g-"),
         (DENY, Op.ALL, TXN, EXACT, "*"),
     ],
-    SUPER: [],
+    ROOT: [],
 }
 EVERYBODY = frozenset(RULES)
 NOBODY = frozenset[str]()
@@ -114,9 +115,9 @@ class Ground:
             ("POST", "/v1/topics/orders/subscriptions/g-rest:receive", {"consumer": "c"}),
             ("PUT", "/v1/users/made", {"password": "sesame and more"}),
         ):
-            answer = await self.rest(method, path, body, SUPER)
+            answer = await self.rest(method, path, body, ROOT)
             assert answer.status_code < 300, answer.text
-        user, self.user = self.user, SUPER
+        user, self.user = self.user, ROOT
         entry = OffsetCommitRequestTopic("orders", partitions=[OffsetCommitRequestPartition(0, 1)])
         assert await self.code(OffsetCommitRequest("g-kafka", -1, "", topics=[entry]), 8) == 0
         self.user = user

@@ -78,7 +78,7 @@ from tests.support.batches import batch, fetch, produce
 from tests.support.kafka_groups import Member
 from tests.support.kafka_transactional import NEW, Transactional
 from tests.support.matrix import Ground
-from tests.support.secured import SUPER
+from tests.support.people import ROOT
 
 TOPIC, BROKER = 2, 4
 OTHERS = "others"  # root's transactional id
@@ -215,14 +215,14 @@ async def describes_group(g: Ground) -> int:
 
 async def describes_consumers(g: Ground) -> int:
     """Of a group that root is in, so that there are topics to be told."""
-    user, g.user = g.user, SUPER
+    user, g.user = g.user, ROOT
     asked = ConsumerGroupHeartbeatRequest(
         "g-new", "root", rebalance_timeout_ms=60_000, topic_partitions=[], subscribed_topic_names=["orders"]
     )
     assert await g.code(asked, 1) == 0
     g.user = user
     code = await g.code(ConsumerGroupDescribeRequest(["g-new"]), 1)
-    g.user = SUPER
+    g.user = ROOT
     assert await g.code(ConsumerGroupHeartbeatRequest("g-new", "root", -1), 1) == 0
     g.user = user
     return code
@@ -281,7 +281,7 @@ async def commits_offsets_in_its_transaction(g: Ground) -> int:
 
 async def _others(g: Ground) -> Transactional:
     """root's, which has something open on held."""
-    producer = await Transactional(await g.kafka(SUPER), OTHERS, NEW).init()
+    producer = await Transactional(await g.kafka(ROOT), OTHERS, NEW).init()
     assert await producer.send("held", "x") == 0
     return producer
 

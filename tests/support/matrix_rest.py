@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from tests.support.matrix import Body, Ground
-from tests.support.secured import SUPER
+from tests.support.people import ROOT
 
 ONE = "/v1/topics/orders"
 SUB = f"{ONE}/subscriptions/g-rest"
@@ -47,7 +47,7 @@ async def _begun(g: Ground, user: str) -> Any:
 
 async def sends_dead_letters(g: Ground) -> httpx.Response:
     """To a topic that is there: making it is another right."""
-    await g.rest("POST", "/v1/topics", {"name": "ord.dead"}, SUPER)
+    await g.rest("POST", "/v1/topics", {"name": "ord.dead"}, ROOT)
     return await g.rest("POST", f"{SUB}:deadLetters", {"max_deliveries": 3, "topic": "ord.dead"})
 
 
@@ -86,21 +86,21 @@ def with_another_s(method: str, path: str, body: Body | None = None) -> Way:
     """path, body: with TXN where the id of root's open transaction belongs."""
 
     async def way(g: Ground) -> httpx.Response:
-        txn = await _begun(g, SUPER)
+        txn = await _begun(g, ROOT)
         told = {key: txn if value == "TXN" else value for key, value in (body or {}).items()}
         if "transactions" in told:
             told["transactions"] = [txn]
         answer = await g.rest(method, path.replace("TXN", txn), told if method == "POST" else None)
-        await g.rest("POST", f"/v1/transactions/{txn}:abort", {}, SUPER)
+        await g.rest("POST", f"/v1/transactions/{txn}:abort", {}, ROOT)
         return answer
 
     return way
 
 
 async def is_shown_another_s(g: Ground) -> bool:
-    txn = await _begun(g, SUPER)
+    txn = await _begun(g, ROOT)
     found = (await g.rest("GET", "/v1/transactions")).json()["transactions"]
-    await g.rest("POST", f"/v1/transactions/{txn}:abort", {}, SUPER)
+    await g.rest("POST", f"/v1/transactions/{txn}:abort", {}, ROOT)
     return txn in [each["id"] for each in found]
 
 
@@ -113,7 +113,7 @@ async def commits_together(g: Ground) -> httpx.Response:
 async def asks_for_number(g: Ground) -> httpx.Response:
     assert (await g.rest("POST", "/v1/transactions:commitAll", {
         "transactions": [], "once": {"name": f"tx-{g.user}", "number": 1}
-    }, SUPER)).status_code == 200  # fmt: skip
+    }, ROOT)).status_code == 200  # fmt: skip
     return await g.rest("GET", f"/v1/transactions:once?name=tx-{g.user}")
 
 
@@ -130,7 +130,7 @@ async def is_shown_group(g: Ground) -> bool:
 
 
 async def is_shown_tokens_of_others(g: Ground) -> bool:
-    await g.world.token(SUPER)
+    await g.world.token(ROOT)
     found = (await g.rest("GET", "/v1/tokens")).json()["tokens"]
     return "User:root" in [each["principal"] for each in found]
 

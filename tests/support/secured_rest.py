@@ -13,24 +13,15 @@ from typing import Any
 
 import httpx
 
-from redis_ledger.auth.acl import CLUSTER_NAME, Effect, Op, Pattern, Resource, Rule
 from redis_ledger.broker.broker import Broker
+from tests.support.people import SECURED, People
 from tests.support.rest import client_of, open_broker
 
-ROOT = "root"  # a super user
 
-
-class World:
-    """Names are of users, without "User:"."""
-
+class World(People):
     def __init__(self, broker: Broker, http: httpx.AsyncClient) -> None:
-        self.broker, self.http = broker, http
-        self.tokens: dict[str, str] = {}
-
-    async def token(self, name: str) -> str:
-        if name not in self.tokens:
-            self.tokens[name] = (await self.broker.security.create_token(f"User:{name}"))[1]
-        return self.tokens[name]
+        super().__init__(broker)
+        self.http = http
 
     async def headers(self, name: str) -> dict[str, str]:
         return {"authorization": f"Bearer {await self.token(name)}"}
@@ -45,17 +36,9 @@ class World:
     async def post(self, name: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
         return await self.ask(name, "POST", path, {} if body is None else body, **headers)
 
-    async def allow(
-        self, name: str, operation: Op, resource: Resource, on: str = CLUSTER_NAME, *,
-        pattern: Pattern = Pattern.LITERAL, effect: Effect = Effect.ALLOW, host: str = "*",
-    ) -> Rule:  # fmt: skip
-        rule = Rule(effect, f"User:{name}", host, operation, resource, pattern, on)
-        await self.broker.security.add_rules([rule])
-        return rule
-
 
 @asynccontextmanager
 async def secured(url: str, prefix: str, **settings: Any) -> AsyncIterator[World]:
-    given: dict[str, Any] = {"auth_required": True, "super_users": f"User:{ROOT}", "coordinators": 2, **settings}
+    given = {**SECURED, "coordinators": 2, **settings}
     async with open_broker(url, prefix, **given) as broker, client_of(broker) as http:
         yield World(broker, http)

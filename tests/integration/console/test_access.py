@@ -13,8 +13,8 @@ from app.console.pages import ACTS, PAGES
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import AuthenticationFailed, Unauthenticated
+from tests.support.people import ROOT
 from tests.support.rest import client_of
-from tests.support.secured_rest import ROOT
 from tests.support.visitor import BASE, Visitor, fill
 
 # -- other sites -----------------------------------------------------------------------------------------------------

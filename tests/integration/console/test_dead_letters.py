@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redis_ledger.auth.acl import Op, Resource
 from tests.support.broker import records
-from tests.support.secured_rest import ROOT
+from tests.support.people import ROOT
 from tests.support.visitor import forms, visitor_of
 
 BILLING = "/subscription?topic=orders&name=billing"

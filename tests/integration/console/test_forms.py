@@ -8,8 +8,8 @@ from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.quota import Quota
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.clock import ManualClock
+from tests.support.people import ROOT
 from tests.support.rest import client_of, open_broker
-from tests.support.secured_rest import ROOT
 from tests.support.servers import redis_server
 from tests.support.visitor import Visitor, fill, forms, visitor_of
 
