@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from app.console.pages import href
-from app.console.rendering import counted, duration
+from app.console.rendering import counted, duration, number
 
 Level = Literal["bad", "look", "good"]
 HELD_MS_LOOK, HELD_MS_BAD = 5_000, 30_000
@@ -65,6 +65,7 @@ class Facts(msgspec.Struct):
     durability: str = ""
     unread: int = 0  # topics that could not be looked at
     is_cut: bool = False  # there is more than was looked at
+    sees_all: bool = True  # there may be more that the visitor may not see
     open_brokers: int = 0  # that let in everybody beside those that do not
 
 
@@ -74,9 +75,11 @@ def sentences(facts: Facts) -> list[Sentence]:
     if not found:
         what = counted(facts.topics, "topic")
         who = "1 broker serves" if facts.brokers == 1 else f"{facts.brokers} brokers serve"
+        if not facts.topics and not facts.sees_all:
+            return [Sentence("look", f"{who}, and there is no topic that you may see (DESCRIBE on the topic).")]
         if not facts.topics:
             return [Sentence("good", f"{who} an empty log: make a topic, or produce to one.", href("topics"))]
-        all_of_it = "What could be looked at" if facts.is_cut else "All"
+        all_of_it = "What could be looked at" if facts.is_cut else "All" if facts.sees_all else "What you may see"
         return [Sentence("good", f"{all_of_it} is well: {who} {what}, nobody is held up and nothing is late.")]
     return _worst_first(found)
 
@@ -137,7 +140,8 @@ def _behind(facts: Facts) -> list[Sentence]:
         found.append(Sentence("look", text, link))
     if rest := len(late) - len(found):
         text = f"{counted(rest, 'more subscription or group', 'more subscriptions and groups')} "
-        found.append(Sentence("look", f"{text}{'is' if rest == 1 else 'are'} as far behind.", href("groups")))
+        are = "is" if rest == 1 else "are"
+        found.append(Sentence("look", f"{text}{are} {number(LAG_LOOK)} records behind, or more.", href("groups")))
     return found
 
 

@@ -93,7 +93,8 @@ def _at_hand(there: int, held: int, leased: int, late: int, consumers: int | Non
     """Why it does not get what it could."""
     are = "is" if there == 1 else "are"
     if consumers == 0:
-        return f"Nobody consumes it: {counted(there, 'record')} wait{'s' if there == 1 else ''} for a member to join."
+        count = there - held or there
+        return f"Nobody consumes it: {counted(count, 'record')} wait{'s' if count == 1 else ''} for a member to join."
     if is_group:
         return (
             f"{counted(there - held, 'record')} {'is' if there - held == 1 else 'are'} ahead of its committed offsets."

@@ -44,7 +44,7 @@ def test_a_subscription_and_a_group_say_whom_they_wait_for(shop, look):
     page.get_by_role("heading", name="Transaction").wait_for()
     page.go_back()
     page.goto(f"{shop.url}/group?name=reports")
-    expect(page.get_by_text("Nobody consumes it: 19 records wait for a member to join.")).to_be_visible()
+    expect(page.get_by_text("Nobody consumes it: 4 records wait for a member to join.")).to_be_visible()
     expect(page.get_by_text(f"Behind them it will wait for transaction {shop.shop.stuck}")).to_be_visible()
 
 

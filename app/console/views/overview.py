@@ -56,6 +56,7 @@ async def overview(visit: Visit, query: Nothing) -> Overview:
         durability=str(broker.facts.get("durability", "")) if sees_all else "",
         unread=survey.unread,
         is_cut=survey.is_cut,
+        sees_all=sees_all,
         open_brokers=len(broker.members.open) if sees_all else 0,
     )
     lagging = sorted((each for each in behind if each.lag), key=lambda each: -each.lag)[:LAGGING_MAX]

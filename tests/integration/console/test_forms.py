@@ -50,7 +50,12 @@ async def test_the_menu_has_the_pages_that_its_visitor_may_see(world):
     root, nobody = await visitor_of(world, ROOT), await visitor_of(world, "nobody")
     assert 'href="/console/access"' in (await root.get("")).text
     assert 'href="/console/access"' not in (await nobody.get("")).text
-    assert 'href="/console/topics"' in (await nobody.get("")).text
+    overview = (await nobody.get("")).text
+    assert 'href="/console/topics"' in overview
+    assert 'href="/console/brokers"' not in overview
+    assert "there is no topic that you may see" in overview
+    assert "Appended a second" not in overview
+    assert "Everybody has got everything" not in overview
 
 
 async def test_a_refresh_without_a_login_leads_the_whole_page_to_it(world):

@@ -96,7 +96,10 @@ def test_the_worst_comes_first_and_many_of_a_kind_leave_room_for_the_others():
     )  # fmt: skip
     assert told[4].startswith("Redis uses 99%")
     assert told[5] == "Subscription s19 is 5\u202f019 records behind on orders."
-    assert (told[8], found[8].link) == ("17 more subscriptions and groups are as far behind.", "/console/groups")
+    assert (told[8], found[8].link) == (
+        "17 more subscriptions and groups are 1\u202f000 records behind, or more.",
+        "/console/groups",
+    )
 
 
 def test_many_transactions_that_hold_up_one_topic_are_one_sentence():
@@ -116,3 +119,11 @@ def test_a_transaction_that_is_decided_and_does_not_end_holds_up_readers_too():
 def test_what_could_not_be_looked_at_is_not_called_well():
     [only] = sentences(facts(is_cut=True))
     assert only.text.startswith("What could be looked at is well")
+
+
+def test_to_whom_nothing_is_shown_it_is_not_said_that_nothing_is_there():
+    [only] = sentences(facts(topics=0, sees_all=False))
+    assert (only.level, only.link) == ("look", "")
+    assert only.text == "2 brokers serve, and there is no topic that you may see (DESCRIBE on the topic)."
+    [only] = sentences(facts(sees_all=False))
+    assert only.text.startswith("What you may see is well: 2 brokers serve 3 topics")

@@ -37,6 +37,13 @@ def cursor(partition: int = 0, *, backlog: int = 0, leased: int = 0) -> CursorSt
         ),
         ("kafka", [cursor(backlog=18)], [OLD], 2, ("look", "3 records are ahead of its committed offsets. Behind")),
         ("kafka", [cursor(backlog=3)], [OLD], 0, ("look", "Nobody consumes it: 3 records wait for a member to join.")),
+        (
+            "kafka",
+            [cursor(backlog=18)],
+            [OLD],
+            0,
+            ("look", "Nobody consumes it: 3 records wait for a member to join. B"),
+        ),
         ("kafka", [cursor()], [OLD], 2, ("good", "It has got everything.")),  # it does not wait for a commit
         ("kafka", [cursor(backlog=3)], [], 0, ("look", "Nobody consumes it: 3 records wait for a member")),
         ("kafka", [cursor(backlog=1)], [], 0, ("look", "Nobody consumes it: 1 record waits for a member")),
