@@ -195,7 +195,7 @@ class Subscriptions:
             return await asyncio.shield(leasing)
         except asyncio.CancelledError:
             messages, _ = await leasing
-            await self.nack(partitions[0].topic, name, consumer, [each.id for each in messages])
+            await self.nack(partitions[0].topic, name, consumer, [each.id for each in messages], unseen=True)
             raise
 
     async def _share_out(
