@@ -100,7 +100,7 @@ image: setup ## builds the container image by the Dockerfile's steps, without a 
 fuzz: setup ## sends mutated frames to the Kafka port for ten minutes
 	@$(RUN) scripts/fuzz.py --seconds 600
 
-chart: setup ## renders the Helm chart, holds it against Kubernetes' schemas, starts it as rendered (Go, once; a minute)
+chart: setup ## renders the Helm chart, holds it against Kubernetes' schemas, tries its alerts, starts it as rendered (Go, once; a minute)
 	@$(RUN) scripts/chart_tools.py
 	@$(RUN) scripts/check.py chart
 

@@ -126,6 +126,34 @@ async def test_records_of_requests_without_a_trace_stay_as_they_are(redis_url, p
     assert "headers" not in shown.json()["records"][0]
 
 
+async def test_a_trace_that_is_not_sampled_is_carried_on_and_none_of_its_spans_is_sent(redis_url, prefix, exporter):
+    unsampled = {"traceparent": f"00-{TRACE}-{PARENT}-00"}
+    async with one(redis_url, prefix) as broker, client_of(broker) as rest:
+        await broker.topics.create("orders", partitions=1)
+        await broker.subscriptions.create("orders", "s")
+        await rest.post("/v1/topics/orders/records", json={"records": [{"text": "a"}]}, headers=unsampled)
+        got = await rest.post("/v1/topics/orders/subscriptions/s:receive", json={})
+    _, trace, _, flags = got.json()["messages"][0]["headers"]["traceparent"].split("-")
+    assert (trace, flags) == (TRACE, "00")
+    assert of_trace(exporter) == {}
+    assert [span.name for span in exporter.get_finished_spans()] == [
+        "POST /v1/topics/{topic}/subscriptions/{name}:receive"
+    ]
+
+
+async def test_the_sampler_is_the_one_that_the_environment_names(redis_url, prefix, monkeypatch):
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "parentbased_always_off")
+    exporter = InMemorySpanExporter()
+    tracing.enable(exporter)
+    try:
+        async with one(redis_url, prefix) as broker, client_of(broker) as rest:
+            await rest.get("/v1/topics")
+            await rest.get("/v1/topics", headers={"traceparent": TRACEPARENT})
+    finally:
+        tracing.disable()
+    assert [trace_of(span) for span in exporter.get_finished_spans()] == [TRACE]
+
+
 async def test_a_caller_who_leaves_a_long_poll_is_no_error(redis_url, prefix, exporter):
     async with one(redis_url, prefix) as broker:
         await broker.topics.create("orders", partitions=1)

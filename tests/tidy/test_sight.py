@@ -113,7 +113,7 @@ def _values(name: str, matcher: Any) -> list[str]:
 def added_up(node: Any, inside: str = "", over: str = "") -> Iterator[tuple[str, str, str]]:
     """Name, next aggregation around it and next function around it, of every series of an expression."""
     if isinstance(node, promql_parser.VectorSelector):
-        yield node.name, inside, over
+        yield node.name or "", inside, over
     elif isinstance(node, promql_parser.MatrixSelector):
         yield from added_up(node.vector_selector, inside, over)
     elif isinstance(node, promql_parser.AggregateExpr):
