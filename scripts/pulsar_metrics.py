@@ -29,7 +29,8 @@ ABOUT = (
     "Gauges tell of the whole topic and are the same at every broker: take one (`max by (topic)`). Counters and\n"
     "histograms tell what that broker did: add them up. `quantile` of the latency is `le` here, with the same bounds:\n"
     "50, 100, 500, 1000, 5000, 30000 and 60000 ms, and `+Inf` for the overflow. All are read from Redis when they\n"
-    "are asked for, at most once a second; when Redis does not answer, they stay as they were for a minute, and\n"
+    "are asked for, at most once a second, and more seldom (30 s) when that takes long; when Redis does not\n"
+    "answer, they stay as they were for a minute, and\n"
     "`redis_ledger_delayed_shown_timestamp_seconds` says of when that is.\n"
 )
 

@@ -4,6 +4,9 @@
                                      what Redis does not tell in time keeps its last value for STALE_S, and
                                      redis_ledger_delayed_shown_timestamp_seconds says of when that is
 
+A look asks some thirty questions a partition, so AT_ONCE topics are looked at at a time, and when all of it takes long
+it is done more seldom: for a REST_TIMES-th of the time, and every PAUSE_S_MAX.
+
 They tell of the whole topic, all partitions, whoever leads them: brokers show the same values, and one of them is to be
 taken, not their sum.  Source: PIP-195, "metrics"; requirement DD-61.
 """
@@ -28,6 +31,8 @@ from redis_ledger.store.store import ReplyError
 
 FRESH_S = 1.0
 WAIT_S = 1.0
+AT_ONCE, REST_TIMES = 8, 20
+PAUSE_S_MAX = 30.0  # alerts are about minutes
 STALE_S = 60.0  # what is older is not shown: another broker may know better
 CURSORS_MAX = 1_000  # a topic with more of them (subscriptions by partitions) shows no backlog: asking costs too much
 SAMPLES = 50  # members of a sorted set that are measured
@@ -53,15 +58,20 @@ class Gauges:
         self._parts = parts
         self._shown: dict[str, float] = {}  # topic → when it was read
         self._asked_at = -FRESH_S
+        self._took_s = 0.0
+        self._room = asyncio.Semaphore(AT_ONCE)
         self._task: asyncio.Task[None] | None = None
 
     async def show(self, topics: Sequence[str]) -> None:
         """Brings the gauges up to date, unless they are; when that takes too long, it goes on by itself."""
         now = time.monotonic()
-        if self._task is None or (self._task.done() and now - self._asked_at >= FRESH_S):
+        if self._task is None or (self._task.done() and now - self._asked_at >= self._pause_s()):
             self._asked_at = now
             self._task = asyncio.get_running_loop().create_task(self._show_all(topics))
         await asyncio.wait({self._task}, timeout=WAIT_S)
+
+    def _pause_s(self) -> float:
+        return max(FRESH_S, min(REST_TIMES * self._took_s, PAUSE_S_MAX))
 
     def close(self) -> None:
         if self._task is not None:
@@ -71,10 +81,12 @@ class Gauges:
         for topic in self._shown.keys() - set(topics):
             self._forget(topic)
         await asyncio.gather(*map(self._show_quietly, topics))  # one that cannot be read holds up no other
+        self._took_s = time.monotonic() - self._asked_at
 
     async def _show_quietly(self, topic: str) -> None:
         try:
-            await self._show_one(topic)
+            async with self._room:
+                await self._show_one(topic)
         except UnknownTopic:
             self._forget(topic)
         except Exception as error:  # noqa: BLE001 - a mistake of ours with one topic hides no other

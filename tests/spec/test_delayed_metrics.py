@@ -5,6 +5,7 @@ A topic has the prefix for its name here, so that its series are its own: the te
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
@@ -30,6 +31,7 @@ async def topic(redis_url, prefix, monkeypatch):
     metrics.topics.forget(list(metrics.topics))  # of earlier tests: only so many have series of their own
     for each in (gauges, overview):
         monkeypatch.setattr(each, "FRESH_S", 0.0)  # every scrape reads anew
+    monkeypatch.setattr(gauges, "REST_TIMES", 0)
     async with scheduling(redis_url, prefix, topic=prefix, delayed_delivery_min_index_count_per_bucket=50) as topic:
         yield topic
 
@@ -211,6 +213,26 @@ async def test_what_is_due_first_and_how_late_records_came_is_told(topic):
     assert await gauge(topic, "delayed_first_due_timestamp_seconds") == 0
 
 
+async def test_a_look_that_takes_long_is_not_taken_at_every_scrape(topic, monkeypatch):
+    """DD-61: a thousand partitions are tens of thousands of questions, and Redis has other things to do."""
+    shown, looks = topic.broker.delays.gauges, list[str]()
+
+    async def slowly(name: str) -> list[Waiting]:
+        looks.append(name)
+        await asyncio.sleep(0.1)  # as a busy Redis makes one wait
+        raise StoreUnavailable("Redis is busy.")
+
+    await topic.schedule({"a": topic.in_ms(HOUR_MS)})
+    monkeypatch.setattr(gauges, "REST_TIMES", 20)
+    monkeypatch.setattr(shown, "_parts", slowly)
+    for _ in range(5):
+        await topic.broker.delays.show()
+    assert looks == [topic.name]
+    shown._asked_at -= 60.0  # a while later
+    await topic.broker.delays.show()
+    assert looks == [topic.name] * 2
+
+
 async def test_gauges_that_are_old_are_not_shown_and_counters_stay(topic, monkeypatch):
     """DD-61: a broker that has lost Redis must not hide what another one knows by now."""
     await topic.fill_buckets(1, topic.in_ms(HOUR_MS), size=50)
@@ -238,6 +260,7 @@ async def test_the_latest_scheduled_time_is_that_of_what_is_pending_also_after_a
 ):
     """DD-62: by REST and as a gauge, also after restarts; it is in a sealed bucket, is cancelled, moved, and fired."""
     monkeypatch.setattr(gauges, "FRESH_S", 0.0)
+    monkeypatch.setattr(gauges, "REST_TIMES", 0)
 
     async def latest(topic: ScheduledTopic) -> int:
         async with client_of(topic.broker) as client:
