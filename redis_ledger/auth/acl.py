@@ -198,17 +198,23 @@ def _as_told(host: str) -> str | None:
 
 class Rules:
     """Rules that do not change, compiled for deciding.  supers: principals that no rule is asked for.  Answers are
-    remembered, so a decision on a hot path is one look into a dict."""
+    remembered, so a decision on a hot path is one look into a dict.  One that is new costs a look for each length that
+    prefixes have, and the rules that name the resource: not all there are, for names are the caller's to think up."""
 
     def __init__(self, rules: Iterable[Rule], supers: Iterable[str] = (), *, open_without_rule: bool = False) -> None:
         self.all = tuple(rules)
         self.supers = frozenset(supers)
         self._open = open_without_rule
         self._tells_hosts = any(rule.host != ANY_HOST for rule in self.all)
-        self._by_kind: dict[Resource, tuple[Rule, ...]] = {
-            kind: tuple(rule for rule in self.all if rule.resource is kind) for kind in Resource
-        }
+        self._by_name: dict[tuple[Resource, Pattern, str], list[Rule]] = {}
+        self._by_principal: dict[tuple[Resource, str], list[Rule]] = {}
+        for rule in self.all:
+            self._by_name.setdefault((rule.resource, rule.pattern, rule.name), []).append(rule)
+            self._by_principal.setdefault((rule.resource, rule.principal), []).append(rule)
+        prefixed = {(kind, len(name)) for kind, pattern, name in self._by_name if pattern is Pattern.PREFIXED}
+        self._lengths = {kind: sorted(length for of, length in prefixed if of is kind) for kind in Resource}
         self._known: dict[tuple[str, str, Op, Resource, str], bool] = {}
+        self._some: dict[tuple[str, str, Op, Resource], bool] = {}
 
     def allow(self, caller: Caller, operation: Op, resource: Resource, name: str) -> bool:
         host = caller.host if self._tells_hosts else ANY_HOST
@@ -225,18 +231,40 @@ class Rules:
     def _decide(self, principal: str, host: str, operation: Op, resource: Resource, name: str) -> bool:
         if principal in self.supers:
             return True
-        naming = [rule for rule in self._by_kind[resource] if rule.covers(name)]
+        naming = self._naming(resource, name)
         fitting = [rule for rule in naming if rule.is_for(principal, host) and rule.gives(operation)]
         if any(rule.effect is Effect.DENY for rule in fitting):
             return False
         return bool(fitting) or (self._open and not naming)
 
+    def _naming(self, resource: Resource, name: str) -> list[Rule]:
+        """The rules whose pattern covers the name."""
+        found = [*self._by_name.get((resource, Pattern.LITERAL, name), ())]
+        if name != ANY_NAME:
+            found += self._by_name.get((resource, Pattern.LITERAL, ANY_NAME), ())
+        for length in self._lengths[resource]:
+            if length > len(name):
+                break
+            found += self._by_name.get((resource, Pattern.PREFIXED, name[:length]), ())
+        return found
+
     def allow_some(self, caller: Caller, operation: Op, resource: Resource) -> bool:
         """Whether there is any name at all for which the caller may: an ALLOW that no DENY takes back whole."""
-        principal, host = caller
+        host = caller.host if self._tells_hosts else ANY_HOST
+        key = (caller.principal, host, operation, resource)
+        known = self._some.get(key)
+        if known is None:
+            if len(self._some) >= MEMORY_MAX:
+                self._some.clear()
+            known = self._some[key] = self._decide_some(*key)
+        return known
+
+    def _decide_some(self, principal: str, host: str, operation: Op, resource: Resource) -> bool:
         if principal in self.supers:
             return True
-        rules = [r for r in self._by_kind[resource] if r.is_for(principal, host) and r.gives(operation)]
+        of = self._by_principal
+        whose = [*of.get((resource, principal), ()), *of.get((resource, ANYBODY), ())]
+        rules = [rule for rule in whose if rule.is_for(principal, host) and rule.gives(operation)]
         denied = [rule for rule in rules if rule.effect is Effect.DENY]
         everything = any(rule.pattern is Pattern.LITERAL and rule.name == ANY_NAME for rule in denied)
         if everything:

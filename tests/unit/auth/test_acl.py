@@ -121,6 +121,23 @@ def test_deciding_is_what_the_documentation_of_kafka_says(rules, caller, name):
         assert Rules(rules).allow(caller, op, Resource.TOPIC, name) is (allowed and not denied)
 
 
+def test_rules_about_others_cost_a_decision_nothing(monkeypatch):
+    """Names are the caller's to think up, so what it asks for the first time must not look at every rule there is."""
+    looked, is_for = [0], Rule.is_for
+
+    def counting(self: Rule, principal: str, host: str) -> bool:
+        looked[0] += 1
+        return is_for(self, principal, host)
+
+    others = [rule(name=f"o{n}", principal=f"User:{n}", pattern=(LITERAL, PREFIXED)[n % 2]) for n in range(2_000)]
+    compiled = Rules([*others, rule(pattern=PREFIXED), rule(op=Op.WRITE)])
+    monkeypatch.setattr(Rule, "is_for", counting)
+    assert not any(compiled.allow(ADA, Op.READ, Resource.TOPIC, f"nothing-{n}") for n in range(100))
+    assert compiled.allow(ADA, Op.READ, Resource.TOPIC, "orders-eu")
+    assert all(compiled.allow_some(ADA, Op.WRITE, Resource.TOPIC) for _ in range(100))
+    assert looked[0] <= 10
+
+
 @given(st.lists(_RULES, max_size=8), st.sampled_from(["a", "ab", "abd", "c"]))
 def test_who_may_do_something_to_a_topic_may_do_it_to_some_topic(rules, name):
     compiled = Rules(rules)
