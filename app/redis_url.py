@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from app.refusal import Refusal
+from redis_ledger.errors import StoreUnavailable
+from redis_ledger.store.store import Store
 
 URL = "REDIS_LEDGER_REDIS_URL"
 FILE = "REDIS_LEDGER_REDIS_URL_FILE"
@@ -39,6 +41,17 @@ def given(option: str | None, environ: Mapping[str, str]) -> str | None:
 def is_from_file(option: str | None, environ: Mapping[str, str]) -> bool:
     """Whether `given` takes it from the file; a child process with the same environment can do so too."""
     return bool(environ.get(FILE)) and not option
+
+
+async def opened(url: str, *, prefix: str, timeout_ms: int, retry_ms: int) -> Store:
+    """A store on the Redis at the URL, wherever it was named.  Raises Refusal when that cannot be used."""
+    try:
+        return await Store.open(url, prefix=prefix, timeout_ms=timeout_ms, retry_ms=retry_ms)
+    except ValueError as error:
+        raise Refusal(f"--redis cannot be used: {error}") from error
+    except StoreUnavailable as error:
+        why = error.detail.rstrip(".")
+        raise Refusal(f"{why[:1].upper()}{why[1:]}; start it, or correct --redis.") from error
 
 
 def _read(path: Path) -> str:

@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from app import redis_url
 from app.embedded import Durability, Embedded
 from app.guard import Limits
 from app.listen import HostPort, listen, told, without_secrets
@@ -34,10 +35,8 @@ from redis_ledger import log, tracing
 from redis_ledger.broker.broker import Broker
 from redis_ledger.clock import SystemClock
 from redis_ledger.config import Config
-from redis_ledger.errors import StoreUnavailable
 from redis_ledger.kafka.server import KafkaServer, Listener
 from redis_ledger.store.checks import UnsuitableRedis, check
-from redis_ledger.store.store import Store
 
 DRAIN_S_MAX = 20
 
@@ -96,7 +95,10 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
         shown, reached = (each.url if tls is None else each.https_url for each in (http, http_told))
         named_by = None if tls is None else tls.named_by
         url = await attach(stack, options, environ)
-        store = await _open_store(url, options.config)
+        store = await redis_url.opened(
+            url, prefix=options.config.prefix, timeout_ms=options.config.redis_timeout_ms,
+            retry_ms=options.config.redis_retry_ms,
+        )  # fmt: skip
         stack.push_async_callback(store.close)
         try:
             report = await check(store, options.durability)
@@ -142,20 +144,6 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
         say_ready(f"ready http={shown} kafka={kafka_shown} redis={without_secrets(url)}")
         await server.wait()
         raise Refusal("The HTTP server ended by itself: its own message stands above.")
-
-
-async def _open_store(url: str, config: Config) -> Store:
-    try:
-        return await Store.open(
-            url, prefix=config.prefix, timeout_ms=config.redis_timeout_ms, retry_ms=config.redis_retry_ms
-        )
-    except ValueError as error:
-        raise Refusal(f"--redis cannot be used: {error}") from error
-    except StoreUnavailable as error:
-        why = error.detail.rstrip(".")
-        raise Refusal(
-            f"Redis at {without_secrets(url)} cannot be reached ({why}): start it, or correct --redis."
-        ) from error
 
 
 async def until_told_to_stop(work: Callable[[], Coroutine[Any, Any, None]], exit_with_stdin: bool) -> None:

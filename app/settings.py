@@ -16,6 +16,7 @@ from dataclasses import fields
 from typing import Any
 
 from app.aliases import ALIASES, Alias, alias_of
+from app.refusal import Refusal
 from redis_ledger.config import Config
 
 PREFIX = "REDIS_LEDGER_"
@@ -57,8 +58,8 @@ _PATHS = {
 _KNOWN = {field.name: field.default for field in fields(Config)}
 
 
-class BadSetting(ValueError):
-    """A setting that cannot be used; its text is one sentence for the operator."""
+class BadSetting(Refusal):
+    """A setting that cannot be used."""
 
 
 def config_from(environ: Mapping[str, str], overrides: Mapping[str, Any] | None = None) -> Config:
@@ -97,7 +98,7 @@ def _of_overrides(overrides: Mapping[str, Any]) -> list[tuple[str, str | Alias, 
         alias = alias_of(name)
         if name not in _KNOWN and alias is None:
             near = difflib.get_close_matches(name, [*_KNOWN, *(each.name for each in ALIASES.values())], 1)
-            raise BadSetting(f"{name} is not a setting{f'; did you mean {near[0]}' if near else ''}.")
+            raise BadSetting(f"{name} is not a setting{f'; did you mean {near[0]}?' if near else '.'}")
         if value is not None:
             given.append((name, name if alias is None else alias.ours or alias, value))
     return given
@@ -190,6 +191,8 @@ def _agree(config: Config) -> None:
             "jwt_jwks needs jwt_issuer and jwt_audience beside it; without them tokens that were made for others would "
             "count here."
         )
+    if (config.jwt_issuer or config.jwt_audience) and not config.jwt_jwks:
+        raise BadSetting("jwt_issuer and jwt_audience need jwt_jwks beside them, a file or URL with the issuer's keys.")
     if config.coordinators > 1 << 15:
         raise BadSetting(f"coordinators={config.coordinators} is above 32768, the most there can be.")
     if config.num_partitions > config.partitions_max:

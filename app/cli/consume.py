@@ -32,12 +32,16 @@ def consume(
     subscription: Annotated[
         str | None, typer.Option(metavar="NAME", help="Receive from this subscription and acknowledge what is printed.")
     ] = None,
-    kind: Annotated[Literal["shared", "exclusive"], typer.Option(help="Of a subscription that is new.")] = "shared",
+    kind: Annotated[
+        Literal["shared", "exclusive"] | None, typer.Option(help="Of a subscription that is new; else shared.")
+    ] = None,
     partition: Annotated[int | None, typer.Option(min=0, help="Read this partition only.")] = None,
     offset: Annotated[str, typer.Option(help="earliest, latest, or a number; for a plain read.")] = "earliest",
     max_: Annotated[int | None, typer.Option("--max", min=1, metavar="N", help="Stop after so many.")] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for more, until interrupted.")] = False,
-    format_: Annotated[Literal["text", "json", "raw"], typer.Option("--format")] = "text",
+    format_: Annotated[
+        Literal["text", "json", "raw"], typer.Option("--format", help="--json says json, too.")
+    ] = "text",
     key_separator: Annotated[
         str | None, typer.Option(metavar="TEXT", help="With --format text: print the key and this first.")
     ] = None,
@@ -59,6 +63,10 @@ def consume(
             raise Refusal(
                 "--subscription remembers where it is; --partition, --offset and --isolation read without one."
             )
+        if subscription is None and kind is not None:
+            raise Refusal("--kind is that of a subscription; name one with --subscription.")
+        if key_separator is not None and form != "text":
+            raise Refusal(f"--key-separator is for text; {form} has its own place for keys, or none.")
         if offset not in ("earliest", "latest") and not offset.isdigit():
             raise Refusal(f"{offset!r} is not an offset; say earliest, latest or a number.")
         if offset.isdigit() and partition is None:
@@ -66,7 +74,7 @@ def consume(
     show = _printer(form, key_separator)
     with connected(url, json) as client:
         if subscription is not None:
-            _receive(client, topic, subscription, kind, max_, follow, show)
+            _receive(client, topic, subscription, kind or "shared", max_, follow, show)
             return
         start: Any = int(offset) if offset.isdigit() else offset
         wanted = [partition] if partition is not None else range(client.topics.describe(topic).partitions)

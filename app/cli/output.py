@@ -19,7 +19,7 @@ import typer
 
 from app.refusal import Refusal
 from app.times import duration_ms, moment_ms
-from redis_ledger.errors import LedgerError, Unavailable
+from redis_ledger.errors import InvalidRequest, LedgerError, Unauthenticated, Unavailable
 
 if TYPE_CHECKING:
     from redis_ledger import Client
@@ -41,6 +41,7 @@ FAILED, USAGE, INTERRUPTED = 1, 2, 130
 _NUMBER = re.compile(r"-?\d[\d ]*(\.\d+)?")
 TIMEOUT_MS = 5_000
 PIPE_WIDTH = 10_000
+LOGIN = " Commands send what --token-file names, or REDIS_LEDGER_TOKEN is."
 
 
 @contextlib.contextmanager
@@ -49,11 +50,13 @@ def connected(url: str, as_json: bool, timeout_ms: int = TIMEOUT_MS) -> Iterator
     from app.cli import token
     from redis_ledger import Client
 
-    with (
-        reporting(as_json, url),
-        Client(url.split(","), timeout_ms=timeout_ms, token=token.given()) as client,
-    ):
-        yield client
+    with reporting(as_json, url):
+        try:
+            client = Client(url.split(","), timeout_ms=timeout_ms, token=token.given())
+        except InvalidRequest as wrong:
+            raise Refusal(wrong.detail) from None
+        with client:
+            yield client
 
 
 @contextlib.contextmanager
@@ -64,7 +67,9 @@ def reporting(as_json: bool, url: str = "") -> Iterator[None]:
     except LedgerError as error:
         # Exactly Unavailable: no broker answered at all.  Its subclasses are a broker's own words.
         nobody = type(error) is Unavailable
-        _tell(error.detail + (_asked(url) if nobody else ""), problem(error) if as_json else None)
+        advice = _asked(url) if nobody else LOGIN if url and isinstance(error, Unauthenticated) else ""
+        sentence = error.detail + advice
+        _tell(sentence, {**problem(error), "detail": sentence} if as_json else None)
         raise typer.Exit(USAGE if nobody else FAILED) from None
     except Refusal as refusal:
         title = "The command was not called as it can be"

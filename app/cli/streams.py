@@ -44,16 +44,13 @@ def import_(
 async def _import(
     name: str, topic: str, redis: str, key: str | None, value: str | None, groups: bool, follow: bool, url: str
 ) -> None:
+    from app import redis_url
     from app.cli import token
     from app.streams import NEVER, Shape, Stream, carry, carry_groups, missing_field
     from redis_ledger.client import AsyncClient
     from redis_ledger.errors import UnknownTopic
-    from redis_ledger.store.store import Store
 
-    try:
-        store = await Store.open(redis, prefix="rl", timeout_ms=10_000, retry_ms=2_000)
-    except ValueError as error:
-        raise Refusal(f"--redis cannot be used: {error}") from None
+    store = await redis_url.opened(redis, prefix="rl", timeout_ms=10_000, retry_ms=2_000)
     shape, total = Shape(name, key, value), 0
     try:
         async with AsyncClient(url.split(","), token=token.given()) as client:

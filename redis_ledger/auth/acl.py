@@ -15,7 +15,7 @@ Pure: no I/O, no clock.  Source: KIP-11 (rules), KIP-290 (prefixes), KIP-679 (au
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -167,6 +167,12 @@ def check_principal(principal: str) -> None:
         or not principal.isprintable()
     ):
         raise InvalidRequest(f"The principal {principal[:80]!r} is not of the form User:name.")
+
+
+def told(rules: Sequence[Rule]) -> str:
+    """Rules in the audit: "1 rule of User:ada", "3 rules of User:ada, User:eve", "no rules"."""
+    principals = ", ".join(dict.fromkeys(rule.principal for rule in rules))
+    return f"{len(rules)} rule{'' if len(rules) == 1 else 's'} of {principals}" if rules else "no rules"
 
 
 def flaw(rule: Rule) -> str | None:

@@ -110,6 +110,15 @@ def error_of(status: int, body: bytes) -> LedgerError:
     return error
 
 
+# What is in the reason of a connection that failed → what to do.
+CURES = (
+    ("CERTIFICATE_VERIFY_FAILED", "its certificate is not trusted here: SSL_CERT_FILE or ca_file name an authority"),
+    ("SSL", "a broker without TLS has an address that begins with http://"),
+    ("disconnected without", "with TLS an address begins with https://, and Kafka clients have a port of their own"),
+    ("", "check the address"),
+)
+
+
 def gave_up(method: str, path: str, last: Exception, *, lost: bool, timeout_ms: int) -> LedgerError:
     """What to raise when the time is up or repeating is not safe.  lost: an answer to a change is missing."""
     reason = last.detail if isinstance(last, LedgerError) else f"{type(last).__name__}: {last}".rstrip(": ")
@@ -120,4 +129,5 @@ def gave_up(method: str, path: str, last: Exception, *, lost: bool, timeout_ms: 
         )
     if isinstance(last, LedgerError):
         return last
-    return Unavailable(f"{method} {path} reached no broker within {timeout_ms} ms; check the address. ({reason})")
+    cure = next(cure for sign, cure in CURES if sign in reason)
+    return Unavailable(f"{method} {path} reached no broker within {timeout_ms} ms; {cure}. ({reason})")

@@ -155,7 +155,7 @@ async def test_the_audit_tells_what_was_done_and_refused_and_holds_no_secret(red
             ("User:root", "topic.change", "orders", "done"),
             ("User:root", "token.create", "User:bob", "done"),
             ("User:root", "user.add", "ada", "done"),
-            ("User:root", "acl.add", "1 rules", "done"),
+            ("User:root", "acl.add", "1 rule of User:ada", "done"),
             ("User:root", "topic.delete", "orders", "done"),
         ]
         assert found[0]["host"] == "127.0.0.1"

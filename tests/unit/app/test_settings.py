@@ -188,3 +188,9 @@ def test_delayed_delivery_has_no_limit_or_none_of_it_where_that_means_something(
     assert getattr(config_from({}, {name: taken}), name) == taken
     with pytest.raises(BadSetting, match=name):
         config_from({}, {name: refused})
+
+
+@pytest.mark.parametrize("name", ["jwt_issuer", "jwt_audience"])
+def test_tokens_of_an_issuer_are_not_left_out_for_want_of_its_keys_in_silence(name):
+    with pytest.raises(BadSetting, match="need jwt_jwks"):
+        config_from({}, {name: "https://id.example"})

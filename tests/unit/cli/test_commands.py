@@ -137,6 +137,14 @@ def test_no_broker_at_the_address_is_exit_code_two(monkeypatch):
     assert result.code == 2
     assert "reached no broker" in result.err
     assert "http://127.0.0.1:1;" in result.err
+    told = json.loads(run("topics", "list", "--url", "http://127.0.0.1:1", "--json").err)
+    assert (told["code"], "http://127.0.0.1:1;" in told["detail"]) == ("unavailable", True)
+
+
+def test_what_is_no_address_is_wrong_usage():
+    result = run("topics", "list", "--url", "localhost")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("redis-ledger: 'localhost' is not the address of a broker")
 
 
 def test_lines_become_records(stub):
@@ -199,6 +207,8 @@ def test_consuming_a_subscription_prints_and_acknowledges(stub):
         ("--subscription", "s", "--partition", "0"),
         ("--offset", "17"),
         ("--offset", "yesterday"),
+        ("--kind", "exclusive"),
+        ("--key-separator", ":", "--json"),
     ],
 )
 def test_options_that_do_not_go_together_are_wrong_usage(stub, words):

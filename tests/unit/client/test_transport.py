@@ -7,6 +7,7 @@ import pytest
 
 from redis_ledger import AsyncClient, Client, errors
 from redis_ledger.client._async.transport import path
+from redis_ledger.client.retries import gave_up
 from tests.support.stub_broker import StubBroker, lost, not_sent
 
 
@@ -92,6 +93,21 @@ async def test_no_broker_within_the_time_is_unavailable():
         client._transport._urls = ["http://b1:1"]
         with pytest.raises(errors.Unavailable, match="reached no broker within 60 ms"):
             await client.topics.list()
+
+
+@pytest.mark.parametrize(
+    ("why", "cure"),
+    [
+        ("[Errno 111] Connection refused", "check the address"),
+        ("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed", "SSL_CERT_FILE"),
+        ("[SSL: UNEXPECTED_EOF_WHILE_READING] EOF occurred in violation of protocol", "http://"),
+        ("Server disconnected without sending a response.", "https://"),
+    ],
+)
+def test_who_speaks_otherwise_than_the_broker_is_told_what_to_do(why, cure):
+    told = gave_up("GET", "/v1/topics", httpx.ConnectError(why), lost=False, timeout_ms=50)
+    assert type(told) is errors.Unavailable
+    assert cure in told.detail.replace(why, "")
 
 
 async def test_a_refusal_is_not_repeated():
