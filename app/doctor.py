@@ -17,18 +17,20 @@ import shutil
 import ssl
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import httpx
 
-from app import cold_home, server_binary, settings
+from app import cold_home, redis_url, server_binary, settings
 from app.embedded import Durability, configured_durability, running_pid
-from app.listen import HostPort, listen, without_secrets
+from app.listen import HostPort, check_not_open, listen, without_secrets
 from app.listeners import listeners
 from app.refusal import Refusal
 from app.tls import Tls
+from redis_ledger.config import Config
 from redis_ledger.errors import LedgerError
 from redis_ledger.store.checks import UnsuitableRedis, check
 from redis_ledger.store.store import Store
@@ -39,8 +41,8 @@ OPEN_FILES_MIN = 4_096
 MEMORY_SHARE_MAX = 0.8
 # Variables that commands read besides the settings, without their prefix.
 OF_COMMANDS = (
-    "REDIS_URL", "REDIS_URL_FILE", "SERVER_BIN", "DATA_DIR", "HTTP", "HTTP_ADVERTISED", "KAFKA",
-    "KAFKA_ADVERTISED", "TOKEN", "TOKEN_FILE",
+    "REDIS_URL", "REDIS_URL_FILE", "IMPORT_REDIS_URL", "SERVER_BIN", "DATA_DIR", "HTTP", "HTTP_ADVERTISED", "KAFKA",
+    "KAFKA_ADVERTISED", "URL", "TOKEN", "TOKEN_FILE",
 )  # fmt: skip
 
 
@@ -57,37 +59,44 @@ class Finding:
         return asdict(self)
 
 
+def _problem(subject: str, refusal: Exception, mark: str = ": ") -> Finding:
+    """What would be refused, in the two halves of its sentence."""
+    seen, _, cure = str(refusal).partition(mark)
+    return Finding(subject, "problem", seen, cure[:1].upper() + cure[1:])
+
+
 @dataclass(frozen=True)
 class Setup:
-    """What `serve` would be started with."""
+    """What `serve` would be started with.  redis: its option; the environment may name another Redis."""
 
     data_dir: Path
     http: str
     kafka: str
-    redis_url: str | None
+    kafka_advertised: str | None
+    redis: str | None
     durability: Durability
+    allow_anonymous: bool
     environ: Mapping[str, str]
-    cold_home: str | None = None  # None: as the environment says
+    overrides: Mapping[str, Any]
+
+    @cached_property
+    def config(self) -> Config:
+        """Raises BadSetting."""
+        return settings.config_from(self.environ, self.overrides)
 
 
 async def examine(setup: Setup) -> AsyncIterator[Finding]:
     """Findings as they are made, from the ground up."""
     for finding in (*_machine(), *_environment(setup)):
         yield finding
-    running = None
-    if setup.redis_url is None:
-        for finding in _data_dir(setup.data_dir):
-            yield finding
-        running = running_pid(setup.data_dir.expanduser().resolve())
-        if running is None:
-            yield _binary(setup.environ)
-    async for finding in _redis(setup, running):
+    async for finding in _storage(setup):
         yield finding
-    if home := _cold_home(setup):
-        yield Finding("cold home", *await asyncio.to_thread(cold_home.look, home))
-    async for finding in _port("http", lambda: [HostPort.parse(setup.http, "--http")], _is_broker):
+    with contextlib.suppress(settings.BadSetting):  # it has been told
+        if setup.config.cold_home:
+            yield Finding("cold home", *await asyncio.to_thread(cold_home.look, setup.config.cold_home))
+    async for finding in _ports("http", lambda: [HostPort.parse(setup.http, "--http")], setup, _broker_at):
         yield finding
-    async for finding in _port("kafka", lambda: _listeners(setup), _is_kafka):
+    async for finding in _ports("kafka", lambda: _listeners(setup), setup, _kafka_at):
         yield finding
 
 
@@ -107,32 +116,39 @@ def _machine() -> Iterator[Finding]:
 
 def _environment(setup: Setup) -> Iterator[Finding]:
     try:
-        config = settings.config_from(setup.environ)
+        config = setup.config
     except settings.BadSetting as error:
-        yield Finding("settings", "problem", str(error), "Correct or unset that variable.")
+        yield Finding("settings", "problem", str(error), "Correct it, or leave it out.")
         return
     try:
         if Tls.given(config) is not None:
             yield Finding("tls", "fine", f"{config.tls_certificate} and its key can be used")
     except Refusal as refusal:
-        seen, _, cure = str(refusal).rpartition(": ")
-        yield Finding("tls", "problem", seen, cure[:1].upper() + cure[1:])
+        yield _problem("tls", refusal)
     strange = settings.misspelt(setup.environ, *OF_COMMANDS)
     for name, meant in strange.items():
         yield Finding("settings", "warning", f"{name} is not known", f"If you mean {meant}, rename it.")
-    for sentence in (idle := settings.without_effect(setup.environ)):
+    for sentence in settings.without_effect(setup.environ, setup.overrides):
         yield Finding("settings", "warning", sentence.rstrip("."), "Leave it out.")
-    if not strange and not idle:
-        yield Finding("settings", "fine", "every REDIS_LEDGER_ variable is understood")
+    chosen = [field.name for field in fields(Config) if getattr(config, field.name) != field.default]
+    yield Finding("settings", "fine", f"chosen: {', '.join(chosen)}" if chosen else "all have their defaults")
 
 
-def _cold_home(setup: Setup) -> str:
-    if setup.cold_home is not None:
-        return setup.cold_home
+async def _storage(setup: Setup) -> AsyncIterator[Finding]:
     try:
-        return settings.config_from(setup.environ).cold_home
-    except settings.BadSetting:
-        return ""  # it has been told
+        url = redis_url.given(setup.redis, setup.environ)
+    except Refusal as refusal:
+        yield _problem("redis", refusal)
+        return
+    running = None
+    if url is None:
+        for finding in _data_dir(setup.data_dir):
+            yield finding
+        running = running_pid(setup.data_dir.expanduser().resolve())
+        if running is None:
+            yield _binary(setup.environ)
+    async for finding in _redis(setup, url, running):
+        yield finding
 
 
 def _data_dir(data_dir: Path) -> Iterator[Finding]:
@@ -157,13 +173,12 @@ def _binary(environ: Mapping[str, str]) -> Finding:
     try:
         binary = server_binary.find(environ)
     except Refusal as refusal:
-        seen, _, cure = str(refusal).partition(": ")
-        return Finding("server binary", "problem", seen, cure)
+        return _problem("server binary", refusal)
     return Finding("server binary", "fine", f"{binary.path} {server_binary.dotted(binary.version)}")
 
 
-async def _redis(setup: Setup, running: int | None) -> AsyncIterator[Finding]:
-    url, durability = setup.redis_url, setup.durability
+async def _redis(setup: Setup, url: str | None, running: int | None) -> AsyncIterator[Finding]:
+    durability = setup.durability
     if url is None:
         if running is None:
             yield Finding("redis", "fine", "no embedded server runs now; serve starts one")
@@ -189,8 +204,7 @@ async def _redis(setup: Setup, running: int | None) -> AsyncIterator[Finding]:
     try:
         report = await check(store, durability)
     except UnsuitableRedis as unsuitable:
-        seen, _, cure = str(unsuitable).partition("; ")
-        yield Finding("redis", "problem", seen, cure[:1].upper() + cure[1:])
+        yield _problem("redis", unsuitable, "; ")
         return
     except LedgerError as error:
         yield Finding("redis", "problem", f"{shown}: {error.detail}", "Look at the server's log.")
@@ -214,44 +228,49 @@ async def _redis(setup: Setup, running: int | None) -> AsyncIterator[Finding]:
 
 
 def _listeners(setup: Setup) -> list[HostPort]:
-    told = setup.environ.get("REDIS_LEDGER_KAFKA_ADVERTISED")
-    return [each.bound for each in listeners(setup.kafka, told).values()]
+    return [each.bound for each in listeners(setup.kafka, setup.kafka_advertised).values()]
 
 
-async def _port(
-    name: str, parse: Callable[[], list[HostPort]], is_ours: Callable[[HostPort], Awaitable[bool]]
+async def _ports(
+    name: str,
+    parse: Callable[[], list[HostPort]],
+    setup: Setup,
+    found_at: Callable[[HostPort], Awaitable[str | None]],
 ) -> AsyncIterator[Finding]:
+    """found_at: how a broker that serves there is shown, or None."""
     try:
         addresses = parse()
     except Refusal as refusal:
-        yield Finding(name, "problem", str(refusal), f"Correct --{name}.")
+        yield _problem(name, refusal)
         return
     for address in addresses:
-        if await is_ours(address):
-            yield Finding(name, "fine", f"a broker serves at {address.url if name == 'http' else address}")
-            continue
         try:
+            with contextlib.suppress(settings.BadSetting):  # it has been told
+                if not setup.config.auth_required and not setup.allow_anonymous:
+                    check_not_open(address, f"--{name}")
+            if (served := await found_at(address)) is not None:
+                yield Finding(name, "fine", f"a broker serves at {served}")
+                continue
             bound, _ = listen(address, f"--{name}")
         except Refusal as refusal:
-            seen, _, cure = str(refusal).partition(": ")
-            yield Finding(name, "problem", seen, cure[:1].upper() + cure[1:])
+            yield _problem(name, refusal)
             continue
         bound.close()
         yield Finding(name, "fine", f"{address} is free")
 
 
-async def _is_broker(address: HostPort) -> bool:
+async def _broker_at(address: HostPort) -> str | None:
     for url in (address.url, address.https_url):
         with contextlib.suppress(httpx.HTTPError, ValueError):
             async with httpx.AsyncClient(timeout=2, trust_env=False, verify=_unchecked()) as http:
                 answer = await http.get(f"{url}/v1")
             if answer.status_code == 200 and answer.json().get("name") == "redis-ledger":
-                return True
-    return False
+                return url
+    return None
 
 
-async def _is_kafka(address: HostPort) -> bool:
-    """Whether what listens there answers ApiVersions as a Kafka broker does."""
+async def _kafka_at(address: HostPort) -> str | None:
+    """What listens there answers ApiVersions as a Kafka broker does."""
     asked = struct.pack(">ihhih", 10, 18, 0, 1, -1)
     for tls in (None, _unchecked()):
         with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
@@ -263,8 +282,8 @@ async def _is_kafka(address: HostPort) -> bool:
                 finally:
                     writer.transport.abort()
             if size > 6 and (number, error) == (1, 0):
-                return True
-    return False
+                return f"{address}{'' if tls is None else ', by TLS'}"
+    return None
 
 
 def _unchecked() -> ssl.SSLContext:

@@ -12,10 +12,11 @@ from typing import Annotated
 
 import typer
 
-from app.cli.direct import DATA_DIR, DataDir, Desk, Redis, Set, principal_of, run
+from app.cli.direct import DataDir, Desk, Redis, Set, principal_of, run
 from app.cli.output import Json, counted, document, group, reporting, table
+from app.cli.setup import DATA_DIR
 from app.refusal import Refusal
-from redis_ledger.auth.acl import ANY_HOST, CLUSTER_NAME, Effect, Filter, Op, Pattern, Resource, Rule
+from redis_ledger.auth.acl import ANY_HOST, CLUSTER_NAME, Effect, Filter, Op, Pattern, Resource, Rule, told
 
 acls = group("List, add and remove rules that say who may do what.")
 
@@ -48,7 +49,7 @@ def add(
 
     async def act(desk: Desk) -> int:
         added = await desk.security.add_rules(rules)
-        await desk.note("acl.add", f"{len(rules)} rules", acls=[_told(rule) for rule in rules])
+        await desk.note("acl.add", told(rules), acls=[_told(rule) for rule in rules])
         return added
 
     with reporting(json):
@@ -121,7 +122,7 @@ def remove(
 
     async def act(desk: Desk) -> list[Rule]:
         removed = [rule for rules in await desk.security.remove_rules(filters) for rule in rules]
-        await desk.note("acl.remove", f"{len(removed)} rules", acls=[_told(rule) for rule in removed])
+        await desk.note("acl.remove", told(removed), acls=[_told(rule) for rule in removed])
         return removed
 
     with reporting(json):

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from app.cli.direct import DATA_DIR, DataDir, Redis, Set, run
+from app.cli.direct import DataDir, Redis, Set, run
 from app.cli.output import Json, document, reporting, table
+from app.cli.setup import DATA_DIR
 
 
 def audit(

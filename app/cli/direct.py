@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
-from app.refusal import Refusal
+from app.cli.setup import overrides
 from redis_ledger import log
 from redis_ledger.auth.acl import Caller
 
@@ -36,7 +36,6 @@ Redis = Annotated[
 Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting that serve is given, such as prefix.")
 ]
-DATA_DIR = Path("redis-ledger-data")
 T = TypeVar("T")
 
 
@@ -65,31 +64,23 @@ def run(act: Callable[[Desk], Awaitable[T]], data_dir: Path, redis: str | None, 
 
 @contextlib.asynccontextmanager
 async def _desk(data_dir: Path, redis: str | None, settings: list[str]) -> AsyncIterator[Desk]:
-    """Raises Refusal, StoreUnavailable."""
+    """Raises Refusal."""
     from app import redis_url
     from app import settings as environment
-    from app.cli.serve import overrides
     from redis_ledger.broker.audit import Audit
     from redis_ledger.broker.quotas import Quotas
     from redis_ledger.broker.security import Security
     from redis_ledger.broker.users import Users
     from redis_ledger.clock import SystemClock
-    from redis_ledger.store.store import Store
 
     async with contextlib.AsyncExitStack() as stack:
-        try:
-            config = environment.config_from(os.environ, overrides(settings))
-        except environment.BadSetting as error:
-            raise Refusal(str(error)) from error
+        config = environment.config_from(os.environ, overrides(settings))
         url = redis_url.given(redis, os.environ)
         if url is None:
             held = await asyncio.to_thread(_attach, data_dir)
             stack.push_async_callback(asyncio.to_thread, held.release)
             url = held.url
-        try:
-            store = await Store.open(url, prefix=config.prefix, timeout_ms=config.redis_timeout_ms, retry_ms=1_000)
-        except ValueError as error:
-            raise Refusal(f"--redis cannot be used: {error}") from error
+        store = await redis_url.opened(url, prefix=config.prefix, timeout_ms=config.redis_timeout_ms, retry_ms=1_000)
         stack.push_async_callback(store.close)
         yield Desk(
             Users(store), Security(store, config, SystemClock()), Audit(store, is_kept=True), Quotas(store, config)

@@ -6,52 +6,46 @@ import asyncio
 import json
 import os
 import sys
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from app.cli.output import table
+from app.cli import setup
+from app.cli.output import reporting, table
 from redis_ledger import log
 
 
 def doctor(
-    data_dir: Annotated[
-        Path, typer.Option(envvar="REDIS_LEDGER_DATA_DIR", help="The data directory that serve would use.")
-    ] = Path("redis-ledger-data"),
-    http: Annotated[str, typer.Option(metavar="HOST:PORT", envvar="REDIS_LEDGER_HTTP")] = "127.0.0.1:8080",
-    kafka: Annotated[
-        str,
-        typer.Option(metavar="HOST:PORT|NAME://HOST:PORT,...", envvar="REDIS_LEDGER_KAFKA", help="off: no listener."),
-    ] = "127.0.0.1:9092",
-    redis: Annotated[str | None, typer.Option(metavar="URL", envvar="REDIS_LEDGER_REDIS_URL")] = None,
-    durability: Annotated[Literal["process", "disk", "lossy"], typer.Option()] = "disk",
-    cold_home: Annotated[str | None, typer.Option(metavar="FOLDER|URI", help="Where history in Parquet is.")] = None,
+    data_dir: setup.DataDir = setup.DATA_DIR,
+    http: setup.Http = setup.HTTP,
+    kafka: setup.Kafka = setup.KAFKA,
+    kafka_advertised: setup.KafkaAdvertised = None,
+    redis: setup.Redis = None,
+    durability: setup.Durability = "disk",
+    cold_home: setup.ColdHome = None,
+    set_: setup.Set = None,
+    allow_anonymous: setup.AllowAnonymous = False,
     json_: Annotated[bool, typer.Option("--json", help="Findings as JSON.")] = False,
 ) -> None:
     """Say what is wrong with this set-up, and what to do.
 
-    Looks at everything serve needs; give it serve's own options.  Exit code 0: serve will run, warnings or not.
-    1: there is a problem.
+    Looks at everything serve needs; give it serve's own options.
+
+    Exit code 0: serve will run, warnings or not. 1: there is a problem. 2: the command was not called as it can be.
     """
     from rich.text import Text
 
-    from app import redis_url
-    from app.cold_home import absolute
     from app.doctor import Finding, Setup, examine
-    from app.refusal import Refusal
 
     log.configure("error")
-    try:
-        url = redis_url.given(redis, os.environ)
-    except Refusal as refusal:
-        typer.echo(f"redis-ledger: {refusal}", err=True)
-        sys.exit(1)
+    with reporting(json_):
+        given = setup.overrides(setup.words(set_, cold_home))
 
     async def collect() -> list[Finding]:
-        home = None if cold_home is None else absolute(cold_home)
-        setup = Setup(data_dir, http, kafka, url, durability, os.environ, home)
-        return [finding async for finding in examine(setup)]
+        looked_at = Setup(
+            data_dir, http, kafka, kafka_advertised, redis, durability, allow_anonymous, os.environ, given
+        )
+        return [finding async for finding in examine(looked_at)]
 
     findings = asyncio.run(collect())
     if json_:

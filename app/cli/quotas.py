@@ -11,8 +11,9 @@ from typing import Annotated
 import msgspec
 import typer
 
-from app.cli.direct import DATA_DIR, DataDir, Desk, Redis, Set, principal_of, run
+from app.cli.direct import DataDir, Desk, Redis, Set, principal_of, run
 from app.cli.output import Json, document, group, reporting, table
+from app.cli.setup import DATA_DIR
 from app.refusal import Refusal
 from redis_ledger.auth.quota import Quota
 

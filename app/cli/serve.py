@@ -6,26 +6,20 @@ import contextlib
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from app.cold_home import absolute, opened
+from app.cli import setup
+from app.cold_home import opened
 from app.refusal import Refusal
 from redis_ledger import log
 from redis_ledger.errors import LedgerError
 
 
 def serve(
-    data_dir: Annotated[
-        Path, typer.Option(envvar="REDIS_LEDGER_DATA_DIR", help="Where the embedded server keeps its data.")
-    ] = Path("redis-ledger-data"),
-    http: Annotated[
-        str,
-        typer.Option(
-            metavar="HOST:PORT", envvar="REDIS_LEDGER_HTTP", help="Where to serve REST; port 0 takes a free one."
-        ),
-    ] = "127.0.0.1:8080",
+    data_dir: setup.DataDir = setup.DATA_DIR,
+    http: setup.Http = setup.HTTP,
     http_advertised: Annotated[
         str | None,
         typer.Option(
@@ -34,64 +28,18 @@ def serve(
             help="The address that lists of brokers show, if others do not reach this broker by that of --http.",
         ),
     ] = None,
-    kafka: Annotated[
-        str,
-        typer.Option(
-            metavar="HOST:PORT|NAME://HOST:PORT,...",
-            envvar="REDIS_LEDGER_KAFKA",
-            help="Where to serve Kafka clients; several listeners have names. off: nowhere.",
-        ),
-    ] = "127.0.0.1:9092",
-    kafka_advertised: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT|NAME://HOST:PORT,...",
-            envvar="REDIS_LEDGER_KAFKA_ADVERTISED",
-            help="The address Kafka clients are told, if they do not reach this broker by that of --kafka; where "
-            "listeners have names, one for each.",
-        ),
-    ] = None,
-    redis: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            envvar="REDIS_LEDGER_REDIS_URL",
-            show_envvar=True,
-            help="A Redis or Valkey 7.0 or later (redis://, rediss://, unix://, redis+sentinel://, redis+cluster://); "
-            "REDIS_LEDGER_REDIS_URL_FILE names a file with the URL. Without it an embedded server runs in the data "
-            "directory.",
-        ),
-    ] = None,
+    kafka: setup.Kafka = setup.KAFKA,
+    kafka_advertised: setup.KafkaAdvertised = None,
+    redis: setup.Redis = None,
     brokers: Annotated[int, typer.Option(min=1, max=64, help="Broker processes, on consecutive ports.")] = 1,
-    durability: Annotated[
-        Literal["process", "disk", "lossy"],
-        typer.Option(
-            help="What an answer promises: disk: fsynced; process: survives any kill of a process, not of the machine; "
-            "lossy: allows a Redis that may lose what it has answered."
-        ),
-    ] = "disk",
-    cold_home: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FOLDER|URI",
-            help="Where history in Parquet is (/var/lib/x, s3://bucket/prefix), the same for all brokers and for the "
-            "jobs that write it. Without it nothing is offloaded.",
-        ),
-    ] = None,
+    durability: setup.Durability = "disk",
+    cold_home: setup.ColdHome = None,
     log_level: Annotated[Literal["debug", "info", "warning", "error"], typer.Option()] = "info",
     log_format: Annotated[Literal["json", "text"], typer.Option(help="One JSON object a line, or text to read.")] = (
         "json"
     ),
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the broker; may be repeated.")
-    ] = None,
-    allow_anonymous: Annotated[
-        bool,
-        typer.Option(
-            "--allow-anonymous",
-            help="Listen where other machines reach it although nobody is asked who they are (auth_required is off).",
-        ),
-    ] = False,
+    set_: setup.Set = None,
+    allow_anonymous: setup.AllowAnonymous = False,
     exit_with_stdin: Annotated[bool, typer.Option(hidden=True)] = False,
 ) -> None:
     """Run a broker.
@@ -101,7 +49,7 @@ def serve(
     """
     log.configure(log_level, shape=log_format, whole_process=True)
     try:
-        given = [*(set_ or []), *([] if cold_home is None else [f"cold_home={absolute(cold_home)}"])]
+        given = setup.words(set_, cold_home)
         _run(data_dir, http, http_advertised, kafka, kafka_advertised, redis, brokers, durability, given,
              exit_with_stdin, allow_anonymous, ["--log-level", log_level, "--log-format", log_format])  # fmt: skip
     except Refusal as refusal:
@@ -142,17 +90,14 @@ def _run(
     reached = None
     if http_advertised is not None:
         reached = HostPort.parse(http_advertised, "--http-advertised").check_reachable("--http-advertised")
-    try:
-        config = environment.config_from(os.environ, overrides(settings))
-    except environment.BadSetting as error:
-        raise Refusal(str(error)) from error
+    config = environment.config_from(os.environ, setup.overrides(settings))
     if not config.auth_required and not allow_anonymous:
         check_not_open(address, "--http")
         for each in kafka_addresses.values():
             check_not_open(each.bound, "--kafka")
     if config.cold_home:
         opened(config.cold_home)  # raises Refusal
-    for sentence in environment.without_effect(os.environ, overrides(settings)):
+    for sentence in environment.without_effect(os.environ, setup.overrides(settings)):
         log.get().warning("a setting is without effect", reason=sentence)
     url = redis_url.given(redis, os.environ)
     # Children read the file themselves: a URL that was kept out of the environment stays out of theirs.
@@ -174,12 +119,3 @@ def _run(
 
     work = one if brokers == 1 else several
     uvloop.run(serving.until_told_to_stop(work, exit_with_stdin))
-
-
-def overrides(settings: list[str]) -> dict[str, Any]:
-    """["name=value"] → {"name": "value"}.  Raises Refusal."""
-    pairs = [text.partition("=") for text in settings]
-    for name, equals, _ in pairs:
-        if not equals or not name:
-            raise Refusal(f"--set {name!r} is not NAME=VALUE: write for instance --set num_partitions=4.")
-    return {name: value for name, _, value in pairs}

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from app.cli.direct import DATA_DIR, DataDir, Desk, Redis, Set, principal_of, run
+from app.cli.direct import DataDir, Desk, Redis, Set, principal_of, run
 from app.cli.output import Json, document, group, reporting, table
+from app.cli.setup import DATA_DIR
 from app.refusal import Refusal
 from app.times import duration_ms
 from redis_ledger.auth.acl import everything

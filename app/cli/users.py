@@ -11,8 +11,9 @@ from typing import Annotated
 
 import typer
 
-from app.cli.direct import DATA_DIR, DataDir, Desk, Redis, Set, run
+from app.cli.direct import DataDir, Desk, Redis, Set, run
 from app.cli.output import Json, document, group, reporting, table
+from app.cli.setup import DATA_DIR
 
 users = group("Add, list and remove users of Kafka clients.")
 

@@ -101,7 +101,10 @@ def test_a_redis_that_evicts_is_a_problem_with_its_cure(tmp_path: Path) -> None:
         (("--redis", "nonsense"), {}, "redis"),
         (("--data-dir", "/"), {}, "data directory"),
         (("--http", "nowhere"), {}, "http"),
+        (("--http", "0.0.0.0:0"), {}, "http"),
         ((), {"REDIS_LEDGER_NUM_PARTITIONS": "many"}, "settings"),
+        (("--set", "num_partitions=many"), {}, "settings"),
+        ((), {"REDIS_LEDGER_REDIS_URL_FILE": "/none"}, "redis"),
         ((), {"REDIS_LEDGER_SERVER_BIN": "/none"}, "server binary"),
     ],
 )
@@ -114,6 +117,20 @@ def test_each_problem_has_a_cure(
     assert all(cure for _, _, cure in problems(findings))
 
 
+@pytest.mark.parametrize("words", [("--set", "auth_required=yes"), ("--allow-anonymous",)])
+def test_it_is_given_the_options_of_serve_that_let_others_in(tmp_path: Path, words: tuple[str, ...]) -> None:
+    code, findings = doctor("--http", "0.0.0.0:0", "--data-dir", tmp_path / "data", *words)
+    assert (code, problems(findings)) == (0, [])
+    assert findings["settings"][0]["seen"] in ("chosen: auth_required", "all have their defaults")
+
+
+@pytest.mark.parametrize("name", ["URL", "IMPORT_REDIS_URL", "TOKEN_FILE", "SERVICE_HOST"])
+def test_a_variable_that_is_none_of_its_business_is_not_pointed_out(tmp_path: Path, name: str) -> None:
+    variable = {f"REDIS_LEDGER_{name}": "redis://old"}
+    _, findings = doctor("--http", "127.0.0.1:0", "--data-dir", tmp_path / "data", **variable)
+    assert [each["level"] for each in findings["settings"]] == ["fine"]
+
+
 def test_a_misspelt_setting_is_pointed_out(tmp_path: Path) -> None:
     code, findings = doctor("--http", "127.0.0.1:0", "--data-dir", tmp_path / "data", REDIS_LEDGER_NUM_PARTITION="4")
     assert code == 0
@@ -124,7 +141,7 @@ def test_dd_63_a_setting_without_effect_is_pointed_out(tmp_path: Path) -> None:
     idle = {"REDIS_LEDGER_delayedDeliveryFixedDelayDetectionLookahead": "0"}
     code, findings = doctor("--http", "127.0.0.1:0", "--data-dir", tmp_path / "data", **idle)
     assert code == 0
-    [found] = findings["settings"]
+    found = findings["settings"][0]
     assert (found["level"], "is without effect" in found["seen"]) == ("warning", True)
 
 

@@ -83,6 +83,7 @@ async def test_what_is_done_on_the_machine_stands_in_the_audit(redis_url, prefix
     told = run("audit", "--json", *there).out
     acts = [json.loads(line) for line in told.splitlines()]
     assert [each["act"] for each in acts] == ["acl.add", "token.create", "user.add"]
+    assert acts[0]["target"] == "1 rule of User:ada"
     assert all(each["principal"].startswith("local:") for each in acts)
     assert "secret-word" not in told
     assert token.rpartition("_")[2] not in told
@@ -104,6 +105,15 @@ def test_what_cannot_be_understood_is_told_in_a_sentence(redis_url, prefix, word
     assert "Traceback" not in ended.err
 
 
+@pytest.mark.parametrize("words", [("acls", "list"), ("audit",), ("users", "list"), ("quotas", "list")])
+def test_a_redis_that_is_not_there_is_nothing_to_talk_to(words):
+    ended = run(*words, "--redis", "redis://me:secret@127.0.0.1:1")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("redis-ledger: Redis at 127.0.0.1:1 cannot be used: ")
+    assert ended.err.endswith("; start it, or correct --redis.\n")
+    assert "secret" not in ended.err
+
+
 def test_commands_show_the_token_of_the_environment_or_of_a_file(tmp_path):
     # Given a broker that asks, whose first administrator has a token in a file
     first = tmp_path / "admin-token"
@@ -116,6 +126,7 @@ def test_commands_show_the_token_of_the_environment_or_of_a_file(tmp_path):
         refused = run("topics", "create", "t", *there)
         assert (refused.code, refused.out) == (1, "")
         assert "asks who is calling" in refused.err
+        assert refused.err.endswith("Commands send what --token-file names, or REDIS_LEDGER_TOKEN is.\n")
         assert run("topics", "list", *there, REDIS_LEDGER_TOKEN="rl_wrong").code == 1
         # Then only the last is served
         assert run("topics", "create", "t", *there, "--token-file", first).code == 0

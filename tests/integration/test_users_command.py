@@ -53,7 +53,7 @@ def test_the_url_of_redis_may_be_in_a_file(redis_url, prefix, tmp_path):
         (("remove", "eve"), "", 1, "no user 'eve'"),
         (("add", "ada", "--set", "prefixx=1"), "x", 2, "prefix"),
         (("add", "ada", "secret"), "", 2, "secret"),
-        (("list", "--redis", "redis://127.0.0.1:1"), "", 1, "127.0.0.1:1"),
+        (("list", "--redis", "redis://127.0.0.1:1"), "", 2, "127.0.0.1:1"),
         (("list", "--redis", "nothing"), "", 2, "--redis"),
     ],
 )

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from app.cli.serve import overrides
+from app.cli.setup import overrides
 from app.listen import HostPort, is_loopback, listen, without_secrets
 from app.refusal import Refusal
 from app.supervisor import field
