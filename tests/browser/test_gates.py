@@ -160,6 +160,7 @@ def test_a_link_of_another_site_leads_to_the_page_and_logs_nobody_out(secured_sh
     page.goto("http://chat.localhost/")
     page.get_by_role("link", name="look at this").click()
     page.get_by_role("link", name="invoices").wait_for()
+    assert page.url == f"{secured_shop.url}/topics"
 
 
 def test_another_site_cannot_show_the_console_in_a_frame(shop, look):
