@@ -152,6 +152,8 @@ CASES = (
     Case("RedisLedgerHighKafkaErrorRate", "usual", outcomes("kafka_requests_total", "not_coordinator")),
     Case("RedisLedgerConnectionsRefused", "many by one door", refused("0+20x60", "0x60"), (A,)),
     Case("RedisLedgerConnectionsRefused", "some by both", refused("0+3x60", "0+3x60")),
+    Case("RedisLedgerOpenBroker", "as two brokers tell", both("brokers_open", "0x20 1x40"), ("",)),
+    Case("RedisLedgerOpenBroker", "none", both("brokers_open", "0x60")),
     Case("RedisLedgerSeriesLeftOut", "cursors", left_out("0x90", "5x90"), ("",), 80),
     Case("RedisLedgerSeriesLeftOut", "none", left_out("0x90", "0x90"), (), 80),
 )
