@@ -200,10 +200,18 @@ async def reschedule(call: Call, topic: str, scheduled: str, body: bodies.Resche
     return _placed(moved)
 
 
-@routes.delete(_ALL, needs=(WRITE_TOPIC,), errors=(UnknownTopic, UnknownPartition), examples=examples.CLEAR_SCHEDULED)
+@routes.delete(
+    _ALL,
+    needs=(WRITE_TOPIC,),
+    act="scheduled.clear",
+    errors=(UnknownTopic, UnknownPartition),
+    examples=examples.CLEAR_SCHEDULED,
+)
 async def clear_scheduled(call: Call, topic: str, query: bodies.PartitionQuery) -> bodies.Cleared:
     """Cancel everything that waits in a topic, or in one of its partitions."""
-    return bodies.Cleared(cancelled=await call.broker.delays.clear(topic, _set(query.partition)))
+    cancelled = await call.broker.delays.clear(topic, _set(query.partition))
+    call.facts = {"cancelled": cancelled}
+    return bodies.Cleared(cancelled=cancelled)
 
 
 @routes.get(_ALL + ":stats", needs=(DESCRIBE_TOPIC,), errors=(UnknownTopic,), examples=examples.DELAY_STATS)

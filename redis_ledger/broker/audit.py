@@ -8,7 +8,7 @@ ENTRIES_MAX.  An act is never undone or failed because it could not be noted: th
 by whoever likes to, so only so many a second are noted and the rest is counted.  Facts never hold a secret.
 
     topic.create topic.change topic.delete records.delete      subscription.delete subscription.seek group.delete
-    subscription.deadLetters subscription.putBack
+    subscription.deadLetters subscription.putBack scheduled.clear
     acl.add acl.remove  token.create token.revoke  user.add user.remove  quota.set quota.remove
     transaction.abort transaction.commit
 """

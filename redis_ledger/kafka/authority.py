@@ -45,6 +45,10 @@ class Row(NamedTuple):
     free: str = ""
     act: str = ""
 
+    def target(self, request: Any) -> str:
+        """Of a refusal, as the audit names it."""
+        return " ".join(str(getattr(request, ask.field)) for ask in self.whole if ask.field) or "cluster"
+
 
 def _topic(*operations: Op) -> Ask:
     return Ask(operations, Resource.TOPIC)
@@ -99,7 +103,7 @@ ROWS: dict[str, Row] = {
     "ConsumerGroupHeartbeat": _MEMBER._replace(items=(_topic(Op.DESCRIBE),)),
     "OffsetCommit": _MEMBER._replace(items=(_topic(Op.READ),)),
     "OffsetFetch": Row(items=(_group(Op.DESCRIBE), _topic(Op.DESCRIBE))),
-    "OffsetDelete": Row(whole=(_group(Op.DELETE, "group_id"),), items=(_topic(Op.READ),)),
+    "OffsetDelete": Row(whole=(_group(Op.DELETE, "group_id"),), items=(_topic(Op.READ),), act="subscription.delete"),
     "DescribeGroups": Row(items=(_group(Op.DESCRIBE),)),
     "ConsumerGroupDescribe": Row(items=(_group(Op.DESCRIBE), _topic(Op.DESCRIBE))),
     "ListGroups": Row(items=(_cluster(Op.DESCRIBE), _group(Op.DESCRIBE))),
@@ -143,7 +147,7 @@ def guarded(api: Api, handler: ModuleType) -> Handler:
                     _check(ask, request, call)
             except Forbidden as error:
                 if row.act:
-                    await note(call, row.act, "cluster", error)
+                    await note(call, row.act, row.target(request), error)
                 return refused(request, call, error)
         return await handle(request, call)
 

@@ -8,7 +8,14 @@ from redis_ledger.auth.acl import Caller
 from redis_ledger.broker import audit
 from redis_ledger.broker.audit import FAILED, REFUSED, Audit
 from redis_ledger.errors import InvalidRequest, StoreTimeout, TopicForbidden, UnknownTopic
+from redis_ledger.kafka.wire.messages.offset_delete_request import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
 from tests.support.broker import one
+from tests.support.rest import client_of
+from tests.support.secured import secured
 
 ADA = Caller("User:ada", "10.0.0.7")
 
@@ -64,3 +71,23 @@ async def test_an_act_that_may_have_been_done_is_noted_and_one_that_was_not_is_n
             await broker.audit.failed(ADA, "topic.delete", "orders", error, partitions=1)
         told = [(each.outcome, each.facts["code"], each.facts["partitions"]) for each in await broker.audit.entries(9)]
         assert told == [("refused", "topic_forbidden", 1), ("failed", "store_timeout", 1)]
+
+
+async def test_what_is_taken_from_others_is_noted_at_each_door(redis_url, prefix):
+    async with secured(redis_url, prefix) as world, client_of(world.broker) as http:
+        await world.broker.topics.create("orders")
+        await world.broker.positions.note("g", "orders", {0: 1})
+        for user in ("ada", "root"):
+            client = await world.client(user)
+            asked = OffsetDeleteRequest("g", [OffsetDeleteRequestTopic("orders", [OffsetDeleteRequestPartition(0)])])
+            assert ((await client.ask(asked, 0)).error_code == 0) is (user == "root")
+            headers = {"authorization": f"Bearer {await world.token(user)}"}
+            answer = await http.delete("/v1/topics/orders/scheduled", headers=headers)
+            assert (answer.status_code == 200) is (user == "root")
+        told = [(e.principal, e.act, e.target, e.outcome) for e in await world.broker.audit.entries(9)]
+        assert told[::-1] == [
+            ("User:ada", "subscription.delete", "g", "refused"),
+            ("User:ada", "scheduled.clear", "orders", "refused"),
+            ("User:root", "subscription.delete", "orders g", "done"),
+            ("User:root", "scheduled.clear", "orders", "done"),
+        ]

@@ -18,6 +18,7 @@ from redis_ledger.errors import (
     TopicForbidden,
     UnknownTopic,
 )
+from redis_ledger.kafka.authority import note
 from redis_ledger.kafka.call import NONE, Call
 from redis_ledger.kafka.offsets import coordinator_code
 from redis_ledger.kafka.wire.consumer_protocol import read_subscription
@@ -55,6 +56,8 @@ async def handle(request: OffsetDeleteRequest, call: Call) -> OffsetDeleteRespon
     outcomes = await call.broker.offsets.delete(request.group_id, wanted)
     for slot, outcome in zip(slots, outcomes, strict=True):
         slot.error_code = NONE if outcome is None else coordinator_code(outcome)
+    for name in dict.fromkeys(name for (name, _), outcome in zip(wanted, outcomes, strict=True) if outcome is None):
+        await note(call, "subscription.delete", f"{name} {request.group_id}")
     return OffsetDeleteResponse(NONE, 0, topics)
 
 
