@@ -50,6 +50,8 @@ class TopicTotals(msgspec.Struct):
 
 
 class Sample(msgspec.Struct):
+    """appended: since the first look, and what there was before; only the difference of two counts."""
+
     at_ms: int
     appended: int
 
@@ -74,6 +76,7 @@ class Surveyor:
         self._broker = broker
         self._last: Survey | None = None
         self._lock = asyncio.Lock()
+        self._ends: dict[str, int] = {}  # of topics at the last look, as far as they could be read
         self.samples: deque[Sample] = deque(maxlen=SAMPLES_MAX)
 
     async def look(self) -> Survey:
@@ -81,9 +84,16 @@ class Surveyor:
             now = self._broker.clock.now_ms()
             if self._last is None or now - self._last.at_ms >= FRESH_MS:
                 self._last = await self._look(now)
-                appended = sum(each.appended for each in self._last.topics)
-                self.samples.append(Sample(now, appended))
+                self._note(self._last)
             return self._last
+
+    def _note(self, survey: Survey) -> None:
+        """A topic that could not be read this time has lost nothing; one that was deleted takes nothing back."""
+        ends = {each.name: each.appended for each in survey.topics}
+        grown = sum(max(end - self._ends.get(name, 0), 0) for name, end in ends.items())
+        self._ends = {**self._ends, **ends} if survey.unread else ends
+        before = self.samples[-1].appended if self.samples else 0
+        self.samples.append(Sample(survey.at_ms, before + grown))
 
     async def _look(self, now: int) -> Survey:
         broker = self._broker
