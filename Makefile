@@ -10,7 +10,7 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-demo demo demo-spark serve quick check test fmt format lint types layers tidy unit lua property integration spec \
-	crash compat compat-quick fuzz setup-spark spark spark-quick console console-screenshots image proto wire sync docs lock bench bench-kafka bench-delay bench-spark chart build clean
+	crash compat compat-quick fuzz setup-spark spark spark-quick upgrade console console-screenshots image proto wire sync docs lock bench bench-kafka bench-delay bench-spark chart build clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -87,6 +87,9 @@ spark: setup ## runs the tests of reading and writing topics with Spark, on a re
 
 spark-quick: setup ## their quick part (under 6 minutes)
 	@$(RUN) scripts/check.py spark-quick
+
+upgrade: setup ## replaces brokers of the release before by this one under load, and puts one back (minutes; git history, redis-server)
+	@$(RUN) scripts/check.py upgrade
 
 console: setup ## looks at the console in a real browser, the machine's Chromium (a few minutes)
 	@$(RUN) scripts/check.py console

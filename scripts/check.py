@@ -56,6 +56,7 @@ PLAIN = {
     "chart": pytest("chart", *TWO),
     "console": [sys.executable, "scripts/browser.py", "test"],
     "image": pytest("image"),
+    "upgrade": [sys.executable, "scripts/upgrade.py"],
     "spark": [sys.executable, "scripts/spark.py", "test"],
     "spark-quick": [sys.executable, "scripts/spark.py", "test", "--quick"],
 }

@@ -1,0 +1,126 @@
+"""What does not hold while a broker of the release before serves beside one of this: docs/howto/operate.md says so."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.servers import Server, free_port, redis_server
+from tests.support.serving import Release, Serve
+
+TOKEN = "t" * 40
+SEEN_S_MAX = 10.0
+
+
+@pytest.fixture
+def redis() -> Iterator[Server]:
+    with redis_server() as server:
+        yield server
+
+
+@pytest.fixture
+def start(redis: Server, tmp_path: Path) -> Iterator[Callable[..., Serve]]:
+    """start(old) is a broker of the release before, start() one of this; settings are --set."""
+    (tmp_path / "token").write_text(TOKEN)
+    running: list[Serve] = []
+
+    def one(release: Release = Release(), *settings: str) -> Serve:  # noqa: B008 - a tuple
+        words = [
+            "--redis",
+            redis.url,
+            "--durability",
+            "lossy",
+            *(word for each in settings for word in ("--set", each)),
+        ]
+        environ = {"REDIS_LEDGER_BOOTSTRAP_TOKEN_FILE": str(tmp_path / "token")}
+        running.append(Serve(*words, http=f"127.0.0.1:{free_port()}", environ=environ, release=release))
+        return running[-1]
+
+    yield one
+    for each in running:
+        each.clean_up()
+
+
+def ask(broker: Serve, path: str, body: Any = None, *, token: str = "", **headers: str) -> httpx.Response:
+    shown = {"authorization": f"Bearer {token}"} if token else {}
+    method = "GET" if body is None else "POST"
+    return httpx.request(method, f"{broker.urls[0]}{path}", json=body, headers=shown | headers, trust_env=False)
+
+
+def values(broker: Serve, topic: str) -> list[Any]:
+    found = ask(broker, f"/v1/topics/{topic}/partitions/0/records?offset=0").json()
+    return [record["value"] for record in found["records"]]
+
+
+def receive(broker: Serve) -> list[Any]:
+    """Values, given back at once."""
+    body = {"consumer": "c", "ack_timeout_ms": 60_000}
+    messages = ask(broker, "/v1/topics/t/subscriptions/s:receive", body).json()["messages"]
+    if messages:
+        ids = [message["id"] for message in messages]
+        assert ask(broker, "/v1/topics/t/subscriptions/s:nack", {"consumer": "c", "ids": ids}).status_code == 200
+    return [message["value"] for message in messages]
+
+
+def test_a_broker_that_asks_nobody_is_an_open_door_and_the_one_beside_it_says_so(start, old):
+    closed, open_ = start(Release(), "auth_required=true"), start(old)
+    # Given rules that let nobody in
+    assert ask(closed, "/v1/topics", {"name": "secrets"}, token=TOKEN).status_code == 201
+    assert ask(closed, "/v1/topics/secrets").status_code == 401
+    # Then the other broker lets in everybody
+    assert ask(open_, "/v1/topics/secrets/records", {"records": [{"value": "forged"}]}).status_code == 200
+    assert values(open_, "secrets") == ["forged"]
+    # And the one that asks counts it
+    until = time.monotonic() + SEEN_S_MAX
+    while "redis_ledger_brokers_open 1.0" not in ask(closed, "/metrics", token=TOKEN).text:
+        assert time.monotonic() < until, "nobody says that there is an open door"
+        time.sleep(0.1)  # heartbeats come once a second
+
+
+def test_keys_of_requests_are_each_ones_own_where_a_broker_asks_and_everybodys_where_not(start, old):
+    closed, open_ = start(Release(), "auth_required=true"), start(old)
+    assert ask(open_, "/v1/topics", {"name": "t"}).status_code == 201
+    body = {"records": [{"value": 1}]}
+    for broker, token in ((open_, ""), (open_, ""), (closed, TOKEN), (closed, TOKEN)):
+        answer = ask(broker, "/v1/topics/t/records", body, token=token, **{"idempotency-key": "k"})
+        assert answer.status_code == 200
+    # A request that is repeated at the same kind of broker is done once, and at the other kind again
+    assert values(open_, "t") == [1, 1]
+
+
+def test_a_rule_of_dead_letters_counts_where_it_is_known_and_ends_with_its_topic_wherever_that_is_deleted(start, old):
+    new, before = start(), start(old)
+    for name in ("t", "dead"):
+        assert ask(new, "/v1/topics", {"name": name}).status_code == 201
+    assert ask(new, "/v1/topics/t/subscriptions", {"name": "s"}).status_code == 201
+    rule = {"max_deliveries": 1, "topic": "dead"}
+    assert ask(new, "/v1/topics/t/subscriptions/s:deadLetters", rule).status_code == 200
+    assert ask(new, "/v1/topics/t/records", {"records": [{"value": "bad"}]}).status_code == 200
+    # The release before delivers as often as it is asked
+    assert [receive(before) for _ in range(3)] == [["bad"]] * 3
+    # This one moves what was delivered too often
+    assert receive(new) == []
+    assert values(new, "dead") == ["bad"]
+    # When the release before deletes the topic, which knows no rules, and it is made again
+    assert httpx.delete(f"{before.urls[0]}/v1/topics/t").status_code < 300
+    assert ask(new, "/v1/topics", {"name": "t"}).status_code == 201
+    assert ask(new, "/v1/topics/t/subscriptions", {"name": "s"}).status_code == 201
+    assert ask(new, "/v1/topics/t/records", {"records": [{"value": "good"}]}).status_code == 200
+    # Then the rule is not that topic's
+    assert [receive(new) for _ in range(3)] == [["good"]] * 3
+
+
+def test_a_format_of_later_is_refused_by_this_release_and_not_noticed_by_the_one_before(redis, start, old):
+    assert start().ready
+    assert redis.ask("HGET", "rl:{catalog}:state", "format") == b"1"
+    assert start(old).ready
+    redis.ask("HSET", "rl:{catalog}:state", "format", 2)
+    code, said = start().end()
+    assert code == 2
+    assert "has format 2, and this redis-ledger reads 1 to 1" in said
+    assert start(old).ready

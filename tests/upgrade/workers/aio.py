@@ -1,0 +1,115 @@
+"""An application that uses aiokafka; it ends when its stdin does.
+
+    python aio.py ROLE NAME HOST:PORT,HOST:PORT
+
+Prints what it did as sdk.py does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.errors import CommitFailedError, KafkaError
+
+PARTITIONS = 4
+IsOn = Callable[[], bool]
+
+
+def tell(kind: str, **facts: Any) -> None:
+    print(json.dumps({"at": time.time(), "kind": kind, **facts}), flush=True)
+
+
+def tell_error(doing: str, error: Exception) -> None:
+    tell("error", doing=doing, text=f"{type(error).__name__}: {error}")
+
+
+def values(name: str, first: int, count: int) -> list[tuple[int, str]]:
+    return [(number % PARTITIONS, f"{name}-{number}") for number in range(first, first + count)]
+
+
+async def send_all(producer: AIOKafkaProducer, some: list[tuple[int, str]]) -> None:
+    sent = [await producer.send("load", value.encode(), partition=partition) for partition, value in some]
+    await asyncio.gather(*sent)
+
+
+async def idempotent(name: str, brokers: str, is_on: IsOn) -> None:
+    number = 0
+    async with AIOKafkaProducer(bootstrap_servers=brokers, enable_idempotence=True, linger_ms=2) as producer:
+        while is_on():
+            some = values(name, number, 10)
+            number += 10
+            tell("asked", topic="load", values=some)
+            try:
+                await send_all(producer, some)
+            except KafkaError as error:
+                tell_error("idempotent", error)
+            else:
+                tell("answered", values=[value for _, value in some], outcome="committed")
+            await asyncio.sleep(0.08)
+
+
+async def transactional(name: str, brokers: str, is_on: IsOn) -> None:
+    number = 0
+    async with AIOKafkaProducer(bootstrap_servers=brokers, transactional_id=name) as producer:
+        while is_on():
+            some = values(name, number, 6)
+            number += 6
+            outcome = "aborted" if number % 30 == 0 else "committed"
+            tell("asked", topic="load", values=some, step=number)
+            try:
+                await producer.begin_transaction()
+                await send_all(producer, some)
+                await (producer.commit_transaction() if outcome == "committed" else producer.abort_transaction())
+            except KafkaError as error:
+                tell_error("transaction", error)
+                await producer.abort_transaction()
+                outcome = "aborted"
+            tell("answered", values=[value for _, value in some], outcome=outcome)
+            await asyncio.sleep(0.1)
+
+
+async def group(by: str, brokers: str, is_on: IsOn) -> None:
+    consumer = AIOKafkaConsumer(
+        "load", bootstrap_servers=brokers, group_id=by, auto_offset_reset="earliest", enable_auto_commit=False,
+        isolation_level="read_committed", session_timeout_ms=10_000, heartbeat_interval_ms=500,
+    )  # fmt: skip
+    async with consumer:
+        while is_on():
+            try:
+                found = await consumer.getmany(timeout_ms=300)
+                if not found:
+                    continue
+                records = [(r.partition, r.offset, r.value.decode()) for some in found.values() for r in some]
+                tell("got", topic="load", by=by, records=records)
+                ends = {at: some[-1].offset + 1 for at, some in found.items()}
+                await consumer.commit(ends)
+            except CommitFailedError as error:  # a rebalance overtook it
+                tell("moved", doing=f"commit of {by}", text=str(error))
+            except KafkaError as error:
+                tell_error(f"group {by}", error)
+            else:
+                tell("position", topic="load", by=by, positions={at.partition: end for at, end in ends.items()})
+
+
+ROLES = {"idempotent": idempotent, "transactional": transactional, "group": group}
+
+
+async def main(role: str, name: str, brokers: str) -> None:
+    stopped = asyncio.Event()
+    asyncio.get_running_loop().add_reader(sys.stdin, stopped.set)
+    try:
+        await ROLES[role](name, brokers, lambda: not stopped.is_set())
+    except Exception as error:
+        tell_error("everything", error)
+        raise
+    tell("end")
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
