@@ -5,6 +5,7 @@ Stretch(source=100, target=40, length=25)     100..124 of the source are 40..64 
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -37,39 +38,42 @@ def stretches(pairs: Iterable[tuple[int, int]]) -> list[Stretch]:
 
 
 class Places:
-    """The stretches of one partition, in order."""
+    """The stretches of one partition, in order; 24 bytes each, for a mirror that runs for weeks has millions."""
 
     def __init__(self) -> None:
-        self._all: list[Stretch] = []
-        self._sources: list[int] = []
+        self._sources, self._targets, self._lengths = array("q"), array("q"), array("q")
+
+    def _at(self, index: int) -> Stretch:
+        return Stretch(self._sources[index], self._targets[index], self._lengths[index])
 
     def add(self, stretch: Stretch) -> None:
         """A stretch that is known already, or lies behind what is known, adds nothing."""
-        last = self._all[-1] if self._all else None
+        last = self._at(-1) if self._sources else None
         if last is not None and stretch.source < last.source_end:
             return
         if last is not None and (last.source_end, last.target_end) == (stretch.source, stretch.target):
-            self._all[-1] = last._replace(length=last.length + stretch.length)
+            self._lengths[-1] += stretch.length
             return
-        self._all.append(stretch)
         self._sources.append(stretch.source)
+        self._targets.append(stretch.target)
+        self._lengths.append(stretch.length)
 
     def translate(self, offset: int) -> int:
         """Where on the target the first record is whose offset on the source is as high; 0 when nothing was mirrored
         yet, for then all of that is still to come.  What lies in a gap of the source begins behind it."""
-        if not self._all:
+        if not self._sources:
             return 0
         at = bisect_right(self._sources, offset) - 1
         if at < 0:
-            return self._all[0].target
-        stretch = self._all[at]
+            return self._targets[0]
+        stretch = self._at(at)
         if offset < stretch.source_end:
             return stretch.target + offset - stretch.source
-        return self._all[at + 1].target if at + 1 < len(self._all) else stretch.target_end
+        return self._targets[at + 1] if at + 1 < len(self._targets) else stretch.target_end
 
     @property
     def source_end(self) -> int:
-        return self._all[-1].source_end if self._all else 0
+        return self._at(-1).source_end if self._sources else 0
 
     def all(self) -> Sequence[Stretch]:
-        return tuple(self._all)
+        return tuple(self._at(index) for index in range(len(self._sources)))

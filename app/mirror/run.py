@@ -14,7 +14,7 @@ import contextlib
 import re
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,7 @@ from app.refusal import Refusal
 
 RECORDS_AT_ONCE = 5_000
 WAIT_MS = 500
+GATHER_S = 0.5  # between transactions once the end is near: each is a stretch to be kept for each partition
 LOOK_EVERY_S = 10.0  # for topics and partitions that are new
 INTERNAL = re.compile(r"__|mirror\.")
 TRANSACTION_TIMEOUT_MS = 60_000
@@ -108,6 +109,8 @@ class Mirror:
                     await between(self.progress)
                 if self.wanted.once and not read and await _is_there(consumer, goal):
                     return self.progress
+                if not self.wanted.once and await _behind(consumer, read) < RECORDS_AT_ONCE:
+                    await asyncio.sleep(GATHER_S)
 
     async def _carry(
         self,
@@ -248,6 +251,11 @@ async def _send(producer: AIOKafkaProducer, at: TopicPartition, record: Consumer
     else:
         sent = await producer.send(at.topic, value, key, at.partition, timestamp_ms=timestamp, headers=headers)
     return sent
+
+
+async def _behind(consumer: AIOKafkaConsumer, partitions: Iterable[TopicPartition]) -> int:
+    """Offsets that are still to be read, as far as the last answers told."""
+    return sum([max((consumer.highwater(each) or 0) - await consumer.position(each), 0) for each in partitions])
 
 
 async def _is_there(consumer: AIOKafkaConsumer, goal: Mapping[TopicPartition, int]) -> bool:

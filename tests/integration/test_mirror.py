@@ -9,6 +9,7 @@ import random
 import re
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator
 from functools import partial
 
@@ -228,6 +229,27 @@ async def test_topics_and_partitions_that_are_new_are_carried_while_it_runs(sour
         await source.broker.records.produce("later", records("too"))
         assert await eventually(partial(seen, target), ["new", "too"], 20) == ["new", "too"]
         await same(source, target)
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_a_source_that_trickles_is_carried_in_few_transactions(source, target, monkeypatch):
+    """Each leaves a stretch of offsets to be kept."""
+    monkeypatch.setattr("app.mirror.run.GATHER_S", 1.0)
+    mirror = Mirror(dataclasses.replace(wanted(source, target), once=False))
+    running = asyncio.create_task(mirror.run())
+    began = time.monotonic()
+    try:
+        for number in range(30):
+            await source.broker.records.produce("orders", records(str(number)), partition=0)
+            await asyncio.sleep(0.05)  # as a source that trickles does
+
+        async def carried() -> int:
+            return mirror.progress.records
+
+        assert await eventually(carried, 30, 20) == 30
+        assert mirror.progress.transactions <= time.monotonic() - began + 1
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
