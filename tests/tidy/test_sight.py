@@ -16,6 +16,7 @@ from app.main import OPERATIONS
 from redis_ledger import errors, exposition
 from redis_ledger.kafka.outcome import CLOSED, NAMES, OK, UNKNOWN
 from scripts import dashboard
+from tests.chart import test_alerts
 from tests.tidy.tree import ROOT
 
 FILES = ROOT / "helm" / "redis-ledger" / "files"
@@ -213,6 +214,12 @@ def test_every_alert_says_what_is_wrong_how_bad_it_is_and_where_to_read_on():
         assert notes["summary"], rule
         assert notes["description"].endswith("."), rule
         assert notes["runbook_url"] == f"docs/howto/alerts.md#{rule['alert'].lower()}", rule
+
+
+def test_every_alert_is_tried_where_it_fires_and_where_it_does_not():
+    names = {rule["alert"] for rule in rules()}
+    assert {case.alert for case in test_alerts.CASES if case.fires} == names
+    assert {case.alert for case in test_alerts.CASES if not case.fires} == names
 
 
 def test_what_an_alert_tells_of_a_label_is_what_its_expression_leaves():
