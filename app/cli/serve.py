@@ -74,9 +74,7 @@ def _run(
     allow_anonymous: bool,
     logged: list[str],
 ) -> None:
-    import uvloop
-
-    from app import redis_url, serving, supervisor
+    from app import redis_url
     from app import settings as environment
     from app.listen import HostPort, check_not_open
     from app.listeners import listeners
@@ -102,6 +100,12 @@ def _run(
     url = redis_url.given(redis, os.environ)
     # Children read the file themselves: a URL that was kept out of the environment stays out of theirs.
     handed_on = None if redis_url.is_from_file(redis, os.environ) else url
+
+    # Most of a start goes into these: what was refused above is told without them.
+    import uvloop
+
+    from app import serving, supervisor
+
     options = serving.Options(data_dir, address, reached, kafka_addresses, url, durability, config, exit_with_stdin)
 
     async def several() -> None:

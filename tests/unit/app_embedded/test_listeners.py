@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from app.listeners import listeners, shown, speaking_tls
 from app.refusal import Refusal
 from redis_ledger.config import Config
+from tests.support.serving import ROOT
 
 TWO = "internal://0.0.0.0:9092,external://[::]:9094"
 WITH_TLS = Config(tls_certificate="/c", tls_key="/k")
@@ -63,3 +66,15 @@ def test_all_listeners_speak_tls_or_those_that_are_named() -> None:
         speaking_tls(replace(WITH_TLS, tls_kafka_listeners="outside"), names)
     with pytest.raises(Refusal, match="without tls_certificate"):
         speaking_tls(Config(tls_kafka_listeners="external"), names)
+
+
+def test_what_is_refused_is_told_before_a_broker_is_loaded() -> None:
+    words = ["serve", "--http", "0.0.0.0:0", "--kafka", "off"]
+    program = (
+        "import sys\nfrom app.cli.main import app\n"
+        f"sys.argv[1:] = {words}\n"
+        "try: app()\nfinally: print('app.main' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (ran.returncode, ran.stdout) == (2, "False\n"), ran.stderr
+    assert "is reached by other machines" in ran.stderr
