@@ -90,7 +90,7 @@ async def _identify(broker: Broker, header: bytes) -> tuple[str, int]:
     jwts = broker.security.jwts
     if jwts is not None and token.count(".") == 2:
         return await jwts.identify(token)
-    return broker.security.identify(token)
+    return await broker.security.recognize(token)
 
 
 def _why_none(query: bytes) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ from redis_ledger.store.store import Store
 
 ROWS = Script.load("broker/rows")
 REFRESH_S = 1.0
+CAUGHT_UP_S = 0.1
 STALE = "what brokers share cannot be read; what is known goes on to count"
 
 Row = tuple[bytes, bytes]  # field and row
@@ -47,6 +49,7 @@ class Copied:
         self._look = look
         self._version: bytes | None = b""  # of the copy; None: of tables that nothing was ever written to
         self._reading = asyncio.Lock()  # what was read earlier must not take the place of what was read later
+        self._caught_up_s, self._catching_up = -CAUGHT_UP_S, asyncio.Lock()
         self._watch: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -80,6 +83,14 @@ class Copied:
                 found.append(list(zip(flat[::2], flat[1::2], strict=True)))
             self._take(found)
             self._version = version  # the older one if it changed meanwhile: then they are read again soon
+
+    async def catch_up(self) -> None:
+        """The same for whoever misses a row that may just have been written elsewhere; however many ask, Redis is asked
+        every CAUGHT_UP_S at most.  Raises nothing."""
+        async with self._catching_up:
+            if time.monotonic() - self._caught_up_s >= CAUGHT_UP_S:
+                await self._try(self.refresh)
+                self._caught_up_s = time.monotonic()
 
     async def _keep_fresh(self) -> None:
         while True:

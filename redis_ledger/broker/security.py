@@ -163,6 +163,13 @@ class Security:
             return ADMIN, 0
         raise Unauthenticated("The token is not known here, or was revoked. Ask an administrator for another one.")
 
+    async def recognize(self, token: str) -> tuple[str, int]:
+        """As identify; but one that is not known may just have been made elsewhere, by the command line for one."""
+        shown = tokens.read(token)
+        if shown is not None and shown.id not in self.tokens:
+            await self._copied.catch_up()
+        return self.identify(token)
+
     def check_on(self) -> None:
         """Raises SecurityDisabled while nobody is asked who they are: whoever reaches an open broker could make a token
         that still counts when it is not open any more."""

@@ -61,7 +61,7 @@ class Login:
         if as_whom not in ("", user):
             raise AuthenticationFailed("A client can only log in as itself.")
         if user == TOKEN:
-            self.principal, _ = self._security.identify(password)
+            self.principal, _ = await self._security.recognize(password)
             self.proof = Proof(token=password)
             return
         await self._users.check_password(user, password, host)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 from typing import Any
@@ -73,6 +74,24 @@ async def test_a_token_revoked_elsewhere_is_refused_soon(redis_url, prefix, monk
         assert await eventually(counts, False) is False
         with pytest.raises(UnknownToken):
             await elsewhere.security.revoke_token(id)
+
+
+async def test_a_token_made_elsewhere_counts_at_once_and_unknown_ones_do_not_keep_redis_busy(
+    redis_url, prefix, monkeypatch
+):
+    monkeypatch.setattr(module, "REFRESH_S", 60.0)
+    monkeypatch.setattr(module, "CAUGHT_UP_S", 30.0)
+    async with two(redis_url, prefix, **ON) as (here, elsewhere):
+        # Given a token that was made by another process, as the command line does
+        _, text = await here.security.create_token("User:ada")
+        # When several requests show it at once
+        asked = [elsewhere.security.recognize(text) for _ in range(3)]
+        # Then none is refused
+        assert await asyncio.gather(*asked) == [("User:ada", 0)] * 3
+        # And one that nobody knows makes no broker look again and again
+        _, later = await here.security.create_token("User:eve")
+        with pytest.raises(Unauthenticated):
+            await elsewhere.security.recognize(later)
 
 
 async def test_nothing_that_did_not_change_makes_others_read_again(redis_url, prefix):
