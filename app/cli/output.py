@@ -52,7 +52,7 @@ def connected(url: str, as_json: bool, timeout_ms: int = TIMEOUT_MS) -> Iterator
 
     with reporting(as_json, url):
         try:
-            client = Client(url.split(","), timeout_ms=timeout_ms, token=token.given())
+            client = Client(url.split(","), timeout_ms=timeout_ms, token_file=token.file())
         except InvalidRequest as wrong:
             raise Refusal(wrong.detail) from None
         with client:

@@ -53,7 +53,7 @@ async def _import(
     store = await redis_url.opened(redis, prefix="rl", timeout_ms=10_000, retry_ms=2_000)
     shape, total = Shape(name, key, value), 0
     try:
-        async with AsyncClient(url.split(","), token=token.given()) as client:
+        async with AsyncClient(url.split(","), token_file=token.file()) as client:
             stream = Stream(store, name)
             if not await stream.exists():
                 raise Refusal(f"{name!r} is no stream of that Redis; check its key.")

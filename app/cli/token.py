@@ -7,12 +7,12 @@ that has --url, so that none can be forgotten.
 from __future__ import annotations
 
 from contextvars import ContextVar
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from app.refusal import Refusal
+from redis_ledger.errors import InvalidRequest
 
 _file: ContextVar[str | None] = ContextVar("token file", default=None)
 
@@ -25,18 +25,17 @@ def add_to(command: Any) -> None:
         command.params.append(_option())
 
 
-def given() -> str | None:
-    """The token of the file; None: none was named.  Raises Refusal."""
+def file() -> str | None:
+    """The file that was named, which holds a token; None: none was.  Raises Refusal."""
+    from redis_ledger.client import bearer
+
     path = _file.get()
-    if path is None:
-        return None
-    try:
-        token = Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Refusal(f"--token-file {path} cannot be read ({type(error).__name__}): correct the path.") from None
-    if not token:
-        raise Refusal(f"--token-file {path} is empty: it holds a token, such as rl_...")
-    return token
+    if path is not None:
+        try:
+            bearer.read(path)
+        except InvalidRequest as error:
+            raise Refusal(error.detail) from None
+    return path
 
 
 def _note(path: str | None) -> str | None:

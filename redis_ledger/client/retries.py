@@ -4,6 +4,8 @@
     NOT_SENT   no connection: no broker saw it                  always
     DECLINED   a broker said: not now, nothing was done         always
     LOST       it was sent, and the answer is missing           only if repeating cannot do it twice
+    UNTRUSTED  no broker saw it: its certificate is not         until all have shown such a one, one after the other
+               believed
     FINAL      a broker said no                                 never
 
 With several brokers the next one is asked at once; only after a whole round of them does the client wait, twice as long
@@ -38,15 +40,20 @@ PASSING = (
 # The broker itself did not hear from Redis, and Redis may have done it.
 UNDECIDED = (errors.StoreTimeout.code, errors.OutcomeUnknown.code)
 
+UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"  # what OpenSSL says; httpx keeps the text, and not the exception
+
 
 class Failure(Enum):
     NOT_SENT = 1
     DECLINED = 2
     LOST = 3
     FINAL = 4
+    UNTRUSTED = 5
 
 
 def of_connection(error: httpx.TransportError) -> Failure:
+    if UNTRUSTED in str(error):
+        return Failure.UNTRUSTED
     if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)):
         return Failure.NOT_SENT
     return Failure.FINAL if isinstance(error, httpx.UnsupportedProtocol) else Failure.LOST
@@ -62,7 +69,9 @@ def of_problem(error: LedgerError, status: int) -> Failure:
 
 
 def may_repeat(failure: Failure, repeatable: bool) -> bool:
-    return failure in (Failure.NOT_SENT, Failure.DECLINED) or (failure is Failure.LOST and repeatable)
+    return failure in (Failure.NOT_SENT, Failure.DECLINED, Failure.UNTRUSTED) or (
+        failure is Failure.LOST and repeatable
+    )
 
 
 def wait_s(attempt: int, brokers: int, roll: float) -> float:
@@ -110,11 +119,13 @@ def error_of(status: int, body: bytes) -> LedgerError:
     return error
 
 
+HUNG_UP = "with TLS an address begins with https://, and Kafka clients have a port of their own"
 # What is in the reason of a connection that failed → what to do.
 CURES = (
-    ("CERTIFICATE_VERIFY_FAILED", "its certificate is not trusted here: SSL_CERT_FILE or ca_file name an authority"),
+    (UNTRUSTED, "its certificate is not trusted here: SSL_CERT_FILE or ca_file name an authority"),
     ("SSL", "a broker without TLS has an address that begins with http://"),
-    ("disconnected without", "with TLS an address begins with https://, and Kafka clients have a port of their own"),
+    ("disconnected without", HUNG_UP),
+    ("RemoteDisconnected", HUNG_UP),
     ("", "check the address"),
 )
 

@@ -6,9 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from redis_ledger.errors import InvalidRequest
-
-TOKEN_VARIABLE = "REDIS_LEDGER_TOKEN"
+TOKEN_VARIABLE, TOKEN_FILE_VARIABLE = "REDIS_LEDGER_TOKEN", "REDIS_LEDGER_TOKEN_FILE"
 Operation = Literal[
     "ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS",
     "ALTER_CONFIGS", "IDEMPOTENT_WRITE",
@@ -61,10 +59,3 @@ class AuditEntry(msgspec.Struct, frozen=True):
     target: str
     outcome: str
     facts: dict[str, object]
-
-
-def bearer(token: str) -> dict[str, str]:
-    """The header that shows a token.  Raises InvalidRequest for what a header cannot carry."""
-    if not token.isascii() or not token.isprintable() or " " in token or not token:
-        raise InvalidRequest("The token is empty or holds characters that a header cannot carry.")
-    return {"authorization": f"Bearer {token}"}

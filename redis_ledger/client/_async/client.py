@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -20,9 +19,9 @@ from redis_ledger.client._async.sender import AsyncSender
 from redis_ledger.client._async.transaction import TIMEOUT_MS, AsyncSource, AsyncTransaction, where
 from redis_ledger.client._async.transport import AsyncTransport, path
 from redis_ledger.client.batches import Habits
+from redis_ledger.client.bearer import given
 from redis_ledger.client.bodies import body_of
 from redis_ledger.client.models import Executed, Isolation, Kind, Message, Record, ids_of
-from redis_ledger.client.security_models import TOKEN_VARIABLE, bearer
 from redis_ledger.errors import InvalidRequest, LedgerError, UnknownPartition, UnknownTopic
 from redis_ledger.ids import TxnId
 from redis_ledger.records.batch import COMPRESSIONS
@@ -45,7 +44,9 @@ class AsyncClient:
     timeout_ms   total time of one operation, repeats included; then Unavailable, or OutcomeUnknown when it may have
                  been carried out
     attempt_ms   how long one broker may take to answer before it counts as lost
-    token        who calls: an API token or a JWT; else that of the environment's REDIS_LEDGER_TOKEN, if it has one
+    token        who calls: an API token or a JWT
+    token_file   a file with it, read again when a broker refuses what it held; with neither, the environment's
+                 REDIS_LEDGER_TOKEN_FILE or REDIS_LEDGER_TOKEN, if there is one
     headers      sent with every request
     ca_file      PEM authorities that https is checked with; else those of SSL_CERT_FILE, or the public ones
     http         takes the place of the network: an httpx transport, for tests and special routes
@@ -59,17 +60,20 @@ class AsyncClient:
         attempt_ms: int = 10_000,
         connections_max: int = 100,
         token: str | None = None,
+        token_file: str | None = None,
         headers: Mapping[str, str] | None = None,
         ca_file: str | None = None,
         http: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        shown = os.environ.get(TOKEN_VARIABLE) if token is None else token
+        token, token_file = given(token, token_file)
         self._transport = AsyncTransport(
             [urls] if isinstance(urls, str) else urls,
             timeout_ms=timeout_ms,
             attempt_ms=attempt_ms,
             connections_max=connections_max,
-            headers={**(bearer(shown) if shown else {}), **(headers or {})},
+            token=token,
+            token_file=token_file,
+            headers=headers,
             ca_file=ca_file,
             http=http,
         )

@@ -20,10 +20,11 @@ import httpx
 import msgspec
 
 from redis_ledger.client import retries
+from redis_ledger.client.bearer import Bearer, header
 from redis_ledger.client.concurrency import sleep
 from redis_ledger.client.retries import Failure
 from redis_ledger.client.trust import believed
-from redis_ledger.errors import InvalidRequest
+from redis_ledger.errors import InvalidRequest, Unauthenticated
 
 T = TypeVar("T")
 
@@ -38,8 +39,9 @@ def path(*parts: str | int, call: str = "") -> str:
 
 class Transport:
     """urls: brokers, tried in turn.  timeout_ms: total time of one operation.  attempt_ms: longest wait for one answer,
-    beyond what the call itself asks the broker to wait.  ca_file: authorities that https is checked with.  http: takes
-    the place of the network in tests."""
+    beyond what the call itself asks the broker to wait.  token, token_file: see bearer.py.  headers: of every request;
+    an authorization among them is shown instead of a token.  ca_file: authorities that https is checked with.
+    http: takes the place of the network."""
 
     def __init__(
         self,
@@ -48,6 +50,8 @@ class Transport:
         timeout_ms: int = 30_000,
         attempt_ms: int = 10_000,
         connections_max: int = 100,
+        token: str | None = None,
+        token_file: str | None = None,
         headers: Mapping[str, str] | None = None,
         ca_file: str | None = None,
         http: httpx.BaseTransport | None = None,
@@ -63,9 +67,11 @@ class Transport:
         self.timeout_ms = timeout_ms
         self._attempt_s = attempt_ms / 1000
         self._current = 0
+        own = httpx.Headers(headers)
+        self.bearer = Bearer(None, None) if "authorization" in own else Bearer(token, token_file)
         limits = httpx.Limits(max_connections=connections_max, max_keepalive_connections=connections_max)
         self._http = httpx.Client(
-            limits=limits, transport=http, headers=headers, trust_env=False, verify=believed(self._urls, ca_file)
+            limits=limits, transport=http, headers=own, trust_env=False, verify=believed(self._urls, ca_file)
         )
 
     def close(self) -> None:
@@ -123,19 +129,20 @@ class Transport:
         timeout_ms = self.timeout_ms if timeout_ms is None else timeout_ms
         deadline_s = monotonic() + (timeout_ms + wait_ms) / 1000
         lost = False
-        attempt = 0
+        attempt = untrusted = 0
         while True:
             attempt += 1
             broker = self._current
             left_s = max(deadline_s - monotonic(), 0.001)
             answer_s = min(left_s, self._attempt_s + wait_ms / 1000)
             last: Exception
+            shown = self.bearer.token
             try:
                 response = self._http.request(
                     method,
                     self._urls[broker] + path,
                     content=content,
-                    headers=headers,
+                    headers={**header(shown), **(headers or {})},
                     params=params,
                     timeout=httpx.Timeout(answer_s, connect=min(answer_s, CONNECT_S_MAX)),
                 )
@@ -145,13 +152,17 @@ class Transport:
                     return httpx.Response(204)  # the attempt whose answer was lost has done it
                 last = retries.error_of(response.status_code, response.content)
                 failure = retries.of_problem(last, response.status_code)
+                if isinstance(last, Unauthenticated) and self.bearer.is_renewed(shown):
+                    continue
                 if failure is Failure.FINAL:
                     raise last
             except httpx.TransportError as error:
                 last, failure = error, retries.of_connection(error)
             lost = lost or (failure is Failure.LOST and method != "GET")
             pause_s = max(retries.wait_s(attempt, len(self._urls), random.random()), retries.asked_to_wait_s(last))
-            if not retries.may_repeat(failure, repeatable) or monotonic() + pause_s >= deadline_s:
+            untrusted = untrusted + 1 if failure is Failure.UNTRUSTED else 0
+            may_repeat = retries.may_repeat(failure, repeatable) and untrusted < len(self._urls)
+            if not may_repeat or monotonic() + pause_s >= deadline_s:
                 raise retries.gave_up(method, path, last, lost=lost, timeout_ms=timeout_ms) from last
             if self._current == broker:
                 self._current = (broker + 1) % len(self._urls)

@@ -9,6 +9,8 @@ from redis_ledger import errors
 from redis_ledger.client import retries
 from redis_ledger.client.retries import Failure
 
+UNBELIEVED = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: Hostname mismatch. (_ssl.c:1006)"
+
 
 @pytest.mark.parametrize(
     ("error", "failure"),
@@ -21,6 +23,8 @@ from redis_ledger.client.retries import Failure
         (httpx.WriteError(""), Failure.LOST),
         (httpx.RemoteProtocolError(""), Failure.LOST),
         (httpx.UnsupportedProtocol(""), Failure.FINAL),
+        (httpx.ConnectError(UNBELIEVED), Failure.UNTRUSTED),
+        (httpx.ConnectError("[SSL: UNEXPECTED_EOF_WHILE_READING] EOF"), Failure.NOT_SENT),
     ],
 )
 def test_a_broken_connection_tells_whether_a_broker_may_have_seen_the_request(error, failure):
@@ -48,11 +52,16 @@ def test_a_problem_tells_whether_waiting_helps(error, status, failure):
 
 
 def test_only_a_lost_answer_depends_on_whether_repeating_is_safe():
-    assert [f for f in Failure if retries.may_repeat(f, repeatable=False)] == [Failure.NOT_SENT, Failure.DECLINED]
+    assert [f for f in Failure if retries.may_repeat(f, repeatable=False)] == [
+        Failure.NOT_SENT,
+        Failure.DECLINED,
+        Failure.UNTRUSTED,
+    ]
     assert [f for f in Failure if retries.may_repeat(f, repeatable=True)] == [
         Failure.NOT_SENT,
         Failure.DECLINED,
         Failure.LOST,
+        Failure.UNTRUSTED,
     ]
 
 

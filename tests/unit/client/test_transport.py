@@ -43,6 +43,20 @@ async def test_the_next_broker_is_asked_when_one_cannot_serve_and_is_kept_then(f
     assert brokers.asked == ["b1", "b2", "b2"]
 
 
+async def test_a_certificate_that_is_not_believed_is_told_at_once_unless_another_broker_has_a_better_one():
+    def untrusted(request: httpx.Request) -> httpx.Response:
+        said = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: certificate has expired (_ssl.c:1006)"
+        raise httpx.ConnectError(said, request=request)
+
+    brokers = TwoBrokers(untrusted)
+    async with AsyncClient(["https://b1:1", "https://b2:1"], http=brokers) as client:
+        await client.topics.create("orders")
+    async with AsyncClient("https://b1:1", http=brokers) as client:
+        with pytest.raises(errors.Unavailable, match=r"not trusted here.*certificate has expired"):
+            await client.topics.create("orders")
+    assert brokers.asked == ["b1", "b2", "b1"]
+
+
 async def test_a_lost_answer_of_something_unsafe_is_an_unknown_outcome_and_is_not_repeated():
     # Given a transaction from elsewhere, whose sends carry no sequence number of ours
     stub = StubBroker()
@@ -102,6 +116,7 @@ async def test_no_broker_within_the_time_is_unavailable():
         ("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed", "SSL_CERT_FILE"),
         ("[SSL: UNEXPECTED_EOF_WHILE_READING] EOF occurred in violation of protocol", "http://"),
         ("Server disconnected without sending a response.", "https://"),
+        ("RemoteDisconnected: Remote end closed connection without response", "https://"),
     ],
 )
 def test_who_speaks_otherwise_than_the_broker_is_told_what_to_do(why, cure):
