@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,7 @@ class BatchReader(DataSourceReader):
         return tasks(settled.ranges, reading, standings.colds(reading, settled.ranges, there), bounds)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return read(partition, self._schema)
+        return read(partition, self._schema, self._reading)
 
 
 def tasks(
@@ -51,15 +52,19 @@ def tasks(
 ) -> list[InputPartition]:
     parts = plan.parted(ranges, colds, reading.task_bytes, cold.wanted_in(bounds))
     cut = plan.cut(parts, tasks_min=reading.tasks_min, task_bytes=reading.task_bytes)
-    return [InputPartition(task_of(each, reading, bounds, number)) for number, each in enumerate(cut)]
+    # Authorities may be a file of two hundred kilobytes, and executors have them with the reader.
+    connection = dataclasses.replace(reading.connection.now(), authorities=None)
+    now = dataclasses.replace(reading, connection=connection)
+    return [InputPartition(task_of(each, now, bounds, number)) for number, each in enumerate(cut)]
 
 
-def read(partition: InputPartition, schema: StructType) -> Iterator[pa.RecordBatch]:
+def read(partition: InputPartition, schema: StructType, reading: Reading) -> Iterator[pa.RecordBatch]:
     """On an executor.  Where there is nothing to read, Spark makes up a partition without a task."""
-    task = partition.value
-    if task is None:
+    if partition.value is None:
         return iter(())
     settle()
+    connection = dataclasses.replace(partition.value.connection, authorities=reading.connection.authorities)
+    task = dataclasses.replace(partition.value, connection=connection)
     arrow = to_arrow_schema(schema, timezone="UTC")
     if task.range.segments:
         return cold.read(arrow, task)

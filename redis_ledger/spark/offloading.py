@@ -122,7 +122,8 @@ class Offload:
 
     def _written(self, name: TopicPartition, plan: Plan) -> list[Segment]:
         """Every file of the plan is there, and verified, when this returns."""
-        pieces = [Piece(self._home.uri, self._topic_id, name, stretch, self._reached) for stretch in plan.stretches]
+        reached = self._reached.now()
+        pieces = [Piece(self._home.uri, self._topic_id, name, stretch, reached) for stretch in plan.stretches]
         self._progress.expect(len(pieces))
         written = self._run(write, pieces, told)
         for segment in (each.segment for each in written):

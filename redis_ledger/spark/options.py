@@ -10,21 +10,21 @@ bootstrap.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-import os
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from redis_ledger.client import bearer, trust
 from redis_ledger.client.models import Isolation
-from redis_ledger.client.security_models import TOKEN_VARIABLE
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.spark.places import EARLIEST, LATEST, Place, offsets_of, times_of
 
 Mode: TypeAlias = Literal["batch", "stream"]
 
-CONNECTION = ("bootstrap", "token", "timeoutMs")
+CONNECTION = ("bootstrap", "token", "tokenFile", "caFile", "timeoutMs")
 STARTS = ("startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp")
 ENDS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 ONLY: Mapping[str, Mode] = {
@@ -46,16 +46,28 @@ TASK_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Connection:
-    """token: sent as a bearer; it is not shown."""
+    """token: sent as a bearer; it is not shown.  Of a token_file, what that held when it was read.  authorities: what
+    ca_file holds, for executors need not have the file."""
 
     urls: tuple[str, ...]
     token: str | None = field(repr=False)
     timeout_ms: int
+    token_file: str | None = None
+    ca_file: str | None = None
+    authorities: str | None = field(default=None, repr=False)
 
     def from_broker(self, number: int) -> Connection:
         """The same, but asking another broker first: so that many readers spread over all of them."""
         first = number % len(self.urls)
-        return Connection(self.urls[first:] + self.urls[:first], self.token, self.timeout_ms)
+        return replace(self, urls=self.urls[first:] + self.urls[:first])
+
+    def now(self) -> Connection:
+        """With what its token file holds by now, where there is one: a driver that runs for long hands that on."""
+        if self.token_file is None:
+            return self
+        with contextlib.suppress(InvalidRequest):  # half written: then the one before may still count
+            return replace(self, token=bearer.read(self.token_file))
+        return self
 
 
 @dataclass(frozen=True)
@@ -141,12 +153,24 @@ def connection(texts: Mapping[str, str]) -> Connection:
         raise InvalidRequest("bootstrap is missing: one or more addresses of brokers, as in http://127.0.0.1:8080.")
     urls = tuple(url.strip().rstrip("/") for url in texts["bootstrap"].split(",") if url.strip())
     for url in urls:
+        if "@" in url:
+            raise InvalidRequest("bootstrap: an address has no user or password in it; give a token instead.")
         if re.fullmatch(r"https?://[^/\s?#]+", url) is None:
             raise InvalidRequest(f"bootstrap: {url!r} is not the address of a broker, as in http://127.0.0.1:8080.")
-    token = texts.get("token", os.environ.get(TOKEN_VARIABLE) or None)
-    if token is not None and re.fullmatch(r"[\x21-\x7e]+", token) is None:
-        raise InvalidRequest("token is empty or holds characters that a header cannot carry.")
-    return Connection(urls, token, count(texts, "timeoutMs") or TIMEOUT_MS)
+    if texts.get("token") == "":
+        raise InvalidRequest("token is empty; leave it out where brokers ask for none.")
+    if "token" in texts and "tokenFile" in texts:
+        raise InvalidRequest("token and tokenFile say the same thing; give one of them.")
+    token, token_file = bearer.given(texts.get("token"), texts.get("tokenFile"))
+    ca_file = texts.get("caFile")
+    return Connection(
+        urls=urls,
+        token=token,
+        timeout_ms=count(texts, "timeoutMs") or TIMEOUT_MS,
+        token_file=token_file,
+        ca_file=ca_file,
+        authorities=None if ca_file is None else trust.read(ca_file),
+    )
 
 
 def _topics(texts: Mapping[str, str]) -> tuple[tuple[str, ...], str | None]:

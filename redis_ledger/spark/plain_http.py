@@ -11,21 +11,26 @@ import contextlib
 import http.client
 import select
 import socket
+import ssl
 from collections import deque
+from dataclasses import replace
 from typing import TypeAlias
 
 import httpx
 
 from redis_ledger.client._sync.transport import Transport
+from redis_ledger.client.trust import believed
 from redis_ledger.spark.options import Connection
 
 Address: TypeAlias = tuple[str, str, int | None]
 
 
 class PlainHttp(httpx.BaseTransport):
-    """Connections that are idle wait for the next request to the same broker; for any number of threads."""
+    """Connections that are idle wait for the next request to the same broker; for any number of threads.
+    trusted: what https is checked with; None: the public authorities."""
 
-    def __init__(self) -> None:
+    def __init__(self, trusted: ssl.SSLContext | None = None) -> None:
+        self._trusted = trusted
         self._idle: dict[Address, deque[http.client.HTTPConnection]] = {}
         self._is_closed = False
 
@@ -59,8 +64,11 @@ class PlainHttp(httpx.BaseTransport):
                     return link
                 link.close()
         scheme, host, port = address
-        kind = http.client.HTTPSConnection if scheme == "https" else http.client.HTTPConnection
-        return kind(host, port, timeout=connect_s)
+        if scheme == "http":
+            return http.client.HTTPConnection(host, port, timeout=connect_s)
+        if self._trusted is None:
+            self._trusted = ssl.create_default_context()  # once: to load the public ones takes longer than a request
+        return http.client.HTTPSConnection(host, port, timeout=connect_s, context=self._trusted)
 
     def close(self) -> None:
         self._is_closed = True
@@ -98,12 +106,21 @@ _open: dict[Connection, Transport] = {}
 
 
 def transport(connection: Connection) -> Transport:
-    """One for each connection and process: Spark's workers live longer than a task."""
-    found = _open.get(connection)
+    """One for each connection and process: Spark's workers live longer than a task.  A token that its file holds may
+    change from one task to the next, and the connection stays."""
+    key = connection if connection.token_file is None else replace(connection, token=None)
+    found = _open.get(key)
     if found is None:
-        headers = {} if connection.token is None else {"authorization": f"Bearer {connection.token}"}
-        found = Transport(connection.urls, timeout_ms=connection.timeout_ms, headers=headers, http=PlainHttp())
-        _open[connection] = found
+        context = believed(connection.urls, authorities=connection.authorities)
+        found = Transport(
+            connection.urls,
+            timeout_ms=connection.timeout_ms,
+            token=connection.token,
+            token_file=connection.token_file,
+            http=PlainHttp(context if isinstance(context, ssl.SSLContext) else None),
+        )
+        _open[key] = found
+    found.bearer.show(connection.token)
     return found
 
 

@@ -81,7 +81,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return tasks(settled.ranges, self._reading, standings.colds(self._reading, settled.ranges, there))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return read(partition, self._schema)
+        return read(partition, self._schema, self._reading)
 
     def _now(self) -> Standings:
         return standings.standings(self._reading, all_named=False)

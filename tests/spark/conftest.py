@@ -22,6 +22,7 @@ from redis_ledger.kafka.wire.messages.delete_records_request import (
     DeleteRecordsTopic,
 )
 from tests.spark.quick import is_quick
+from tests.spark.secured import Secured
 from tests.support.kafka import KafkaClient
 from tests.support.serving import Serve
 
@@ -85,6 +86,14 @@ def url(broker: Serve) -> str:
 def client(url: str) -> Iterator[Client]:
     with Client(url) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def secured(tmp_path_factory) -> Iterator[Secured]:
+    """Another broker, that asks who is calling."""
+    started = Secured(tmp_path_factory.mktemp("secured"))
+    yield started
+    started.close()
 
 
 @pytest.fixture

@@ -6,18 +6,34 @@ import contextlib
 import io
 import re
 import shlex
+from pathlib import Path
 
 from redis_ledger.spark.pipelines import offload
-from tests.support.pages import program
+from tests.support.pages import blocks, program
 from tests.support.serving import ROOT, Serve
 
+PAGE = ROOT / "docs" / "howto" / "use-spark.md"
 
-def test_the_python_of_the_guide_prints_what_the_guide_says(spark, tmp_path):
-    # Given a broker with nothing on it
+
+def test_the_python_of_the_guide_prints_what_the_guide_says(spark, secured, tmp_path):
+    # Given a broker with nothing on it, and a secured one whose administrator does what the page says
     serve = Serve("--data-dir", tmp_path / "data", "--durability", "process")
     said = io.StringIO()
     try:
-        code, expected = program(ROOT / "docs" / "howto" / "use-spark.md", serve.urls[0])
+        code, expected = program(PAGE, serve.urls[0])
+        secured.topic("payments")
+        told = "\n".join(blocks(PAGE, "sh")).splitlines()
+        for line in (line for line in told if line.startswith(("redis-ledger tokens ", "redis-ledger acls "))):
+            words, _, file = line.partition(" > ")
+            printed = secured.command(*shlex.split(words, comments=True)[1:])
+            if file:
+                (secured.folder / Path(file).name).write_text(printed)
+        for shown, here in {
+            "https://ledger-1:8080": secured.url,
+            "/etc/ledger/token": secured.folder / "token",
+        }.items():
+            code = code.replace(shown, str(here))
+        code = code.replace("/etc/ledger/ca.pem", secured.ca)
         # When the page is run in this session
         with contextlib.redirect_stdout(said):
             exec(compile(code, "use-spark.md", "exec"), {})

@@ -13,11 +13,10 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from redis_ledger.client import Client
-from redis_ledger.errors import InvalidRequest, LedgerError, UnknownTopic
+from redis_ledger.errors import LedgerError, UnknownTopic
 from redis_ledger.spark.options import Connection, connection
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ QUIET: Mapping[str, str] = {"spark.log.level": "FATAL", "spark.ui.showConsolePro
 
 
 def parser(name: str, summary: str) -> argparse.ArgumentParser:
-    """With --bootstrap, --token-file, --timeout, --master and --conf."""
+    """With --bootstrap, --token-file, --ca-file, --timeout, --master and --conf."""
     made = argparse.ArgumentParser(prog=f"redis-ledger pipeline {name}", description=summary, allow_abbrev=False)
     made.add_argument(
         "--bootstrap", metavar="URLS", default=os.environ.get("REDIS_LEDGER_URL", URL),
@@ -38,6 +37,10 @@ def parser(name: str, summary: str) -> argparse.ArgumentParser:
     made.add_argument(
         "--token-file", metavar="FILE", default=os.environ.get("REDIS_LEDGER_TOKEN_FILE"),
         help="a file with the token that is shown to brokers; else that of REDIS_LEDGER_TOKEN, if there is one",
+    )  # fmt: skip
+    made.add_argument(
+        "--ca-file", metavar="FILE",
+        help="PEM authorities that https is checked with (those of SSL_CERT_FILE, or the public ones)",
     )  # fmt: skip
     made.add_argument(
         "--timeout", type=duration_ms, default=60_000, metavar="DURATION",
@@ -76,22 +79,31 @@ def topics_of(given: argparse.Namespace, client: Client) -> list[str]:
 def connection_of(given: argparse.Namespace) -> Connection:
     """What tasks are handed.  Raises InvalidRequest for an address that is none, or a file that cannot be read."""
     texts = {"bootstrap": given.bootstrap, "timeoutMs": str(given.timeout)}
-    if given.token_file is not None:
-        try:
-            texts["token"] = Path(given.token_file).read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InvalidRequest(f"--token-file {given.token_file}: {type(error).__name__}; correct it.") from None
+    texts |= {} if given.token_file is None else {"tokenFile": given.token_file}
+    texts |= {} if given.ca_file is None else {"caFile": given.ca_file}
     return connection(texts)
 
 
 def client_of(reached: Connection) -> Client:
-    return Client(reached.urls, timeout_ms=reached.timeout_ms, token=reached.token)
+    return Client(
+        reached.urls,
+        timeout_ms=reached.timeout_ms,
+        token=reached.token,
+        token_file=reached.token_file,
+        ca_file=reached.ca_file,
+    )
 
 
 def options_of(reached: Connection) -> dict[str, str]:
     """The same for `spark.read.format("redis-ledger").options(...)`."""
-    texts = {"bootstrap": ",".join(reached.urls), "timeoutMs": str(reached.timeout_ms)}
-    return texts if reached.token is None else {**texts, "token": reached.token}
+    texts = {
+        "bootstrap": ",".join(reached.urls),
+        "timeoutMs": str(reached.timeout_ms),
+        "caFile": reached.ca_file,
+        "tokenFile": reached.token_file,
+        "token": reached.token if reached.token_file is None else None,
+    }
+    return {name: text for name, text in texts.items() if text is not None}
 
 
 @contextlib.contextmanager
@@ -147,7 +159,7 @@ def sentence_of(error: BaseException) -> str | None:
         return str(error)
     if not type(error).__module__.startswith(("py4j.", "pyspark.")):
         return None
-    text = str(error)
+    text = str(error).partition("=== Streaming Query ===")[0]  # behind it stands how far a stream had come
     raised = re.findall(r"^(?:\w+\.)*(?P<kind>[A-Z]\w+): (?P<detail>\S.*)$", text, re.MULTILINE)
     if "Traceback" in text and raised:
         kind, detail = raised[-1]

@@ -66,7 +66,8 @@ class _Handler(BaseHTTPRequestHandler):
             if status is None:
                 self.close_connection = True
                 return
-            self._answer(status, json.dumps({"code": "draining", "detail": "Going."}).encode(), {})
+            code = {401: "unauthenticated"}.get(status, "draining")
+            self._answer(status, json.dumps({"code": code, "detail": "Going."}).encode(), {})
             return
         if not log.start <= offset <= log.end:
             problem = {"code": "offset_out_of_range", "detail": "No.", "start_offset": log.start, "end_offset": log.end}

@@ -112,9 +112,31 @@ def test_no_broker_at_all_is_told_in_words():
         values(nobody)
 
 
+def shown(log: LogServer) -> list[str]:
+    return [headers["authorization"] for headers in log.headers]
+
+
 def test_a_token_travels_as_a_bearer(log):
     values(task(log, connection=Connection((log.url,), "s3cret", 5_000)))
-    assert {headers["authorization"] for headers in log.headers} == {"Bearer s3cret"}
+    assert set(shown(log)) == {"Bearer s3cret"}
+
+
+def test_a_token_file_that_changes_opens_no_connection_anew_and_what_was_refused_is_not_shown_again(log, tmp_path):
+    # Given a stream's tasks, the second of which was made when there was a new token
+    file = tmp_path / "token"
+    first = Connection((log.url,), "t1", 5_000, token_file=str(file))
+    second = dataclasses.replace(first, token="t2")
+    for each in (first, second, first):
+        values(task(log, connection=each))
+    assert (shown(log), log.connections) == (["Bearer t1", "Bearer t2", "Bearer t1"], 1)
+    # When the old one is refused, of which a task knows only that the file has another one
+    log.headers.clear()
+    log.refuse = [401]
+    file.write_text("t3")
+    values(task(log, connection=first))
+    # Then that is shown, and the old one no more
+    values(task(log, connection=first))
+    assert shown(log) == ["Bearer t1", "Bearer t3", "Bearer t3"]
 
 
 def test_what_was_deleted_after_the_task_was_cut_fails_it(log):

@@ -8,6 +8,7 @@ from redis_ledger.errors import InvalidRequest
 from redis_ledger.ids import TopicPartition
 from redis_ledger.spark.options import ALIASES, READING, Connection, reading
 from redis_ledger.spark.places import EARLIEST, LATEST, Place
+from tests.support.certificates import Authority
 from tests.support.serving import ROOT
 
 LEAST = {"bootstrap": "http://b:1", "topics": "orders"}
@@ -98,7 +99,13 @@ def test_limits_are_for_streams():
         ("batch", {"minPartitions": "1e3"}, "minPartitions is '1e3'"),
         ("batch", {"fetchBytes": "999999999"}, "it can be 67108864 at most"),
         ("batch", {"failOnDataLoss": "no"}, "failOnDataLoss is 'no'; it can be true or false"),
-        ("batch", {"token": "a b"}, "token is empty or holds characters"),
+        ("batch", {"token": "a b"}, "The token holds characters"),
+        ("batch", {"token": ""}, "token is empty; leave it out"),
+        ("batch", {"token": "a", "tokenFile": "b"}, "token and tokenFile say the same thing"),
+        ("stream", {"tokenFile": "/nowhere/token"}, "/nowhere/token cannot be read"),
+        ("stream", {"caFile": "/nowhere/ca.pem"}, "/nowhere/ca.pem cannot be read"),
+        ("stream", {"caFile": __file__}, "it holds no certificate"),
+        ("batch", {"bootstrap": "http://ada:pw@b:1"}, "no user or password in it"),
         ("batch", {"maxOffsetsPerTrigger": "5"}, "maxOffsetsPerTrigger is for streams and this is batch queries"),
         ("stream", {"endingOffsets": "latest"}, "endingOffsets is for batch queries and this is streams"),
         ("stream", {"endingTimestamp": "5"}, "endingTimestamp is for batch queries"),
@@ -114,6 +121,25 @@ def test_what_cannot_be_used_is_refused_in_a_sentence_that_says_so(mode, options
 
 def test_while_the_mode_is_unknown_what_only_one_mode_has_is_let_through():
     assert reading(LEAST | {"endingOffsets": "latest", "maxOffsetsPerTrigger": "1"}).offsets_max == 1
+
+
+def test_a_token_file_is_read_when_options_are_and_whenever_tasks_are_made(tmp_path):
+    file = tmp_path / "token"
+    file.write_text("t1\n")
+    begun = reading(LEAST | {"tokenFile": str(file)}, "stream").connection
+    assert (begun.token, begun.now().token) == ("t1", "t1")
+    file.write_text("t2\n")
+    assert (begun.token, begun.now().token) == ("t1", "t2")
+    file.write_text("")
+    assert begun.now().token == "t1"
+
+
+def test_of_a_file_with_authorities_tasks_get_the_certificates_and_no_key_that_may_stand_beside_them(tmp_path):
+    certificate, key = Authority(tmp_path).issue("broker")
+    both = tmp_path / "both.pem"
+    both.write_text(f"# Gr\u00fc\u00dfe\n{key.read_text()}{certificate.read_text()}", encoding="utf-8")
+    given = reading(LEAST | {"caFile": str(both)}, "batch").connection
+    assert given.authorities == certificate.read_text().strip()
 
 
 def test_a_token_is_not_shown():

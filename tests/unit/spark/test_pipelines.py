@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from redis_ledger.errors import InvalidRequest, LedgerError
+from redis_ledger.spark.options import connection
 from redis_ledger.spark.pipelines import offload
 from redis_ledger.spark.pipelines.arguments import (
     connection_of,
@@ -43,12 +44,15 @@ def test_tasks_are_handed_the_addresses_and_the_token_of_the_file_or_the_environ
     path.write_text("t\n")
     words = ["--bootstrap", "http://a:1,http://b:2", "--timeout", "5s"]
     assert connection_of(parser("x", "").parse_args(words)).token == "e"
-    with pytest.raises(InvalidRequest, match="--token-file"):
+    with pytest.raises(InvalidRequest, match="nowhere cannot be read"):
         connection_of(parser("x", "").parse_args([*words, "--token-file", str(tmp_path / "nowhere")]))
     given = parser("x", "").parse_args([*words, "--token-file", str(path)])
     reached = connection_of(given)
     assert (reached.urls, reached.token, reached.timeout_ms) == (("http://a:1", "http://b:2"), "t", 5_000)
-    assert options_of(reached) == {"bootstrap": "http://a:1,http://b:2", "token": "t", "timeoutMs": "5000"}
+    # The source is told the file, so that it can read it again.
+    asked = {"bootstrap": "http://a:1,http://b:2", "tokenFile": str(path), "timeoutMs": "5000"}
+    assert options_of(reached) == asked
+    assert connection(options_of(reached)) == reached
 
 
 def test_an_address_comes_from_the_environment_unless_it_is_given(monkeypatch):
@@ -107,6 +111,12 @@ Failed.__module__ = "py4j.protocol"
             "It cannot be.",
         ),
         ("Traceback (most recent call last):\nOSError: disk full\n\tat x", "A task failed: OSError: disk full"),
+        (
+            "[STREAM_FAILED] Query terminated with exception: Traceback (most recent call last):\n"
+            "redis_ledger.errors.security.Unauthenticated: The token has expired.\n SQLSTATE: XXKST\n"
+            "=== Streaming Query ===\nIdentifier: [id = 1, runId = 2]\nCurrent Committed Offsets: {}\n",
+            "The token has expired.",
+        ),
         ("Job cancelled\nmore of it", "Job cancelled"),
         ("An error occurred while calling o1.x.\n: java.lang.X: no room\n\tat y", "java.lang.X: no room"),
     ],
