@@ -1,0 +1,55 @@
+"""/docs: what a browser shows without any other server is what /openapi.json has."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+
+from app.docs import page
+from app.main import OPERATIONS
+from app.openapi import document
+
+DOCUMENT = document(OPERATIONS)
+PAGE = page(DOCUMENT)
+SECTIONS = dict(re.findall(r"<details id='(\w+)'>(.*?)</details>", PAGE, re.DOTALL))
+
+
+def rows(operation_id: str) -> dict[str, list[str]]:
+    """The cells behind each name."""
+    found = {}
+    for row in re.findall(r"<tr>(.*?)</tr>", SECTIONS[operation_id], re.DOTALL):
+        name, *cells = [unescape(re.sub(r"<.*?>", "", cell)) for cell in re.findall(r"<td>(.*?)</td>", row, re.DOTALL)]
+        found[name] = cells
+    return found
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.id)
+def test_every_member_of_a_body_is_shown(operation):
+    asked = DOCUMENT["paths"][operation.path][operation.method.lower()].get("requestBody")
+    if asked is None:
+        assert not any(cells[0].startswith("body") for cells in rows(operation.id).values())
+        return
+    name = asked["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+    members = DOCUMENT["components"]["schemas"][name].get("properties", {})
+    assert set(members) <= set(rows(operation.id))
+
+
+def test_a_member_is_shown_with_its_kind_its_meaning_and_what_is_taken_without_it():
+    receive = rows("receive")
+    assert receive["wait_ms"][:2] == ["body", "integer"]
+    assert receive["wait_ms"][2]
+    assert rows("create_topic")["name"][:2] == ["body, required", "string"]
+    assert rows("fetch")["offset"] == ["query", "integer or earliest or latest", 'Where to begin. Else "earliest".']
+    assert "records.deliver_at" in rows("produce")
+    assert rows("create_topic")["settings.retention_ms"][1] == "integer"
+
+
+def test_how_to_say_who_one_is_stands_above_all_calls():
+    assert "<code>Authorization: Bearer ...</code>" in PAGE[: PAGE.index("<details")]
+
+
+def test_the_page_needs_no_other_server_and_shows_no_marks_of_markdown():
+    assert re.findall(r"(?:src|href)='([^']*)'", PAGE) == ["/openapi.json"]
+    assert "`" not in re.sub(r"<pre>.*?</pre>", "", PAGE, flags=re.DOTALL)
