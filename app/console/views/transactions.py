@@ -20,15 +20,16 @@ FINISHED_MAX = 50
 
 
 class Line(msgspec.Struct):
-    """left_ms: until its deadline, negative when that has passed; 0 when it has ended."""
+    """left_ms: until its deadline, negative when that has passed; 0 when it has ended.  partitions, subscriptions: how
+    many take part, None when it has ended: that is not remembered."""
 
     id: str
     status: str
     owner: str
     age_ms: int
     left_ms: int
-    partitions: int
-    subscriptions: int
+    partitions: int | None
+    subscriptions: int | None
 
 
 class Transactions(msgspec.Struct):
@@ -56,7 +57,8 @@ def line(each: Transaction, now_ms: int) -> Line:
     is_live = each.status in ("open", "committing", "aborting")
     return Line(
         str(each.id), each.status, each.principal or each.owner, max(now_ms - each.started_ms, 0),
-        each.deadline_ms - now_ms if is_live else 0, len(each.partitions), len(each.subscriptions),
+        each.deadline_ms - now_ms if is_live else 0, len(each.partitions) if is_live else None,
+        len(each.subscriptions) if is_live else None,
     )  # fmt: skip
 
 

@@ -88,6 +88,8 @@ async def test_transactions_that_ended_last_are_the_first_of_those_that_ended_la
 
     assert await eventually(lambda: _first(finished()), "began first, ended last") == "began first, ended last"
     assert len(await finished()) == FINISHED_MAX
+    [last, *_] = (await visitor.get("/transactions.json")).json()["finished"]
+    assert (last["partitions"], last["subscriptions"]) == (None, None), "who took part is not remembered, and not 0"
     assert "0" not in await finished(), "the oldest are left out"
 
 
