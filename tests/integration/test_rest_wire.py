@@ -41,7 +41,7 @@ class Connection:
         return cls(*await asyncio.open_connection(host, int(port)))
 
     async def send(self, method: str, path: str, *headers: str, body: bytes = b"") -> None:
-        head = [f"{method} {path} HTTP/1.1", "host: broker", *headers]
+        head = [f"{method} {path} HTTP/1.1", "host: localhost", *headers]
         self.writer.write("\r\n".join(head).encode() + b"\r\n\r\n" + body)
         await self.writer.drain()
 
