@@ -43,9 +43,9 @@ WRITERS = {
 READERS = {
     "sdk.work.old": True, "sdk.work.new": False, "sdk.watch.old": True, "sdk.step.old": True, "sdk.step.new": False,
     "librdkafka.classic.1": False, "librdkafka.classic.2": False, "librdkafka.modern": False,
-    "librdkafka.chain": False, "aio.group": False,
+    "aio.chain": False, "aio.group": False,
 }  # fmt: skip
-GROUPS = ("classic", "modern", "chain", "aio.group")
+GROUPS = ("classic", "modern", "aio.chain", "aio.group")
 TOPICS = ("load", "later", "steps", "chained")
 
 pytestmark = pytest.mark.timeout(1_200)

@@ -74,30 +74,51 @@ async def transactional(name: str, brokers: str, is_on: IsOn) -> None:
             await asyncio.sleep(0.1)
 
 
-async def group(by: str, brokers: str, is_on: IsOn) -> None:
-    consumer = AIOKafkaConsumer(
+def consumer_of(by: str, brokers: str) -> AIOKafkaConsumer:
+    return AIOKafkaConsumer(
         "load", bootstrap_servers=brokers, group_id=by, auto_offset_reset="earliest", enable_auto_commit=False,
         isolation_level="read_committed", session_timeout_ms=10_000, heartbeat_interval_ms=500,
     )  # fmt: skip
-    async with consumer:
+
+
+async def group(by: str, brokers: str, is_on: IsOn, producer: AIOKafkaProducer | None = None) -> None:
+    """Commits what it got, by itself or with what the producer makes of it."""
+    async with consumer_of(by, brokers) as consumer:
         while is_on():
             try:
-                found = await consumer.getmany(timeout_ms=300)
+                found = await consumer.getmany(timeout_ms=300, max_records=200)
                 if not found:
                     continue
                 records = [(r.partition, r.offset, r.value.decode()) for some in found.values() for r in some]
                 tell("got", topic="load", by=by, records=records)
                 ends = {at: some[-1].offset + 1 for at, some in found.items()}
-                await consumer.commit(ends)
+                if producer is None:
+                    await consumer.commit(ends)
+                else:
+                    await step(producer, by, records, ends)
             except CommitFailedError as error:  # a rebalance overtook it
                 tell("moved", doing=f"commit of {by}", text=str(error))
             except KafkaError as error:
                 tell_error(f"group {by}", error)
+                await consumer.seek_to_committed()
             else:
                 tell("position", topic="load", by=by, positions={at.partition: end for at, end in ends.items()})
 
 
-ROLES = {"idempotent": idempotent, "transactional": transactional, "group": group}
+async def step(producer: AIOKafkaProducer, by: str, records: list[tuple[int, int, str]], ends: dict[Any, int]) -> None:
+    async with producer.transaction():
+        for partition, _, value in records:
+            await producer.send("chained", f"out of {value}".encode(), partition=partition)
+        await producer.send_offsets_to_transaction(ends, by)
+
+
+async def chain(by: str, brokers: str, is_on: IsOn) -> None:
+    """Consume, transform, produce: offsets are committed in the transaction."""
+    async with AIOKafkaProducer(bootstrap_servers=brokers, transactional_id=by) as producer:
+        await group(by, brokers, is_on, producer)
+
+
+ROLES: dict[str, Any] = {"idempotent": idempotent, "transactional": transactional, "group": group, "chain": chain}
 
 
 async def main(role: str, name: str, brokers: str) -> None:

@@ -8,6 +8,7 @@ Prints what it did as sdk.py does.  Errors are handled as Kafka's documentation 
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import select
 import sys
@@ -18,6 +19,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 
 PARTITIONS = 4
 SESSION_MS = 10_000
+SILENT_S = 60.0
 WAIT_S = 20.0  # for one step of a transaction; then it is told, and asked for again
 
 
@@ -32,6 +34,7 @@ class Lost(Exception):
 
 
 def tell(kind: str, **facts: Any) -> None:
+    faulthandler.dump_traceback_later(SILENT_S)  # who is silent for so long hangs in a call, and stderr says in which
     print(json.dumps({"at": time.time(), "kind": kind, **facts}), flush=True)
 
 
@@ -190,35 +193,7 @@ def modern(name: str, brokers: str) -> None:
     group("modern", brokers, **{"group.protocol": "consumer"})
 
 
-def chain(name: str, brokers: str) -> None:
-    """Consume, transform, produce: offsets are committed in the transaction."""
-    producer = transactional_producer(name, brokers)
-    consumer = consumer_of("chain", brokers, **{"session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": 500})
-    while is_on():
-        records = got("chain", consumer)
-        if not records:
-            continue
-        try:
-            producer.begin_transaction()
-            made = [(each.partition(), f"out of {each.value().decode()}") for each in records]
-            Sending(producer, "chain").send("chained", made)
-            offsets = [TopicPartition("load", *each) for each in ends(records).items()]
-            until_over(producer.send_offsets_to_transaction, "offsets", offsets, consumer.consumer_group_metadata())
-            until_over(producer.commit_transaction, "commit")
-        except Lost:
-            producer = transactional_producer(name, brokers)
-        except KafkaException:
-            until_over(producer.abort_transaction, "abort")
-        else:
-            tell("position", topic="load", by="chain", positions=ends(records))
-            continue
-        # What was not committed is read again from where the group stands.
-        consumer.close()
-        consumer = consumer_of("chain", brokers, **{"session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": 500})
-    consumer.close()
-
-
-ROLES = {"idempotent": idempotent, "transactional": transactional, "classic": classic, "modern": modern, "chain": chain}
+ROLES = {"idempotent": idempotent, "transactional": transactional, "classic": classic, "modern": modern}
 
 if __name__ == "__main__":
     try:
