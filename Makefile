@@ -5,8 +5,9 @@
 PYTHON ?= python3
 BIN    := .venv/bin
 RUN    := $(BIN)/python
-# A virtual environment that happens to be active, or a PYTHONPATH, must not leak into ours.
-unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
+# A virtual environment that happens to be active, or a PYTHONPATH, must not leak into ours; and brokers that tests start
+# by the hundred must not be compiled each time.
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-demo demo demo-spark serve quick check test fmt format lint types layers tidy unit lua property integration spec \
