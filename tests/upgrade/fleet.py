@@ -117,7 +117,11 @@ class Worker:
     def clean_up(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
-            self.process.wait()
+        self.process.wait()
+        self._reader.join(END_S_MAX)
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
 
 
 class Load:
