@@ -34,10 +34,13 @@ def serve(
     brokers: Annotated[int, typer.Option(min=1, max=64, help="Broker processes, on consecutive ports.")] = 1,
     durability: setup.Durability = "disk",
     cold_home: setup.ColdHome = None,
-    log_level: Annotated[Literal["debug", "info", "warning", "error"], typer.Option()] = "info",
-    log_format: Annotated[Literal["json", "text"], typer.Option(help="One JSON object a line, or text to read.")] = (
-        "json"
-    ),
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"], typer.Option(envvar="REDIS_LEDGER_LOG_LEVEL")
+    ] = "info",
+    log_format: Annotated[
+        Literal["json", "text"],
+        typer.Option(envvar="REDIS_LEDGER_LOG_FORMAT", help="One JSON object a line, or text to read."),
+    ] = "json",
     set_: setup.Set = None,
     allow_anonymous: setup.AllowAnonymous = False,
     exit_with_stdin: Annotated[bool, typer.Option(hidden=True)] = False,

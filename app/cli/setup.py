@@ -47,8 +47,9 @@ Redis = Annotated[
 Durability = Annotated[
     Literal["process", "disk", "lossy"],
     typer.Option(
+        envvar="REDIS_LEDGER_DURABILITY",
         help="What an answer promises: disk: fsynced; process: survives any kill of a process, not of the machine; "
-        "lossy: allows a Redis that may lose what it has answered."
+        "lossy: allows a Redis that may lose what it has answered.",
     ),
 ]
 ColdHome = Annotated[

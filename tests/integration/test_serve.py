@@ -136,11 +136,18 @@ def processes_redis(processes: Keep[RedisServer]) -> Keep[RedisServer]:
     return processes
 
 
+@pytest.mark.parametrize(
+    ("arguments", "environ"), [(("--durability", "lossy"), {}), ((), {"REDIS_LEDGER_DURABILITY": "lossy"})]
+)
 def test_losses_may_be_accepted_by_name(
-    processes: Keep[Serve], processes_redis: Keep[RedisServer], tmp_path: Path
+    processes: Keep[Serve],
+    processes_redis: Keep[RedisServer],
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+    environ: dict[str, str],
 ) -> None:
     redis = processes_redis(RedisServer(tmp_path / "redis", ("appendonly no",)))
-    serve = processes(Serve("--durability", "lossy", environ={"REDIS_LEDGER_REDIS_URL": redis.url}))
+    serve = processes(Serve(*arguments, environ={"REDIS_LEDGER_REDIS_URL": redis.url, **environ}))
     assert serve.field("redis") == redis.url
     assert serve.call("GET", "/readyz")["durability"] == "lossy"
     assert serve.terminate() == 0
