@@ -33,7 +33,7 @@ def request(method: str, path: str, body: bytes | Any = b"", content_type: str =
     """A whole request; a body that is not bytes is sent as JSON."""
     data = body if isinstance(body, bytes) else json.dumps(body, separators=(",", ":")).encode()
     typed = f"content-type: {content_type}\r\n" if data else ""
-    head = f"{method} {path} HTTP/1.1\r\nhost: bench\r\n{typed}{headers}content-length: {len(data)}\r\n\r\n"
+    head = f"{method} {path} HTTP/1.1\r\nhost: localhost\r\n{typed}{headers}content-length: {len(data)}\r\n\r\n"
     return head.encode() + data
 
 

@@ -3,12 +3,13 @@
     REST    POST /v1/topics/t/records   one record of 100 bytes     16 connections
     Kafka   Produce                     one batch of ten of them    16 connections
 
-    on     a broker that asks (a token, or a login, and a rule), between two turns in which it does not (switched.py)
-    self   the first of those two beside the second: how far to believe a figure
-    tls    another broker, encrypted, that asks nobody, beside the first while it does not ask
+    on     a broker that asks (a token, or a login, and a rule) and does not ask, turn by turn (switched.py)
+    self   two turns of it in which it does not ask, one beside the next: how far to believe a figure
+    tls    another broker, encrypted, that asks nobody, and that one while it does not ask, turn by turn
 
-Every figure is the median of the ratios within each round, over several starts; `cpu` is the broker's CPU per request.
-Small requests, since what is asked is asked once for each: the larger they are, the less it matters.
+A turn is compared with the mean of the turns before and after it, and every figure is the median of that over several
+starts; `cpu` is the broker's CPU per request.  Small requests, since what is asked is asked once for each: the larger
+they are, the less it matters.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ from bench.processes import BenchFailed, Served, broker, cpu_s, folder
 from bench.secured import asking, bearer, call, closed, kafka_links, produce_frame, speaking_tls, unchecked
 
 CONNECTIONS = 16
-STARTS, ROUNDS = 3, 5
+STARTS = 3
+TURN_S = 0.15  # short: the speed of a machine that is shared moves within seconds
+TURNS = {"on": 60, "tls": 15}
 SHARE_GOAL, CPU_GOAL = 0.95, 1.05
 PATH, BODY = "/v1/topics/t/records", {"records": [{"text": "x" * 100}]}
 RECORDS, RECORD_BYTES = 10, 100
@@ -40,21 +43,17 @@ Way = Callable[[float], Awaitable[Turn]]  # seconds → a turn
 
 async def measure(lab: Lab) -> None:
     pace = lab.pace
-    rounds: dict[str, list[dict[str, Turn]]] = {"rest": [], "kafka": []}
+    rows: dict[tuple[str, str], list[list[Turn]]] = {}
     for _ in range(STARTS if pace.runs > 1 else 1):
         async with two_brokers() as doors:
             for door, ways in doors.items():
                 for way in ways.values():
                     await way(pace.warm_up_s)
-                rounds[door] += [
-                    {name: await ways[name](pace.run_s / 4) for name in order}
-                    for order in itertools.islice(itertools.cycle(ORDERS), ROUNDS if pace.runs > 1 else 1)
-                ]
-    for door, taken in rounds.items():
-        note(lab, door, taken)
-
-
-ORDERS = ("before", "on", "after", "tls"), ("tls", "before", "on", "after")
+                for name, turns in TURNS.items():
+                    order = ["off", *[name, "off"] * (turns if pace.runs > 1 else 1)]
+                    rows.setdefault((door, name), []).append([await ways[each](TURN_S) for each in order])
+    for (door, name), taken in rows.items():
+        note(lab, door, name, taken)
 
 
 @contextlib.asynccontextmanager
@@ -72,24 +71,18 @@ async def two_brokers() -> AsyncIterator[dict[str, dict[str, Way]]]:
         kafka = await enter(kafka_links(served, CONNECTIONS, token))
         kafka_tls = await enter(kafka_links(tls, CONNECTIONS, "", context))
 
-        def off_and_on(off: Callable[[float], Awaitable[Outcome]], on: Callable[[float], Awaitable[Outcome]]) -> Ways:
-            return {
-                "before": timed(served, off, asks=False), "on": timed(served, on, asks=True),
-                "after": timed(served, off, asks=False),
-            }  # fmt: skip
-
         yield {
-            "rest": off_and_on(
-                lambda seconds: rest.closed(itertools.repeat(plain), seconds),
-                lambda seconds: rest.closed(itertools.repeat(signed), seconds),
-            )
-            | {"tls": timed(tls, lambda seconds: rest_tls.closed(itertools.repeat(plain), seconds))},
-            "kafka": off_and_on(*[lambda seconds: closed(kafka, frame, seconds)] * 2)
-            | {"tls": timed(tls, lambda seconds: closed(kafka_tls, frame, seconds))},
+            "rest": {
+                "off": timed(served, lambda seconds: rest.closed(itertools.repeat(plain), seconds), asks=False),
+                "on": timed(served, lambda seconds: rest.closed(itertools.repeat(signed), seconds), asks=True),
+                "tls": timed(tls, lambda seconds: rest_tls.closed(itertools.repeat(plain), seconds)),
+            },
+            "kafka": {
+                "off": timed(served, lambda seconds: closed(kafka, frame, seconds), asks=False),
+                "on": timed(served, lambda seconds: closed(kafka, frame, seconds), asks=True),
+                "tls": timed(tls, lambda seconds: closed(kafka_tls, frame, seconds)),
+            },
         }
-
-
-Ways = dict[str, Way]
 
 
 async def prepared(served: Served) -> str:
@@ -135,22 +128,19 @@ def timed(served: Served, run: Callable[[float], Awaitable[Outcome]], asks: bool
     return one
 
 
-def note(lab: Lab, door: str, rounds: list[dict[str, Turn]]) -> None:
-    """Shares: of the requests and of the CPU of the two turns around `on`."""
-
-    def median(of: Callable[[dict[str, Turn]], float]) -> float:
-        return statistics.median(map(of, rounds))
-
-    def off(each: dict[str, Turn], which: int) -> float:
-        return (each["before"][which] + each["after"][which]) / 2
-
-    lab.note(door, "off_requests_per_s", median(lambda each: off(each, 0)), "requests/s", "process")
-    for name, share_goal, cpu_goal in (("on", SHARE_GOAL, CPU_GOAL), ("tls", None, None)):
-        share = median(lambda each, name=name: each[name][0] / off(each, 0))  # type: ignore[misc]
-        cpu = median(lambda each, name=name: each[name][1] / off(each, 1))  # type: ignore[misc]
-        lab.note(door, f"min_share_of_off_{name}", share, "of off", "process", share_goal)
-        lab.note(door, f"cpu_per_request_{name}", cpu, "of off", "process", cpu_goal)
-    lab.note(door, "share_of_off_self", median(lambda each: each["before"][0] / each["after"][0]), "of off", "process")
-    lab.note(
-        door, "cpu_per_request_self", median(lambda each: each["before"][1] / each["after"][1]), "of off", "process"
-    )
+def note(lab: Lab, door: str, name: str, rows: list[list[Turn]]) -> None:
+    """rows: turns off, on, off, on ... off of each start."""
+    offs = [turn for row in rows for turn in row[::2]]
+    goals = (SHARE_GOAL, CPU_GOAL) if name == "on" else (None, None)
+    for which, (metric, goal) in enumerate(zip(("min_share_of_off", "cpu_per_request"), goals, strict=True)):
+        parts = [
+            row[at][which] * 2 / (row[at - 1][which] + row[at + 1][which])
+            for row in rows
+            for at in range(1, len(row), 2)
+        ]
+        lab.note(door, f"{metric}_{name}", statistics.median(parts), "of off", "process", goal)
+    if name == "on":
+        lab.note(door, "off_requests_per_s", statistics.median(turn[0] for turn in offs), "requests/s", "process")
+        for which, metric in enumerate(("share_of_off_self", "cpu_per_request_self")):
+            parts = [b[which] / a[which] for row in rows for a, b in itertools.pairwise(row[::2])]
+            lab.note(door, metric, statistics.median(parts), "of off", "process")
