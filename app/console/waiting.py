@@ -23,7 +23,7 @@ from redis_ledger.errors import LedgerError
 
 
 class Holder(msgspec.Struct):
-    """The open transaction that a partition's readers wait for."""
+    """The open transaction that a partition's readers wait for.  owner: empty for who may not see the transaction."""
 
     partition: int
     transaction: str
@@ -50,10 +50,12 @@ async def why(visit: Visit, stats: SubscriptionStats, consumers: int | None, lat
         seen.add(each.partition)
         try:
             txn = await visit.broker.transactions.get(each.transaction)
+            is_shown = await visit.broker.owners.is_shown(visit.caller, txn.id)
         except LedgerError:
             continue  # it ended meanwhile
         age = max(visit.now_ms - txn.started_ms, 0)
-        holders.append(Holder(each.partition, str(txn.id), txn.principal or txn.owner, age, held[each.partition]))
+        owner = (txn.principal or txn.owner) if is_shown else ""
+        holders.append(Holder(each.partition, str(txn.id), owner, age, held[each.partition]))
     return explain(stats.kind, stats.cursors, holders, consumers, late)
 
 

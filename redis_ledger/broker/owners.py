@@ -98,5 +98,11 @@ class Owners:
 
     def sees(self, caller: Caller, record: Record) -> bool:
         """Whether the caller is shown a transaction."""
-        owner = owner_of(record)
-        return not self._security.is_on or self.is_own(caller, owner, Op.WRITE) or self.may(caller, owner, Op.DESCRIBE)
+        return not self._security.is_on or self._sees(caller, owner_of(record))
+
+    async def is_shown(self, caller: Caller, txn: TxnId) -> bool:
+        """As `sees`, of one that is known by its id.  Raises what `of` raises."""
+        return not self._security.is_on or self._sees(caller, await self.of(txn))
+
+    def _sees(self, caller: Caller, owner: Owner) -> bool:
+        return self.is_own(caller, owner, Op.WRITE) or self.may(caller, owner, Op.DESCRIBE)

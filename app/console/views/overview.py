@@ -6,10 +6,12 @@ from itertools import pairwise
 
 import msgspec
 
-from app.console.health import Behind, Facts, Sentence, sentences
+from app.console.health import Behind, Facts, Held, Sentence, sentences
 from app.console.pages import Nothing, Visit, page
 from app.console.survey import Sample, surveyor
 from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.errors import LedgerError
+from redis_ledger.ids import TxnId
 
 LAGGING_MAX = 8
 
@@ -43,7 +45,7 @@ async def overview(visit: Visit, query: Nothing) -> Overview:
         each for each in survey.behind
         if each.topic in names and visit.may(Op.DESCRIBE, Resource.GROUP, each.name)
     ]  # fmt: skip
-    held = [each for each in survey.held if each.topic in names]
+    held = [await _as_seen(visit, each) for each in survey.held if each.topic in names]
     sees_all = visit.may(Op.DESCRIBE, Resource.CLUSTER)
     facts = Facts(
         brokers=len(broker.members.live),
@@ -81,3 +83,12 @@ def rates(samples: list[Sample]) -> list[Rate]:
         for early, late in pairwise(samples)
         if late.at_ms > early.at_ms
     ]
+
+
+async def _as_seen(visit: Visit, held: Held) -> Held:
+    """Without the owner for who may not see the transaction."""
+    try:
+        is_shown = await visit.broker.owners.is_shown(visit.caller, TxnId.parse(held.transaction))
+    except LedgerError:
+        is_shown = False  # it ended meanwhile
+    return held if is_shown else msgspec.structs.replace(held, owner="")

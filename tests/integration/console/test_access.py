@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from app.console import health
 from app.console.pages import ACTS, PAGES
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import NewRecord
@@ -259,6 +260,24 @@ async def test_what_one_may_not_describe_stands_on_no_page(world):
             assert "secret" not in answer.text, page
     shown = (await visitor.get("/group.json?name=g")).json()["topics"]
     assert [each["topic"] for each in shown] == ["orders"]
+
+
+async def test_whose_the_transaction_is_that_readers_wait_for_is_told_to_who_may_see_it(world, monkeypatch):
+    monkeypatch.setattr(health, "HELD_MS_LOOK", 0)
+    await fill(world.broker)
+    [message] = await world.broker.subscriptions.receive("orders", "billing/eu", "c")
+    await world.broker.subscriptions.ack("orders", "billing/eu", "c", [message.id])
+    for user in ("ada", "eve"):
+        await world.allow(user, Op.READ, Resource.TOPIC, "orders")
+        await world.allow(user, Op.READ, Resource.GROUP, "billing/eu")
+    await world.allow("eve", Op.DESCRIBE, Resource.CLUSTER)
+    for user, is_told in (("ada", False), ("eve", True), (ROOT, True)):
+        visitor = Visitor(client_of(world.broker))
+        await visitor.log_in(await world.token(user))
+        for page in ("/overview.json", "/subscription.json?topic=orders&name=billing/eu"):
+            said = (await visitor.get(page)).text
+            assert "transaction 0-" in said or "transaction 1-" in said, (user, page)
+            assert ("importer" in said) is is_told, (user, page)
 
 
 async def test_acts_that_were_refused_are_noted(world):
