@@ -16,7 +16,7 @@ from app.cli.direct import DataDir, Desk, Redis, Set, principal_of, run
 from app.cli.output import Json, counted, document, group, reporting, table
 from app.cli.setup import DATA_DIR
 from app.refusal import Refusal
-from redis_ledger.auth.acl import ANY_HOST, CLUSTER_NAME, Effect, Filter, Op, Pattern, Resource, Rule, told
+from redis_ledger.auth.acl import ANY_HOST, CLUSTER_NAME, Effect, Filter, Op, Pattern, Resource, Rule, facts, told
 
 acls = group("List, add and remove rules that say who may do what.")
 
@@ -49,7 +49,7 @@ def add(
 
     async def act(desk: Desk) -> int:
         added = await desk.security.add_rules(rules)
-        await desk.note("acl.add", told(rules), acls=[_told(rule) for rule in rules])
+        await desk.note("acl.add", told(rules), **facts(rules))
         return added
 
     with reporting(json):
@@ -122,7 +122,7 @@ def remove(
 
     async def act(desk: Desk) -> list[Rule]:
         removed = [rule for rules in await desk.security.remove_rules(filters) for rule in rules]
-        await desk.note("acl.remove", told(removed), acls=[_told(rule) for rule in removed])
+        await desk.note("acl.remove", told(removed), **facts(removed))
         return removed
 
     with reporting(json):

@@ -17,7 +17,7 @@ from app.calls import Call
 from app.needs import ALTER_CLUSTER, DESCRIBE_CLUSTER, OWN_TOKEN
 from app.operations import Routes
 from redis_ledger.auth import tokens
-from redis_ledger.auth.acl import CLUSTER_NAME, Effect, Filter, Op, Pattern, Resource, Rule, everything, told
+from redis_ledger.auth.acl import CLUSTER_NAME, Effect, Filter, Op, Pattern, Resource, Rule, everything, facts, told
 from redis_ledger.broker.security import Security
 from redis_ledger.errors import InvalidRequest, SecurityDisabled, UnacceptableCredential, UnknownToken, UnknownUser
 
@@ -38,7 +38,7 @@ async def add_acls(call: Call, body: bodies.AddAcls) -> bodies.AclsAdded:
     They count on this broker at once, and on the others within two seconds.
     """
     rules = [_rule(each) for each in body.acls]
-    call.target, call.facts = told(rules), {"acls": [msgspec.to_builtins(each) for each in body.acls[:20]]}
+    call.target, call.facts = told(rules), facts(rules)
     return bodies.AclsAdded(added=await _security(call).add_rules(rules))
 
 
@@ -52,9 +52,8 @@ async def delete_acls(call: Call, body: bodies.DeleteAcls) -> bodies.AclsDeleted
     removed = [
         rule for rules in await _security(call).remove_rules([_filter(f) for f in body.filters]) for rule in rules
     ]
-    found = [_shown(each) for each in removed]
-    call.target, call.facts = told(removed), {"acls": [msgspec.to_builtins(each) for each in found[:20]]}
-    return bodies.AclsDeleted(deleted=found)
+    call.target, call.facts = told(removed), facts(removed)
+    return bodies.AclsDeleted(deleted=[_shown(each) for each in removed])
 
 
 @routes.get("/v1/tokens", needs=(), errors=_OFF, examples=examples.LIST_TOKENS)

@@ -24,6 +24,7 @@ from redis_ledger.errors import InvalidRequest
 ANYBODY, ANY_HOST, ANY_NAME = "User:*", "*", "*"
 CLUSTER_NAME = "kafka-cluster"
 NAME_CHARACTERS_MAX = 255
+TOLD_MAX = 20
 MEMORY_MAX = 65_536  # answers remembered until the rules change
 
 
@@ -169,10 +170,22 @@ def check_principal(principal: str) -> None:
         raise InvalidRequest(f"The principal {principal[:80]!r} is not of the form User:name.")
 
 
+def said(rule: Rule) -> str:
+    """ "ALLOW User:ada READ on TOPIC pay-*", "DENY User:eve ALL on CLUSTER kafka-cluster from 10.0.0.1"."""
+    name = f"{rule.name}*" if rule.pattern is Pattern.PREFIXED else rule.name
+    host = "" if rule.host == ANY_HOST else f" from {rule.host}"
+    return f"{rule.effect.name} {rule.principal} {rule.operation.name} on {rule.resource.name} {name}{host}"
+
+
 def told(rules: Sequence[Rule]) -> str:
     """Rules in the audit: "1 rule of User:ada", "3 rules of User:ada, User:eve", "no rules"."""
     principals = ", ".join(dict.fromkeys(rule.principal for rule in rules))
     return f"{len(rules)} rule{'' if len(rules) == 1 else 's'} of {principals}" if rules else "no rules"
+
+
+def facts(rules: Sequence[Rule]) -> dict[str, list[str]]:
+    """What the audit keeps of them: the first TOLD_MAX."""
+    return {"acls": [said(rule) for rule in rules[:TOLD_MAX]]}
 
 
 def flaw(rule: Rule) -> str | None:

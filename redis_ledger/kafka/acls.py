@@ -48,16 +48,3 @@ def filter_of(asked: Any) -> Filter | None:
         Resource(asked.resource_type_filter), asked.resource_name_filter, Pattern(asked.pattern_type_filter),
         asked.principal_filter, asked.host_filter, Op(asked.operation), Effect(asked.permission_type),
     )  # fmt: skip
-
-
-def target(rule: Rule) -> str:
-    """The resource, as the audit names it."""
-    more = "*" if rule.pattern is Pattern.PREFIXED else ""
-    return f"{rule.resource.name.lower()} {rule.name}{more}"
-
-
-def facts(rule: Rule) -> dict[str, str]:
-    """The rest of the rule, for the audit."""
-    return {
-        "effect": rule.effect.name, "principal": rule.principal, "from": rule.host, "operation": rule.operation.name,
-    }  # fmt: skip

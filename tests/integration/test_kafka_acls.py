@@ -134,9 +134,9 @@ async def test_changes_are_noted_with_what_they_were(world):
     await create(admin, creation("pay-", resource_pattern_type=PREFIXED))
     await admin.ask(DeleteAclsRequest([DeleteAclsFilter(TOPIC, "pay-", ANY, None, None, ANY, ANY)]), 3)
     removed, added = await world.broker.audit.entries(2)
-    assert (added.act, added.target, added.principal) == ("acl.add", "topic pay-*", "User:root")
+    assert (added.act, added.target, added.principal) == ("acl.add", "1 rule of User:ada", "User:root")
     assert added.facts == removed.facts
-    assert added.facts == {"effect": "ALLOW", "principal": "User:ada", "from": "*", "operation": "READ"}
+    assert added.facts == {"acls": ["ALLOW User:ada READ on TOPIC pay-*"]}
     assert removed.act == "acl.remove"
 
 

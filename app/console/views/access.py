@@ -14,6 +14,8 @@ from redis_ledger.auth.acl import (
     Pattern,
     Resource,
     Rule,
+    facts,
+    said,
 )
 from redis_ledger.auth.quota import OTHERS, Quota
 from redis_ledger.broker.audit import Entry
@@ -125,8 +127,7 @@ async def add_rule(visit: Visit, form: RuleForm) -> Done:
     visit.broker.security.check_on()
     rule = form.rule()
     added = await visit.broker.security.add_rules([rule])
-    said = f"{'Added' if added else 'There was already'}: {_said(rule)}."
-    return Done(said, href("access"), facts=_facts(form))
+    return Done(f"{'Added' if added else 'There was already'}: {said(rule)}.", href("access"), facts=facts([rule]))
 
 
 @act("access/rule/remove", "acl.remove", *_RULE, needs=ALTER)
@@ -135,16 +136,7 @@ async def remove_rule(visit: Visit, form: RuleForm) -> Done:
     rule = form.rule()
     wanted = Filter(rule.resource, rule.name, rule.pattern, rule.principal, rule.host, rule.operation, rule.effect)
     await visit.broker.security.remove_rules([wanted])
-    return Done(f"Removed: {_said(rule)}.", href("access"), facts=_facts(form))
-
-
-def _facts(form: RuleForm) -> dict[str, str]:
-    return {"effect": form.effect, "pattern": form.pattern, "from": form.host}
-
-
-def _said(rule: Rule) -> str:
-    what = f"{rule.resource.name} {rule.name}" + ("*" if rule.pattern is Pattern.PREFIXED else "")
-    return f"{rule.effect.name} {rule.principal} {rule.operation.name} on {what}"
+    return Done(f"Removed: {said(rule)}.", href("access"), facts=facts([rule]))
 
 
 class TokenForm(msgspec.Struct):

@@ -6,9 +6,9 @@ Each has its own outcome; one that is there already is no error.  Without auth_r
 
 from __future__ import annotations
 
-from redis_ledger.auth.acl import Rule
+from redis_ledger.auth.acl import Rule, facts, told
 from redis_ledger.errors import LedgerError
-from redis_ledger.kafka.acls import UNKNOWN, facts, is_known, rule_of, target
+from redis_ledger.kafka.acls import UNKNOWN, is_known, rule_of
 from redis_ledger.kafka.apis.describe_acls import DISABLED, SECURITY_DISABLED
 from redis_ledger.kafka.authority import note
 from redis_ledger.kafka.call import INVALID_REQUEST, NONE, Call, code_of, message_of
@@ -37,8 +37,8 @@ async def handle(request: CreateAclsRequest, call: Call) -> CreateAclsResponse:
         await call.broker.security.add_rules(rules)
     except LedgerError as error:
         return refused(request, call, error)
-    for rule in rules:
-        await note(call, "acl.add", target(rule), **facts(rule))
+    if rules:
+        await note(call, "acl.add", told(rules), **facts(rules))
     return CreateAclsResponse(0, results)
 
 

@@ -6,9 +6,9 @@ A rule that several filters take is told by the first of them.  Without auth_req
 
 from __future__ import annotations
 
-from redis_ledger.auth.acl import Rule
+from redis_ledger.auth.acl import Rule, facts, told
 from redis_ledger.errors import LedgerError
-from redis_ledger.kafka.acls import UNKNOWN, facts, filter_of, is_known, target
+from redis_ledger.kafka.acls import UNKNOWN, filter_of, is_known
 from redis_ledger.kafka.apis.describe_acls import DISABLED, SECURITY_DISABLED
 from redis_ledger.kafka.authority import note
 from redis_ledger.kafka.call import INVALID_REQUEST, NONE, Call, code_of, message_of
@@ -35,12 +35,13 @@ async def handle(request: DeleteAclsRequest, call: Call) -> DeleteAclsResponse:
         removed = iter(await call.broker.security.remove_rules([each for each in filters if each is not None]))
     except LedgerError as error:
         return refused(request, call, error)
-    results = []
+    results, gone = [], list[Rule]()
     for wanted in filters:
         rules = [] if wanted is None else next(removed)
         results.append(DeleteAclsFilterResult(NONE, None, [_shown(rule) for rule in rules]))
-        for rule in rules:
-            await note(call, "acl.remove", target(rule), **facts(rule))
+        gone += rules
+    if gone:
+        await note(call, "acl.remove", told(gone), **facts(gone))
     return DeleteAclsResponse(0, results)
 
 

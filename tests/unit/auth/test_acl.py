@@ -10,6 +10,7 @@ from redis_ledger.auth.acl import (
     CLUSTER_NAME,
     IMPLIED_BY,
     OPERATIONS_OF,
+    TOLD_MAX,
     Caller,
     Effect,
     Filter,
@@ -18,7 +19,9 @@ from redis_ledger.auth.acl import (
     Resource,
     Rule,
     Rules,
+    facts,
     flaw,
+    said,
 )
 
 ADA, BOB = Caller("User:ada", "10.0.0.1"), Caller("User:bob", "10.0.0.2")
@@ -194,3 +197,18 @@ def test_every_operation_of_a_resource_makes_a_rule():
     for kind, operations in OPERATIONS_OF.items():
         name = CLUSTER_NAME if kind is Resource.CLUSTER else "orders"
         assert [flaw(rule(kind=kind, op=op, name=name)) for op in operations] == [None] * len(operations)
+
+
+@pytest.mark.parametrize(
+    ("given_rule", "sentence"),
+    [
+        (rule(pattern=PREFIXED, name="pay-"), "ALLOW User:ada READ on TOPIC pay-*"),
+        (
+            rule(DENY, "User:eve", "10.0.0.1", Op.ALL, Resource.CLUSTER, name=CLUSTER_NAME),
+            "DENY User:eve ALL on CLUSTER kafka-cluster from 10.0.0.1",
+        ),
+    ],
+)
+def test_a_rule_is_one_sentence_wherever_it_is_told(given_rule, sentence):
+    assert said(given_rule) == sentence
+    assert facts([given_rule] * (TOLD_MAX + 1)) == {"acls": [sentence] * TOLD_MAX}
