@@ -42,7 +42,7 @@ MEMORY_SHARE_MAX = 0.8
 # Variables that commands read besides the settings, without their prefix.
 OF_COMMANDS = (
     "REDIS_URL", "REDIS_URL_FILE", "IMPORT_REDIS_URL", "SERVER_BIN", "DATA_DIR", "HTTP", "HTTP_ADVERTISED", "KAFKA",
-    "KAFKA_ADVERTISED", "DURABILITY", "LOG_LEVEL", "LOG_FORMAT", "URL", "TOKEN", "TOKEN_FILE",
+    "KAFKA_ADVERTISED", "DURABILITY", "LOG_LEVEL", "LOG_FORMAT", "URL", "TOKEN", "TOKEN_FILE", "CERT_FILE", "KEY_FILE",
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -11,6 +12,7 @@ import socket
 import ssl
 import struct
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from aiokafka.errors import KafkaError
 from typer.testing import CliRunner
 
 from app.cli.main import app
-from redis_ledger import Client
+from redis_ledger import AsyncClient, Client
 from redis_ledger.errors import InvalidRequest, Unavailable
 from tests.support.certificates import Authority
 from tests.support.serving import Serve, eventually
@@ -282,6 +284,14 @@ async def test_a_client_certificate_names_the_caller_at_both_doors(place, way):
         assert await creates("nobody", "u") == 401
         assert await creates("two", "u") == (401 if way == "cn" else 403)
         assert await creates("ops", "u", authorization="Bearer rl_0_0") == 401  # a token wins, also a wrong one
+        certificate, key = map(str, issue("ops"))
+        async with AsyncClient(url, ca_file=str(place.authority.ca), cert_file=certificate, key_file=key) as client:
+            assert [topic.name for topic in await client.topics.list()] == ["t"]
+        environ = {"SSL_CERT_FILE": str(place.authority.ca), "REDIS_LEDGER_CERT_FILE": certificate}
+        environ["REDIS_LEDGER_KEY_FILE"] = key
+        asked = partial(CliRunner().invoke, app, ["topics", "list", "--url", url, "--json"], env=environ)
+        listed = await asyncio.to_thread(asked)
+        assert (listed.exit_code, json.loads(listed.stdout)["name"]) == (0, "t"), listed.output
         assert (
             await creates("ops", "u", origin="https://evil.example") == 403
         )  # a browser shows it to any page's request

@@ -40,8 +40,8 @@ def path(*parts: str | int, call: str = "") -> str:
 class AsyncTransport:
     """urls: brokers, tried in turn.  timeout_ms: total time of one operation.  attempt_ms: longest wait for one answer,
     beyond what the call itself asks the broker to wait.  token, token_file: see bearer.py.  headers: of every request;
-    an authorization among them is shown instead of a token.  ca_file: authorities that https is checked with.
-    http: takes the place of the network."""
+    an authorization among them is shown instead of a token.  ca_file, cert_file, key_file: see trust.py.  http: takes
+    the place of the network."""
 
     def __init__(
         self,
@@ -54,6 +54,8 @@ class AsyncTransport:
         token_file: str | None = None,
         headers: Mapping[str, str] | None = None,
         ca_file: str | None = None,
+        cert_file: str | None = None,
+        key_file: str | None = None,
         http: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._urls = [url.rstrip("/") for url in urls]
@@ -70,9 +72,8 @@ class AsyncTransport:
         own = httpx.Headers(headers)
         self.bearer = Bearer(None, None) if "authorization" in own else Bearer(token, token_file)
         limits = httpx.Limits(max_connections=connections_max, max_keepalive_connections=connections_max)
-        self._http = httpx.AsyncClient(
-            limits=limits, transport=http, headers=own, trust_env=False, verify=believed(self._urls, ca_file)
-        )
+        trusted = believed(self._urls, ca_file, cert_file=cert_file, key_file=key_file)
+        self._http = httpx.AsyncClient(limits=limits, transport=http, headers=own, trust_env=False, verify=trusted)
 
     async def close(self) -> None:
         await self._http.aclose()

@@ -49,6 +49,8 @@ class Client:
                  REDIS_LEDGER_TOKEN_FILE or REDIS_LEDGER_TOKEN, if there is one
     headers      sent with every request
     ca_file      PEM authorities that https is checked with; else those of SSL_CERT_FILE, or the public ones
+    cert_file    PEM certificate that is shown to brokers, with its chain; else that of REDIS_LEDGER_CERT_FILE, if set
+    key_file     its key, if it is not in the same file; else that of REDIS_LEDGER_KEY_FILE
     http         takes the place of the network: an httpx transport, for tests and special routes
     """
 
@@ -63,6 +65,8 @@ class Client:
         token_file: str | None = None,
         headers: Mapping[str, str] | None = None,
         ca_file: str | None = None,
+        cert_file: str | None = None,
+        key_file: str | None = None,
         http: httpx.BaseTransport | None = None,
     ) -> None:
         token, token_file = given(token, token_file)
@@ -75,6 +79,8 @@ class Client:
             token_file=token_file,
             headers=headers,
             ca_file=ca_file,
+            cert_file=cert_file,
+            key_file=key_file,
             http=http,
         )
         self.topics = Topics(self._transport)
