@@ -24,7 +24,7 @@ from redis_ledger.ids import TxnId
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
 from redis_ledger.txn import log as txn_log
-from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, refusal
+from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Record, refusal
 from redis_ledger.txn.participants import Participants
 from redis_ledger.txn.states import State
 from tests.support.proxy import proxy
@@ -101,7 +101,7 @@ async def test_a_transaction_begun_is_known_to_another_broker_at_once(store, coo
     mine = await opened(store, clock=clock, broker="b3")
     txn = await begin(mine, P0, SUB, timeout_ms=7_000, owner="al ice")
     record = await coordinators.get(txn)
-    assert record == (txn, State.OPEN, 5_000, 7_000, 12_000, "al ice", [P0, SUB], False, None)
+    assert record == Record(txn, State.OPEN, 5_000, 7_000, 12_000, "al ice", [P0, SUB], False, None)
 
 
 async def test_a_nonce_finds_its_transaction_from_any_broker_until_it_is_aborted(store, coordinators):

@@ -24,6 +24,8 @@ from tests.support.reaper import server_pid
 from tests.support.servers import Server
 from tests.support.serving import RedisServer, Serve
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell runs in the background is begun without
+
 def test_that_never_ends(tmp_path):
     both = Serve("--data-dir", tmp_path / "both", "--durability", "process")
     alone = Serve("--data-dir", tmp_path / "alone", "--durability", "process")
