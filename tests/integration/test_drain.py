@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
-from aiokafka.admin import AIOKafkaAdminClient
 
 from redis_ledger import AsyncClient
+from tests.support.rolling import know_each_other
 from tests.support.serving import RedisServer, Serve, eventually
 
 TOPIC, PARTITIONS = "load", 4
@@ -146,18 +146,6 @@ class Load:
                     messages = await consumer.receive(100, wait_ms=300)
                     await consumer.ack(messages)
                     self.acknowledged += len(messages)
-
-
-async def know_each_other(*brokers: Serve) -> None:
-    """A client asks for metadata once: brokers hear of each other within a second, and it should be after that."""
-    until = time.monotonic() + PATIENCE_S
-    for broker in brokers:
-        client = AIOKafkaAdminClient(bootstrap_servers=broker.field("kafka"))
-        await client.start()
-        while len((await client.describe_cluster())["brokers"]) < len(brokers):
-            assert time.monotonic() < until, "brokers do not hear of each other"
-            await asyncio.sleep(0.05)
-        await client.close()
 
 
 def is_closed(url: str) -> bool:

@@ -32,11 +32,21 @@ final class Lab implements AutoCloseable {
     static final String KAFKA = System.getenv("KAFKA");
     private static final Duration SHORTLY = Duration.ofMillis(100);
     private final Deque<AutoCloseable> open = new ArrayDeque<>();
+    private final String kafka;
     private Admin admin;
+
+    Lab() {
+        this(KAFKA);
+    }
+
+    /** With clients of other brokers. */
+    Lab(String kafka) {
+        this.kafka = kafka;
+    }
 
     Admin admin() {
         if (admin == null) {
-            admin = kept(Admin.create(Map.of("bootstrap.servers", KAFKA, "request.timeout.ms", 15_000)));
+            admin = kept(Admin.create(Map.of("bootstrap.servers", kafka, "request.timeout.ms", 15_000)));
         }
         return admin;
     }
@@ -90,8 +100,8 @@ final class Lab implements AutoCloseable {
         return kept(new KafkaConsumer<>(config, new StringDeserializer(), new StringDeserializer()));
     }
 
-    private static Map<String, Object> settings(Object... given) {
-        Map<String, Object> config = new HashMap<>(Map.of("bootstrap.servers", KAFKA));
+    private Map<String, Object> settings(Object... given) {
+        Map<String, Object> config = new HashMap<>(Map.of("bootstrap.servers", kafka));
         for (int at = 0; at < given.length; at += 2) {
             config.put((String) given[at], given[at + 1]);
         }
