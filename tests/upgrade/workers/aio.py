@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener
 from aiokafka.errors import CommitFailedError, KafkaError
 
 PARTITIONS = 4
@@ -74,28 +74,47 @@ async def transactional(name: str, brokers: str, is_on: IsOn) -> None:
             await asyncio.sleep(0.1)
 
 
-def consumer_of(by: str, brokers: str) -> AIOKafkaConsumer:
-    return AIOKafkaConsumer(
-        "load", bootstrap_servers=brokers, group_id=by, auto_offset_reset="earliest", enable_auto_commit=False,
+class AfterTheStep(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
+    """aiokafka rejoins its group in the background, and then goes on at what was committed by then: a step that is
+    under way has to end first, or it is done once more."""
+
+    def __init__(self) -> None:
+        self.step = asyncio.Lock()
+
+    async def on_partitions_revoked(self, revoked: Any) -> None:
+        async with self.step:
+            pass
+
+    async def on_partitions_assigned(self, assigned: Any) -> None:
+        pass
+
+
+def consumer_of(by: str, brokers: str, listener: AfterTheStep) -> AIOKafkaConsumer:
+    consumer = AIOKafkaConsumer(
+        bootstrap_servers=brokers, group_id=by, auto_offset_reset="earliest", enable_auto_commit=False,
         isolation_level="read_committed", session_timeout_ms=10_000, heartbeat_interval_ms=500,
     )  # fmt: skip
+    consumer.subscribe(["load"], listener=listener)
+    return consumer
 
 
 async def group(by: str, brokers: str, is_on: IsOn, producer: AIOKafkaProducer | None = None) -> None:
     """Commits what it got, by itself or with what the producer makes of it."""
-    async with consumer_of(by, brokers) as consumer:
+    listener = AfterTheStep()
+    async with consumer_of(by, brokers, listener) as consumer:
         while is_on():
             try:
-                found = await consumer.getmany(timeout_ms=300, max_records=200)
-                if not found:
-                    continue
-                records = [(r.partition, r.offset, r.value.decode()) for some in found.values() for r in some]
-                tell("got", topic="load", by=by, records=records)
-                ends = {at: some[-1].offset + 1 for at, some in found.items()}
+                async with listener.step:
+                    found = await consumer.getmany(timeout_ms=300, max_records=200)
+                    if not found:
+                        continue
+                    records = [(r.partition, r.offset, r.value.decode()) for some in found.values() for r in some]
+                    tell("got", topic="load", by=by, records=records)
+                    ends = {at: some[-1].offset + 1 for at, some in found.items()}
+                    if producer is not None:
+                        await step(producer, by, records, ends)
                 if producer is None:
                     await consumer.commit(ends)
-                else:
-                    await step(producer, by, records, ends)
             except CommitFailedError as error:  # a rebalance overtook it
                 tell("moved", doing=f"commit of {by}", text=str(error))
             except KafkaError as error:
