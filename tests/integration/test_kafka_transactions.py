@@ -49,6 +49,7 @@ async def read(client, *, committed: bool = True, partition: int = 0) -> list[st
 
 
 async def test_a_transaction_is_seen_whole_when_it_is_committed_and_not_before(producer, client):
+    """CL-21"""
     assert await producer.send("t", "a") == 0
     assert await producer.send("t", "b", partition=1) == 0
     assert (await read(client), await read(client, partition=1)) == ([], [])
@@ -58,6 +59,7 @@ async def test_a_transaction_is_seen_whole_when_it_is_committed_and_not_before(p
 
 
 async def test_an_aborted_transaction_is_never_seen_by_committed_readers(producer, client):
+    """CL-21"""
     await producer.send("t", "no")
     assert await producer.end(commit=False) == 0
     await producer.send("t", "yes")
@@ -133,6 +135,7 @@ async def test_many_partitions_end_together(client, producer):
 
 
 async def test_a_second_producer_of_the_id_fences_the_first_and_aborts_what_it_left(producer, client):
+    """CL-21"""
     await producer.send("t", "left open")
     async with KafkaClient(client.address) as other:
         second = await Transactional(other, "pay", producer.version).init()

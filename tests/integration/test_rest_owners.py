@@ -47,6 +47,7 @@ def steps(txn):
 
 @pytest.mark.parametrize("step", range(len(steps(""))))
 async def test_a_step_is_done_for_the_owner_on_any_broker_and_for_nobody_else(redis_url, prefix, step):
+    """TC-13"""
     async with secured(redis_url, prefix) as here, secured(redis_url, prefix) as elsewhere:
         await prepared(here)
         for name in ("ada", "eve"):

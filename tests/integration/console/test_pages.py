@@ -116,6 +116,7 @@ async def test_the_overview_says_when_redis_is_nearly_full_and_what_is_late(pref
 
 
 async def test_records_are_labelled_by_what_became_of_them(broker, visitor):
+    """OB-27"""
     txn = await fill(broker)
     aborted = (await broker.transactions.begin()).id
     await broker.records.produce("orders", [NewRecord(None, b"never", partition=0)], transaction=aborted)
