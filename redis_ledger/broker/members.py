@@ -2,7 +2,7 @@
 
     rl:{catalog}:brokers    broker → time of its last heartbeat, by Redis's clock
     rl:{catalog}:addresses  broker → {"node": 2, "http": "http://...", "kafka": "host:port",
-                                      "listeners": {"internal": "host:port", ...}, "asks": true}
+                                      "listeners": {"internal": "host:port", ...}, "asks": true, "leaving": false}
 
 "kafka" is where the first Kafka listener is, "listeners" has all of them if they have names.  A client is told the
 addresses of the listener that it came in by, and those brokers only that have it.  A broker whose only listener has no
@@ -11,6 +11,8 @@ name counts as having the first listener of the others, so brokers can be given 
 State is in Redis, so "leader of a partition" only says which broker a Kafka client is sent to: any broker serves any
 partition.  The spread is a function of the live node ids, so all brokers answer alike.  A broker that has been silent
 for SILENT_MS is not live; one that comes back on the same address takes its node id over.
+One that is leaving still has its address, and leads and coordinates nothing: a client that knows it asks it once more,
+is sent on, and only then hears that it is gone.
 A group's coordinator is the broker that owns it, as long as that lives (redis_ledger/groups), else the one its name
 falls to.
 
@@ -43,7 +45,7 @@ _log = get()
 
 class Node(NamedTuple):
     """A live broker.  kafka_host, kafka_port: of the listener that was asked for, or of its first; empty where it has
-    none.  listeners: name → "host:port", empty if they have no names.  asks: who calls."""
+    none.  listeners: name → "host:port", empty if they have no names.  asks: who calls.  is_leaving: to the others."""
 
     id: int
     name: str
@@ -52,6 +54,7 @@ class Node(NamedTuple):
     kafka_port: int
     listeners: Mapping[str, str] = MappingProxyType({})
     asks: bool = False
+    is_leaving: bool = False
 
     @property
     def kafka(self) -> str:
@@ -69,6 +72,7 @@ class _Addresses(msgspec.Struct):
     kafka: str = ""
     listeners: dict[str, str] = {}
     asks: bool = False
+    leaving: bool = False
 
 
 _decode = msgspec.json.Decoder(_Addresses).decode
@@ -84,6 +88,7 @@ class Members:
         self.node_id = 0
         self.cluster_id = ""
         self.is_leaving = False
+        self._leaves = False
         self._nodes: list[Node] = []
         self._nodes_by_listener: dict[str, list[Node]] = {}
 
@@ -94,12 +99,20 @@ class Members:
         await self.beat()
 
     async def leave(self) -> None:
-        """Kafka clients are to go to the other brokers, if there are any: these are all that metadata names now."""
+        """Kafka clients are to go to the other brokers, if there are any: these lead and coordinate everything now."""
+        self._leaves = True
+        try:
+            await self.beat()
+        finally:  # Redis may be away: others then find out by our silence
+            self._learn([n._replace(is_leaving=True) if n.name == self._name else n for n in self._nodes])
+            self.is_leaving = bool(self.nodes())
+
+    async def hide(self) -> None:
+        """No client is told this broker's address any more."""
         try:
             await self.announce({})
-        finally:  # Redis may be away: others then find out by our silence
+        finally:
             self._learn([node for node in self._nodes if node.name != self._name])
-            self.is_leaving = bool(self.nodes())
 
     async def beat(self) -> int:
         """Says that this broker lives, and learns who else does; Redis's time, ms.  Cost: two round trips."""
@@ -108,14 +121,15 @@ class Members:
         now_ms = int(seconds) * 1000 + int(micros) // 1000
         main = next(iter(self._kafka.values()), "")
         named = {name: address for name, address in self._kafka.items() if name}
-        mine = msgspec.json.encode({"http": self._http, "kafka": main, "listeners": named, "asks": self._asks})
+        facts = {"http": self._http, "kafka": main, "listeners": named, "asks": self._asks, "leaving": self._leaves}
+        mine = msgspec.json.encode(facts)
         args = (self._name, now_ms, SILENT_MS, main, mine)
         reply = await self._store.call(BEAT, (k.brokers, k.addresses, k.state), args)
         self.cluster_id, self.node_id = reply[1].decode(), int(reply[2])
         nodes = []
         for name, text in zip(reply[3::2], reply[4::2], strict=True):
             found = _decode(text)
-            node = Node(found.node, name.decode(), found.http, "", 0, found.listeners, found.asks)
+            node = Node(found.node, name.decode(), found.http, "", 0, found.listeners, found.asks, found.leaving)
             nodes.append(node.told(found.kafka))
         known = {node.name for node in self.open}
         self._learn(nodes)
@@ -129,12 +143,18 @@ class Members:
         self._nodes, self._nodes_by_listener = sorted(nodes, key=lambda node: node.id), {}
 
     def nodes(self, listener: str = "") -> Sequence[Node]:
-        """Live brokers with that Kafka listener and its addresses, by id; "" is the first one of each."""
+        """Live brokers that clients are sent to, with that Kafka listener and its addresses, by id; "" is the first
+        one of each."""
         found = self._nodes_by_listener.get(listener)
         if found is None:
-            seen = (node if listener == "" else node.told(self._address(node, listener)) for node in self._nodes)
-            found = self._nodes_by_listener[listener] = [node for node in seen if node.kafka_host]
+            found = [node for node in self.shown(listener) if not node.is_leaving]
+            self._nodes_by_listener[listener] = found
         return found
+
+    def shown(self, listener: str = "") -> Sequence[Node]:
+        """As `nodes`, with those that are leaving: whose addresses clients are told."""
+        seen = (node if listener == "" else node.told(self._address(node, listener)) for node in self._nodes)
+        return [node for node in seen if node.kafka_host]
 
     def _address(self, node: Node, listener: str) -> str:
         if node.listeners or listener != next(iter(self._kafka), ""):

@@ -17,7 +17,7 @@ import contextlib
 import socket
 import ssl
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -35,6 +35,8 @@ from redis_ledger.log import Seldom, get
 LOOK_EVERY_S = 1.0
 BACKLOG = 4_096
 MOVING_S = 1.5  # of a drain: longer than clients wait for records and than brokers take to hear of each other
+HEARD_S = 1.2  # of a drain: brokers beat once a second, so after that none of them tells this one's address
+TOLD_S_MAX = 2.0
 HANDSHAKE_S_MAX = 10.0  # of TLS; then it is given up
 CLOSING_S_MAX = 5.0
 LOGIN_S_MAX = 30.0
@@ -56,6 +58,13 @@ class Listener(NamedTuple):
     def address(self) -> str:
         host, port = self.bound.getsockname()[:2]
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+async def _tell(telling: Callable[[], Awaitable[None]]) -> None:
+    """Others, if Redis is there; if not, they find out by our silence."""
+    with contextlib.suppress(LedgerError, TimeoutError):
+        async with asyncio.timeout(TOLD_S_MAX):
+            await telling()
 
 
 class KafkaServer:
@@ -80,6 +89,8 @@ class KafkaServer:
         self._servers: list[asyncio.Server] = []
         self._watch: asyncio.Task[None] | None = None
         self._draining = False
+        self._alone = asyncio.Event()  # no connections
+        self._alone.set()
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
@@ -94,19 +105,22 @@ class KafkaServer:
         self._watch = loop.create_task(self._look_after())
 
     async def stop(self, drain_s: float) -> None:
-        """No new connections, and clients are shown to the other brokers while there are any; then waits for
-        records end at once, and requests under way are answered."""
-        self._draining = True
+        """Clients are sent to the other brokers, while there are any, and then not told this address any more.  After
+        that there are no new connections, waits for records end at once, and requests under way are answered."""
         until = time.monotonic() + drain_s
+        members = self.broker.members
+        await _tell(members.leave)
+        await self.broker.groups.close()  # members that wait for a rebalance are told to go elsewhere
+        if members.is_leaving:
+            await self._while_connected(MOVING_S)
+            await _tell(members.hide)
+            await self._while_connected(HEARD_S)
+        self._draining = True
         for server in self._servers:
             server.close()
-        with contextlib.suppress(LedgerError):
-            await self.broker.members.leave()
-        await self.broker.groups.close()  # members that wait for a rebalance are told to go elsewhere
-        moved = time.monotonic() + (MOVING_S if self.broker.members.is_leaving else 0.0)
         while self._connections and time.monotonic() < until:
             for connection in list(self._connections):
-                if connection.is_waiting and time.monotonic() >= moved:
+                if connection.is_waiting:
                     connection.close()
             await asyncio.sleep(0.02)
         for connection in list(self._connections):
@@ -114,6 +128,11 @@ class KafkaServer:
         if self._watch is not None:
             self._watch.cancel()
             await asyncio.gather(self._watch, return_exceptions=True)
+
+    async def _while_connected(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._alone.wait()
 
     def api_versions(self, error_code: int) -> ApiVersionsResponse:
         return api_versions.answer(error_code, 0)
@@ -126,6 +145,7 @@ class KafkaServer:
             metrics.kafka_refused.inc()
             return False
         self._connections.add(connection)
+        self._alone.clear()
         metrics.kafka_connections.inc()
         return True
 
@@ -149,6 +169,8 @@ class KafkaServer:
         if connection in self._connections:
             self._connections.remove(connection)
             metrics.kafka_connections.dec()
+            if not self._connections:
+                self._alone.set()
 
     def take(self, connection: Connection, count: int) -> bool:
         """Counts a frame that has arrived.  True: this connection must not be read from until `release` says so."""

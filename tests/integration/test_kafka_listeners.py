@@ -133,11 +133,20 @@ async def test_while_brokers_are_given_names_one_by_one_all_are_seen_by_their_fi
         assert [(each.host, each.port) for each in metadata.brokers] == [named.at["external"]]
 
 
-async def test_a_broker_that_leaves_is_gone_from_every_listener(redis_url, prefix):
+async def test_a_broker_that_leaves_sends_clients_on_before_it_is_gone_from_every_listener(redis_url, prefix):
     two = {"internal": "", "external": ""}
     async with cluster(redis_url, prefix, two, two) as (first, second):
         await first.broker.topics.create("orders", 4)
         await first.broker.members.leave()
+        await second.broker.members.beat()
+        for name in two:
+            for node in (first, second):
+                seen = await told(node.at[name])
+                # librdkafka may wait for ever for a coordinator that has gone without having sent it on
+                assert seen["metadata"] == seen["described"] == {first.at[name], second.at[name]}
+                for what in ("leaders", "groups", "writers", "topics"):
+                    assert seen[what] == {second.at[name]}, what
+        await first.broker.members.hide()
         await second.broker.members.beat()
         for name in two:
             for node in (first, second):

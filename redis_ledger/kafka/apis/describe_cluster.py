@@ -29,5 +29,8 @@ async def handle(request: DescribeClusterRequest, call: Call) -> DescribeCluster
         cluster_authorized_operations=(
             cluster_operations(call) if request.include_cluster_authorized_operations else NOT_ASKED
         ),
-        brokers=[DescribeClusterBroker(node.id, node.kafka_host, node.kafka_port) for node in nodes],
+        brokers=[
+            DescribeClusterBroker(node.id, node.kafka_host, node.kafka_port)
+            for node in members.shown(call.peer.listener)
+        ],
     )

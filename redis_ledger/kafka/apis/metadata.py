@@ -42,7 +42,10 @@ async def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
         topics = await few_at_once(lambda each: _topic(each, request, call), wanted.values())
     nodes = members.nodes(call.peer.listener)
     return MetadataResponse(
-        brokers=[MetadataResponseBroker(node.id, node.kafka_host, node.kafka_port) for node in nodes],
+        brokers=[
+            MetadataResponseBroker(node.id, node.kafka_host, node.kafka_port)
+            for node in members.shown(call.peer.listener)
+        ],
         cluster_id=members.cluster_id,
         controller_id=nodes[0].id if nodes else -1,
         topics=topics,
