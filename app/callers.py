@@ -51,8 +51,7 @@ class Callers:
         caller, until_ms = known
         if until_ms and broker.clock.now_ms() >= until_ms:
             return None
-        client = scope.get("client")
-        host = client[0] if client else ""
+        host = address_of(scope)
         return caller if caller.host == host else Caller(caller.principal, host)
 
     async def caller(self, broker: Broker, scope: Scope) -> Caller:
@@ -62,8 +61,7 @@ class Callers:
         given = [value for name, value in scope["headers"] if name == b"authorization"]
         if len(given) > 1:
             raise Unauthenticated("The header authorization was sent twice; send it once.")
-        client = scope.get("client")
-        host = client[0] if client else ""
+        host = address_of(scope)
         if not given:
             peer = scope.get(PEER)
             if isinstance(peer, str) and peer:
@@ -80,6 +78,12 @@ class Callers:
                 self._known.clear()
             self._known[given[0]] = caller, until_ms
         return caller
+
+
+def address_of(scope: Scope) -> str:
+    """Of the connection; "" where it has none, as a Unix socket."""
+    client = scope.get("client")
+    return client[0] if client else ""
 
 
 async def _identify(broker: Broker, header: bytes) -> tuple[str, int]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from app.callers import Callers
+from app.callers import Callers, address_of
 from redis_ledger.auth.acl import ANONYMOUS, Caller, Op, Resource
 from redis_ledger.config import Config
 from redis_ledger.errors import Draining, InvalidRequest, RequestTooLarge
@@ -143,7 +143,7 @@ class Call:
     @property
     def caller(self) -> Caller:
         """Who asks: nobody known, until `identify` found out."""
-        return self._caller or Caller(ANONYMOUS, self._host())
+        return self._caller or Caller(ANONYMOUS, address_of(self.scope))
 
     def is_remembered(self) -> bool:
         """Whether who asks is known at once, from an earlier request; `caller` is who it is then."""
@@ -153,10 +153,6 @@ class Call:
     async def identify(self) -> None:
         """Raises Unauthenticated."""
         self._caller = await self.services.callers.caller(self.broker, self.scope)
-
-    def _host(self) -> str:
-        client = self.scope.get("client")
-        return client[0] if client else ""
 
     def may(self, operation: Op, resource: Resource, name: str) -> bool:
         return self.broker.security.allows(self.caller, operation, resource, name)

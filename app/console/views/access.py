@@ -152,8 +152,8 @@ async def create_token(visit: Visit, form: TokenForm) -> Done:
     visit.broker.security.check_on()
     expires = visit.now_ms + form.days * DAY_MS if form.days > 0 else 0
     id, text = await visit.broker.security.create_token(form.principal, expires_ms=expires, note=form.note)
-    facts = {"id": id, "expires_ms": expires}
-    return Done(f"Made token {id} for {form.principal}.", href("access"), told=text, facts=facts)
+    sentence = f"Made token {id} for {form.principal}."
+    return Done(sentence, href("access"), told=text, facts={"id": id, "expires_ms": expires})
 
 
 class TokenId(msgspec.Struct):
@@ -164,8 +164,8 @@ class TokenId(msgspec.Struct):
 async def revoke_token(visit: Visit, form: TokenId) -> Done:
     visit.broker.security.check_on()
     was = await visit.broker.security.revoke_token(form.id)
-    facts = {"principal": was.principal}
-    return Done(f"Revoked token {form.id} of {was.principal}.", href("access"), facts=facts)
+    sentence = f"Revoked token {form.id} of {was.principal}."
+    return Done(sentence, href("access"), facts={"principal": was.principal})
 
 
 class UserForm(msgspec.Struct):
@@ -177,8 +177,8 @@ class UserForm(msgspec.Struct):
 async def add_user(visit: Visit, form: UserForm) -> Done:
     visit.broker.security.check_on()
     is_new = await visit.broker.users.add(form.name, form.password)
-    said = f"Added {form.name}." if is_new else f"Changed the password of {form.name}."
-    return Done(said, href("access"), facts={"new": is_new})
+    sentence = f"Added {form.name}." if is_new else f"Changed the password of {form.name}."
+    return Done(sentence, href("access"), facts={"new": is_new})
 
 
 class UserName(msgspec.Struct):
