@@ -113,7 +113,8 @@ class KafkaServer:
         await self.broker.groups.close()  # members that wait for a rebalance are told to go elsewhere
         if members.is_leaving:
             await self._while_connected(MOVING_S)
-            await _tell(members.hide)
+        await _tell(members.hide)
+        if members.is_leaving:
             await self._while_connected(HEARD_S)
         self._draining = True
         for server in self._servers:

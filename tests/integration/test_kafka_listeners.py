@@ -153,6 +153,15 @@ async def test_a_broker_that_leaves_sends_clients_on_before_it_is_gone_from_ever
                 assert (await told(node.at[name]))["metadata"] == {second.at[name]}
 
 
+async def test_the_last_broker_that_drains_is_told_to_nobody_who_comes_after_it(redis_url, prefix):
+    async with one(redis_url, prefix, name="last") as last, one(redis_url, prefix, name="next") as after:
+        async with listening_at(last, {"": ""}):
+            await after.members.beat()
+            assert [node.name for node in after.members.shown()] == [last.members.name]
+        await after.members.beat()
+        assert list(after.members.shown()) == []
+
+
 async def test_a_broker_that_comes_back_on_its_first_address_keeps_its_id_whatever_else_it_listens_on(
     redis_url, prefix
 ):
