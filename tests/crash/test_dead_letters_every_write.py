@@ -4,7 +4,8 @@ leaves no rule to a later topic of that name."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+import contextlib
+from collections.abc import AsyncIterator, Awaitable
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ from redis_ledger.broker.types import NewRecord
 from redis_ledger.config import Config
 from redis_ledger.errors import TopicExists
 from tests.support.broker import SHORT, backlog, eventually, one, receive_values, records, vanish, visible
-from tests.support.cut_store import CutStore
+from tests.support.cut_store import CutStore, When
 
 SETTINGS: dict[str, Any] = {**SHORT, "default_timeout_ms": 300, "ack_timeout_ms": 300}
 WRITES_MIN = 4  # lease, begin, append or hold, end
@@ -36,6 +37,17 @@ async def until_cut(step: Awaitable[Any], store: CutStore) -> bool:
     return is_done
 
 
+@contextlib.asynccontextmanager
+async def dying_at(redis_url: str, prefix: str, number: int, when: When) -> AsyncIterator[tuple[Broker, CutStore]]:
+    """A broker that is cut off before or after its write of that number, and gone at the end."""
+    store = await CutStore.open(redis_url, prefix=prefix)
+    assert isinstance(store, CutStore)
+    dying = await Broker.open(store, Config(prefix=prefix, **SETTINGS))
+    store.arm(number, when)
+    yield dying, store
+    await vanish(dying)
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_move_cut_at_any_write_is_done_exactly_once_by_who_receives_next(redis_url, prefix, when):
     is_done, n = False, 0
@@ -49,12 +61,8 @@ async def test_a_move_cut_at_any_write_is_done_exactly_once_by_who_receives_next
             ids = list(await receive_values(other, source, "work"))
             await other.subscriptions.ack(source, "work", "c1", ids[1:])
             await other.subscriptions.nack(source, "work", "c1", ids[:1])
-            store = await CutStore.open(redis_url, prefix=prefix)
-            assert isinstance(store, CutStore)
-            dying = await Broker.open(store, Config(prefix=prefix, **SETTINGS))
-            store.arm(n, when)
-            is_done = await until_cut(receive_values(dying, source, "work", "dies"), store)
-            await vanish(dying)
+            async with dying_at(redis_url, prefix, n, when) as (dying, store):
+                is_done = await until_cut(receive_values(dying, source, "work", "dies"), store)
 
             async def left(source: str = source) -> int:
                 assert await receive_values(other, source, "work", "c2") == {}, "it was delivered once already"
@@ -79,12 +87,8 @@ async def test_a_putting_back_cut_at_any_write_is_done_exactly_once_by_who_puts_
             await other.topics.create(dead)
             await other.subscriptions.create(dead, "look")
             await other.records.produce(dead, [NewRecord(None, b"bad", [(TOPIC, source.encode())])])
-            store = await CutStore.open(redis_url, prefix=prefix)
-            assert isinstance(store, CutStore)
-            dying = await Broker.open(store, Config(prefix=prefix, **SETTINGS))
-            store.arm(n, when)
-            is_done = await until_cut(dying.dead_letters.put_back(dead, "look", 10), store)
-            await vanish(dying)
+            async with dying_at(redis_url, prefix, n, when) as (dying, store):
+                is_done = await until_cut(dying.dead_letters.put_back(dead, "look", 10), store)
 
             async def left(dead: str = dead) -> int:
                 await other.dead_letters.put_back(dead, "look", 10)
@@ -109,12 +113,8 @@ async def test_a_topic_whose_deletion_was_cut_at_any_write_leaves_no_rule_to_the
             await other.topics.create(topic)
             await other.subscriptions.create(topic, "work")
             await other.dead_letters.set(topic, "work", 1, "dead")
-            store = await CutStore.open(redis_url, prefix=prefix)
-            assert isinstance(store, CutStore)
-            dying = await Broker.open(store, Config(prefix=prefix, **SETTINGS))
-            store.arm(n, when)
-            is_done = await until_cut(dying.topics.delete(topic), store)
-            await vanish(dying)
+            async with dying_at(redis_url, prefix, n, when) as (dying, store):
+                is_done = await until_cut(dying.topics.delete(topic), store)
             try:
                 await other.topics.create(topic)
             except TopicExists:
