@@ -20,6 +20,7 @@ from redis_ledger.errors import InvalidPosition, InvalidRequest, InvalidTopicNam
 COORDINATORS_MAX = 1 << 15  # a producer id is a signed 64-bit number in Kafka's protocol
 SERIAL_BITS = 48
 NO_PRODUCER = -1
+NO_EPOCH = -1
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}\Z")
 _TXN = re.compile(r"(?:\(\s*)?(\d{1,5})\s*[-,]\s*(\d{1,15})\s*\)?\Z")

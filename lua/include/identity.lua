@@ -1,7 +1,9 @@
 -- Transactional ids (txn/apply): who holds one, and which transaction is open under it.  KIP-98, KIP-360, KIP-890.
 --   number epoch        the producer id of this coordinator, and its epoch
 --   serial decided      its last transaction ("-" none), and how its producer ended that: C, A, or "-" not yet
---   before_...          number, epoch and decision before the last bump: what a repeated request still names
+--   before_...          number, epoch and decision before the last bump: what a repeated request still names.  "-" -1 "-"
+--                       after an InitProducerId that names no identity: the producer before it is fenced, and a request
+--                       that names its identity is no repetition (Kafka sets lastProducerEpoch to -1)
 -- Uses of txn/apply: txns, outcomes, move, add, answer, start, allocate.
 local EPOCH_MAX = 32766 -- the last one is kept for fencing; then the id gets a new producer id
 local identities, identities_changed, identities_gone = {}, {}, {}
@@ -36,6 +38,8 @@ local function bump(id, decided)
   identities_changed[id.name] = id
 end
 
+local function forget_before(id) id.before_number, id.before_epoch, id.before_decided = "-", -1, "-" end
+
 -- A transaction that somebody else ended (its timeout, an administrator) fences the producer that did not.
 local function lapse(id)
   if not id or id.serial == "-" or id.decided ~= "-" then return end
@@ -69,23 +73,23 @@ end
 
 local identity_acts = {}
 
--- i: "timeout number epoch" ("-" for none): a producer begins; whoever was before it is fenced, its transaction aborted.
+-- i: "timeout number epoch": InitProducerId.  Fences the producer before this one and aborts its open transaction.  number
+-- is "-" for a producer that begins, and "?" for a producer id of another coordinator.  As in Kafka, an unknown id gets a
+-- new number whatever identity the request names; a known one refuses every identity but the current one and a repetition.
 function identity_acts.i(name, rest)
   local timeout_ms, number, epoch = match(rest, "^(%d+) (%S+) (%S+)$")
   local id = identities[name]
   lapse(id)
   if not id then
-    if number ~= "-" then return tostring(UNKNOWN_PRODUCER) end
-    id = { name = name, number = allocate(), epoch = 0, timeout = timeout_ms, serial = "-", decided = "-",
-      before_number = "-", before_epoch = -1, before_decided = "-" }
+    id = { name = name, number = allocate(), epoch = 0, timeout = timeout_ms, serial = "-", decided = "-" }
+    forget_before(id)
     identities[name], identities_changed[name] = id, id
     return identity_answer(id)
   end
   identities_changed[name] = id
   if number ~= "-" then
     if id.before_number == number and id.before_epoch == tonumber(epoch) then return identity_answer(id) end -- a repetition
-    if id.number ~= number then return tostring(UNKNOWN_PRODUCER) end
-    if id.epoch ~= tonumber(epoch) then return STALE_EPOCH .. " " .. format("%d", id.epoch) end
+    if id.number ~= number or id.epoch ~= tonumber(epoch) then return STALE_EPOCH .. " " .. format("%d", id.epoch) end
   end
   local txn = open_transaction(id)
   if txn then
@@ -94,6 +98,7 @@ function identity_acts.i(name, rest)
   end
   id.timeout = timeout_ms
   bump(id, "-")
+  if number == "-" then forget_before(id) end
   return identity_answer(id)
 end
 

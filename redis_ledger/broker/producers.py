@@ -18,7 +18,7 @@ from redis_ledger.broker.standings import Standing, Standings
 from redis_ledger.broker.transactions import Transactions
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest, InvalidTimeout, StaleEpoch, TransactionNotFound
-from redis_ledger.ids import TxnId
+from redis_ledger.ids import NO_EPOCH, NO_PRODUCER, TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Producer
 from redis_ledger.txn.identities import NAME_LENGTH_MAX, Identified, Identities
@@ -59,15 +59,14 @@ class Producers:
     async def init(
         self, transactional_id: str | None, timeout_ms: int, producer_id: int = -1, epoch: int = -1
     ) -> tuple[int, int]:
-        """The identity to produce under.  Raises InvalidTimeout, InvalidRequest, ProducerFenced."""
+        """The identity to produce under.  Without a transactional id it is always a fresh one, as in Kafka: anyone may
+        name any producer id, and nothing shows whose it is.  Raises InvalidTimeout, InvalidRequest, ProducerFenced."""
+        if (producer_id == NO_PRODUCER) != (epoch == NO_EPOCH):
+            raise InvalidRequest("Send both the producer id and the epoch of the producer, or -1 for both.")
         if transactional_id is None:
-            if 0 <= epoch < 0x7FFE and producer_id >= 0:  # an idempotent producer that begins its sequences anew
-                return producer_id, epoch + 1
             return await self.allocate()
         if not 0 < len(transactional_id) <= NAME_LENGTH_MAX:
             raise InvalidRequest(f"A transactional id has 1 to {NAME_LENGTH_MAX} characters.")
-        if (producer_id < 0) != (epoch < 0):
-            raise InvalidRequest("A producer that says what it has names both producer id and epoch.")
         most = self._config.max_transaction_timeout_ms
         if not 0 < timeout_ms <= most:
             raise InvalidTimeout(f"A transaction timeout of {timeout_ms} ms was asked for; it can be 1 to {most} ms.")

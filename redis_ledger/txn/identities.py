@@ -24,7 +24,7 @@ from redis_ledger.errors import (
     TooManyTransactions,
     UnknownTransactionalId,
 )
-from redis_ledger.ids import TxnId
+from redis_ledger.ids import NO_PRODUCER, TxnId
 from redis_ledger.store.keys import CatalogKeys, encode_name
 from redis_ledger.store.replies import Status
 from redis_ledger.store.store import Store
@@ -33,6 +33,7 @@ from redis_ledger.txn.states import State
 
 COORDINATORS_PER_PRIMARY = 4
 NAME_LENGTH_MAX, EPOCH_MAX = 1_000, 32_767
+FOREIGN = "?"  # stands for a producer id of another coordinator: no identity has it
 
 
 class Identified(NamedTuple):
@@ -74,12 +75,16 @@ class Identities:
         return self._coordinators.of(TxnId(number, 0))
 
     async def init(self, transactional_id: str, timeout_ms: int, producer_id: int, epoch: int) -> Identified:
-        """producer_id, epoch: what the producer believes it has; -1 for one that begins.
-        Raises ProducerFenced, UnknownTransactionalId."""
+        """The identity from now on.  producer_id, epoch: the one the producer has; -1, -1 for a producer that begins.
+
+        A new transactional id gets a fresh producer id whatever the request names.
+        Raises ProducerFenced if a known one has another identity now.
+        """
         coordinator = self.coordinator(transactional_id)
         held = "- -"
-        if producer_id >= 0:
-            held = f"{self._number(coordinator, transactional_id, producer_id, epoch)} {epoch}"
+        if producer_id != NO_PRODUCER:
+            txn = TxnId.of_producer(producer_id)
+            held = f"{txn.serial if txn.coordinator == coordinator.number else FOREIGN} {epoch}"
         return await self._identified(coordinator, transactional_id, "i", f"{timeout_ms} {held}")
 
     async def add(

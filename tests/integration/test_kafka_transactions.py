@@ -24,7 +24,7 @@ from tests.support.broker import SWEPT_S_MAX, eventually, live_transactions, one
 from tests.support.kafka import BrokerClient, KafkaClient, listening
 from tests.support.kafka_transactional import NEW, OLD, Transactional
 
-FENCED_EPOCH, INVALID_TXN_STATE, UNKNOWN_ID, INVALID_TIMEOUT, FENCED = 47, 48, 49, 50, 90
+INVALID_REQUEST, FENCED_EPOCH, INVALID_TXN_STATE, UNKNOWN_ID, INVALID_TIMEOUT, FENCED = 42, 47, 48, 49, 50, 90
 
 
 @pytest.fixture
@@ -147,6 +147,46 @@ async def test_a_second_producer_of_the_id_fences_the_first_and_aborts_what_it_l
         assert await producer.end() == FENCED
         assert await second.end() == 0
     assert await read(client) == ["mine"]
+
+
+async def test_a_fenced_producer_cannot_take_its_successors_identity(producer, client):
+    await producer.send("t", "old")
+    async with KafkaClient(client.address) as other:
+        successor = await Transactional(other, "pay", producer.version).init()
+        await successor.send("t", "new")
+        held = InitProducerIdRequest("pay", 30_000, producer.pid, producer.epoch)
+        assert (await client.ask(held, 4)).error_code == FENCED
+        assert (await client.ask(held, 3)).error_code == FENCED_EPOCH
+        assert await producer.end() == FENCED
+        assert await read(client) == []
+        assert await successor.end() == 0
+    assert await read(client) == ["new"]
+
+
+@pytest.mark.parametrize(("version", "fenced"), [(3, FENCED_EPOCH), (4, FENCED), (5, FENCED)])
+@pytest.mark.parametrize("held", [(0, 0), (77 << 48, 5), (1 << 60, 0)])
+async def test_a_foreign_producer_id_is_ignored_for_a_new_transactional_id_and_fenced_for_a_known_one(
+    client, version, fenced, held
+):
+    """Kafka's TransactionCoordinator.handleInitProducerId"""
+    answer = await client.ask(InitProducerIdRequest("new", 30_000, *held), version)
+    assert (answer.error_code, answer.producer_epoch) == (0, 0)
+    assert answer.producer_id not in (-1, held[0])
+    assert (await client.ask(InitProducerIdRequest("new", 30_000, *held), version)).error_code == fenced
+
+
+@pytest.mark.parametrize("version", [3, 4, 5])
+async def test_a_producer_without_a_transactional_id_always_gets_a_producer_id_of_its_own(client, version):
+    """A client that sends zeros by default must not share producer id 0 with every other one."""
+    answers = [await client.ask(InitProducerIdRequest(None, 0, 0, 0), version) for _ in range(3)]
+    assert [(answer.error_code, answer.producer_epoch) for answer in answers] == [(0, 0)] * 3
+    assert len({answer.producer_id for answer in answers}) == 3
+
+
+@pytest.mark.parametrize("held", [(5, -1), (-1, 5)])
+@pytest.mark.parametrize("name", ["pay", None])
+async def test_half_an_identity_is_refused(client, name, held):
+    assert (await client.ask(InitProducerIdRequest(name, 1_000, *held), 4)).error_code == INVALID_REQUEST
 
 
 async def test_a_producer_of_old_versions_is_told_invalid_epoch(client):

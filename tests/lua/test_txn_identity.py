@@ -137,20 +137,121 @@ def test_an_unknown_id_or_another_producer_is_refused(coordinator):
     number, epoch = begun(coordinator)
     for line in ("k nobody 5 0", "f nobody 5 0 C 0", f"k pay {number}9 {epoch}", f"v pay {number}9 {epoch} {P}"):
         assert coordinator.one(line) == str(UNKNOWN)
-    assert coordinator.one(f"i nobody 60000 {number} 0") == str(UNKNOWN)
 
 
-def test_an_id_whose_epochs_are_used_up_goes_on_under_a_new_number(coordinator):
+@pytest.mark.parametrize("held", ["0 0", "7 3", "? 0"])
+def test_a_new_transactional_id_gets_a_fresh_number_whatever_identity_the_request_names(coordinator, held):
+    number, _ = begun(coordinator)
+    status, fresh, epoch = coordinator.one(f"i new 60000 {held}").split(" ")
+    assert (status, epoch) == ("0", "0")
+    assert fresh not in (number, *held.split(" "))
+    assert coordinator.one(f"k new {fresh} 0 {P}").startswith("0 ")
+
+
+@pytest.mark.parametrize("held", ["{other} 0", "? 0", "{number} 5", "? 1"])
+def test_a_known_transactional_id_fences_every_identity_but_its_own(coordinator, held):
+    number, _ = begun(coordinator)
+    other, _ = begun(coordinator, "other")
+    coordinator.one(f"i pay 60000 {number} 0")
+    assert coordinator.one(f"i pay 60000 {held.format(number=number, other=other)}") == f"{FENCED} 1"
+    assert coordinator.one(f"k pay {number} 1 {P}").startswith("0 ")
+
+
+def exhausted(coordinator: TxnCoordinator) -> str:
+    """The number of an id whose next epoch belongs to a new number."""
     number, _ = begun(coordinator)
     row = coordinator.client.hget(coordinator.keys.ids, "pay").decode().split(" ")
     row[1] = "32766"
     coordinator.client.hset(coordinator.keys.ids, "pay", " ".join(row))
+    return number
+
+
+def left_open(coordinator: TxnCoordinator) -> tuple[str, int]:
+    number, _ = begun(coordinator)
+    coordinator.one(f"k pay {number} 0 {P}")
+    return number, 0
+
+
+def idle(coordinator: TxnCoordinator) -> tuple[str, int]:
+    return begun(coordinator)[0], 0
+
+
+def continued(coordinator: TxnCoordinator) -> tuple[str, int]:
+    """Its last InitProducerId named its identity, so a repetition is known."""
+    number, _ = begun(coordinator)
+    coordinator.one(f"i pay 60000 {number} 0")
+    return number, 0
+
+
+def ended(coordinator: TxnCoordinator) -> tuple[str, int]:
+    number, _ = begun(coordinator)
+    coordinator.one(f"k pay {number} 0 {P}")
+    coordinator.one(f"f pay {number} 0 C 1")
+    return number, 0
+
+
+def timed_out(coordinator: TxnCoordinator) -> tuple[str, int]:
+    number, _ = begun(coordinator)
+    serial = coordinator.one(f"k pay {number} 0 {P}").split(" ")[1]
+    coordinator.now += 60_001
+    coordinator.one(f"x {serial}")
+    return number, 0
+
+
+def aborted_by_an_administrator(coordinator: TxnCoordinator) -> tuple[str, int]:
+    number, _ = begun(coordinator)
+    serial = coordinator.one(f"k pay {number} 0 {P}").split(" ")[1]
+    coordinator.one(f"e {serial} A")
+    return number, 0
+
+
+def used_up(coordinator: TxnCoordinator) -> tuple[str, int]:
+    return exhausted(coordinator), 32_766
+
+
+PREDECESSORS = [idle, left_open, continued, ended, timed_out, aborted_by_an_administrator, used_up]
+
+
+@pytest.mark.parametrize("predecessor", PREDECESSORS)
+def test_a_producer_that_was_fenced_by_its_successor_gets_no_identity_and_ends_nothing(coordinator, predecessor):
+    number, epoch = predecessor(coordinator)
+    _, successor, now = begun_again(coordinator)
+    refusals = (f"{FENCED} {now}", str(UNKNOWN))
+    assert coordinator.one(f"i pay 60000 {number} {epoch}") == f"{FENCED} {now}"
+    for wanted in "CA":
+        for bump in "01":
+            assert coordinator.one(f"f pay {number} {epoch} {wanted} {bump}") in refusals
+    assert coordinator.one(f"k pay {number} {epoch} {P}") in refusals
+    assert coordinator.one(f"v pay {number} {epoch} {P}") in refusals
+    # The successor has the identity it was given, and commits
+    serial = coordinator.one(f"k pay {successor} {now} {P}").split(" ")[1]
+    assert coordinator.one(f"f pay {successor} {now} C 0").split(" ")[3:5] == [serial, "C"]
+
+
+def begun_again(coordinator: TxnCoordinator) -> list[str]:
+    answer = coordinator.one("i pay 60000 - -").split(" ")
+    assert answer[0] == "0"
+    return answer[:3]
+
+
+def test_the_first_number_of_an_id_whose_epochs_are_used_up_is_known_to_a_repetition_only(coordinator):
+    number = exhausted(coordinator)
+    first = coordinator.one(f"i pay 60000 {number} 32766").split(" ")
+    assert first[1] != number
+    assert first[2] == "0"
+    assert coordinator.one(f"i pay 60000 {number} 32766").split(" ") == first
+    begun_again(coordinator)
+    assert coordinator.one(f"i pay 60000 {number} 32766") == f"{FENCED} 1"
+
+
+def test_an_id_whose_epochs_are_used_up_goes_on_under_a_new_number(coordinator):
+    number = exhausted(coordinator)
     serial = coordinator.one(f"k pay {number} 32766 {P}").split(" ")[1]
-    ended = coordinator.one(f"f pay {number} 32766 C 1").split(" ")
-    assert ended[1] != number
-    assert ended[2:5] == ["0", serial, "C"]
-    assert coordinator.one(f"f pay {number} 32766 C 1").split(" ") == ended
-    assert coordinator.one(f"k pay {ended[1]} 0 {P}").startswith("0 ")
+    answer = coordinator.one(f"f pay {number} 32766 C 1").split(" ")
+    assert answer[1] != number
+    assert answer[2:5] == ["0", serial, "C"]
+    assert coordinator.one(f"f pay {number} 32766 C 1").split(" ") == answer
+    assert coordinator.one(f"k pay {answer[1]} 0 {P}").startswith("0 ")
 
 
 def test_operations_of_one_id_in_one_call_see_each_other(coordinator):

@@ -3,8 +3,10 @@
 Without a transactional id: a fresh producer id.  With one: the same producer id with the next epoch, which fences the
 producer before; what that left open is aborted, and its end carried, before this is answered, so nobody meets
 CONCURRENT_TRANSACTIONS.
-3   the producer says what it has and gets the next epoch of it (KIP-360)      4   PRODUCER_FENCED instead of
-INVALID_PRODUCER_EPOCH
+3   the request may name the producer's identity (KIP-360).  For a known transactional id it must be the current one, or
+    the one before it if the request is a repetition; any other identity is fenced.  A new transactional id gets a fresh
+    producer id whatever the request names, and so does a request without a transactional id.
+4   PRODUCER_FENCED instead of INVALID_PRODUCER_EPOCH
 5   transaction.version 2 (KIP-890); two-phase commit of version 6 is not served
 """
 
