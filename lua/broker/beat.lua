@@ -1,33 +1,57 @@
 #!lua flags=allow-oom
---[[ broker/beat: a broker's heartbeat; gives it a node id at its first, and tells who lives.
+--[[ broker/beat: store a broker's heartbeat, assign its node id at the first one, and list the live brokers.
 
-A broker gets the id of a silent or earlier one of the same Kafka address, else the lowest that no live broker has.
+A broker takes the node id of an earlier broker of the same Kafka address, or else the lowest that no live broker has.
+A broker is live until it has been silent for silent_ms.  Silence only counts while this Redis received heartbeats: of
+the time between two heartbeats, of any brokers, at most every_ms counts.  After silent_ms without any heartbeat, which
+means that Redis was away or stopped, every broker that was live then has a full interval again.
 
 KEYS        1 brokers  2 addresses  3 state
-ARGV        1 broker  2 now_ms (Redis's clock)  3 silent_ms  4 main Kafka address, "" for none  5 addresses (JSON)
-RETURNS     {OK, cluster id, node id, broker, addresses, ...} live brokers with their addresses (JSON), node id included
-COMPLEXITY  O(n) for n known brokers
-WRITES      heartbeat and addresses; the heartbeat of an earlier broker of the same address goes
+ARGV        1 broker  2 silent_ms  3 every_ms  4 main Kafka address, "" for none  5 addresses (JSON)
+            6 now_ms ("" the server's clock: what brokers pass, so that a call that waited carries no old time)
+RETURNS     {OK, now_ms, cluster id, node id, broker, addresses, ...} live brokers, the caller first, with their
+            addresses (JSON), node id included
+COMPLEXITY  O(n log n) for n known brokers
+WRITES      heartbeat and addresses; the heartbeat of an earlier broker of the same address is removed; heartbeats of
+            other live brokers move forward by the time that does not count as silence
 SOURCE      KIP-500 "broker registration"
 ]]
 --- @include "include/status"
-local now, silent = tonumber(ARGV[2]), tonumber(ARGV[3])
+local silent, every, now = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[6])
+if not now then
+  local time = redis.call("TIME")
+  now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+local now_text = string.format("%d", now)
 local cluster = redis.call("HGET", KEYS[3], "cluster")
 local mine = redis.call("HGET", KEYS[2], ARGV[1])
 local node = mine and tonumber(string.match(mine, '"node":(%d+)'))
 local names = redis.call("ZRANGE", KEYS[1], 0, -1, "WITHSCORES")
 local rows = #names > 0 and redis.call("HGETALL", KEYS[2]) or {}
-local addresses, taken, replaced, live = {}, {}, nil, {}
+local newest = tonumber(names[#names] or now)
+local gap = now - newest
+
+-- The heartbeat of another broker, moved forward by what does not count as its silence.
+local function excused(beaten)
+  if newest - beaten >= silent then return beaten end -- it was not live before the gap
+  if gap < 0 or gap >= silent then return now end -- the clock was set back, or Redis was away
+  return beaten + math.max(gap - every, 0)
+end
+
+local addresses, taken, replaced, live, moved = {}, {}, nil, {}, {}
 for i = 1, #rows, 2 do addresses[rows[i]] = rows[i + 1] end
 for i = 1, #names, 2 do
   local name, address = names[i], addresses[names[i]]
   if name ~= ARGV[1] and address then
     local id, kafka = string.match(address, '"node":(%d+)'), string.match(address, '"kafka":"([^"]*)"')
+    local stored = tonumber(names[i + 1])
+    local beaten = excused(stored)
     if ARGV[4] ~= "" and kafka == ARGV[4] then
       replaced, node = name, tonumber(id) -- also of one that has beaten before it listened
-    elseif tonumber(names[i + 1]) > now - silent then
+    elseif now - beaten < silent then
       taken[tonumber(id)] = true
       live[#live + 1], live[#live + 2] = name, address
+      if beaten ~= stored then moved[#moved + 1], moved[#moved + 2] = string.format("%d", beaten), name end
     end
   end
 end
@@ -38,10 +62,10 @@ end
 local own = '{"node":' .. node .. "," .. string.sub(ARGV[5], 2)
 
 if not cluster then
-  cluster = string.sub(redis.sha1hex(ARGV[1] .. ARGV[2]), 1, 22)
+  cluster = string.sub(redis.sha1hex(ARGV[1] .. now_text), 1, 22)
   redis.call("HSET", KEYS[3], "cluster", cluster)
 end
 if replaced then redis.call("ZREM", KEYS[1], replaced) end
-redis.call("ZADD", KEYS[1], now, ARGV[1])
+redis.call("ZADD", KEYS[1], now_text, ARGV[1], unpack(moved))
 redis.call("HSET", KEYS[2], ARGV[1], own)
-return { OK, cluster, node, ARGV[1], own, unpack(live) }
+return { OK, now_text, cluster, node, ARGV[1], own, unpack(live) }

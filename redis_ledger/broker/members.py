@@ -10,7 +10,8 @@ name counts as having the first listener of the others, so brokers can be given 
 
 State is in Redis, so "leader of a partition" only says which broker a Kafka client is sent to: any broker serves any
 partition.  The spread is a function of the live node ids, so all brokers answer alike.  A broker that has been silent
-for SILENT_MS is not live; one that comes back on the same address takes its node id over.
+for SILENT_MS is not live; one that comes back on the same address takes its node id over.  Silence counts only while
+Redis receives heartbeats, so a Redis that was away does not make live brokers disappear (lua/broker/beat).
 One that is leaving still has its address, and leads and coordinates nothing: a client that knows it asks it once more,
 is sent on, and only then hears that it is gone.
 A group's coordinator is the broker that owns it, as long as that lives (redis_ledger/groups), else the one its name
@@ -37,7 +38,8 @@ from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 
 BEAT = Script.load("broker/beat")
-SILENT_MS = 3_500  # a broker beats once a second
+BEAT_MS = 1_000  # between two heartbeats of a broker
+SILENT_MS = 3_500  # a broker is not live after this much silence
 
 
 _log = get()
@@ -115,19 +117,17 @@ class Members:
             self._learn([node for node in self._nodes if node.name != self._name])
 
     async def beat(self) -> int:
-        """Says that this broker lives, and learns who else does; Redis's time, ms.  Cost: two round trips."""
+        """Stores a heartbeat of this broker and learns which others live; Redis's time, ms.  Cost: one round trip."""
         k = self._keys
-        seconds, micros = await self._store.command("TIME", key=k.brokers)
-        now_ms = int(seconds) * 1000 + int(micros) // 1000
         main = next(iter(self._kafka.values()), "")
         named = {name: address for name, address in self._kafka.items() if name}
         facts = {"http": self._http, "kafka": main, "listeners": named, "asks": self._asks, "leaving": self._leaves}
         mine = msgspec.json.encode(facts)
-        args = (self._name, now_ms, SILENT_MS, main, mine)
+        args = (self._name, SILENT_MS, BEAT_MS, main, mine, "")
         reply = await self._store.call(BEAT, (k.brokers, k.addresses, k.state), args)
-        self.cluster_id, self.node_id = reply[1].decode(), int(reply[2])
+        now_ms, self.cluster_id, self.node_id = int(reply[1]), reply[2].decode(), int(reply[3])
         nodes = []
-        for name, text in zip(reply[3::2], reply[4::2], strict=True):
+        for name, text in zip(reply[4::2], reply[5::2], strict=True):
             found = _decode(text)
             node = Node(found.node, name.decode(), found.http, "", 0, found.listeners, found.asks, found.leaving)
             nodes.append(node.told(found.kafka))

@@ -16,7 +16,7 @@ from typing import Any
 import structlog
 
 from redis_ledger.broker.delays import Delays
-from redis_ledger.broker.members import Members
+from redis_ledger.broker.members import BEAT_MS, Members
 from redis_ledger.broker.offsets import Offsets
 from redis_ledger.broker.producers import Producers
 from redis_ledger.broker.retention import TopicRetention
@@ -30,7 +30,6 @@ from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Coordinator, Coordinators
 
-HEARTBEAT_S = 1.0
 RETENTION_S = 30.0
 IDLE_S = 600.0
 DELAYS_S = 10.0
@@ -71,7 +70,7 @@ class Upkeep:
         loop = asyncio.get_running_loop()
         self._tasks = [
             loop.create_task(self._repeat("sweep", self.sweep, lambda: 0.0)),
-            loop.create_task(self._repeat("heartbeat", self.heartbeat, lambda: HEARTBEAT_S)),
+            loop.create_task(self._repeat("heartbeat", self.heartbeat, lambda: BEAT_MS / 1000)),
             loop.create_task(self._repeat("retention", self.retain, lambda: RETENTION_S * random.uniform(0.7, 1.3))),
             loop.create_task(self._repeat("offsets", self.expire_offsets, lambda: IDLE_S)),
             loop.create_task(self._repeat("delays", self.tidy_delays, lambda: DELAYS_S * random.uniform(0.7, 1.3))),

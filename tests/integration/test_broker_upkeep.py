@@ -6,10 +6,12 @@ import asyncio
 
 import pytest
 
+from redis_ledger.broker.members import SILENT_MS, Members
 from redis_ledger.clock import ManualClock
 from redis_ledger.errors import LedgerError
 from redis_ledger.store.keys import CatalogKeys
 from tests.support.broker import eventually, live_transactions, one, records, two, values_of, vanish
+from tests.support.servers import redis_server
 
 
 async def status(broker, txn):
@@ -76,6 +78,34 @@ async def test_a_broker_is_listed_while_it_lives_and_gone_when_it_has_closed(red
             names = await stays.store.command("ZRANGE", key, 0, -1, key=key)
             assert names == sorted([stays.name.encode(), goes.name.encode()], key=names.index)
         assert await stays.store.command("ZRANGE", key, 0, -1, key=key) == [stays.name.encode()]
+
+
+async def test_a_redis_that_was_away_makes_no_broker_disappear(prefix, monkeypatch):
+    with redis_server() as server:
+        async with two(server.url, prefix, redis_timeout_ms=30_000) as brokers:
+            everybody = {broker.name for broker in brokers}
+            await brokers[0].members.beat()
+            seen = []
+            learn = Members._learn
+
+            def learned(self, nodes):
+                learn(self, nodes)
+                seen.append(set(self.live))
+
+            monkeypatch.setattr(Members, "_learn", learned)
+            # Given a Redis that answers nothing for longer than a broker may be silent
+            server.freeze()
+            await asyncio.sleep(SILENT_MS / 1000 + 1.5)
+            seen.clear()
+            # When it answers again
+            server.thaw()
+
+            async def heartbeats():
+                return len(seen) >= 6
+
+            # Then no broker misses another one, not even with the first heartbeat
+            assert await eventually(heartbeats, True, 20) is True
+            assert all(names == everybody for names in seen), seen
 
 
 async def test_a_change_of_a_topic_is_known_at_other_brokers_within_two_seconds(pair):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -104,6 +105,15 @@ class Server:
                 while (reply := reader.gets()) is not False:
                     replies.append(reply)
             return replies
+
+    def freeze(self) -> None:
+        """It keeps its connections and answers nothing until `thaw`."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         """As kill -9 does."""

@@ -1,0 +1,126 @@
+"""lua/broker/beat: which brokers count as live, through pauses of Redis and jumps of its clock."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from redis_ledger.store.keys import CatalogKeys
+from redis_ledger.store.replies import Status
+from tests.support.ledgers import Node
+
+SILENT, EVERY = 3_500, 1_000
+START = 1_700_000_000_000
+
+
+class Brokers:
+    """The catalog's node, and heartbeats of brokers at times in ms after START."""
+
+    def __init__(self, node, prefix):
+        self.node, keys = node, CatalogKeys(prefix)
+        self.keys = (keys.brokers, keys.addresses, keys.state)
+
+    def beat(self, name, at, *, kafka=None):
+        """The names of the live brokers, in order."""
+        return sorted(self.nodes(name, at, kafka=kafka))
+
+    def nodes(self, name, at, *, kafka=None):
+        """Live broker → node id."""
+        kafka = f"{name}:9092" if kafka is None else kafka
+        reply = self.node.run(
+            "broker/beat", self.keys, name, SILENT, EVERY, kafka, json.dumps({"kafka": kafka}, separators=(",", ":")),
+            START + at,
+        )  # fmt: skip
+        assert reply[0] == Status.OK
+        assert int(reply[1]) == START + at
+        assert reply[4] == name
+        return {who: json.loads(text)["node"] for who, text in zip(reply[4::2], reply[5::2], strict=True)}
+
+    @property
+    def heartbeats(self):
+        return {name.decode(): int(at) - START for name, at in self.node.dump()["brokers"]}
+
+
+@pytest.fixture
+def brokers(connect, prefix):
+    return Brokers(Node(connect(f"{prefix}:{{catalog}}:"), f"{prefix}:{{catalog}}"), prefix)
+
+
+@pytest.fixture
+def three(brokers):
+    """Three brokers that beat at 0, 300 and 600 ms."""
+    for number, name in enumerate(("a", "b", "c")):
+        brokers.beat(name, 300 * number)
+    return brokers
+
+
+def test_each_broker_has_a_node_id_of_its_own_and_keeps_it(three):
+    assert three.nodes("a", 1_000) == three.nodes("b", 1_300) == {"a": 1, "b": 2, "c": 3}
+
+
+def test_a_broker_that_is_silent_while_others_beat_is_not_live(three):
+    for at in range(1_000, 4_000, 1_000):
+        assert three.beat("a", at) == three.beat("b", at + 300) == ["a", "b", "c"]
+    assert three.beat("a", 4_000) == ["a", "b", "c"]
+    assert three.beat("b", 4_300) == ["a", "b"]
+    assert three.beat("a", 5_000) == ["a", "b"]
+
+
+@pytest.mark.parametrize("away", [3_000, 3_600, 60_000, 86_400_000])
+def test_a_pause_of_redis_makes_no_broker_disappear(three, away):
+    back = 600 + away
+    for name, after in (("b", 0), ("c", 400), ("a", 900), ("b", 1_000)):
+        assert three.beat(name, back + after) == ["a", "b", "c"]
+
+
+def test_after_a_pause_each_broker_has_a_full_interval_and_no_more(three):
+    assert three.beat("b", 60_600) == ["a", "b", "c"]
+    for at in range(61_600, 64_100, 1_000):
+        assert three.beat("b", at) == ["a", "b", "c"]
+    assert three.beat("b", 64_100) == ["b"]
+
+
+def test_pauses_in_a_row_do_not_add_up_to_silence(three):
+    for at in range(10_000, 60_000, 3_000):
+        assert three.beat("a", at) == three.beat("b", at + 100) == three.beat("c", at + 200) == ["a", "b", "c"]
+
+
+def test_a_single_slow_survivor_finds_out_that_the_others_are_gone(three):
+    """Heartbeats that come late are no pause of Redis: some of the time between them counts."""
+    found = [three.beat("a", at) for at in range(2_000, 12_000, 2_000)]
+    assert found[0] == ["a", "b", "c"]
+    assert found[-1] == ["a"]
+
+
+def test_a_broker_that_was_gone_before_the_pause_stays_gone(three):
+    for at in range(1_000, 6_000, 1_000):
+        three.beat("a", at)
+        three.beat("b", at + 300)
+    assert three.beat("a", 60_000) == ["a", "b"]
+    assert three.heartbeats["c"] < 4_000
+
+
+def test_a_clock_that_was_set_back_makes_no_broker_disappear_and_none_immortal(three):
+    assert three.beat("a", -50_000) == ["a", "b", "c"]
+    assert three.beat("b", -49_900) == ["a", "b", "c"]
+    for at in range(-49_000, -45_000, 1_000):
+        three.beat("a", at)
+        three.beat("b", at + 100)
+    assert three.beat("a", -45_000) == ["a", "b"]
+
+
+def test_a_broker_of_the_same_address_takes_the_node_id_over(three):
+    assert three.nodes("d", 700, kafka="b:9092") == {"a": 1, "c": 3, "d": 2}
+    assert "b" not in three.heartbeats
+
+
+def test_a_new_broker_gets_the_id_of_none_that_lives_through_a_pause(three):
+    assert three.nodes("d", 60_000) == {"a": 1, "b": 2, "c": 3, "d": 4}
+
+
+def test_a_repeated_heartbeat_answers_as_the_first_did(three):
+    first = three.nodes("a", 60_000)
+    before = three.node.dump()
+    assert three.nodes("a", 60_000) == first
+    assert three.node.dump() == before
