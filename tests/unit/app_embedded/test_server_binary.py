@@ -9,6 +9,7 @@ import pytest
 
 from app import server_binary
 from app.refusal import Refusal
+from tests.support import servers
 
 
 def fake(path: Path, version: str) -> Path:
@@ -51,6 +52,21 @@ def test_an_old_redis_server_on_path_is_passed_over_for_valkey(tmp_path: Path) -
     fake(tmp_path / "redis-server", "6.0.16")
     valkey = fake(tmp_path / "valkey-server", "8.1.0")
     assert server_binary.find({"PATH": str(tmp_path)}).path == valkey
+
+
+def test_tests_do_not_run_on_an_old_redis_server_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake(tmp_path / "redis-server", "6.2.14")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("REDIS_LEDGER_SERVER_BIN", raising=False)
+    assert servers.binary() == str(server_binary.bundled())
+    new = fake(tmp_path / "valkey-server", "8.1.0")
+    servers.installed.cache_clear()
+    assert servers.binary() == str(new)
+
+
+def test_the_server_on_path_is_none_when_every_one_is_too_old(tmp_path: Path) -> None:
+    old = fake(tmp_path / "redis-server", "6.0.16")
+    assert server_binary.on_path({"PATH": str(tmp_path)}) == (None, [f"{old} is version 6.0.16"])
 
 
 @pytest.mark.usefixtures("no_package")
