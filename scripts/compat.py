@@ -1,14 +1,13 @@
-"""Runs the suites of tests/compat, real Kafka clients and tools, against a broker of its own.
+"""Runs the suites of tests/compat, real Kafka clients and tools, against brokers of its own.
 
-    .venv/bin/python scripts/compat.py                        all suites, everything on their lists
-    .venv/bin/python scripts/compat.py --quick                the tests marked quick, in less than three minutes
-    .venv/bin/python scripts/compat.py --clients franz-go --brokers 2 --times 3
+    .venv/bin/python scripts/compat.py                        every suite with one broker, then with three
+    .venv/bin/python scripts/compat.py --quick                the tests marked quick; each suite once, see QUICK
+    .venv/bin/python scripts/compat.py --clients franz-go --brokers 1,2,3 --times 3
     .venv/bin/python scripts/compat.py --kafka 127.0.0.1:9092 against what runs there; starts nothing
 
-A suite is a folder with a run.sh: `run.sh prepare` builds it, `run.sh ready` builds it if that needs no network, and
-without an argument it runs, with a closing line "client: 3 passed, 0 failed, 1 skipped".  --quick leaves out franz-go
-and java where they cannot be built offline, and says so; that is no failure.  A suite that was wanted and cannot
-start is.
+A suite is a folder with a run.sh: `run.sh prepare` builds it, from the network if nothing is cached, and without an
+argument it runs, with a closing line "client: 3 passed, 0 failed, 1 skipped".  A suite that cannot be built fails; with
+--quick, those that need a toolchain besides Python are left out, with the reason (scripts/left_out.py).
 """
 
 from __future__ import annotations
@@ -25,28 +24,35 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from scripts import left_out  # noqa: E402  a script has its own folder on sys.path, not the root
+
 SUITES = ROOT / "tests" / "compat"
 # In this order: the quickest to find something first.
 CLIENTS = ("aiokafka", "kafka-python", "librdkafka", "java", "franz-go")
 NEEDS_A_TOOLCHAIN = ("java", "franz-go")
+BROKERS = (1, 3)
+# Client → brokers of its quick run.  The other steps of `make test` hold one broker.  Several brokers can break
+# transactions, groups and coordinators, which three of the suites test in depth.
+QUICK = {"aiokafka": 1, "kafka-python": 1, "librdkafka": 3, "java": 3, "franz-go": 3}
 READY_S_MAX = 60.0
 DRAIN_S_MAX = 60.0
-OFFLINE_S_MAX, PREPARE_S_MAX = 90.0, 900.0
+PREPARE_S_MAX = 900.0
 RUN_S_MAX, QUICK_S_MAX = 600.0, 120.0
 RECORDS = 10_000
 COMPLAINTS_SHOWN = 20
-CANNOT_START = 3  # what a run.sh ends with when a toolchain is missing
+OK, FAILED, LEFT_OUT = "ok", "FAILED", "left out"
 
 
 class Wanted(NamedTuple):
     """What was asked for.  records: of kgo's ETL tests."""
 
-    clients: list[str]
     quick: bool
     records: int
 
@@ -62,16 +68,26 @@ class Address(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """verdict: ok, FAILED or left out;  told: the suite's counts, or why there are none."""
+    """suite: the client, and the number of brokers if there are several.  told: its counts, or why there are none."""
 
-    client: str
+    suite: str
     verdict: str
     seconds: float
     told: str
 
-    @property
-    def is_failure(self) -> bool:
-        return self.verdict == "FAILED"
+
+def suite_name(client: str, brokers: int) -> str:
+    return client if brokers == 1 else f"{client} on {brokers} brokers"
+
+
+def plan(clients: Sequence[str], quick: bool, brokers: Sequence[int]) -> dict[int, list[str]]:
+    """Brokers → the clients that run with so many.  brokers: empty for the default."""
+    if brokers or not quick:
+        return {count: list(clients) for count in brokers or BROKERS}
+    found: dict[int, list[str]] = {}
+    for client in clients:
+        found.setdefault(QUICK[client], []).append(client)
+    return found
 
 
 # -- the broker --------------------------------------------------------------------------------------------------------
@@ -139,7 +155,7 @@ def address_of(ready: str, said: Path) -> Address:
 # -- the suites --------------------------------------------------------------------------------------------------------
 
 
-def run_suite(client: str, wanted: Wanted, address: Address, logs: Path) -> Outcome:
+def run_suite(client: str, brokers: int, wanted: Wanted, address: Address, logs: Path) -> Outcome:
     began = time.monotonic()
     log = logs / f"{client}.log"
     environ = {**os.environ, "PYTHON": sys.executable, "KAFKA": address.kafka, "OUT": str(logs / client)}
@@ -153,14 +169,13 @@ def run_suite(client: str, wanted: Wanted, address: Address, logs: Path) -> Outc
         return call(arguments, environ, log, seconds_max)
 
     def outcome(verdict: str, told: str) -> Outcome:
-        return Outcome(client, verdict, time.monotonic() - began, told)
+        return Outcome(suite_name(client, brokers), verdict, time.monotonic() - began, told)
 
-    if wanted.quick and client in NEEDS_A_TOOLCHAIN:
-        if step("ready", OFFLINE_S_MAX) != 0:
-            return outcome("left out", f"it cannot be built offline; tests/compat/{client}/run.sh prepare does it")
-    elif (code := step("prepare", PREPARE_S_MAX)) != 0:
-        why = "its toolchain is missing" if code == CANNOT_START else "it could not be built"
-        return outcome("FAILED", f"it cannot start, {why}: {log}")
+    if step("prepare", PREPARE_S_MAX) != 0:
+        why = f"it cannot be built: {last_line(log)}"
+        if wanted.quick and client in NEEDS_A_TOOLCHAIN:
+            return outcome(LEFT_OUT, why)
+        return outcome(FAILED, f"{why} ({log})")
     seconds_max = QUICK_S_MAX if wanted.quick else RUN_S_MAX + wanted.records / 500
     code = step(None, seconds_max)
     counts = re.findall(
@@ -169,7 +184,12 @@ def run_suite(client: str, wanted: Wanted, address: Address, logs: Path) -> Outc
     told = counts[-1] if counts else "it told no result"
     if code is None:
         told = f"not finished after {seconds_max:.0f} s"
-    return outcome("ok" if code == 0 and counts else "FAILED", told)
+    return outcome(OK if code == 0 and counts else FAILED, told)
+
+
+def last_line(log: Path) -> str:
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    return lines[-1] if lines else "it printed nothing"
 
 
 def call(command: list[str], environ: dict[str, str], log: Path, seconds_max: float) -> int | None:
@@ -190,10 +210,9 @@ def call(command: list[str], environ: dict[str, str], log: Path, seconds_max: fl
         process.wait()
 
 
-def show(outcome: Outcome, logs: Path) -> None:
-    print(f"{outcome.verdict:8} {outcome.client:13} {outcome.seconds:6.1f} s  {outcome.told}", flush=True)
-    log = logs / f"{outcome.client}.log"
-    if outcome.is_failure and log.exists():
+def show(outcome: Outcome, log: Path) -> None:
+    print(f"{outcome.verdict:8} {outcome.suite:24} {outcome.seconds:6.1f} s  {outcome.told}", flush=True)
+    if outcome.verdict == FAILED and log.exists():
         complaints = [
             line
             for line in log.read_text(errors="replace").splitlines()
@@ -205,21 +224,66 @@ def show(outcome: Outcome, logs: Path) -> None:
             print(f"         and {len(complaints) - COMPLAINTS_SHOWN} more: {log}")
 
 
-def run_all(wanted: Wanted, address: Address, logs: Path, server: subprocess.Popen[str] | None) -> list[Outcome]:
+def run_all(
+    clients: Sequence[str],
+    brokers: int,
+    wanted: Wanted,
+    address: Address,
+    logs: Path,
+    server: subprocess.Popen[str] | None,
+) -> list[Outcome]:
     outcomes = []
-    for client in wanted.clients:
+    for client in clients:
         if server is not None and server.poll() is not None:
-            outcomes.append(Outcome(client, "FAILED", 0.0, f"the server has ended: {logs / 'server.log'}"))
+            ended = f"the server has ended: {logs / 'server.log'}"
+            outcomes.append(Outcome(suite_name(client, brokers), FAILED, 0.0, ended))
         else:
-            outcomes.append(run_suite(client, wanted, address, logs))
-        show(outcomes[-1], logs)
+            outcomes.append(run_suite(client, brokers, wanted, address, logs))
+        show(outcomes[-1], logs / f"{client}.log")
     return outcomes
+
+
+def run_with(clients: Sequence[str], brokers: int, wanted: Wanted, logs: Path) -> list[Outcome]:
+    """On a server of its own with so many brokers, and one that authenticates."""
+    logs.mkdir(parents=True)
+    token = secrets.token_hex(32)
+    try:
+        with served(brokers, logs) as (address, server), served(1, logs, token) as (secured, _):
+            address = address._replace(secured=secured.kafka, token=token)
+            return run_all(clients, brokers, wanted, address, logs, server)
+    except CannotServe as error:
+        print(f"FAILED   {error}", flush=True)
+        return [Outcome(suite_name(client, brokers), FAILED, 0.0, str(error)) for client in clients]
+
+
+def conclude(outcomes: Sequence[Outcome]) -> int:
+    """Prints what failed and what was left out; the exit code."""
+    for each in outcomes:
+        if each.verdict == LEFT_OUT:
+            left_out.note(each.suite, each.told)
+    failed = [each.suite for each in outcomes if each.verdict == FAILED]
+    ran = sum(each.verdict != LEFT_OUT for each in outcomes)
+    if failed:
+        print(f"\n{len(failed)} of {ran} suites failed: {', '.join(failed)}")
+        return 1
+    print(f"\nall {ran} suites passed" if ran else "\nno suite ran")
+    return 0 if ran else left_out.EXIT_CODE
+
+
+def numbers(text: str) -> list[int]:
+    found = [int(each) for each in text.split(",")]
+    if min(found) < 1:
+        raise ValueError
+    return found
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Real Kafka clients against redis-ledger.")
-    parser.add_argument("--quick", action="store_true", help="the tests marked quick: less than three minutes")
-    parser.add_argument("--brokers", type=int, default=1, metavar="N", help="broker processes of the server it starts")
+    parser.add_argument("--quick", action="store_true", help="the tests marked quick: less than four minutes")
+    parser.add_argument(
+        "--brokers", type=numbers, default=[], metavar="N,M",
+        help="broker processes, for one server after the other (default: 1,3; --quick has a number for each client)",
+    )  # fmt: skip
     parser.add_argument("--clients", default=",".join(CLIENTS), metavar="A,B", help=f"of {', '.join(CLIENTS)}")
     parser.add_argument("--kafka", metavar="HOST:PORT", help="run against what listens there; starts no server")
     parser.add_argument("--http", metavar="URL", default="", help="REST of the same, for what goes through both doors")
@@ -229,33 +293,23 @@ def main() -> int:
     clients = [each for each in asked.clients.split(",") if each]
     if unknown := sorted(set(clients) - set(CLIENTS)):
         parser.error(f"there is no suite {', '.join(unknown)}; choose of {', '.join(CLIENTS)}")
-    wanted = Wanted(clients, asked.quick, asked.records)
+    if asked.kafka and asked.brokers:
+        parser.error("--brokers is for the servers that are started here; --kafka starts none")
+    wanted = Wanted(asked.quick, asked.records)
     # An interrupted run stops its server as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     folder = Path(tempfile.mkdtemp(prefix="redis-ledger-compat-"))
     print(f"logs: {folder}", flush=True)
     outcomes: list[Outcome] = []
     for number in range(1, asked.times + 1):
-        logs = folder / str(number) if asked.times > 1 else folder
-        logs.mkdir(exist_ok=True)
-        try:
-            with contextlib.ExitStack() as stack:
-                server = None
-                address = Address(asked.kafka or "", asked.http)
-                if not address.kafka:
-                    address, server = stack.enter_context(served(asked.brokers, logs))
-                    token = secrets.token_hex(32)
-                    secured, _ = stack.enter_context(served(1, logs, token))
-                    address = address._replace(secured=secured.kafka, token=token)
-                outcomes += run_all(wanted, address, logs, server)
-        except CannotServe as error:
-            print(f"FAILED   {error}")
-            return 1
-    failed = [each.client for each in outcomes if each.is_failure]
-    print(f"\n{len(failed)} of {len(outcomes)} suites failed: {', '.join(failed)}" if failed else "\nall suites passed")
-    if left_out := [each.client for each in outcomes if each.verdict == "left out"]:
-        print(f"left out: {', '.join(left_out)}")
-    return 1 if failed or len(left_out) == len(outcomes) else 0
+        logs = folder / str(number)
+        if asked.kafka:
+            logs.mkdir()
+            outcomes += run_all(clients, 1, wanted, Address(asked.kafka, asked.http), logs, None)
+            continue
+        for brokers, some in plan(clients, wanted.quick, asked.brokers).items():
+            outcomes += run_with(some, brokers, wanted, logs / str(brokers))
+    return conclude(outcomes)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,5 @@
 """Builds tests/compat/.venv from requirements.txt, once; does nothing when nothing changed.
 
-    python3 environment.py          builds what is missing or stale
-    python3 environment.py --check  only says, by its exit code, whether it is there
-
 The clients stay out of the project's own lock: what they need must not decide what redis-ledger runs with.
 """
 
@@ -48,8 +45,6 @@ def build() -> int:
 
 
 def main() -> int:
-    if "--check" in sys.argv[1:]:
-        return 0 if is_ready() else 1
     with (HERE / ".venv.lock").open("w") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)
         return 0 if is_ready() else build()

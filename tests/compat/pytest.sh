@@ -3,17 +3,14 @@
 #
 #   pytest.sh FOLDER                   all;  QUICK=1: those marked quick in tests.allow
 #   pytest.sh FOLDER -k abort ...      what pytest takes; compares nothing
-#   pytest.sh FOLDER prepare | ready   builds tests/compat/.venv | exit code 0 if that is done
+#   pytest.sh FOLDER prepare           builds tests/compat/.venv
 set -euo pipefail
 cd "$(dirname "$0")"
 PYTHON=${PYTHON:-python3}
 folder=$1
 shift
 
-case "${1:-}" in
-  prepare) exec "$PYTHON" environment.py ;;
-  ready) exec "$PYTHON" environment.py --check ;;
-esac
+[ "${1:-}" != prepare ] || exec "$PYTHON" environment.py
 : "${KAFKA:?is the address of the brokers, host:port}"
 "$PYTHON" environment.py
 OUT=${OUT:-$folder/build}

@@ -5,7 +5,6 @@
 #   KAFKA=... QUICK=1 ./run.sh              those marked quick in tests.allow
 #   KAFKA=... ./run.sh TestTxnEtl           what `go test -run` takes; compares nothing
 #   ./run.sh prepare                        builds the test binary
-#   ./run.sh ready                          does so without the network, or ends with another code than 0
 #
 # RECORDS  records of the ETL tests, 10000 (kgo's own default is 500000)
 # OUT      folder of the logs, build/;  DEADLINE_S  280
@@ -20,16 +19,16 @@ is_built() { [ -x "$BINARY" ] && [ "$BINARY" -nt go.mod ] && [ "$BINARY" -nt go.
 
 prepare() {
   ! is_built || return 0
-  command -v go >/dev/null || { echo "franz-go needs go (1.26 or newer) on PATH" >&2; exit 3; }
+  command -v go >/dev/null || { echo "franz-go needs go (1.26 or newer) on PATH" >&2; exit 1; }
   echo "building kgo's tests (half a minute)" >&2
   mkdir -p build
   go test -c -o "$BINARY" github.com/twmb/franz-go/pkg/kgo
 }
 
-case "${1:-}" in
-  prepare) prepare; exit ;;
-  ready) GOPROXY=off GOFLAGS=-mod=readonly prepare; exit ;;
-esac
+if [ "${1:-}" = prepare ]; then
+  prepare
+  exit
+fi
 : "${KAFKA:?is the address of the brokers, host:port}"
 prepare
 mkdir -p "$OUT"

@@ -5,7 +5,6 @@
 #   KAFKA=... QUICK=1 ./run.sh              those marked quick in tests.allow
 #   KAFKA=... ./run.sh NAME...              these; compares nothing
 #   ./run.sh prepare                        resolves the jars and compiles
-#   ./run.sh ready                          does so without the network, or ends with another code than 0
 #
 # OUT  folder of the logs, build/;  KAFKA_CLIENTS  another version of kafka-clients for `prepare`, after rm -r build
 set -euo pipefail
@@ -19,17 +18,17 @@ is_built() {
 
 prepare() {
   ! is_built || return 0
-  command -v mvn >/dev/null || { echo "java needs mvn and a JDK (17 or newer) on PATH" >&2; exit 3; }
+  command -v mvn >/dev/null || { echo "java needs mvn and a JDK (17 or newer) on PATH" >&2; exit 1; }
   echo "resolving Kafka's jars and compiling (a minute)" >&2
   rm -rf build/classes build/lib build/stamp
-  mvn -q -B ${OFFLINE:-} ${KAFKA_CLIENTS:+"-Dkafka.version=$KAFKA_CLIENTS"} compile dependency:copy-dependencies >&2
+  mvn -q -B ${KAFKA_CLIENTS:+"-Dkafka.version=$KAFKA_CLIENTS"} compile dependency:copy-dependencies >&2
   touch build/stamp
 }
 
-case "${1:-}" in
-  prepare) prepare; exit ;;
-  ready) OFFLINE=-o prepare; exit ;;
-esac
+if [ "${1:-}" = prepare ]; then
+  prepare
+  exit
+fi
 : "${KAFKA:?is the address of the brokers, host:port}"
 prepare
 mkdir -p "$OUT"

