@@ -28,6 +28,7 @@ from tests.support.broker import (
     vanish,
     visible,
 )
+from tests.support.cut_store import Trouble
 
 
 @pytest.fixture
@@ -306,6 +307,41 @@ async def test_concurrent_commits_both_succeed_and_the_work_is_done_once(pair):
     log = await values_of(first, "t", isolation="read_uncommitted")
     assert log.count("[marker]") == 40
     assert await values_of(second, "t") == [str(n) for n in range(40)]
+
+
+@pytest.mark.parametrize("lost", [{0}, {1}, {2}, {0, 2}])
+async def test_a_decision_is_not_carried_out_while_any_participant_fails(redis_url, prefix, lost):
+    """Those that can be reached are ended all the same, and the others by the next attempt."""
+    async with one(redis_url, prefix, end_overdue_ms=60_000) as broker:
+        await broker.topics.create("wide", 3)
+        txn = (await broker.transactions.begin()).id
+        for number in range(3):
+            await broker.records.produce("wide", records(str(number)), partition=number, transaction=txn)
+        decision = await broker.coordinators.decide(txn, commit=True)
+        trouble = Trouble(broker.store)
+        trouble.lost = {f"{{wide:{number}}}" for number in lost}
+        with pytest.raises(StoreUnavailable):
+            await broker.transactions.carry(decision)
+        trouble.lost.clear()
+        assert await visible(broker, "wide") == {number: [str(number)] for number in range(3) if number not in lost}
+        await broker.transactions.carry(decision)
+        assert await visible(broker, "wide") == {number: [str(number)] for number in range(3)}
+
+
+@pytest.mark.parametrize("together", [False, True])
+async def test_a_commit_is_not_answered_while_a_participant_fails(redis_url, prefix, together):
+    async with one(redis_url, prefix, end_overdue_ms=60_000, redis_timeout_ms=300) as broker:
+        await broker.topics.create("wide", 3)
+        txns = [(await broker.transactions.begin(together="nightly")).id for _ in range(3)]
+        for number, txn in enumerate(txns):
+            for partition in (0, number):
+                await broker.records.produce("wide", records("a"), partition=partition, transaction=txn)
+        trouble = Trouble(broker.store)
+        trouble.lost = {"{wide:1}"}
+        with pytest.raises(StoreUnavailable):
+            await (broker.transactions.commit_all(txns) if together else broker.transactions.commit(txns[1]))
+        trouble.lost.clear()
+        assert await status(broker, txns[1]) == "committing"
 
 
 async def test_participants_are_ended_in_parallel(broker):

@@ -7,6 +7,7 @@ import itertools
 
 import pytest
 
+from redis_ledger.clock import ManualClock
 from redis_ledger.errors import (
     AlreadyCommitted,
     CoordinatorNotFound,
@@ -276,12 +277,25 @@ async def test_a_transaction_can_be_looked_up_and_listed(broker):
     assert (shown.partitions, shown.subscriptions) == ([("t", 0)], [("t", 0, "s")])
     other = await begun(broker)
     assert [t.id for t in await broker.transactions.list(status="open")] == [txn, other]
-    assert await broker.transactions.list(status="open", min_age_ms=10_000) == []
     await broker.transactions.abort(other)
     await eventually(lambda: status(broker, other), "aborted")
     assert [t.id for t in await broker.transactions.list(status="aborted")] == [other]
     with pytest.raises(TransactionNotFound):
         await broker.transactions.get(TxnId(1, 999))
+
+
+async def test_transactions_are_listed_by_how_long_they_have_been_open(redis_url, prefix):
+    clock = ManualClock()
+    async with one(redis_url, prefix, clock=clock) as broker:
+        older = (await broker.transactions.begin()).id
+        clock.advance(10)
+        younger = (await broker.transactions.begin()).id
+        clock.advance(20)
+        listed = {
+            age: [txn.id for txn in await broker.transactions.list(status="open", min_age_ms=age)]
+            for age in (0, 20, 21, 30, 31)
+        }
+        assert listed == {0: [older, younger], 20: [older, younger], 21: [older], 30: [older], 31: []}
 
 
 async def test_another_broker_ends_transactions_it_knows_by_id_only(pair):

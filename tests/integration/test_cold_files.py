@@ -77,6 +77,21 @@ async def test_a_reader_goes_on_over_a_compaction_under_its_feet(broker, redis_u
         assert await seen(reading, "t", 0, 0) == rest
 
 
+async def test_a_manifest_that_is_kept_is_compared_with_the_present_one_after_a_while(
+    broker, redis_url, prefix, kept, monkeypatch
+):
+    """All blocks of the old files are in memory, so that no missing file betrays the compaction."""
+    await fill(broker)
+    await offload(broker, "t", 0, group_bytes=300, rows_max=3)
+    async with one(redis_url, prefix, **kept) as other:
+        everything = await seen(other, "t", 0, 0)
+        gone = {shown[0] for shown in everything[::3]}
+        await compact(broker, "t", 0, lambda row: row.offset not in gone)
+        assert await seen(other, "t", 0, 0) == everything
+        monkeypatch.setattr(reader, "MANIFEST_S_MAX", 0.0)
+        assert await seen(other, "t", 0, 0) == [shown for shown in everything if shown[0] not in gone]
+
+
 async def test_a_file_that_was_replaced_before_it_was_opened_is_looked_up_again(broker, redis_url, prefix, kept):
     await fill(broker)
     await offload(broker, "t", 0, group_bytes=300, rows_max=3)

@@ -189,6 +189,30 @@ async def test_half_an_identity_is_refused(client, name, held):
     assert (await client.ask(InitProducerIdRequest(name, 1_000, *held), 4)).error_code == INVALID_REQUEST
 
 
+@pytest.mark.parametrize("version", [OLD, NEW])
+async def test_a_batch_with_the_producer_id_of_another_transactional_id_is_refused(client, version):
+    victim = await Transactional(client, "pay", version).init()
+    await Transactional(client, "steal", version).init()
+    assert await victim.send("t", "mine") == 0
+    for name in ("steal", "never used", None):
+        data = batch("theirs", producer=(victim.pid, victim.epoch, 1), transactional=True)
+        answer = produced(await client.ask(produce("t", data, transactional_id=name), version))
+        assert answer.error_code != 0, name
+    assert await victim.end() == 0
+    assert await read(client) == ["mine"]
+
+
+async def test_the_producer_id_of_another_transactional_id_ends_and_adds_nothing(client):
+    victim = await Transactional(client, "pay", OLD).init()
+    thief = await Transactional(client, "steal", OLD).init()
+    assert await victim.send("t", "mine") == 0
+    thief.pid, thief.epoch = victim.pid, victim.epoch
+    assert await thief.add("t", 1) != 0
+    assert await thief.end(commit=False) != 0
+    assert await victim.end() == 0
+    assert await read(client) == ["mine"]
+
+
 async def test_a_producer_of_old_versions_is_told_invalid_epoch(client):
     first = await Transactional(client, "pay", OLD).init()
     await first.send("t", "a")

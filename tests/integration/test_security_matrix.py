@@ -23,9 +23,11 @@ from tests.support.matrix_rest import ACK, COLD, NOTE, ONE, RECORDS, RULE, SUB, 
 ADMINS = frozenset({"admin", "root"})
 READERS = frozenset({"reader", "member", "prefixed"}) | ADMINS
 WRITERS = frozenset({"writer", "prefixed"}) | ADMINS
-KNOWING = READERS | WRITERS  # may describe the topic
-MEMBERS = frozenset({"member", "prefixed"}) | ADMINS
-OWNERS = frozenset({"writer", "member", "prefixed"}) | ADMINS  # of a transactional id
+SENDERS = WRITERS | {"sender"}  # writers, and those without a transactional id
+KNOWING = READERS | SENDERS | {"knower"}  # may describe the topic
+MEMBERS = frozenset({"member", "prefixed"}) | ADMINS  # read a group and its topic
+DESCRIBERS = MEMBERS | {"knower"}  # may describe a group and its topic
+OWNERS = frozenset({"writer", "member", "prefixed", "joiner", "namer"}) | ADMINS  # of a transactional id
 ROOT = frozenset({"root"})
 
 
@@ -49,14 +51,14 @@ ACTS = [
     act("find the brokers", EVERYBODY, {"entry livez readyz": calls("GET", "/v1")},
         {"ApiVersions DescribeCluster SaslHandshake SaslAuthenticate": kafka.find_brokers}),
     # records
-    act("produce", WRITERS, {"produce": calls("POST", f"{ONE}/records", RECORDS)}, {"Produce": kafka.produces}),
+    act("produce", SENDERS, {"produce": calls("POST", f"{ONE}/records", RECORDS)}, {"Produce": kafka.produces}),
     act("fetch", READERS, {"fetch": calls("GET", f"{ONE}/partitions/0/records")}, {"Fetch": kafka.fetches}),
     act("find an offset", KNOWING, {"find_offset": calls("GET", f"{ONE}/partitions/0/offsets?timestamp_ms=5")},
         {"ListOffsets": kafka.finds_offset, "OffsetForLeaderEpoch": kafka.finds_end_of_epoch}),
-    act("produce idempotently", WRITERS | {"denied"}, {"create_producer": calls("POST", "/v1/producers", {})},
+    act("produce idempotently", SENDERS | {"denied"}, {"create_producer": calls("POST", "/v1/producers", {})},
         {"InitProducerId": kafka.inits}),
     act("delete records", ADMINS, kafka={"DeleteRecords": kafka.deletes_records}),
-    act("deliver later", WRITERS, {
+    act("deliver later", SENDERS, {
         "schedule": calls("POST", _SCHEDULED, _LATER),
         "reschedule": calls("PATCH", f"{_SCHEDULED}/0:1.0", {"deliver_after": 5_000_000}),
         "cancel_many": calls("POST", f"{_SCHEDULED}:cancel", {"ids": ["0:1.0"]}),
@@ -95,7 +97,9 @@ ACTS = [
     }),
     # groups and subscriptions
     act("join", MEMBERS, {"create_subscription": calls("POST", f"{ONE}/subscriptions", {"name": "g-new"})},
-        {"JoinGroup SyncGroup Heartbeat LeaveGroup": kafka.joins, "ConsumerGroupHeartbeat": kafka.joins_by_heartbeat}),
+        {"ConsumerGroupHeartbeat": kafka.joins_by_heartbeat}),
+    act("join by the classic protocol", MEMBERS | {"joiner"},
+        kafka={"JoinGroup SyncGroup Heartbeat LeaveGroup": kafka.joins}),
     act("consume", MEMBERS, {
         "receive": calls("POST", f"{SUB}:receive", {"consumer": "c"}), "ack": calls("POST", f"{SUB}:ack", ACK),
         "ack_cumulative": calls("POST", f"{SUB}:ackCumulative", {"consumer": "c", "id": "0:0"}),
@@ -106,16 +110,20 @@ ACTS = [
         "note_offsets": calls("POST", f"{NOTE}:noteOffsets", {"offsets": {"0": 1}}),
     }, {"OffsetCommit": kafka.commits_offset}),
     act("send dead letters away", frozenset({"prefixed"}) | ADMINS, {"set_dead_letters": rest.sends_dead_letters}),
-    act("see where a group is", MEMBERS, {"describe_subscription": calls("GET", SUB)},
-        {"OffsetFetch": kafka.reads_offsets, "DescribeGroups": kafka.describes_group,
-         "ConsumerGroupDescribe": kafka.describes_consumers, "FindCoordinator": kafka.finds_group}),
-    act("be shown a group", MEMBERS, {"list_subscriptions": rest.is_shown_group}, {"ListGroups": kafka.is_shown_group}),
+    act("see where a group is", DESCRIBERS, {"describe_subscription": calls("GET", SUB)},
+        {"OffsetFetch": kafka.reads_offsets, "ConsumerGroupDescribe": kafka.describes_consumers}),
+    act("describe a group", DESCRIBERS | {"joiner"},
+        kafka={"DescribeGroups": kafka.describes_group, "FindCoordinator": kafka.finds_group}),
+    act("be shown the groups of a topic", DESCRIBERS, {"list_subscriptions": rest.is_shown_group}),
+    act("be shown a group", DESCRIBERS | {"joiner"}, kafka={"ListGroups": kafka.is_shown_group}),
     act("delete a group", ADMINS, {"delete_subscription": calls("DELETE", SUB)},
         {"DeleteGroups": kafka.deletes_group, "OffsetDelete": kafka.deletes_offsets}),
     # transactions
-    act("write in one's own transaction", WRITERS,
-        {"begin add_partitions get_transaction commit": rest.writes_in_its_transaction},
-        {"InitProducerId AddPartitionsToTxn EndTxn": kafka.writes_in_its_transaction}),
+    act("write in one's own transaction", SENDERS,
+        {"begin add_partitions get_transaction commit": rest.writes_in_its_transaction}),
+    act("write under one's own transactional id", WRITERS, kafka={
+        "InitProducerId AddPartitionsToTxn EndTxn": kafka.writes_in_its_transaction,
+    }),
     act("consume in one's own transaction", MEMBERS,
         {"begin add_subscriptions ack commit": rest.commits_offsets_in_its_transaction},
         {"AddOffsetsToTxn TxnOffsetCommit": kafka.commits_offsets_in_its_transaction}),
@@ -168,6 +176,12 @@ ACTS = [
     act("see what was done", ADMINS, {"list_audit": calls("GET", "/v1/audit")}),
 ]  # fmt: skip
 UNEQUAL = {
+    "join by the classic protocol": "Its members name their topics to each other only, as in Kafka.",
+    "describe a group": "Its answers have no offsets, so it requires no right to the topics, as in Kafka.",
+    "be shown the groups of a topic": "REST lists groups by topic, so it requires the right to describe the topic too.",
+    "be shown a group": "Kafka lists groups without their topics.",
+    "write in one's own transaction": "A REST transaction has no transactional id.",
+    "write under one's own transactional id": "A Kafka transaction has one, which needs a right of its own.",
     "describe settings": "REST shows a topic's settings to who may describe it; Kafka has a right of its own for them.",
     "write into another's transaction": "By its transactional id: to write under it is a right, so admins have it.",
     "write into another's transaction by its id": "A REST transaction is its owner's; nobody is given it by a rule.",

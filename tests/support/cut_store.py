@@ -100,18 +100,21 @@ async def run_until_cut(step: Awaitable[Any], store: CutStore) -> bool:
 class Trouble:
     """Between a broker and its store: calls of a script fail for a while, and reads of some keys hang.
 
-    fails   script → how many of its next calls fail, having done nothing
-    hang()  reads of keys that contain this text wait until go_on()
+    fails     script → how many of its next calls fail, having done nothing
+    lost      texts; every call and command on a key that contains one of them fails, having done nothing
+    hang()    reads of keys that contain this text wait until go_on()
     """
 
     def __init__(self, store: Store) -> None:
         self.fails: dict[str, int] = {}
         self.failed = 0
         self.hung = asyncio.Event()
-        self._call, self._command = store.call, store.command
+        self.lost: set[str] = set()
+        self._call, self._command, self._multi = store.call, store.command, store.multi
         self._marks: list[bytes] = []
         self._waiting: list[Callable[[], None]] = []
         store.call, store.command = self._troubled_call, self._troubled_command  # type: ignore[method-assign]
+        store.multi = self._troubled_multi  # type: ignore[method-assign]
 
     def hang(self, mark: str) -> None:
         self._marks.append(mark.encode())
@@ -122,15 +125,28 @@ class Trouble:
             send()
 
     def _troubled_call(self, script: Script, keys: Sequence[bytes], args: Sequence[Any], *, retry: bool = True) -> Any:
+        if self._is_lost(keys[0]):
+            return self._refuse(script.name)
         if self.fails.get(script.name, 0) == 0:
             return self._call(script, keys, args, retry=retry)
         self.fails[script.name] -= 1
         self.failed += 1
+        return self._refuse(script.name)
+
+    def _troubled_multi(self, key: bytes, commands: Any, **options: Any) -> Any:
+        return self._refuse("MULTI") if self._is_lost(key) else self._multi(key, commands, **options)
+
+    def _is_lost(self, key: bytes | None) -> bool:
+        return key is not None and any(text.encode() in key for text in self.lost)
+
+    def _refuse(self, name: str) -> asyncio.Future[Any]:
         refused = asyncio.get_running_loop().create_future()
-        refused.set_exception(StoreUnavailable(f"{script.name} is made to fail."))
+        refused.set_exception(StoreUnavailable(f"{name} is made to fail."))
         return refused
 
     def _troubled_command(self, *args: Any, key: bytes | None = None, retry: bool = True) -> Any:
+        if self._is_lost(key):
+            return self._refuse(str(args[0]))
         if len(args) < 2 or not any(mark in bytes(str(args[1]), "utf-8") for mark in self._marks):
             return self._command(*args, key=key, retry=retry)
         held = asyncio.get_running_loop().create_future()

@@ -5,6 +5,10 @@ reader    reads orders                     prefixed  reads and writes ord*, read
 writer    writes orders; tx-writer         admin     everything, by rules
 denied    everything, by rules, and a DENY for all there is on the ground
 root      a super user: no rule is asked
+
+These have one right of the two that some acts need:
+sender    writes orders, under no transactional id         joiner    reads as g-*, and no topic; tx-joiner is its own
+namer     tx-namer is its own, and no topic                knower    describes orders and g-*, and reads neither
 """
 
 from __future__ import annotations
@@ -55,6 +59,10 @@ RULES: dict[str, list[Given]] = {
         (ALLOW, Op.READ, GROUP, PREFIX, "g-"),
         (ALLOW, Op.WRITE, TXN, PREFIX, "tx-pre"),
     ],
+    "sender": [(ALLOW, Op.WRITE, TOPIC, EXACT, "orders")],
+    "joiner": [(ALLOW, Op.READ, GROUP, PREFIX, "g-"), (ALLOW, Op.WRITE, TXN, EXACT, "tx-joiner")],
+    "namer": [(ALLOW, Op.WRITE, TXN, EXACT, "tx-namer")],
+    "knower": [(ALLOW, Op.DESCRIBE, TOPIC, EXACT, "orders"), (ALLOW, Op.DESCRIBE, GROUP, PREFIX, "g-")],
     "admin": _EVERYTHING,
     "denied": [
         *_EVERYTHING,
