@@ -5,7 +5,8 @@
         ids in its docstring or in its name (..._tc_04_...)                        ┘
 
 A test that carries an id performs what its sentence says: without the feature it fails.  An id in a module's docstring
-counts for no test.  A replaced requirement stays replaced; the tests that name it show the behaviour that remains.
+counts for no test.  A replaced requirement stays replaced; the tests that name it show the behaviour that remains, and
+there is at least one.  tests/tidy/test_requirements_run.py holds that every test named here is run.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ ID_IN_NAME = re.compile(rf"(?:(?<=_)|^)({'|'.join(AREAS)})_(\d\d)(?=_|$)", re.IG
 Status = Literal["tested", "missing", "replaced"]
 MEANING: Mapping[Status, str] = {
     "tested": "a test performs it",
-    "replaced": "we do something else on purpose; the tests show what",
+    "replaced": "we do something else on purpose, and a test performs that",
     "missing": "no test performs it, mostly because the thing itself does not exist yet",
 }
 
 
 class Requirement(NamedTuple):
     """priority: M must, S should, C could.  replaced_by: the behaviour that remains, where we decided otherwise.
-    missing_because: why there is no test, for as long as there is none."""
+    missing_because: why there is no test.  At most one of the two is given."""
 
     id: str
     priority: str
@@ -95,11 +96,10 @@ def modules() -> Iterator[tuple[str, ast.Module]]:
 
 def judge(required: Requirement, tests: list[str]) -> Shown:
     if required.replaced_by:
-        because = "" if tests else required.missing_because
-        return Shown(required, "replaced", tests, f"{required.replaced_by} {because}".rstrip())
+        return Shown(required, "replaced", tests, required.replaced_by)
     if tests:
         return Shown(required, "tested", tests, "")
-    return Shown(required, "missing", [], required.missing_because or "No test names it yet.")
+    return Shown(required, "missing", [], required.missing_because)
 
 
 def shown() -> list[Shown]:
@@ -120,16 +120,15 @@ def row(each: Shown) -> tuple[str, ...]:
     tests = [f"`{name.removeprefix('tests/')}`" for name in each.tests]
     status = {"tested": "tested", "replaced": "replaced", "missing": "**missing**"}[each.status]
     sentence = each.required.sentence + (f" *Instead:* {each.reason}" if each.status == "replaced" else "")
-    last = "<br>".join(tests) if tests else each.reason if each.status == "missing" else "none yet"
+    last = each.reason if each.status == "missing" else "<br>".join(tests)
     return each.required.id, each.required.priority, sentence, status, last
 
 
 def summary(area: str, every: list[Shown]) -> tuple[str, ...]:
     count = Counter(each.status for each in every)
     must = [each for each in every if each.status == "missing" and each.required.priority == "M"]
-    bare = [each for each in every if each.status == "replaced" and not each.tests]
-    replaced = f"{count['replaced']} ({len(bare)} without a test)" if bare else str(count["replaced"])
-    return area, str(len(every)), str(count["tested"]), replaced, str(count["missing"]), str(len(must))
+    counted = (len(every), count["tested"], count["replaced"], count["missing"], len(must))
+    return area, *map(str, counted)
 
 
 def page(every: list[Shown]) -> str:

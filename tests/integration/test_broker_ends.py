@@ -136,7 +136,7 @@ async def test_outcomes_are_remembered_for_their_time_and_number(redis_url, pref
 
 @pytest.mark.parametrize("commit", [True, False])
 async def test_a_decision_is_carried_out_by_whoever_is_left(pair, commit):
-    """TS-04, TS-13: the broker dies right after the decision, no client is there."""
+    """TS-04, TS-13, AK-18: the broker dies right after the decision, no client is there."""
     first, second = pair
     await first.subscriptions.create("t", "s")
     await first.records.produce("t", records("in"))

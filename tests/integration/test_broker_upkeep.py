@@ -59,7 +59,7 @@ async def test_many_brokers_sweep_the_same_and_each_transaction_ends_once(redis_
 
 
 async def test_what_a_stopped_clock_says_is_overdue_is_swept_by_the_next_look(redis_url, prefix):
-    """OB-30, TS-12: the deadline is a point in time, not a duration somebody counts."""
+    """TS-12: the deadline is a point in time, not a duration somebody counts."""
     clock = ManualClock()
     async with one(redis_url, prefix, clock=clock) as broker:
         txn = (await broker.transactions.begin(60_000)).id

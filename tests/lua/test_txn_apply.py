@@ -257,7 +257,7 @@ def test_coordinators_know_nothing_of_each_other(connect, prefix, number):
 
 
 def test_a_batch_does_its_operations_in_order_and_answers_each(coordinator):
-    """TC-15."""
+    """TC-15, BW-05"""
     first = coordinator.begin()
     applied = coordinator.apply(
         f"a {first} {P0}",

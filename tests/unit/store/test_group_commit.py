@@ -98,6 +98,7 @@ async def test_a_call_keeps_to_its_thresholds_and_to_the_order(limits, size, bat
 
 
 async def test_a_failure_is_told_to_the_items_of_its_call_only():
+    """BW-12"""
     other = Other(items_max=2)
     other.add("abcd")
     await turn()
@@ -144,6 +145,37 @@ async def test_a_lazy_item_waits_for_company_but_not_for_long():
     assert (other.batches, other.group.is_idle) == ([], False)
     await asyncio.sleep(0.02)
     assert other.batches == ["a"]
+
+
+async def test_items_that_wait_for_a_slow_call_set_no_timer_and_those_that_wait_alone_share_one(monkeypatch):
+    """BW-04: 512 items that nobody awaits, in calls of 64 at most."""
+    loop, timers = asyncio.get_running_loop(), list[float]()
+    call_later = loop.call_later
+
+    def counted(delay: float, *args: Any, **more: Any) -> asyncio.TimerHandle:
+        timers.append(delay)
+        return call_later(delay, *args, **more)
+
+    monkeypatch.setattr(loop, "call_later", counted)
+    other = Other(items_max=64, lazy_ms=20)
+    # Given a call that is not answered, and 512 items that come meanwhile
+    other.add("a")
+    await turn()
+    other.add("b" * 512, lazy=True)
+    await turn()
+    assert (timers, other.batches) == ([], ["a"])
+    # When it is answered, then they leave at once
+    while not other.group.is_idle:
+        await other.answer()
+    assert (timers, other.batches) == ([], ["a", *["b" * 64] * 8])
+    # And when nothing is under way, one timer of the delay serves all that come before it
+    other.add("c" * 64, lazy=True)
+    assert timers == [0.02]
+    began_s = loop.time()
+    while len(other.sent) < 10:
+        await asyncio.sleep(0)
+    assert 0.015 < loop.time() - began_s < 2
+    assert (timers, other.batches[-1]) == ([0.02], "c" * 64)
 
 
 async def test_a_lazy_item_rides_with_the_first_that_is_not():
@@ -193,6 +225,7 @@ async def test_a_settle_that_raises_does_not_stop_the_rest():
 
 
 async def test_calls_of_few_items_go_side_by_side_and_large_ones_in_turn():
+    """TS-25"""
     # Given three groups that share a turnstile of 4 items
     turnstile = Turnstile(4)
     others = [Other(items_max=8, turnstile=lambda: turnstile) for _ in range(3)]
@@ -235,6 +268,7 @@ async def test_a_call_that_waits_takes_along_what_came_meanwhile():
 
 @pytest.mark.parametrize("fails", ["to start", "in flight"])
 async def test_a_failed_call_gives_its_place_back(fails):
+    """TS-25"""
     turnstile = Turnstile(1)
     first, second = (Other(turnstile=lambda: turnstile) for _ in range(2))
     if fails == "to start":

@@ -1,0 +1,132 @@
+"""Transactions over four partitions while their brokers and Redis are killed -9 at random: all of one is seen, or none.
+
+    worker ── begin, 4 × produce, commit or abort ──▶ broker in its own process ──▶ Redis (appendfsync always)
+       ✗                                                                              ✗
+
+A worker writes what it is about to do and what it was answered into a file, so it is known after its death which ends
+were confirmed.  An end that was not answered may have either outcome.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+from tests.support.broker import eventually, live_transactions, one, outstanding, visible
+from tests.support.crash_child import ROOT
+from tests.support.servers import redis_server
+
+TRANSACTIONS, PARTITIONS, WORKERS, KILLS_MIN = 1_000, 4, 3, 12
+
+WORKER = """
+import asyncio, random, sys
+from redis_ledger.broker.types import NewRecord
+from redis_ledger.errors import LedgerError
+from tests.support.broker import one
+
+async def work(broker, name, said, chance):
+    for n in range(1_000_000):
+        value, commit = f"{name}.{n}", chance.random() < 0.7
+        try:
+            txn = (await broker.transactions.begin(2_000)).id
+            said.write(f"tried {value}\\n")
+            record = [NewRecord(None, value.encode())]
+            for number in chance.sample(range(4), 4):
+                await broker.records.produce("out", record, partition=number, transaction=txn)
+            await (broker.transactions.commit if commit else broker.transactions.abort)(txn)
+            said.write(f"{'committed' if commit else 'aborted'} {value}\\n")
+        except LedgerError:
+            await asyncio.sleep(0.01)
+
+async def main(url, prefix, name, path):
+    with open(path, "a", buffering=1) as said:
+        while True:
+            try:
+                async with one(url, prefix, name=name, redis_retry_ms=2_000) as broker:
+                    chance = random.Random(name)
+                    await asyncio.gather(*(work(broker, f"{name}.{n}", said, chance) for n in range(4)))
+            except LedgerError:
+                await asyncio.sleep(0.05)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+class Worker:
+    def __init__(self, url: str, prefix: str, number: int, path: Path) -> None:
+        self._url, self._prefix, self._number, self._path, self._lives = url, prefix, number, path, 0
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        self._lives += 1
+        name = f"w{self._number}.{self._lives}"
+        arguments = ("-c", WORKER, self._url, self._prefix, name, str(self._path))
+        self._process = await asyncio.create_subprocess_exec(sys.executable, *arguments, cwd=ROOT)
+
+    async def kill(self) -> None:
+        if self._process is not None:
+            assert self._process.returncode is None, "a worker ended by itself"
+            self._process.kill()
+            await self._process.wait()
+            self._process = None
+
+
+def told(path: Path) -> dict[str, set[str]]:
+    """What workers noted: tried, committed, aborted → values.  A line that a kill cut short is left out."""
+    found = defaultdict[str, set[str]](set)
+    for line in path.read_text().split("\n")[:-1]:
+        word, _, value = line.partition(" ")
+        found[word].add(value)
+    return found
+
+
+async def test_under_kills_of_brokers_and_redis_a_transaction_is_seen_on_all_of_its_partitions_or_on_none(
+    prefix, tmp_path
+):
+    """TC-20"""
+    path, chance = tmp_path / "told", random.Random(20)
+    path.touch()
+    with redis_server(appendonly="yes", appendfsync="always") as server:
+        async with one(server.url, prefix) as broker:
+            await broker.topics.create("out", PARTITIONS)
+        workers = [Worker(server.url, prefix, number, path) for number in range(WORKERS)]
+        try:
+            for worker in workers:
+                await worker.start()
+            # When brokers are killed, and Redis every fifth time, until a thousand transactions were tried
+            kills, before = 0, 0
+            async with asyncio.timeout(100):
+                while kills < KILLS_MIN or len(told(path)["tried"]) < TRANSACTIONS:
+                    await asyncio.sleep(chance.uniform(0.1, 0.7))
+                    done = len(told(path)["committed"])
+                    if done == before:
+                        continue  # nobody has come to work since the last kill
+                    before, kills = done, kills + 1
+                    if kills % 5 == 0:
+                        server.kill()
+                        await asyncio.sleep(0.1)
+                        server.start()
+                    else:
+                        doomed = chance.choice(workers)
+                        await doomed.kill()
+                        await doomed.start()
+        finally:
+            for worker in workers:
+                await worker.kill()
+        # Then a broker that comes finishes what they left
+        async with one(server.url, prefix) as broker:
+            assert await eventually(lambda: live_transactions(broker), 0, 20) == 0
+            assert await outstanding(broker, "out") == 0
+            where = defaultdict[str, list[int]](list)
+            for partition, values in (await visible(broker, "out")).items():
+                for value in values:
+                    where[value].append(partition)
+    noted = told(path)
+    assert {value: at for value, at in where.items() if sorted(at) != list(range(PARTITIONS))} == {}
+    assert noted["committed"] - where.keys() == set()
+    assert noted["aborted"] & where.keys() == set()
+    assert len(noted["tried"]) >= TRANSACTIONS
+    assert noted["tried"] - noted["committed"] - noted["aborted"], "no transaction was cut short"

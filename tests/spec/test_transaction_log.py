@@ -1,0 +1,226 @@
+"""The transaction log: what is in it, and what a failure to write it, to clean it or to read it does."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from redis_ledger.errors import LedgerError, StoreUnavailable, TransactionNotFound
+from redis_ledger.ids import TxnId
+from redis_ledger.proto.txn_log_pb2 import TransactionLogOp as Op
+from redis_ledger.proto.txn_log_pb2 import TransactionLogStatus as Status
+from redis_ledger.txn import log as txn_log
+from redis_ledger.txn.coordinator import Participant
+from tests.support.broker import (
+    eventually,
+    live_transactions,
+    one,
+    outstanding,
+    receive_values,
+    records,
+    values_of,
+    vanish,
+)
+from tests.support.proxy import proxy
+from tests.support.servers import redis_server
+
+
+async def logged(broker, txn):
+    """The living records of its coordinator."""
+    return [placed.record async for placed in txn_log.read(broker.store, broker.coordinators.of(txn).keys)]
+
+
+async def log_length(broker):
+    lengths = [await broker.store.command("XLEN", c.keys.log, key=c.keys.state) for c in broker.coordinators]
+    return sum(lengths)
+
+
+async def status(broker, txn):
+    return (await broker.transactions.get(txn)).status
+
+
+async def test_a_step_on_a_transaction_that_is_not_there_writes_no_record(redis_url, prefix):
+    """TS-14: so no record of the log is without its beginning, and none is left when the beginning goes."""
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        await broker.topics.create("t")
+        unknown, participant = TxnId(0, 99), Participant("t", (await broker.catalog.get("t")).id, 0)
+        for step in (
+            lambda: broker.coordinators.add(unknown, [participant]),
+            lambda: broker.coordinators.decide(unknown, commit=True),
+            lambda: broker.coordinators.decide(unknown, commit=False),
+        ):
+            with pytest.raises(TransactionNotFound):
+                await step()
+        await broker.coordinators.done(unknown, lazy=False)
+        assert await broker.coordinators.expire(unknown) is None
+        assert await log_length(broker) == 0
+        # And the records of one that ends go together
+        txn = (await broker.transactions.begin()).id
+        await broker.records.produce("t", records("a"), transaction=txn)
+        assert {record.op for record in await logged(broker, txn)} == {Op.NEW, Op.ADD_PARTITION}
+        await broker.transactions.commit(txn)
+        assert await eventually(lambda: log_length(broker), 0) == 0
+
+
+@pytest.mark.parametrize("damage", ["deleted", "unreadable"])
+async def test_a_log_that_cannot_be_read_stops_no_transaction(redis_url, prefix, damage):
+    """TS-15: serving reads the state and never the log; reading an unknown version is an error, and ends at once."""
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        await broker.topics.create("t")
+        txns = [(await broker.transactions.begin()).id for _ in range(4)]
+        for txn in txns[:2]:
+            await broker.records.produce("t", records("before"), transaction=txn)
+        keys = broker.coordinators.of(txns[0]).keys
+        if damage == "deleted":
+            await broker.store.command("XTRIM", keys.log, "MAXLEN", 0, key=keys.state)
+        else:
+            ((last, _),) = await broker.store.command("XREVRANGE", keys.log, "+", "-", "COUNT", 1, key=keys.state)
+            newer = txn_log.MAGIC + b"\x00\x07"
+            await broker.store.command("XADD", keys.log, last[:-1] + b"2", "r", newer, key=keys.state)
+            with pytest.raises(txn_log.UnsupportedVersion):
+                await logged(broker, txns[0])
+        await vanish(broker)
+        async with one(redis_url, prefix, coordinators=1) as after:
+            for txn in txns:
+                assert await status(after, txn) == "open"
+                await after.records.produce("t", records("after"), transaction=txn)
+            assert [(await after.transactions.commit(txn)).status for txn in txns[:3]] == ["committed"] * 3
+            assert (await after.transactions.abort(txns[3])).status == "aborted"
+            assert await eventually(lambda: live_transactions(after), 0) == 0
+            assert sorted(await values_of(after, "t")) == ["after"] * 3 + ["before"] * 2
+
+
+async def test_the_log_of_a_broker_shows_each_kind_of_step_with_its_fields(redis_url, prefix):
+    """TS-16: begin, partition, subscription, decision by a client and decision by the deadline."""
+    async with one(redis_url, prefix, coordinators=1, end_overdue_ms=60_000) as broker:
+        await broker.upkeep.close()
+        await broker.topics.create("t")
+        await broker.subscriptions.create("t", "s/u")
+        await broker.records.produce("t", records("in"))
+        (id_,) = await receive_values(broker, "t", "s/u")
+        begun = await broker.transactions.begin(5_000, owner="al ice")
+        await broker.records.produce("t", records("out"), transaction=begun.id)
+        await broker.subscriptions.ack("t", "s/u", "c1", [id_], transaction=begun.id)
+        expired = (await broker.transactions.begin(1)).id
+        await asyncio.sleep(0.01)  # its deadline passes
+        assert await broker.coordinators.expire(expired) is not None
+        await broker.coordinators.decide(begun.id, commit=True)
+        found = await logged(broker, begun.id)
+    topic_id = found[1].participants[0].split("/")[1]
+    shown = [
+        (r.op, r.serial, r.expected_status, r.new_status, list(r.participants), r.timeout_ms, r.owner, r.max_serial)
+        for r in found
+    ]
+    assert shown == [
+        (Op.NEW, "0", 0, Status.OPEN, [], 5_000, "al%20ice", "0"),
+        (Op.ADD_PARTITION, "0", 0, 0, [f"t/{topic_id}/0"], 0, "", "0"),
+        (Op.ADD_SUBSCRIPTION, "0", 0, 0, [f"t/{topic_id}/0/s%2Fu"], 0, "", "0"),
+        (Op.NEW, "1", 0, Status.OPEN, [], 1, "", "1"),
+        (Op.UPDATE, "1", Status.OPEN, Status.ABORTING, [], 0, "", "1"),
+        (Op.UPDATE, "0", Status.OPEN, Status.COMMITTING, [], 0, "", "1"),
+    ]
+    assert all(0 <= record.time_ms - begun.started_ms < 60_000 for record in found)
+    assert 0 <= found[0].started_ms - begun.started_ms < 60_000
+
+
+async def test_begins_of_a_call_that_redis_refuses_fail_and_the_next_ones_work(prefix):
+    """TS-17, BW-12: five begins of one call fail, none of them is there, and five more succeed without a restart."""
+    with redis_server() as server:
+        async with one(server.url, prefix, coordinators=1) as broker:
+            await broker.upkeep.close()
+            calls = broker.coordinators.of(TxnId(0, 0))._calls
+            assert server.ask("CONFIG", "SET", "min-replicas-to-write", "1") == b"OK"
+            answers = await asyncio.gather(*(broker.transactions.begin() for _ in range(5)), return_exceptions=True)
+            assert [type(answer) for answer in answers] == [StoreUnavailable] * 5
+            assert broker.coordinators.of(TxnId(0, 0))._calls == calls + 1, "the five did not share a call"
+            assert await live_transactions(broker) == 0
+            assert server.ask("CONFIG", "SET", "min-replicas-to-write", "0") == b"OK"
+            begun = await asyncio.gather(*(broker.transactions.begin() for _ in range(5)))
+            assert [txn.id.serial for txn in begun] == [0, 1, 2, 3, 4]
+        async with one(server.url, prefix, coordinators=1) as after:
+            assert [txn.id for txn in await after.transactions.list()] == [txn.id for txn in begun]
+            assert [record.serial for record in await logged(after, TxnId(0, 0))] == ["0", "1", "2", "3", "4"]
+
+
+async def test_a_store_that_closes_during_begins_answers_each_once_and_keeps_what_it_confirmed(redis_url, prefix):
+    """TS-18, BW-13: 512 begins, closed when the first are answered; what was confirmed is there afterwards."""
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        begins = [asyncio.create_task(broker.transactions.begin()) for _ in range(512)]
+        await asyncio.wait(begins, return_when=asyncio.FIRST_COMPLETED)
+        await broker.store.close()
+        answers = await asyncio.gather(*begins, return_exceptions=True)
+        late = await asyncio.gather(broker.transactions.begin(), return_exceptions=True)
+    confirmed = [answer.id for answer in answers if not isinstance(answer, BaseException)]
+    refused = [answer for answer in answers if isinstance(answer, BaseException)]
+    assert confirmed
+    assert refused, "all begins were answered before the store closed"
+    assert len(confirmed) + len(refused) == 512
+    assert all(isinstance(answer, LedgerError) for answer in refused)
+    assert isinstance(late[0], StoreUnavailable)
+    assert [txn.serial for txn in confirmed] == list(range(len(confirmed))), "what is confirmed is the beginning"
+    async with one(redis_url, prefix, coordinators=1) as after:
+        there = {txn.id for txn in await after.transactions.list(limit=1_000)}
+        assert set(confirmed) <= there
+
+
+async def test_a_completion_that_is_lost_fails_no_commit_and_the_sweep_cleans_the_log(redis_url, prefix, monkeypatch):
+    """TS-19"""
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        await broker.topics.create("t")
+        done, lost = broker.coordinators.done, list[TxnId]()
+
+        def lose_first(txn, **more):
+            if not lost:
+                lost.append(txn)
+                failed = asyncio.get_running_loop().create_future()
+                failed.set_exception(StoreUnavailable())
+                failed.exception()
+                return failed
+            return done(txn, **more)
+
+        monkeypatch.setattr(broker.coordinators, "done", lose_first)
+        txn = (await broker.transactions.begin()).id
+        await broker.records.produce("t", records("a"), transaction=txn)
+        assert (await broker.transactions.commit(txn)).status == "committed"
+        assert lost == [txn]
+        assert await values_of(broker, "t") == ["a"]
+        assert await eventually(lambda: status(broker, txn), "committed") == "committed"
+        assert await eventually(lambda: log_length(broker), 0) == 0
+        assert await values_of(broker, "t", isolation="read_uncommitted") == ["a", "[marker]"]
+
+
+async def test_ends_over_a_link_that_breaks_three_times_are_bounded_and_all_come_through(redis, prefix, monkeypatch):
+    """TS-25: 2 000 ends at once on 20 partitions; no call carries more than 16, and nothing stays under way."""
+    async with proxy("127.0.0.1", redis.port) as relay:
+        async with one(relay.url, prefix, coordinators=2, end_overdue_ms=30_000) as broker:
+            await broker.topics.create("t", 20)
+            txns = [txn.id for txn in await asyncio.gather(*(broker.transactions.begin() for _ in range(2_000)))]
+            produces = [
+                broker.records.produce("t", records(str(n)), partition=n % 20, transaction=txn)
+                for n, txn in enumerate(txns)
+            ]
+            await asyncio.gather(*produces)
+            call, sizes = broker.store.call, list[int]()
+
+            def counted(script, keys, args, *, retry=True):
+                if script.name == "txn/end":
+                    sizes.append(int(args[3]))
+                return call(script, keys, args, retry=retry)
+
+            monkeypatch.setattr(broker.store, "call", counted)
+            ends = [asyncio.create_task(broker.transactions.commit(txn)) for txn in txns]
+            for share in (100, 700, 1_300):
+                while len(sizes) * 16 < share:
+                    await asyncio.sleep(0)
+                relay.cut()
+            async with asyncio.timeout(30):
+                answers = await asyncio.gather(*ends)
+            assert {answer.status for answer in answers} == {"committed"}
+            assert relay.connections > 3
+            assert max(sizes) <= 16
+            assert all(ends.group.is_idle for ends in broker.transactions._participants._partitions.values())
+            assert await eventually(lambda: live_transactions(broker), 0) == 0
+            assert await outstanding(broker, "t") == 0
+            found = [value for n in range(20) for value in await values_of(broker, "t", n)]
+            assert sorted(map(int, found)) == list(range(2_000))
