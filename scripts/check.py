@@ -103,6 +103,7 @@ OWN_TARGETS = {
     "console": "has a target of its own: make console",
     "image": "has a target of its own: make image",
     "upgrade": "has a target of its own: make upgrade",
+    "crash-slow": "the tests marked slow have a target of their own: make crash-slow",
     "spark": "the tests marked slow have a target of their own: make spark",
 }
 
