@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
+import httpx
 import pytest
 from typer.testing import CliRunner
 
 from app.cli import main
 from redis_ledger import AsyncClient, Client, Record, errors
 from redis_ledger.client import TxnState
+from tests.support.proxy import proxy
 from tests.support.served import LosesFirstAnswers, Served, served
 
 
@@ -67,6 +70,25 @@ async def test_a_step_whose_every_answer_is_lost_once_takes_effect_once(brokers:
         assert (await client.subscriptions.stats("in", "job")).backlog == 0
     assert {"POST /v1/transactions", "POST /v1/topics/out/records"} <= set(losing.lost)
     assert any(address.endswith(":commit") for address in losing.lost)
+
+
+async def test_a_step_takes_effect_once_when_an_answer_breaks_off_after_any_number_of_bytes(brokers: Served):
+    async with AsyncClient(brokers.urls) as direct:
+        await direct.topics.create("out")
+    async with proxy("127.0.0.1", httpx.URL(brokers.urls[0]).port or 0) as relay:
+        async with AsyncClient(f"http://127.0.0.1:{relay.port}") as client:
+            # Nothing arrives, or the answer breaks off in the status line, in the headers, or in the body.
+            for n, (after, when) in enumerate(itertools.product((0, 1, 40, 120), ("begin", "send", "commit"))):
+                relay.cut_after = after if when == "begin" else None
+                async with client.transaction() as txn:
+                    relay.cut_after = after if when == "send" else None
+                    await (await txn.send("out", n)).result()
+                    assert relay.cut_after is None
+                    relay.cut_after = after if when == "commit" else None
+                assert relay.cut_after is None
+        assert relay.connections > 12
+    async with AsyncClient(brokers.urls) as direct:
+        assert [int(value or b"") for value in await values(direct, "out")] == list(range(12))
 
 
 async def test_what_is_aborted_is_never_seen_and_its_input_comes_again(client):

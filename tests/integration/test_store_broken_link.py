@@ -72,6 +72,22 @@ async def test_a_unit_whose_reply_was_lost_is_written_once(store, relay):
     assert await store.command(b"LLEN", key(store), key=key(store)) == 1
 
 
+REPLIES = b"+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n$1\r\nv\r\n:1\r\n$1\r\nv\r\n"
+
+
+# In the midst of each reply, and between two of them.
+@pytest.mark.parametrize("after", [1, 5, 14, 20, 23, 25, 31, 38, 41, len(REPLIES) - 1])
+async def test_a_reply_that_breaks_off_is_not_mixed_with_the_next(store, relay, after):
+    name = key(store)
+    await store.command(b"SET", name, b"v", key=name)
+    relay.cut_after = after
+    unit = store.multi(name, [(b"GET", name), (b"STRLEN", name)], retry=True)
+    behind = store.command(b"GET", name, key=name)
+    assert await unit == [b"v", 1]
+    assert await behind == b"v"
+    assert relay.connections == 2
+
+
 async def test_a_call_issued_while_there_is_no_connection_waits_for_it_whether_it_may_be_repeated_or_not(store, relay):
     await relay.refuse()
     await asyncio.sleep(0.02)

@@ -1,8 +1,9 @@
-"""A TCP relay between a store and its Redis that can be told to misbehave.
+"""A TCP relay that misbehaves: between a store and its Redis, or between a client and its broker.
 
-    store ──▶ proxy ──▶ Redis        cuts     the next reply is dropped and both sides are closed
-          ◀──       ◀──              muted    replies vanish, the connection stays
-                                     hold()   nothing is relayed until release()
+    store ──▶ proxy ──▶ Redis        cuts        the next reply is dropped and both sides are closed
+          ◀──       ◀──              cut_after   the next reply breaks off after so many bytes
+                                     muted       replies vanish, the connection stays
+                                     hold()      nothing is relayed until release()
 
 `requests` counts the pieces that arrived from the store, one per write that was not merged on the way.
 """
@@ -19,6 +20,7 @@ class Proxy:
     def __init__(self, host: str, port: int) -> None:
         self.requests: list[bytes] = []
         self.cuts = 0  # so many of the next replies are dropped, each with its connection
+        self.cut_after: int | None = None  # bytes of replies that are relayed before the connection closes, once
         self.muted = 0  # so many connections, from the first on, stay open and lose every reply
         self.connections = 0
         self.port = 0
@@ -91,6 +93,15 @@ class Proxy:
                 await self._flowing.wait()
                 if self.cuts:
                     self.cuts -= 1
+                    break
+                if self.cut_after is not None:
+                    part, self.cut_after = data[: self.cut_after], max(self.cut_after - len(data), 0)
+                    to.write(part)
+                    if self.cut_after:
+                        continue
+                    self.cut_after = None
+                    to.close()  # which sends what was written, unlike abort
+                    await to.wait_closed()
                     break
                 if number > self.muted:
                     to.write(data)
