@@ -27,7 +27,7 @@ TopicName = Annotated[str, Meta(extra_json_schema={"pattern": "^[A-Za-z0-9._-]{1
 SubscriptionName = Annotated[str, Meta(description="1 to 200 printable characters.", min_length=1, max_length=200)]
 Consumer = Annotated[str, Meta(min_length=1, max_length=200, description="Who receives; leases are held per consumer.")]
 TxnIdText = Annotated[
-    str, Meta(max_length=40, description="As begin returned it.", extra_json_schema={"examples": ["3-17"]})
+    str, Meta(max_length=40, description="As begin returned it.", extra_json_schema={"examples": ["3-3821040230400"]})
 ]
 ScheduledIdText = Annotated[
     str,

@@ -30,7 +30,7 @@ _SUBSCRIPTION: Final = {
     "cursors": [_CURSOR],
 }  # fmt: skip
 _TRANSACTION: Final = {
-    "id": "3-17", "status": "open", "timeout_ms": 60_000, "started_ms": 1_763_720_931_000,
+    "id": "3-3821040230400", "status": "open", "timeout_ms": 60_000, "started_ms": 1_763_720_931_000,
     "deadline_ms": 1_763_720_991_000, "timed_out": False, "owner": "",
     "partitions": [{"topic": "invoices", "partition": 0}],
     "subscriptions": [{"topic": "orders", "partition": 0, "subscription": "billing"}],
@@ -60,7 +60,7 @@ FETCH: Examples = {
         "records": [
             {
                 "offset": 17, "timestamp_ms": 1_763_720_931_000, "key": "c-1", "value": {"order": 17, "total": 9.5},
-                "headers": {"source": "shop"}, "transaction": "3-17",
+                "headers": {"source": "shop"}, "transaction": "3-3821040230400",
             }
         ],
         "next_offset": 18, "start_offset": 0, "stable_offset": 18, "end_offset": 20,
@@ -89,7 +89,7 @@ RECEIVE: Examples = {
     },
 }  # fmt: skip
 ACK: Examples = {
-    "request": {"consumer": "worker-1", "ids": ["0:17", "0:18"], "transaction": "3-17"},
+    "request": {"consumer": "worker-1", "ids": ["0:17", "0:18"], "transaction": "3-3821040230400"},
     "200": {"acknowledged": 2},
 }
 ACK_CUMULATIVE: Examples = {"request": {"consumer": "worker-1", "id": "0:18"}, "200": {"acknowledged": 2}}
@@ -98,7 +98,7 @@ NACK: Examples = {
     "200": {"redelivering": 1},
 }
 NOTE_OFFSETS: Examples = {
-    "request": {"offsets": {"0": 18}, "transaction": "3-17"},
+    "request": {"offsets": {"0": 18}, "transaction": "3-3821040230400"},
     "200": {**_SUBSCRIPTION, "kind": "kafka"},
 }
 SEEK: Examples = {"request": {"offsets": {"0": 5}}, "200": _SUBSCRIPTION}
@@ -125,10 +125,14 @@ ADD_SUBSCRIPTIONS: Examples = {
     "request": {"subscriptions": [{"topic": "orders", "subscription": "billing"}]},
     "200": {**_TRANSACTION, "partitions": []},
 }
-COMMIT: Examples = {"request": {"wait": "all"}, "200": {"id": "3-17", "status": "committed"}}
-ABORT: Examples = {"request": {}, "200": {"id": "3-17", "status": "aborted"}}
+COMMIT: Examples = {"request": {"wait": "all"}, "200": {"id": "3-3821040230400", "status": "committed"}}
+ABORT: Examples = {"request": {}, "200": {"id": "3-3821040230400", "status": "aborted"}}
 COMMIT_ALL: Examples = {
-    "request": {"transactions": ["3-17", "3-18"], "once": {"name": "nightly", "number": 42}, "wait": "all"},
+    "request": {
+        "transactions": ["3-3821040230400", "3-3821040230401"],
+        "once": {"name": "nightly", "number": 42},
+        "wait": "all",
+    },
     "200": {"status": "committed", "number": 42},
 }
 ONCE: Examples = {"query": {"name": "nightly"}, "200": {"name": "nightly", "number": 42}}
@@ -138,7 +142,7 @@ EXECUTE: Examples = {
         "records": [{"topic": "invoices", "records": [{"key": "c-1", "value": {"order": 17, "amount": 9.5}}]}],
     },
     "200": {
-        "id": "3-17",
+        "id": "3-3821040230400",
         "status": "committed",
         "results": [{"topic": "invoices", "partition": 0, "base_offset": 4, "records": 1}],
     },

@@ -71,7 +71,7 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
     "id": {
         "description": "A transaction's id, as begin returned it.",
         "schema": {"type": "string", "pattern": "^[0-9]{1,5}-[0-9]{1,15}$"},
-        "example": "3-17",
+        "example": "3-3821040230400",
     },
 }
 ANY_ERRORS = (

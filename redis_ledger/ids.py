@@ -3,7 +3,7 @@
 One id space, three names (docs/decisions/0003):
 
     serial        number a coordinator hands out, one per transaction, never reused      0 .. 2^48-1
-    TxnId         (coordinator, serial); text "3-17"; "(3,17)" is read as well
+    TxnId         (coordinator, serial); text "3-3821040230400"; "(3,3821040230400)" is read as well
     producer id   coordinator << 48 | number; what Kafka calls producer id               0 .. 2^63-1
 
 A native transaction's producer id is its own TxnId, so its record batches carry it in their header and any
@@ -43,11 +43,12 @@ class TxnId(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> TxnId:
-        """Reads "3-17" or "(3,17)".  Raises TransactionNotFound for anything else: no such transaction can exist."""
+        """Reads "3-17" and "(3,17)".  Raises TransactionNotFound for anything else: no such transaction can exist."""
         found = _TXN.match(text)
         if found is None:
             raise TransactionNotFound(
-                f"{text[:80]!r} is not a transaction id; use the id as POST /v1/transactions returned it, like 3-17."
+                f"{text[:80]!r} is not a transaction id; use the id that POST /v1/transactions returned, "
+                "such as 3-3821040230400."
             )
         return cls(int(found[1]), int(found[2]))
 

@@ -1,6 +1,8 @@
 --- @include "include/status"
--- One topic's entry in the catalog, changed if it still is what the caller saw; the version is counted up.
-local function change_entry(topics, state, topic, known, wanted)
+-- Changes one topic's entry in the catalog if it still is what the caller saw, and raises the version.  The version is at
+-- least the time in ms, so that a Redis that has lost its newest writes does not use one twice: a broker that compares
+-- versions would keep topics that are not there.
+local function change_entry(topics, state, topic, known, wanted, now_ms)
   local now = redis.call("HGET", topics, topic) or ""
   if now == wanted then return { OK, tonumber(redis.call("HGET", state, "version") or 0) } end
   if now ~= known then return { STALE, now } end
@@ -10,5 +12,7 @@ local function change_entry(topics, state, topic, known, wanted)
   else
     redis.call("HSET", topics, topic, wanted)
   end
-  return { OK, redis.call("HINCRBY", state, "version", 1) }
+  local version = math.max(tonumber(redis.call("HGET", state, "version") or 0) + 1, tonumber(now_ms))
+  redis.call("HSET", state, "version", string.format("%d", version))
+  return { OK, version }
 end

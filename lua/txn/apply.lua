@@ -26,6 +26,7 @@ WRITES      all of it after everything was read and checked; a repeated call wit
 SOURCE      PIP-31 "transaction coordinator"; PIP-160; docs/decisions/0003
 ]]
 --- @include "include/status"
+--- @include "include/numbers"
 --- @include "include/txnlog"
 local match, gmatch, find, format, rep = string.match, string.gmatch, string.find, string.format, string.rep
 local now, call, overdue = tonumber(ARGV[1]), ARGV[3], format("%d", tonumber(ARGV[1]) + tonumber(ARGV[7]))
@@ -87,7 +88,8 @@ local held = redis.call("HMGET", KEYS[1], "next", "entry", "created", "committed
 local following, entry = tonumber(held[1]), format("%d", tonumber(held[2]) + 1)
 local created, committed, aborted, timeout = 0, 0, 0, 0
 local active = redis.call("HLEN", KEYS[2]) - 1
-local suffix = log_suffix(now, format("%d", math.max(following + numbered - 1, 0)))
+local unused = numbered > 0 and numbers.lowest(following, now) or following -- what a call hands out begins here
+local suffix = log_suffix(now, format("%d", math.max(unused + numbered - 1, 0)))
 local txns, outcomes, by_nonce = {}, {}, {}
 
 if #nonces > 0 then
@@ -168,8 +170,9 @@ local function add(serial, txn, added)
 end
 
 local function allocate()
-  local number = format("%d", following)
-  following = following + 1
+  local number = format("%d", unused)
+  unused = unused + 1
+  following = unused
   return number
 end
 

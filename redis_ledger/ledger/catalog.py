@@ -357,7 +357,7 @@ class Catalog:
     async def _swap(self, name: str, expected: bytes, wanted: bytes, script: Script = CATALOG) -> bytes | None:
         """None when the entry was changed; else the entry as it is."""
         keys = (self._keys.topics, self._keys.state)
-        reply = await self._store.call(script, keys, (name, expected, wanted))
+        reply = await self._store.call(script, keys, (name, expected, wanted, self._clock.now_ms()))
         if reply[0] == Status.OK:
             return None
         current: bytes = reply[1]

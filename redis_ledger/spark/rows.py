@@ -2,7 +2,7 @@
 
     key  value  topic  partition  offset  timestamp  timestampType       always
     headers                                                              includeHeaders
-    position  transaction                                                includePosition: "2:1045", "3-17" or null
+    position  transaction                                                includePosition: "2:1045", "3-3821" or null
 
 A user's own schema may name fewer of them; only those are made.
 """

@@ -95,13 +95,12 @@ async def test_numbers_are_never_used_again(redis_url, prefix):
     """TC-04: also when nothing is left in the log and every broker has been replaced."""
     async with one(redis_url, prefix, coordinators=1) as broker:
         first = await begun(broker)
-        assert first == TxnId(0, 0)
         await broker.transactions.commit(first)
         assert await eventually(lambda: log_length(broker, first), 0) == 0
     async with one(redis_url, prefix, coordinators=1) as broker:
-        assert await begun(broker) == TxnId(0, 1)
+        second = await begun(broker)
     async with one(redis_url, prefix, coordinators=1) as broker:
-        assert await begun(broker) == TxnId(0, 2)
+        assert first < second < await begun(broker)
 
 
 async def test_a_transaction_that_was_begun_is_known_after_its_broker_died(pair):
@@ -261,7 +260,7 @@ async def test_the_watermark_is_below_the_oldest_live_transaction(redis_url, pre
             await broker.transactions.commit(txn)
             await eventually(lambda: live_transactions(broker), 2 - len(seen))
             seen.append((await broker.coordinators.done(txn, lazy=False)).watermark)
-        assert seen == [-1, 1, 2]
+        assert seen == [t0.serial - 1, t2.serial - 1, t2.serial]
 
 
 async def test_a_transaction_can_be_looked_up_and_listed(broker):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.pages import blocks, calls, differences, program
+from tests.support.pages import blocks, calls, differences, names, program, renamed
 from tests.support.serving import ROOT, Serve
 
 README = ROOT / "README.md"
@@ -41,9 +42,12 @@ def check_python(page: Path, serve: Serve) -> None:
 
 
 def check_calls(page: Path, url: str) -> None:
+    ids: dict[str, str] = {}
     for call in calls(page, url):
+        call.url, call.body = renamed(call.url, ids), call.body and renamed(call.body, ids)
         status, answer = call.send()
-        shown = call.answer or {}
+        ids = names(call.answer, answer) | ids
+        shown = json.loads(renamed(json.dumps(call.answer or {}), ids))
         # A problem shows its status; whatever shows none is expected to work.
         is_problem = isinstance(shown.get("status"), int)
         assert status == shown["status"] if is_problem else 200 <= status < 300, f"{call.url}: {status} {answer}"

@@ -231,12 +231,13 @@ def swap(connect, prefix):
     keys = CatalogKeys(prefix)
     node = Node(connect(f"{prefix}:{{catalog}}:"), f"{prefix}:{{catalog}}")
     return node, lambda expected, wanted: node.run(
-        "ledger/catalog", (keys.topics, keys.state), "orders", expected, wanted
+        "ledger/catalog", (keys.topics, keys.state), "orders", expected, wanted, node.now
     )
 
 
 def test_a_catalog_entry_changes_only_from_what_the_caller_saw(swap):
     node, call = swap
+    node.now = 0
     assert call("", "one") == [Status.OK, 1]
     assert call("one", "two") == [Status.OK, 2]
     before = node.dump()
@@ -249,12 +250,28 @@ def test_a_catalog_entry_changes_only_from_what_the_caller_saw(swap):
 
 def test_a_repeated_change_of_the_catalog_counts_once(swap):
     node, call = swap
+    node.now = 0
     call("", "one")
     before = node.dump()
     assert call("", "one") == [Status.OK, 1]
     assert node.dump() == before
     call("one", "")
     assert call("one", "") == [Status.OK, 2]
+
+
+def test_a_version_of_the_catalog_that_a_failover_lost_is_not_used_again(swap):
+    node, call = swap
+    call("", "one")
+    replica = node.client.hgetall(f"{node.tag}:state")
+    node.now += 1
+    (_, lost) = call("one", "two")
+    node.client.hset(f"{node.tag}:topics", "orders", "one")
+    node.client.hset(f"{node.tag}:state", mapping=replica)
+    node.now += 1
+    (_, version) = call("one", "other")
+    assert version > lost
+    node.now -= 1_000_000  # a clock that steps back
+    assert call("other", "more") == [Status.OK, version + 1]
 
 
 # -- forget producers --------------------------------------------------------------------------------------------------

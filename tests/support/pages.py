@@ -3,7 +3,8 @@
     python   the blocks of a page are one program; `print(...)  # text` says what it prints
     sh       `name=value`, and curl calls; below a call, `# {...}` is its answer, shortened
 
-The calls are sent by http.client, so that a page says the same on a machine without curl.
+The calls are sent by http.client, so that a page says the same on a machine without curl.  The id of a transaction
+differs from run to run: the one that a page shows stands, in all that follows, for the one that was answered.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+_TXN = re.compile(r"\d+-\d{10,}")
 
 HERE = "http://127.0.0.1:8080"  # what pages call the broker
 KAFKA_HERE = "127.0.0.1:9092"
@@ -102,6 +105,22 @@ def _call(words: list[str], url: str) -> Call:
             assert word.startswith(HERE), f"curl {word}: this test does not know it"
             address = url + word.removeprefix(HERE)
     return Call(method or ("GET" if body is None else "POST"), address, body, headers)
+
+
+def names(shown: Any, seen: Any) -> dict[str, str]:
+    """Transaction ids of a page → those answered in their place."""
+    if isinstance(shown, dict) and isinstance(seen, dict):
+        pairs = [(shown[name], seen[name]) for name in shown.keys() & seen.keys()]
+    elif isinstance(shown, list) and isinstance(seen, list):
+        pairs = list(zip(shown, seen, strict=False))
+    else:
+        is_id = isinstance(shown, str) and isinstance(seen, str) and _TXN.fullmatch(shown) and _TXN.fullmatch(seen)
+        return {shown: seen} if is_id else {}
+    return {one: other for pair in pairs for one, other in names(*pair).items()}
+
+
+def renamed(text: str, ids: dict[str, str]) -> str:
+    return _TXN.sub(lambda found: ids.get(found[0], found[0]), text)
 
 
 def differences(shown: Any, seen: Any, at: str = "$") -> list[str]:

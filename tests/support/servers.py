@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +104,11 @@ class Server:
         assert self._process is not None
         self._process.send_signal(signal.SIGCONT)
 
+    def info(self, section: str) -> bytes:
+        reply = self.ask("INFO", section)
+        assert isinstance(reply, bytes), reply
+        return reply
+
     def kill(self) -> None:
         """As kill -9 does."""
         if self._process is not None:
@@ -151,6 +156,30 @@ class ClusterServers:
         port = next(primary[1] for first, last, primary, *_ in ranges if first <= slot <= last)
         return next(server for server in self.servers if server.port == port)
 
+    @contextlib.contextmanager
+    def replica_of(self, primary: Server, **conf: str) -> Iterator[Server]:
+        """A replica that has all its primary has."""
+        with redis_server(cluster_enabled="yes", **conf) as replica:
+            replica.ask("CLUSTER", "MEET", "127.0.0.1", primary.port)
+            name = self.id_of(primary)
+            _until(lambda: replica.ask("CLUSTER", "REPLICATE", name) == b"OK", "the replica does not know its primary")
+            _until(lambda: b"master_link_status:up" in replica.info("replication"), "the replica is not in step")
+            yield replica
+
+    @staticmethod
+    def cut_off(replica: Server, primary: Server) -> None:
+        """From now on the replica gets nothing of what its primary writes."""
+        replica.freeze()
+        primary.ask("CLIENT", "KILL", "TYPE", "replica")
+
+    @staticmethod
+    def take_over(replica: Server, primary: Server) -> None:
+        """The primary dies, and its replica serves its slots with what it has."""
+        primary.kill()
+        replica.thaw()
+        assert replica.ask("CLUSTER", "FAILOVER", "TAKEOVER") == b"OK"
+        _until(lambda: b"role:master" in replica.info("replication"), "the replica did not take over")
+
     def begin_migration(self, slot: int, source: Server, target: Server) -> None:
         target.ask("CLUSTER", "SETSLOT", slot, "IMPORTING", self.id_of(source))
         source.ask("CLUSTER", "SETSLOT", slot, "MIGRATING", self.id_of(target))
@@ -179,11 +208,15 @@ def redis_cluster(*, server_binary: str | None = None, **conf: str) -> Iterator[
             )
         for server in servers[1:]:
             servers[0].ask("CLUSTER", "MEET", "127.0.0.1", server.port)
-        until = time.monotonic() + READY_S_MAX
-        while not all(_agrees(server) for server in servers):
-            assert time.monotonic() < until, "the cluster did not form"
-            time.sleep(0.02)  # gossip has no event to wait for
+        _until(lambda: all(_agrees(server) for server in servers), "the cluster did not form")
         yield ClusterServers(servers)
+
+
+def _until(holds: Callable[[], bool], otherwise: str) -> None:
+    until = time.monotonic() + READY_S_MAX
+    while not holds():
+        assert time.monotonic() < until, otherwise
+        time.sleep(0.02)  # gossip and replication have no event to wait for
 
 
 def _agrees(server: Server) -> bool:

@@ -223,7 +223,7 @@ class AsyncSubscriptions:
         """How far a reader has come that keeps offsets of its own: by partition, what it reads next.  It shows as a
         subscription of the kind "kafka".  txn: they count when it commits.
 
-        await client.subscriptions.note_offsets("orders", "nightly", {0: 1200}, txn="3-17")
+        await client.subscriptions.note_offsets("orders", "nightly", {0: 1200}, txn="3-3821040230400")
         """
         body: dict[str, Any] = {"offsets": {str(partition): offset for partition, offset in offsets.items()}}
         if txn is not None:
@@ -255,7 +255,7 @@ class AsyncTransactions:
         return found.transactions
 
     async def get(self, id: TxnId | str) -> TransactionStatus:
-        """(await client.transactions.get("3-17")).status"""
+        """(await client.transactions.get("3-3821040230400")).status"""
         return await self._transport.call("GET", path("transactions", _text(id)), answer=TransactionStatus)
 
     async def begin(self, timeout_ms: int | None = None, *, owner: str = "", together: str = "") -> TransactionStatus:
@@ -276,12 +276,12 @@ class AsyncTransactions:
     async def commit(self, id: TxnId | str, wait: Literal["all", "logged"] = "all") -> TransactionStatus:
         """Repeating it is safe: a committed transaction answers committed.
 
-        await client.transactions.commit("3-17")
+        await client.transactions.commit("3-3821040230400")
         """
         return await self._end(id, ":commit", {"wait": wait})
 
     async def abort(self, id: TxnId | str) -> TransactionStatus:
-        """await client.transactions.abort("3-17")"""
+        """await client.transactions.abort("3-3821040230400")"""
         return await self._end(id, ":abort", {})
 
     async def commit_all(
@@ -290,7 +290,7 @@ class AsyncTransactions:
         """All of them in one step, or none; repeating it is safe.  once: a name, the `together` they were begun with,
         and the number of this step; status is "already" when a number as high was committed, and nothing was now.
 
-        await client.transactions.commit_all(["3-17", "3-18"], once=("nightly", 42))
+        await client.transactions.commit_all(["3-3821040230400", "3-3821040230401"], once=("nightly", 42))
         """
         body: dict[str, Any] = {"transactions": [_text(id) for id in ids], "wait": wait}
         if once is not None:

@@ -192,7 +192,7 @@ class AsyncClient:
     def resume_transaction(self, id: TxnId | str) -> AsyncTransaction:
         """A transaction that another process began, by its id.
 
-        await client.resume_transaction("3-17").commit()
+        await client.resume_transaction("3-3821040230400").commit()
         """
         known = id if isinstance(id, TxnId) else TxnId.parse(id)
         return AsyncTransaction(self.transactions, self._leases, self._txn_sender, self._txn_producer, id=known)

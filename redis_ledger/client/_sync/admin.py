@@ -221,7 +221,7 @@ class Subscriptions:
         """How far a reader has come that keeps offsets of its own: by partition, what it reads next.  It shows as a
         subscription of the kind "kafka".  txn: they count when it commits.
 
-        client.subscriptions.note_offsets("orders", "nightly", {0: 1200}, txn="3-17")
+        client.subscriptions.note_offsets("orders", "nightly", {0: 1200}, txn="3-3821040230400")
         """
         body: dict[str, Any] = {"offsets": {str(partition): offset for partition, offset in offsets.items()}}
         if txn is not None:
@@ -253,7 +253,7 @@ class Transactions:
         return found.transactions
 
     def get(self, id: TxnId | str) -> TransactionStatus:
-        """(client.transactions.get("3-17")).status"""
+        """(client.transactions.get("3-3821040230400")).status"""
         return self._transport.call("GET", path("transactions", _text(id)), answer=TransactionStatus)
 
     def begin(self, timeout_ms: int | None = None, *, owner: str = "", together: str = "") -> TransactionStatus:
@@ -272,12 +272,12 @@ class Transactions:
     def commit(self, id: TxnId | str, wait: Literal["all", "logged"] = "all") -> TransactionStatus:
         """Repeating it is safe: a committed transaction answers committed.
 
-        client.transactions.commit("3-17")
+        client.transactions.commit("3-3821040230400")
         """
         return self._end(id, ":commit", {"wait": wait})
 
     def abort(self, id: TxnId | str) -> TransactionStatus:
-        """client.transactions.abort("3-17")"""
+        """client.transactions.abort("3-3821040230400")"""
         return self._end(id, ":abort", {})
 
     def commit_all(
@@ -286,7 +286,7 @@ class Transactions:
         """All of them in one step, or none; repeating it is safe.  once: a name, the `together` they were begun with,
         and the number of this step; status is "already" when a number as high was committed, and nothing was now.
 
-        client.transactions.commit_all(["3-17", "3-18"], once=("nightly", 42))
+        client.transactions.commit_all(["3-3821040230400", "3-3821040230401"], once=("nightly", 42))
         """
         body: dict[str, Any] = {"transactions": [_text(id) for id in ids], "wait": wait}
         if once is not None:
