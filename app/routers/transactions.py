@@ -251,6 +251,8 @@ async def execute(call: Call, body: bodies.Execute) -> Answer:
         for topic, appended in done.appended.items()
         for a in appended
     ]  # fmt: skip
+    if call.claim is not None:
+        call.claim.when_kept(partial(call.broker.transactions.answered, call.claim.nonce))
     answer = reply(bodies.Executed(id=str(done.transaction), status="committed", results=results))
     if done.replayed:
         answer.headers.append(REPLAYED)

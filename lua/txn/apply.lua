@@ -5,11 +5,13 @@ A transaction is packed as "state deadline started timeout owner nonce|positions
 C committing, A aborting, T aborting because it ran past its timeout; positions "entry:index,..." are its log records
 (index from 1), participants are separated by spaces.  The decision table is redis_ledger/txn/states.py.
 
-KEYS        1 state  2 txns  3 order  4 deadlines  5 outcomes  6 forget  7 nonces  8 calls  9 log  10 live  11 ids
+KEYS        1 state  2 txns  3 order  4 deadlines  5 outcomes  6 forget  7 nonces  8 calls  9 log  10 live  11 ids  12 steps
 ARGV        1 now_ms  2 broker  3 call number of that broker  4 outcomes are kept for ms  5 and at most so many (negative: no limit)
             6 most open transactions (0 no limit)  7 a decided transaction is overdue after ms  8 batched entries (1 or 0)
-            9.. operations, three each: code, serial or timeout_ms, rest
+            9 committed steps are kept for ms  10 and at most so many: include/outcomes
+            11.. operations, three each: code, serial or timeout_ms, rest
               b timeout  "owner nonce participant..."   begin ("-" for none), and register at once
+              n nonce    ""                             the step's answer is stored: its nonce need not be kept
               p ""       ""                             hand out a number for a producer id
               a serial   "participant..."               register topic/topic id/partition or .../subscription
               e serial   "C" or "A"                     decide
@@ -18,7 +20,7 @@ ARGV        1 now_ms  2 broker  3 call number of that broker  4 outcomes are kep
               c name     "number serial..."             commit all of these, or none: include/together
               o; i, k, v, f, g of a transactional id: include/together and include/identity say what they take
 RETURNS     {OK, lowest live serial or "", next serial, lines}: one line an operation, first its status:
-            0 <serial> [again] | 0 <state> [@number:epoch:transactional id] <participant>... | 0 ended <outcome> | 0 -
+            0 <serial> [again|committed] | 0 <state> [@number:epoch:transactional id] <participant>... | 0 ended <outcome> | 0 -
             | 0 <number> <epoch> [<serial> <state> @... <participant>...] | 0 committed|<state> ...|ended... | 0 already <number>
             | -10 not found | -11 <state> | -11 ended <outcome> | -13 too many | -5 <epoch now> fenced | -22 another producer id
 COMPLEXITY  O(operations + transactions they name + log records that are deleted)
@@ -53,7 +55,7 @@ if told then
   if number == call then return { OK, lowest, following, lines } end
 end
 
-local first_op, last_op = 9, #ARGV - 2
+local first_op, last_op = 11, #ARGV - 2
 local serials, nonces, asked, numbered, names = {}, {}, {}, 0, {}
 local of_identity = { i = true, k = true, v = true, f = true, g = true, c = true, o = true }
 local function ask(serial)
@@ -79,7 +81,7 @@ for i = first_op, last_op, 3 do
       asked["id " .. ARGV[i + 1]] = true
       names[#names + 1] = ARGV[i + 1]
     end
-  else
+  elseif code ~= "n" then
     ask(ARGV[i + 1])
   end
 end
@@ -122,6 +124,7 @@ end
 
 local records, bits, lines, transitions = {}, {}, {}, {}
 local changed, finished, fresh, named = {}, {}, {}, {}
+--- @include "include/outcomes"
 
 -- Every record names its transaction's serial and ends with the suffix; its place is remembered with the transaction.
 -- Batched, all share an entry; else each has its own.
@@ -196,6 +199,7 @@ local function begin(timeout_ms, rest)
   local owner, nonce, participants = match(rest, "^(%S+) (%S+) ?(.*)$")
   local known = nonce ~= "-" and by_nonce[nonce]
   local held_by = known and txns[known]
+  if known and not held_by and steps.is_kept(nonce) then return "0 " .. known .. " committed" end
   if held_by and (held_by.state == "O" or held_by.state == "C") or known and outcomes[known] == "C" then return "0 " .. known .. " again" end
   local serial, refusal = start(timeout_ms, owner, nonce)
   if not serial then return refusal end
@@ -261,6 +265,8 @@ for i = first_op, last_op, 3 do
     line = begin(serial, ARGV[i + 2])
   elseif code == "p" then
     line = "0 " .. allocate()
+  elseif code == "n" then
+    line = steps.answer(serial)
   elseif of_identity[code] then
     line = identity_acts[code](serial, ARGV[i + 2])
   elseif txns[serial] then
@@ -331,7 +337,7 @@ if find(live, "1", 1, true) then
   redis.call("HSET", KEYS[1], "entry", entry)
 end
 
-local rows, times, gone, ordered = {}, {}, {}, {}
+local rows, times, ordered = {}, {}, {}
 for serial, t in pairs(changed) do
   local n = #rows
   rows[n + 1] = serial
@@ -352,35 +358,7 @@ for name, id in pairs(identities_changed) do
 end
 spread("HDEL", KEYS[11], identities_gone)
 spread("HSET", KEYS[11], renewed)
-rows, times = {}, {}
-for serial, t in pairs(finished) do
-  local n = #rows
-  gone[#gone + 1] = serial
-  rows[n + 1], rows[n + 2] = serial, t.state .. " " .. ARGV[1] .. " " .. t.fixed
-  times[n + 1], times[n + 2] = ARGV[1], serial
-end
-if #gone > 0 then
-  spread("HDEL", KEYS[2], gone)
-  spread("ZREM", KEYS[4], gone)
-  spread("HSET", KEYS[5], rows)
-  spread("ZADD", KEYS[6], times)
-  for n, serial in ipairs(gone) do gone[n] = rep("0", 15 - #serial) .. serial end
-  spread("ZREM", KEYS[3], gone)
-  local keep_ms, keep, old, surplus = tonumber(ARGV[4]), tonumber(ARGV[5]), {}, 0
-  if keep_ms >= 0 then old = redis.call("ZRANGEBYSCORE", KEYS[6], 0, now - keep_ms, "LIMIT", 0, 2 * #gone) end
-  if keep >= 0 then surplus = redis.call("ZCARD", KEYS[6]) - 1 - #old - keep end
-  if surplus > 0 then
-    old = redis.call("ZRANGEBYSCORE", KEYS[6], 0, "+inf", "LIMIT", 0, #old + math.min(surplus, 2 * #gone))
-  end
-  if #old > 0 then
-    for i, row in ipairs(values(KEYS[5], old)) do
-      local nonce = match(row or "", "(%S+)$")
-      if nonce and nonce ~= "-" and redis.call("HGET", KEYS[7], nonce) == old[i] then redis.call("HDEL", KEYS[7], nonce) end
-    end
-    spread("HDEL", KEYS[5], old)
-    spread("ZREM", KEYS[6], old)
-  end
-end
+outcomes_save(finished)
 local following_text = format("%d", following)
 if following_text ~= held[1] or committed + aborted + timeout > 0 then
   redis.call("HSET", KEYS[1], "next", following_text, "created", tonumber(held[3]) + created, "committed",

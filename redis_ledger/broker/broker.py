@@ -85,6 +85,9 @@ class TransactionsWithExecute(Transactions):
     ) -> Executed:
         return await self.step.run(acks, records, timeout_ms=timeout_ms, nonce=nonce, principal=principal)
 
+    def answered(self, nonce: str) -> None:
+        self.step.answered(nonce)
+
 
 class Broker:
     """Use Broker.open."""

@@ -28,7 +28,7 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.partition import Partition
-from redis_ledger.txn.coordinator import Coordinators, Decision, Participant
+from redis_ledger.txn.coordinator import Coordinator, Coordinators, Decision, Participant, step_nonce
 
 ATTEMPTS_MAX = 8
 
@@ -103,13 +103,29 @@ class Execute:
             appended.setdefault(topic, []).extend(where)
         return Executed(txn, appended)
 
+    def answered(self, nonce: str) -> None:
+        """The answer of the step is stored: it need not be remembered that it was committed."""
+        at = self._at(nonce)
+        assert at is not None, "a step without a nonce is not remembered"
+        at.submit("n", step_nonce(nonce), lazy=True)
+
+    def _at(self, nonce: str) -> Coordinator | None:
+        """Where a repetition looks for the step: also when there are more coordinators by then."""
+        return self._transactions.together.coordinator(nonce) if nonce else None
+
     async def _begin(
         self, timeout_ms: int, principal: str, nonce: str, participants: Sequence[Participant]
     ) -> tuple[TxnId, bool]:
         for _ in range(ATTEMPTS_MAX):
-            txn, again = await self._coordinators.begin(timeout_ms, owners.written(principal, ""), nonce, participants)
-            if not again:
-                return txn, False
+            txn, found = await self._coordinators.begin(
+                timeout_ms,
+                owners.written(principal, ""),
+                step_nonce(nonce) if nonce else "",
+                participants,
+                self._at(nonce),
+            )
+            if found != "again":
+                return txn, found == "committed"
             try:
                 await self._transactions.abort(txn)
             except AlreadyCommitted:

@@ -22,6 +22,7 @@ import hashlib
 import os
 import struct
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,11 +53,18 @@ class Claim:
     resumed: bool = False
     replay: tuple[int, bytes] | None = None
     _lease: _Lease | None = field(default=None, repr=False)
+    _when_kept: list[Callable[[], None]] = field(default_factory=list, repr=False)
 
     async def finish(self, status: int, body: bytes) -> None:
         """Keep the answer for repeats."""
         assert self._lease is not None, "a replayed claim has nothing to finish"
-        await self._lease.finish(status, body)
+        if await self._lease.finish(status, body):
+            for act in self._when_kept:
+                act()
+
+    def when_kept(self, act: Callable[[], None]) -> None:
+        """Calls act when the answer is stored: from then on a repeat needs nothing else."""
+        self._when_kept.append(act)
 
     async def release(self) -> None:
         """The request changed nothing: the key may be used for another one."""
@@ -117,15 +125,17 @@ class _Lease:
     def run_key(self) -> bytes:
         return self.key + b"|run"
 
-    async def finish(self, status: int, body: bytes) -> None:
+    async def finish(self, status: int, body: bytes) -> bool:
+        """Whether the answer is kept."""
         self.stop_renewing()
         if len(body) > ANSWER_BYTES_MAX:
             await self.end(forget=False)
-            return
+            return False
         value = _RECORD.pack(_VERSION, self.fingerprint, self.nonce, self.producer_id, status) + body
         kept: tuple[Any, ...] = (b"SET", self.key, value, b"PX", self.keep_ms)
         commands = [kept, (b"DEL", self.run_key)] if self._is_ours() else [kept]
         await self.store.multi(self.key, commands, retry=True)
+        return True
 
     async def end(self, *, forget: bool) -> None:
         self.stop_renewing()

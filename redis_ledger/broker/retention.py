@@ -38,6 +38,7 @@ AT_ONCE = 8  # partitions looked at
 ENTRIES_MAX = 1_000  # log entries trimmed by one call
 LEFTOVER_MS = 600_000
 PRODUCER_SILENT_MS = 86_400_000
+KEY_SLACK_MS = 60_000  # clocks differ
 
 log = structlog.get_logger(__name__)
 _seldom = Seldom()
@@ -150,8 +151,10 @@ class TopicRetention:
     # -- producers ---------------------------------------------------------------------------------------------------
 
     async def _forget_producers(self, partition: Partition) -> None:
-        """Those that have been silent for a day."""
-        k, before = partition.keys, self._clock.now_ms() - PRODUCER_SILENT_MS
+        """Those that have been silent for a day, and for longer than an Idempotency-Key lives: a repeated request finds
+        in the window of its producer what was written."""
+        silent_ms = max(PRODUCER_SILENT_MS, self._config.idempotency_key_ms + KEY_SLACK_MS)
+        k, before = partition.keys, self._clock.now_ms() - silent_ms
         cursor: Any = b"0"
         while True:
             cursor, rows = await self._store.command("HSCAN", k.producers, cursor, "COUNT", 500, key=k.state)

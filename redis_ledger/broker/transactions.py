@@ -75,7 +75,7 @@ class Transactions:
         together: those begun with the same name can be committed in one step.  principal: whose it is from then on.
         Raises InvalidTimeout, TooManyTransactions."""
         timeout = self.timeout(timeout_ms)
-        at = self.together.coordinator(together) if together else None
+        at = self.together.coordinator(together or nonce) if together or nonce else None
         now = self._clock.now_ms()  # before it is begun, so that the deadline that is told is never too late
         txn, again = await self._coordinators.begin(timeout, owners.written(principal, owner), nonce, at=at)
         if again:

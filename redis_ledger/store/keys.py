@@ -39,6 +39,7 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{tc:5}:outcomes          hash    serial → outcome and time
     rl:{tc:5}:forget            zset    ended serials by the time of their end
     rl:{tc:5}:nonces            hash    nonce of a begin → serial
+    rl:{tc:5}:steps             zset    nonces of committed steps whose answer is not stored yet, by time
     rl:{tc:5}:calls             hash    broker → its last call's number and reply
     rl:{tc:5}:log               stream  transaction log, batched entries (PIP-160)
     rl:{tc:5}:live              hash    log entry → bitmap of its live records
@@ -175,7 +176,20 @@ class DelayKeys:
 class CoordinatorKeys:
     """The keys of one transaction coordinator.  Order of `all()` is the order scripts expect."""
 
-    __slots__ = ("calls", "deadlines", "forget", "ids", "live", "log", "nonces", "order", "outcomes", "state", "txns")
+    __slots__ = (
+        "calls",
+        "deadlines",
+        "forget",
+        "ids",
+        "live",
+        "log",
+        "nonces",
+        "order",
+        "outcomes",
+        "state",
+        "steps",
+        "txns",
+    )
 
     def __init__(self, prefix: str, coordinator: int) -> None:
         base = f"{prefix}:{{tc:{coordinator}}}"
@@ -190,12 +204,13 @@ class CoordinatorKeys:
         self.log = f"{base}:log".encode()
         self.live = f"{base}:live".encode()
         self.ids = f"{base}:ids".encode()
+        self.steps = f"{base}:steps".encode()
 
     def all(self) -> tuple[bytes, ...]:
-        """state txns order deadlines outcomes forget nonces calls log live ids: KEYS 1 to 11 of coordinator scripts."""
+        """state txns order deadlines outcomes forget nonces calls log live ids steps: KEYS 1 to 12 of its scripts."""
         return (
             self.state, self.txns, self.order, self.deadlines, self.outcomes, self.forget, self.nonces, self.calls,
-            self.log, self.live, self.ids,
+            self.log, self.live, self.ids, self.steps,
         )  # fmt: skip
 
 

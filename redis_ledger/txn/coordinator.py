@@ -12,7 +12,6 @@ and still fills the batches.  Source: PIP-31, PIP-160; docs/decisions/0003.
 from __future__ import annotations
 
 import asyncio
-import zlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
@@ -41,6 +40,9 @@ from redis_ledger.txn.states import State
 
 APPLY = Script.load("txn/apply")
 OPEN = Script.load("txn/open")
+STEPS_MAX = 100_000  # committed steps without a stored answer that one coordinator keeps, about 250 bytes each
+STEPS_SLACK_MS = 60_000  # they outlive their Idempotency-Keys by this, since clocks differ
+STEP = "!"  # begins the nonces of steps in lua/include/outcomes
 BEGINS_MAX = 64  # begins waiting at one coordinator before the next one gets its turn: two calls then overlap
 
 
@@ -156,6 +158,8 @@ class Coordinator:
             config.max_active_transactions_per_coordinator,
             config.end_overdue_ms,
             1 if batched else 0,
+            config.idempotency_key_ms + STEPS_SLACK_MS,
+            STEPS_MAX,
         )
         self._key_list = self.keys.all()
 
@@ -240,26 +244,26 @@ class Coordinators:
         nonce: str = "",
         participants: Sequence[Participant] = (),
         at: Coordinator | None = None,
-    ) -> tuple[TxnId, bool]:
-        """A new transaction with its first participants, or with a nonce the one that was begun with it before unless
-        that was aborted (then True).  at: where, if that matters."""
+    ) -> tuple[TxnId, str]:
+        """A new transaction with its first participants, and "".  With a nonce, the transaction that was begun with it
+        unless that was aborted, and "again", or "committed" if it is a step (step_nonce) that has been.
+        at: where; a nonce needs it, since its repetition must go to the same coordinator."""
         if at is not None:
             coordinator = at
-        elif nonce:
-            coordinator = self._all[zlib.crc32(nonce.encode()) % len(self._all)]
         else:
+            assert not nonce, "a nonce is looked for at one coordinator"
             coordinator = self._all[self._turn % len(self._all)]
             if coordinator.waiting >= BEGINS_MAX:
                 self._turn += 1
                 coordinator = self._all[self._turn % len(self._all)]
-        rest = f"{quote(owner, safe='') or '-'} {quote(nonce, safe='') or '-'}" if owner or nonce else "- -"
+        rest = f"{quote(owner, safe='') or '-'} {quote(nonce, safe=STEP) or '-'}" if owner or nonce else "- -"
         if participants:
             rest += " " + " ".join([participant.text for participant in participants])
         words, _ = await coordinator.submit("b", timeout_ms, rest)
         if at is None:
             self._turn = coordinator.number + 1
         if words[0] == "0":
-            return TxnId(coordinator.number, int(words[1])), len(words) > 2
+            return TxnId(coordinator.number, int(words[1])), words[2] if len(words) > 2 else ""
         raise TooManyTransactions(
             f"Coordinator {coordinator.number} has {self._config.max_active_transactions_per_coordinator} open "
             "transactions, as many as it may have; try again when some have ended."
@@ -351,6 +355,11 @@ class Coordinators:
         if words[1] == "ended":
             return Decision(txn, _ENDED[words[2]], [], watermark)
         return Decision.read(txn, State(words[1]), words[2:], watermark)
+
+
+def step_nonce(nonce: str) -> str:
+    """The nonce of a step: its commit is remembered for as long as its Idempotency-Key, until its answer is stored."""
+    return STEP + nonce
 
 
 def refusal(txn: TxnId, words: Sequence[str]) -> LedgerError:

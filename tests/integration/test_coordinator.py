@@ -106,11 +106,12 @@ async def test_a_transaction_begun_is_known_to_another_broker_at_once(store, coo
 
 async def test_a_nonce_finds_its_transaction_from_any_broker_until_it_is_aborted(store, coordinators):
     other = await opened(store, broker="b2")
-    first = await coordinators.begin(60_000, nonce="key one")
-    assert await other.begin(60_000, nonce="key one") == (first[0], True)
+    at = coordinators.of(TxnId(1, 0)), other.of(TxnId(1, 0))
+    first = await coordinators.begin(60_000, nonce="key one", at=at[0])
+    assert await other.begin(60_000, nonce="key one", at=at[1]) == (first[0], "again")
     await ended(coordinators, first[0], commit=False)
-    third = await other.begin(60_000, nonce="key one")
-    assert (first[1], third[1], third[0] != first[0]) == (False, False, True)
+    third = await other.begin(60_000, nonce="key one", at=at[1])
+    assert (first[1], third[1], third[0] != first[0]) == ("", "", True)
 
 
 async def test_the_cap_refuses_at_once_and_an_end_makes_room(store):
@@ -119,7 +120,7 @@ async def test_the_cap_refuses_at_once_and_an_end_makes_room(store):
     first, _ = await begin(capped), await begin(capped)
     for nonce in ("", "n"):
         with pytest.raises(TooManyTransactions):
-            await capped.begin(60_000, nonce=nonce)
+            await capped.begin(60_000, nonce=nonce, at=capped.of(first))
     await ended(capped, first, commit=True)
     assert (await begin(capped)).serial == 2
 

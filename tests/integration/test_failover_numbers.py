@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from redis_ledger.errors import TransactionNotFound
@@ -14,7 +16,7 @@ from tests.support.servers import Server, redis_cluster
 async def test_a_failover_that_loses_a_begin_gives_its_numbers_to_no_other_client(prefix):
     """TC-04"""
     with redis_cluster(cluster_node_timeout="2000", cluster_require_full_coverage="no") as cluster:
-        settings = {"coordinators": 1, "default_timeout_ms": 300_000, "redis_timeout_ms": 20_000}
+        settings: dict[str, Any] = {"coordinators": 1, "default_timeout_ms": 300_000, "redis_timeout_ms": 20_000}
         slot = key_slot(f"{prefix}:{{tc:0}}:state".encode())
         primary = cluster.owner(slot)
         topic = next(name for name in "abcdefgh" if cluster.owner(key_slot(f"{{{name}:0}}".encode())) is not primary)

@@ -10,10 +10,11 @@ import httpx
 import pytest
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.idempotency import Idempotency
+from redis_ledger.broker.idempotency import ANSWER_BYTES_MAX, Idempotency
 from redis_ledger.errors import IdempotencyKeyReused, RequestInProgress, StoreUnavailable
 from redis_ledger.store.keys import encode_name
 from redis_ledger.store.store import Store
+from tests.support.broker import eventually
 from tests.support.rest import client_of, open_broker
 
 KEY = {"idempotency-key": "step 42"}
@@ -102,6 +103,46 @@ async def test_an_execute_whose_answer_was_lost_is_carried_out_once(api, broker,
     assert await records_of(api, "out") == ["once"]
 
 
+async def kept_steps(broker: Broker) -> int:
+    counts = [int(await broker.store.command("ZCARD", c.keys.steps, key=c.keys.state)) for c in broker.coordinators]
+    return sum(counts) - len(counts)  # each has a sentinel
+
+
+async def outcomes_are_forgotten(broker: Broker) -> None:
+    for coordinator in broker.coordinators:
+        for txn in [await broker.coordinators.begin(60_000, at=coordinator) for _ in range(5)]:
+            await broker.transactions.commit(txn[0])
+            await broker.coordinators.done(txn[0], lazy=False)
+
+
+@pytest.mark.parametrize("coordinators", [2, 7])
+async def test_an_execute_is_carried_out_once_also_when_its_outcome_is_forgotten(redis_url, prefix, coordinators):
+    """CL-13: the broker died before it stored the answer.  Another one, perhaps with more coordinators, repeats it."""
+    body = {"records": [{"topic": "out", "records": [{"value": "once"}]}]}
+    forgets: dict[str, Any] = {"ended_status_max_records": 2, "ended_status_retention_ms": 0}
+    async with open_broker(redis_url, prefix, coordinators=2, **forgets) as first, client_of(first) as api:
+        for key in map(str, range(8)):
+            fail_once(first, "transactions", "execute", True)
+            lost = await api.post("/v1/transactions:execute", json=body, headers={"idempotency-key": key})
+            assert lost.status_code == 503
+        await outcomes_are_forgotten(first)
+    async with open_broker(redis_url, prefix, coordinators=coordinators, **forgets) as second, client_of(second) as api:
+        for key in map(str, range(8)):
+            again = await api.post("/v1/transactions:execute", json=body, headers={"idempotency-key": key})
+            assert (again.status_code, again.json()["status"]) == (200, "committed")
+            assert again.headers["idempotent-replayed"] == "true"
+        assert await records_of(api, "out") == ["once"] * 8
+        assert await eventually(lambda: kept_steps(second), 0) == 0
+
+
+async def test_a_step_whose_answer_is_stored_is_not_remembered_besides(api, broker):
+    body = {"records": [{"topic": "out", "records": [{"value": "once"}]}]}
+    assert (await api.post("/v1/transactions:execute", json=body, headers=KEY)).status_code == 200
+    assert await eventually(lambda: kept_steps(broker), 0) == 0
+    assert (await api.post("/v1/transactions:execute", json=body, headers=KEY)).headers["idempotent-replayed"] == "true"
+    assert await records_of(api, "out") == ["once"]
+
+
 async def test_requests_with_one_key_at_the_same_time_are_carried_out_once(api):
     body = {"records": [{"value": "once"}]}
     answers = await asyncio.gather(*(api.post("/v1/topics/t/records", json=body, headers=KEY) for _ in range(20)))
@@ -131,6 +172,15 @@ async def test_a_claim_is_held_until_its_lease_runs_out_and_then_resumed(keys):
     second = await keys.claim("k", ONE, producer_id=9)
     assert (first.resumed, second.resumed) == (False, True)
     assert (second.producer_id, second.nonce) == (7, first.nonce)
+
+
+@pytest.mark.parametrize(("size", "is_kept"), [(ANSWER_BYTES_MAX, True), (ANSWER_BYTES_MAX + 1, False)])
+async def test_what_follows_when_the_answer_is_stored_does_not_follow_when_it_is_not(keys, size, is_kept):
+    claim = await keys.claim("k", ONE)
+    done: list[bool] = []
+    claim.when_kept(lambda: done.append(True))
+    await claim.finish(200, b"x" * size)
+    assert done == [True] * is_kept
 
 
 async def test_a_finished_claim_is_replayed_and_never_mistaken_for_another_request(keys):

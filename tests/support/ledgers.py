@@ -238,10 +238,12 @@ class TxnCoordinator(Node):
         cap: int = 0,
         overdue_ms: int = 1_000,
         batched: bool = True,
+        steps_ms: int = 86_400_000,
+        steps: int = 1_000,
     ) -> Applied:
         if call is None:
             call = self.calls = self.calls + 1
-        limits = (keep_ms, keep, cap, overdue_ms, int(batched))
+        limits = (keep_ms, keep, cap, overdue_ms, int(batched), steps_ms, steps)
         operations = [part for line in lines for part in [*line.split(" ", 2), "", ""][:3]]
         reply = self.run("txn/apply", self.keys.all(), self.now, broker, call, *limits, *operations)
         assert reply[0] == Status.OK, reply

@@ -157,7 +157,7 @@ class ClusterServers:
         return next(server for server in self.servers if server.port == port)
 
     @contextlib.contextmanager
-    def replica_of(self, primary: Server, **conf: str) -> Iterator[Server]:
+    def replica_of(self, primary: Server, **conf: Any) -> Iterator[Server]:
         """A replica that has all its primary has."""
         with redis_server(cluster_enabled="yes", **conf) as replica:
             replica.ask("CLUSTER", "MEET", "127.0.0.1", primary.port)

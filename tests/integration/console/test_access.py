@@ -167,7 +167,8 @@ async def test_pages_show_what_their_visitor_may_see(world):
     assert (await visitor.get("/access")).status_code == 403
     assert (await visitor.get("/groups.json")).json()["subscriptions"] == []
     assert (await visitor.get("/transactions.json")).json()["open"] == []
-    assert (await visitor.get("/transaction?id=0-0")).status_code == 403
+    (foreign,) = await world.broker.transactions.list(limit=1)
+    assert (await visitor.get(f"/transaction?id={foreign.id}")).status_code == 403
 
 
 async def test_every_act_is_refused_without_the_right_to_it(world):
