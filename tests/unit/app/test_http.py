@@ -59,7 +59,7 @@ def expect_problem(response: Any, status: int, code: str, detail: str = "") -> N
             "POST", RECORDS, b'{"records":[{}],"producer_id":1,"epoch":0,"sequence":0}', 400, "invalid_request",
             "$.partition",
         ),
-        ("POST", RECORDS, b'{"records":[{}],"transaction":"x"}', 404, "transaction_not_found", "such as 3-3821040230400"),
+        ("POST", RECORDS, b'{"records":[{}],"transaction":"x"}', 404, "transaction_not_found", "such as 3-382"),
         ("POST", RECORDS + "?partition=0", b'{"records":[{}]}', 400, "invalid_request", "leave them out of the query"),
         ("GET", "/v1/topics?limit=1", b"", 400, "invalid_request", "takes no query parameters"),
         ("GET", "/v1/topics/a/partitions/x/records", b"", 404, "unknown_partition", "numbered from 0"),
