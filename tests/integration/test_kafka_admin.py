@@ -92,6 +92,35 @@ async def test_each_topic_of_a_request_is_refused_or_made_by_itself(client, brok
     assert [each.name for each in await broker.catalog.list()] == ["good", "orders"]
 
 
+PROBLEMS = {  # of one topic each; later ones have all those of the earlier ones too
+    "partitions": (topic("new", 0), 37),
+    "configuration": (topic("new", 0, cleanup_policy="compact"), INVALID_CONFIG),
+    "existence": (topic("orders", 0, cleanup_policy="compact"), EXISTS),
+    "name": (topic("or/ders", 0, cleanup_policy="compact"), 17),
+}
+
+
+@pytest.mark.parametrize("validate_only", [False, True])
+@pytest.mark.parametrize("problem", PROBLEMS)
+async def test_of_several_problems_of_a_topic_the_one_that_kafka_finds_first_is_answered(
+    client, broker, problem, validate_only
+):
+    await create(client, topic("orders"))
+    asked, code = PROBLEMS[problem]
+    (answer,) = await create(client, asked, validate_only=validate_only)
+    assert answer.error_code == code
+    assert [each.name for each in await broker.catalog.list()] == ["orders"]
+
+
+async def test_a_partition_cannot_be_assigned_to_a_broker_that_does_not_exist(client, broker):
+    nobody, here = broker.members.node_id + 1, broker.members.node_id
+    wrong = CreatableTopic("wrong", -1, -1, [CreatableReplicaAssignment(n, [nobody]) for n in range(2)])
+    right = CreatableTopic("right", -1, -1, [CreatableReplicaAssignment(n, [here]) for n in range(2)])
+    answers = {each.name: each for each in await create(client, wrong, right)}
+    assert {name: each.error_code for name, each in answers.items()} == {"wrong": 39, "right": 0}
+    assert answers["wrong"].error_message == f"There is no broker {nobody}; the brokers are {here}."
+
+
 async def test_a_topic_that_is_only_validated_is_not_made(client, broker):
     await create(client, topic("orders"))
     answers = await create(client, topic("orders"), topic("new", 3), topic("big", 11), validate_only=True)

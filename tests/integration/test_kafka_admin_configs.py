@@ -120,9 +120,32 @@ async def test_groups_tell_the_times_of_the_consumer_protocol_and_other_resource
     shown = {each.name: each.value for each in (await describe(client, GROUP, "g")).configs}
     assert shown == {"consumer.heartbeat.interval.ms": "5000", "consumer.session.timeout.ms": "45000"}
     assert (await describe(client, GROUP, "")).error_code == INVALID_REQUEST
-    assert (await describe(client, 8, "1")).error_code == INVALID_REQUEST
     assert (await describe(client, TOPIC, "nothing")).error_code == UNKNOWN_TOPIC
     assert (await describe(client, TOPIC, "a/b")).error_code == 17
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(8, "broker loggers"), (16, "client metrics"), (99, "resources of type 99")]
+)
+async def test_a_resource_without_configuration_is_refused_by_its_name(client, kind, name):
+    refused = await describe(client, kind, "1")
+    assert (refused.error_code, refused.error_message) == (
+        INVALID_REQUEST,
+        f"There is no configuration of {name} here.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (BROKER, "The configuration of brokers cannot be changed by a request; use `serve --set`."),
+        (GROUP, "The configuration of groups cannot be changed by a request; use `serve --set`."),
+        (8, "The configuration of broker loggers cannot be changed by a request."),
+        (16, "The configuration of client metrics cannot be changed by a request."),
+    ],
+)
+async def test_a_change_of_anything_but_a_topic_is_refused_by_its_name(client, kind, message):
+    assert await alter(client, "1", ("retention.ms", 0, "5"), kind=kind) == (INVALID_REQUEST, message)
 
 
 async def test_single_configurations_are_set_and_taken_away(client, broker):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from redis_ledger.auth.acl import Op
 from redis_ledger.broker.configs import replaced
 from redis_ledger.errors import InvalidRequest, LedgerError
-from redis_ledger.kafka.apis.describe_configs import TOPIC, check
+from redis_ledger.kafka.apis.describe_configs import BROKER, GROUP, TOPIC, check, kind_name
 from redis_ledger.kafka.authority import note
 from redis_ledger.kafka.call import NONE, Call, code_of, message_of
 from redis_ledger.kafka.few import few_at_once
@@ -45,7 +45,8 @@ async def change(
             raise InvalidRequest("The resource is named twice.")
         check(Op.ALTER_CONFIGS, kind, name, call)
         if kind != TOPIC:
-            raise InvalidRequest("Only topics can be configured here; brokers and groups are by `serve --set`.")
+            how = "; use `serve --set`" if kind in (BROKER, GROUP) else ""
+            raise InvalidRequest(f"The configuration of {kind_name(kind)} cannot be changed by a request{how}.")
         wanted = decide()
         await call.broker.configs.change(name, wanted, validate_only=validate_only)
     except LedgerError as error:

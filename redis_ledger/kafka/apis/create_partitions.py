@@ -1,15 +1,18 @@
 """CreatePartitions 0-3: more partitions for topics.
 
 1   errors are told before a throttle (there is none)     3   may be throttled (never)
-Assignments to brokers are counted only.  Keys may go to other partitions afterwards, as with Kafka.
+Assignments must name known brokers; apart from that they are only counted.  Keys may go to other partitions
+afterwards, as with Kafka.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 
 from redis_ledger.auth.acl import Op
 from redis_ledger.errors import InvalidPartitions, InvalidReplicaAssignment, InvalidRequest, LedgerError
+from redis_ledger.kafka.apis.create_topics import check_assignment, node_ids
 from redis_ledger.kafka.authority import note
 from redis_ledger.kafka.call import NONE, Call, code_of, message_of
 from redis_ledger.kafka.few import few_at_once
@@ -22,8 +25,8 @@ from redis_ledger.kafka.wire.messages.create_partitions_response import (
 VERSIONS = (0, 3)
 
 
-def check(asked: CreatePartitionsTopic, partitions: int, partitions_max: int) -> None:
-    """partitions: that the topic has now.  Raises InvalidPartitions, InvalidReplicaAssignment."""
+def check(asked: CreatePartitionsTopic, partitions: int, partitions_max: int, brokers: Collection[int]) -> None:
+    """partitions: the present number.  brokers: node ids.  Raises InvalidPartitions, InvalidReplicaAssignment."""
     if asked.count <= partitions:
         raise InvalidPartitions(f"Topic {asked.name!r} has {partitions} partitions; there can only be more.")
     if asked.count > partitions_max:
@@ -33,8 +36,8 @@ def check(asked: CreatePartitionsTopic, partitions: int, partitions_max: int) ->
             raise InvalidReplicaAssignment(
                 f"{asked.count - partitions} partitions are added, but {len(asked.assignments)} are assigned."
             )
-        if not all(each.broker_ids for each in asked.assignments):
-            raise InvalidReplicaAssignment("Every partition needs a broker.")
+        for each in asked.assignments:
+            check_assignment(each.broker_ids, brokers)
 
 
 async def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitionsResponse:
@@ -48,7 +51,7 @@ async def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitio
                 raise InvalidRequest("The topic is named twice.")
             call.check_topic(Op.ALTER, asked.name)
             partitions = (await catalog.get(asked.name, fresh=True)).partitions
-            check(asked, partitions, call.broker.config.partitions_max)
+            check(asked, partitions, call.broker.config.partitions_max, node_ids(call))
             await catalog.change(asked.name, asked.count, None, validate_only=request.validate_only)
         except LedgerError as error:
             await note(call, "topic.change", asked.name, error)

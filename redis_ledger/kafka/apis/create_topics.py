@@ -3,15 +3,17 @@
 2   errors have messages     4   partitions and replicas may be left to the broker (-1); taken in every version here
 5   the answer tells partitions, replicas and configurations, to who may describe these
 6   may be throttled (never)     7   topic ids
-Replicas are Redis's business: any factor from 1 is taken, and told as 1.  Assignments to brokers are checked for their
-form and counted, for any broker serves any partition.  A topic named twice is made by neither.  The timeout has no use:
-a topic is whole when it is answered.
+Redis does the replication: any factor from 1 is accepted and reported as 1.  Assignments must name known brokers; apart
+from that they are only counted, because every broker serves every partition.  A topic that is named twice is not
+created.  The timeout has no use: a topic is complete when the request is answered.
+
+The first problem of a topic is answered, in Kafka's order: authorization, name, existence, configuration, partitions.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from redis_ledger.auth.acl import Op, Resource
@@ -54,13 +56,13 @@ class Wanted(NamedTuple):
     settings: dict[str, int]
 
 
-def decide(asked: CreatableTopic, config: Config) -> Wanted:
-    """What to make.  Raises LedgerError with Kafka's code for what is wrong with it."""
-    check_topic_name(asked.name)
+def decide(asked: CreatableTopic, config: Config, brokers: Collection[int]) -> Wanted:
+    """The partitions and settings of a new topic.  brokers: node ids.  Raises LedgerError with Kafka's code."""
+    settings = settings_of((given.name, given.value) for given in asked.configs)
     if asked.assignments:
         if asked.num_partitions != -1 or asked.replication_factor != -1:
             raise InvalidRequest("Where brokers are assigned, partitions and replication factor must be -1.")
-        count = _assigned(asked.assignments)
+        count = _assigned(asked.assignments, brokers)
     else:
         if asked.replication_factor == 0 or asked.replication_factor < -1:
             raise InvalidReplicationFactor(f"The replication factor is {asked.replication_factor}; use 1 or more.")
@@ -69,18 +71,26 @@ def decide(asked: CreatableTopic, config: Config) -> Wanted:
         count = config.num_partitions if asked.num_partitions == -1 else asked.num_partitions
     if count > config.partitions_max:
         raise InvalidPartitions(f"A topic has at most {config.partitions_max} partitions here, not {count}.")
-    return Wanted(count, settings_of((given.name, given.value) for given in asked.configs))
+    return Wanted(count, settings)
 
 
-def _assigned(assignments: Sequence[CreatableReplicaAssignment]) -> int:
+def _assigned(assignments: Sequence[CreatableReplicaAssignment], brokers: Collection[int]) -> int:
     if sorted(each.partition_index for each in assignments) != list(range(len(assignments))):
         raise InvalidReplicaAssignment("Partitions are assigned by consecutive numbers from 0, each once.")
     for each in assignments:
-        if not each.broker_ids or len(set(each.broker_ids)) < len(each.broker_ids):
-            raise InvalidReplicaAssignment(f"Partition {each.partition_index} needs brokers, and each of them once.")
+        check_assignment(each.broker_ids, brokers)
     if len({len(each.broker_ids) for each in assignments}) > 1:
         raise InvalidReplicaAssignment("All partitions must have equally many brokers.")
     return len(assignments)
+
+
+def check_assignment(assigned: Sequence[int], brokers: Collection[int]) -> None:
+    """assigned: the brokers of one partition.  Raises InvalidReplicaAssignment."""
+    if not assigned or len(set(assigned)) < len(assigned):
+        raise InvalidReplicaAssignment("Every partition needs brokers, and each of them once.")
+    if unknown := sorted(set(assigned) - set(brokers)):
+        there = ", ".join(map(str, sorted(brokers)))
+        raise InvalidReplicaAssignment(f"There is no broker {unknown[0]}; the brokers are {there}.")
 
 
 async def handle(request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
@@ -103,10 +113,10 @@ async def _create(asked: CreatableTopic, validate_only: bool, call: Call) -> Cre
     try:
         if not call.allows_cluster(Op.CREATE):
             call.check_topic(Op.CREATE, asked.name)
-        wanted, topic_id = decide(asked, broker.config), NO_UUID
-        if validate_only:
-            await _check_absent(asked.name, call)
-        else:
+        check_topic_name(asked.name)
+        await _check_absent(asked.name, call)
+        wanted, topic_id = decide(asked, broker.config, node_ids(call)), NO_UUID
+        if not validate_only:
             made = await broker.topics.create(asked.name, wanted.partitions, wanted.settings)
             topic_id = bytes.fromhex(made.id)
     except LedgerError as error:
@@ -120,6 +130,10 @@ async def _create(asked: CreatableTopic, validate_only: bool, call: Call) -> Cre
         asked.name, topic_id, NONE, None, NONE, wanted.partitions, 1,
         [_shown(each) for each in broker.configs.of_settings(wanted.settings)],
     )  # fmt: skip
+
+
+def node_ids(call: Call) -> list[int]:
+    return [node.id for node in call.broker.members.shown()]
 
 
 async def _check_absent(name: str, call: Call) -> None:

@@ -24,6 +24,7 @@ from redis_ledger.kafka.wire.messages.describe_configs_response import (
 VERSIONS = (1, 4)
 IS_READ = True
 TOPIC, BROKER, GROUP = 2, 4, 32
+KINDS = {2: "topics", 4: "brokers", 8: "broker loggers", 16: "client metrics", 32: "groups"}
 RESOURCES_MAX = 10_000  # of one request
 
 
@@ -72,7 +73,11 @@ async def _of(asked: DescribeConfigsResource, call: Call) -> list[Described]:
         if not name:
             raise InvalidRequest("The group has no name.")
         return configs.of_group()
-    raise InvalidRequest(f"Resources of type {asked.resource_type} have no configuration here.")
+    raise InvalidRequest(f"There is no configuration of {kind_name(asked.resource_type)} here.")
+
+
+def kind_name(kind: int) -> str:
+    return KINDS.get(kind, f"resources of type {kind}")
 
 
 def _shown(found: Described, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:

@@ -38,6 +38,7 @@ from redis_ledger.ledger.settings import SETTINGS
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 CONFIG = Config(num_partitions=4)
+BROKERS = (1, 2)
 
 
 def asked(name="orders", partitions=-1, replicas=-1, assigned=(), configs=()) -> CreatableTopic:
@@ -64,14 +65,12 @@ def asked(name="orders", partitions=-1, replicas=-1, assigned=(), configs=()) ->
     ],
 )
 def test_a_topic_is_made_as_it_was_asked_for_or_by_default(topic, wanted):
-    assert decide(topic, CONFIG) == wanted
+    assert decide(topic, CONFIG, BROKERS) == wanted
 
 
 @pytest.mark.parametrize(
     ("topic", "code"),
     [
-        (asked("no/slash"), 17),
-        (asked(""), 17),
         (asked(replicas=0), 38),
         (asked(replicas=-2), 38),
         (asked(partitions=0), 37),
@@ -84,26 +83,45 @@ def test_a_topic_is_made_as_it_was_asked_for_or_by_default(topic, wanted):
         (asked(assigned=[(0, [])]), 39),
         (asked(assigned=[(0, [1, 1])]), 39),
         (asked(assigned=[(0, [1]), (1, [1, 2])]), 39),
+        (asked(assigned=[(0, [0]), (1, [0])]), 39),
+        (asked(assigned=[(0, [1, 2]), (1, [2, 3])]), 39),
+        (asked(partitions=0, replicas=0, configs=[("no.such.config", "1")]), 40),
         (asked(configs=[("retention.ms", None)]), 40),
         (asked(configs=[("no.such.config", "1")]), 40),
     ],
 )
 def test_a_topic_that_cannot_be_is_refused_with_the_code_kafka_has_for_it(topic, code):
     with pytest.raises(LedgerError) as refused:
-        decide(topic, CONFIG)
+        decide(topic, CONFIG, BROKERS)
     assert refused.value.kafka_code == code
 
 
 @pytest.mark.parametrize(
     ("count", "assigned", "code"),
-    [(3, None, 37), (2, None, 37), (-1, None, 37), (11, None, 37), (5, [[1]], 39), (5, [[1], []], 39), (5, [], 39)],
+    [
+        (3, None, 37),
+        (2, None, 37),
+        (-1, None, 37),
+        (11, None, 37),
+        (5, [[1]], 39),
+        (5, [[1], []], 39),
+        (5, [], 39),
+        (5, [[1], [3]], 39),
+        (5, [[1], [2, 2]], 39),
+        (5, [[0], [0]], 39),
+    ],
 )
 def test_partitions_can_only_become_more_each_with_a_broker(count, assigned, code):
     assignments = None if assigned is None else [CreatePartitionsAssignment(brokers) for brokers in assigned]
     with pytest.raises(LedgerError) as refused:
-        check(CreatePartitionsTopic("orders", count, assignments), 3, 10)
+        check(CreatePartitionsTopic("orders", count, assignments), 3, 10, BROKERS)
     assert refused.value.kafka_code == code
-    check(CreatePartitionsTopic("orders", 5, [CreatePartitionsAssignment([1]), CreatePartitionsAssignment([2])]), 3, 5)
+    check(
+        CreatePartitionsTopic("orders", 5, [CreatePartitionsAssignment([1]), CreatePartitionsAssignment([2])]),
+        3,
+        5,
+        BROKERS,
+    )
 
 
 # -- configurations ----------------------------------------------------------------------------------------------------
