@@ -76,6 +76,17 @@ class Settings(Request):
         Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Longest delay; 0 is no limit.")] | UnsetType
     ) = UNSET
     delayed_delivery_tick_time_ms: Annotated[int, Meta(ge=0, le=60_000)] | UnsetType = UNSET
+    min_insync_replicas: (
+        Annotated[int, Meta(ge=1, lt=1 << 31, description="Shown as set, without effect: Redis makes the copies.")]
+        | UnsetType
+    ) = UNSET
+    compression_type: (
+        Annotated[
+            Literal["producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"],
+            Meta(description="Shown as set, without effect: batches are stored as they were sent."),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 class CreateTopic(Request):
@@ -95,7 +106,7 @@ class Topic(Reply):
     name: TopicName
     id: str
     partitions: int
-    settings: dict[str, int | bool]
+    settings: dict[str, int | bool | str]
     created_ms: TimeMs
 
 

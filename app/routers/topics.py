@@ -11,8 +11,7 @@ from app.operations import Routes
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import PartitionState, Topic
 from redis_ledger.errors import InvalidTopicName, TopicBusy, TopicExists, UnknownTopic
-
-SWITCHES = {"retention_acknowledged", "delayed_delivery"}
+from redis_ledger.ledger import settings as topic_settings
 
 routes = Routes("topics")
 
@@ -49,7 +48,7 @@ async def describe_topic(call: Call, topic: str) -> bodies.TopicDetail:
     """Describe a topic and the state of its partitions."""
     found, states = await call.broker.topics.describe(topic)
     return bodies.TopicDetail(
-        name=found.name, id=found.id, partitions=found.partitions, settings=_settings(found),
+        name=found.name, id=found.id, partitions=found.partitions, settings=topic_settings.shown(found.settings),
         created_ms=found.created_ms, partition_states=[partition_state(state) for state in states],
     )  # fmt: skip
 
@@ -83,7 +82,7 @@ async def delete_topic(call: Call, topic: str) -> None:
 
 
 def settings(given: bodies.Settings | None) -> dict[str, int] | None:
-    return None if given is None else {name: int(value) for name, value in msgspec.to_builtins(given).items()}
+    return None if given is None else topic_settings.stored(msgspec.to_builtins(given))
 
 
 def shown(found: Topic) -> bodies.Topic:
@@ -91,15 +90,9 @@ def shown(found: Topic) -> bodies.Topic:
         name=found.name,
         id=found.id,
         partitions=found.partitions,
-        settings=_settings(found),
+        settings=topic_settings.shown(found.settings),
         created_ms=found.created_ms,
     )
-
-
-def _settings(found: Topic) -> dict[str, int | bool]:
-    """The catalog knows numbers only.  delayed_delivery is shown where a topic has been told: true and false are both
-    more than its absence."""
-    return {name: bool(value) if name in SWITCHES else value for name, value in found.settings.items()}
 
 
 def partition_state(state: PartitionState) -> bodies.PartitionState:

@@ -1,10 +1,11 @@
 """Kafka's configuration names onto our settings: what topics, brokers and groups tell, and what a topic can be told.
 
     retention.ms      ─▶ retention_ms        the topic's own value, else the broker's, else the default
-    cleanup.policy    ─▶ "delete"            nothing of ours is behind it: it can be set to what it is, to nothing else
+    compression.type  ─▶ compression_type    the topic's own value, stored and shown, and without effect
+    cleanup.policy    ─▶ "delete"            read-only: it can be set to what it is, and to nothing else
 
-A name without anything behind it is shown where admin tools look for it, and is read-only.  A change is decided here
-and stored by the catalog, so REST shows and accepts the same.
+A read-only name is shown because admin tools look for it.  A change is decided here and stored by the catalog, so REST
+shows and accepts the same.
 Source: KIP-133, KIP-226 (synonyms), KIP-339 (incremental changes).
 """
 
@@ -18,7 +19,7 @@ from typing import NamedTuple
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidConfig, InvalidRequest
 from redis_ledger.ledger.catalog import Catalog
-from redis_ledger.ledger.settings import DELAYED, SETTINGS
+from redis_ledger.ledger.settings import CODECS, COMPRESSION, DELAYED, SETTINGS
 
 LONG_MAX = str((1 << 63) - 1)
 _SWITCH = {"true": 1, "false": 0}
@@ -66,6 +67,11 @@ class Setting(NamedTuple):
     @property
     def read_only(self) -> bool:
         return not self.ours
+
+    @property
+    def words(self) -> Mapping[str, int] | None:
+        """The words it can be, and the numbers that are stored for them; None: it is a number itself."""
+        return _SWITCH if self.type == Type.BOOLEAN else CODECS if self.ours == COMPRESSION else None
 
 
 class Synonym(NamedTuple):
@@ -140,8 +146,15 @@ TOPIC = _table(
         "What falls due is gathered for so long.",
     ),
     _fixed("cleanup.policy", Type.LIST, "delete", "Nothing is compacted.", "log.cleanup.policy"),
-    _fixed("compression.type", Type.STRING, "producer", "Batches stay as they were sent.", "compression.type"),
-    _fixed("min.insync.replicas", Type.INT, "1", "Copies are made by Redis, not by brokers.", "min.insync.replicas"),
+    Setting(
+        "compression.type", Type.STRING, lambda _: "producer",
+        "Shown as set, without effect: batches are stored as they were sent.", "compression.type", COMPRESSION,
+    ),
+    Setting(
+        "min.insync.replicas", Type.INT, lambda _: "1",
+        "Shown as set, without effect: copies are made by Redis, not by brokers.", "min.insync.replicas",
+        "min_insync_replicas",
+    ),
     _fixed(
         "message.timestamp.type", Type.STRING, "CreateTime", "A record has its producer's time.",
         "log.message.timestamp.type",
@@ -220,7 +233,7 @@ def _described(row: Setting, config: Config, own: Mapping[str, int]) -> Describe
 
 
 def _text(row: Setting, value: int) -> str:
-    return str(bool(value)).lower() if row.type == Type.BOOLEAN else str(value)
+    return next((word for word, number in (row.words or {}).items() if number == value), str(value))
 
 
 def row_of(name: str) -> Setting:
@@ -247,17 +260,30 @@ def _parsed(row: Setting, text: str) -> dict[str, int]:
         fixed = row.value(DEFAULTS)
         if text.strip() == fixed:
             return {}
-        if row.name == "cleanup.policy" and "compact" in text:
-            raise InvalidConfig("cleanup.policy cannot be compact: topics are not compacted here, only trimmed.")
+        if row.name == "cleanup.policy":
+            raise InvalidConfig(_no_policy(text))
         raise InvalidConfig(f"{row.name} is {fixed} and cannot be {text[:80]!r}. {row.documentation}")
-    if row.type == Type.BOOLEAN:
-        if text.strip().lower() not in _SWITCH:
-            raise InvalidConfig(f"{row.name} is true or false, not {text[:80]!r}.")
-        return {row.ours: _SWITCH[text.strip().lower()]}
+    if row.words is not None:
+        word = text.strip().lower() if row.type == Type.BOOLEAN else text.strip()
+        if word not in row.words:
+            *others, last = row.words
+            raise InvalidConfig(f"{row.name} is {', '.join(others)} or {last}, not {text[:80]!r}.")
+        return {row.ours: row.words[word]}
     least, most = SETTINGS[row.ours]
     if _NUMBER.match(text.strip()) is None or not least <= int(text) <= most:
         raise InvalidConfig(f"{row.name} is a number from {least} to {most}, not {text[:80]!r}.")
     return {row.ours: int(text)}
+
+
+def _no_policy(text: str) -> str:
+    if "compact" in text:
+        return (
+            f"cleanup.policy cannot be {text[:80]!r}: topics are not compacted. Use delete; with retention.ms=-1 and "
+            "retention.bytes=-1 a topic keeps every record, so no key is lost."
+        )
+    return (
+        f"cleanup.policy is delete and cannot be {text[:80]!r}; retention.ms=-1 and retention.bytes=-1 keep everything."
+    )
 
 
 def changed(changes: Sequence[Change]) -> dict[str, int | None]:

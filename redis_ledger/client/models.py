@@ -181,7 +181,7 @@ class Topic(msgspec.Struct, frozen=True):
     name: str
     id: str
     partitions: int
-    settings: dict[str, int | bool]
+    settings: dict[str, int | bool | str]
     created_ms: int
 
 
@@ -202,7 +202,7 @@ class TopicDescription(msgspec.Struct, frozen=True):
     name: str
     id: str
     partitions: int
-    settings: dict[str, int | bool]
+    settings: dict[str, int | bool | str]
     created_ms: int
     partition_states: list[PartitionState]
 

@@ -5,6 +5,10 @@
 delayed_delivery has no such name at the broker, for it means more than on and off: 1 is delayed delivery by every way
 in, the headers deliver-at and deliver-after of Kafka's records included; 0 is none at all; unset leaves headers alone,
 and the rest to the broker's delayed_delivery_enabled.
+
+Two settings are stored and shown, and have no effect: tools for Kafka set them on topics, and a topic shows what it was
+set to.  Redis makes the copies, so there are no in-sync replicas to count; batches are stored as they were sent, so
+nothing is compressed again.
 """
 
 from __future__ import annotations
@@ -17,7 +21,12 @@ from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest
 
 INT32_MAX, INT64_MAX = (1 << 31) - 1, (1 << 63) - 1
-DELAYED = "delayed_delivery"
+DELAYED, COMPRESSION = "delayed_delivery", "compression_type"
+WITHOUT_EFFECT = frozenset(("min_insync_replicas", COMPRESSION))
+SWITCHES = frozenset(("retention_acknowledged", DELAYED))
+# Kafka's names, by the number of the codec in a record batch; -1 is what the producer chose.
+CODECS = {"producer": -1, "uncompressed": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
+_CODEC_NAMES = {number: name for name, number in CODECS.items()}
 SETTINGS = {  # the least and the most
     "retention_ms": (-1, INT64_MAX),
     "retention_bytes": (-1, INT64_MAX),
@@ -28,7 +37,11 @@ SETTINGS = {  # the least and the most
     DELAYED: (0, 1),
     "delayed_delivery_max_delay_ms": (0, INT64_MAX),
     "delayed_delivery_tick_time_ms": (0, 60_000),
+    "min_insync_replicas": (1, INT32_MAX),
+    COMPRESSION: (min(CODECS.values()), max(CODECS.values())),
 }
+# These have no value where a topic has none of its own.
+UNSET = WITHOUT_EFFECT | {DELAYED}
 
 
 def check(settings: Mapping[str, int]) -> None:
@@ -43,7 +56,7 @@ def check(settings: Mapping[str, int]) -> None:
 
 def over(settings: Mapping[str, int], config: Config) -> Config:
     """The broker's settings as they are for a topic with these of its own."""
-    own: dict[str, Any] = {name: value for name, value in settings.items() if name in SETTINGS}
+    own: dict[str, Any] = {n: value for n, value in settings.items() if n in SETTINGS and n not in WITHOUT_EFFECT}
     delayed = own.pop(DELAYED, None)
     if delayed is not None:
         own["delayed_delivery_enabled"] = bool(delayed)
@@ -51,10 +64,26 @@ def over(settings: Mapping[str, int], config: Config) -> Config:
 
 
 def effective(settings: Mapping[str, int], config: Config) -> dict[str, int]:
-    """The value of every setting; DELAYED only where it is set."""
-    names = (name for name in SETTINGS if name != DELAYED or name in settings)
+    """The value of every setting; those of UNSET only where they are set."""
+    names = (name for name in SETTINGS if name not in UNSET or name in settings)
     return {name: settings[name] if name in settings else int(getattr(config, name)) for name in names}
 
 
 def delays_by_headers(settings: Mapping[str, int]) -> bool:
     return settings.get(DELAYED) == 1
+
+
+def shown(settings: Mapping[str, int]) -> dict[str, int | bool | str]:
+    """As a caller reads them: the catalog stores numbers only."""
+    found: dict[str, int | bool | str] = dict(settings)
+    for name, value in settings.items():
+        if name in SWITCHES:
+            found[name] = bool(value)
+        elif name == COMPRESSION:
+            found[name] = _CODEC_NAMES[value]
+    return found
+
+
+def stored(given: Mapping[str, int | bool | str]) -> dict[str, int]:
+    """The numbers for what a caller wrote; the opposite of `shown`."""
+    return {name: CODECS[value] if isinstance(value, str) else int(value) for name, value in given.items()}

@@ -27,6 +27,7 @@ from tests.support.kafka_admin import (
     serving,
     topic,
 )
+from tests.support.rest import client_of
 
 
 @pytest.fixture
@@ -170,10 +171,83 @@ async def test_a_replacement_keeps_only_what_it_names(client):
     await create(client, topic("orders", retention_ms="5", retention_bytes="6"))
     assert await replace_all(client, "orders", True, segment_ms="90000") == 0
     assert await values(client, "orders") == {"retention.ms": "5", "retention.bytes": "6"}
-    assert await replace_all(client, "orders", segment_ms="90000", compression_type="producer") == 0
+    assert await replace_all(client, "orders", segment_ms="90000", preallocate="false") == 0
     assert await values(client, "orders") == {"segment.ms": "90000"}
     assert await replace_all(client, "orders", segment_ms=None) == INVALID_REQUEST
     assert await replace_all(client, "orders", segment_ms="x") == INVALID_CONFIG
+
+
+async def every_door(client: KafkaClient, broker: Any, name: str, value: str) -> dict[str, tuple[int, str | None]]:
+    """The answers to one configuration of a topic, by how it is set; "made" is a topic without settings."""
+    await create(client, topic("made", 1))
+    configs = {name.replace(".", "_"): value}
+    answers = {}
+    for way, only in (("validate", True), ("create", False)):
+        (each,) = await create(client, topic(f"by-{way}", 1, 3, **configs), validate_only=only)
+        answers[way] = (each.error_code, each.error_message)
+    for way, only in (("alter", True), ("alter too", False)):
+        code, message = await alter(client, "made", (name, 0, value), validate_only=only)
+        answers[way] = (code, message)
+    for way, only in (("replace", True), ("replace too", False)):
+        answers[way] = (await replace_all(client, "made", only, **configs), "")
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("min.insync.replicas", "2"), ("compression.type", "lz4"), ("compression.type", "producer")]
+)
+async def test_what_has_no_effect_is_taken_and_shown_alike_through_every_door(client, broker, name, value):
+    answers = await every_door(client, broker, name, value)
+    assert {code for code, _ in answers.values()} == {0}
+    assert [each.name for each in await broker.catalog.list()] == ["by-create", "made"]
+    assert await values(client, "by-create") == await values(client, "made") == {name: value}
+    own = name.replace(".", "_")
+    async with client_of(broker) as http:
+        (shown,) = [(await http.get("/v1/topics/made")).json()["settings"][own]]
+        assert str(shown) == value
+        body = {"name": "by-rest", "settings": {own: shown}}
+        assert (await http.post("/v1/topics", json=body)).status_code == 201
+        assert (await http.patch("/v1/topics/made", json={"settings": {own: shown}})).json()["settings"][own] == shown
+    assert await values(client, "by-rest") == {name: value}
+    # Records are stored as they were sent, and acknowledged as always
+    sent = batch("a" * 500, "b" * 500)
+    assert produced(await client.ask(produce("made", sent), 9)).error_code == 0
+    (found,) = (await broker.records.fetch("made", 0, 0)).batches
+    assert found.data[16:] == sent[16:]
+    # And it can be taken away
+    assert (await alter(client, "made", (name, 1, None)))[0] == 0
+    assert await values(client, "made") == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("cleanup.policy", "compact", "not compacted"),
+        ("cleanup.policy", "compact,delete", "not compacted"),
+        ("compression.type", "brotli", "producer, uncompressed, gzip"),
+        ("min.insync.replicas", "0", "a number from 1"),
+    ],
+)
+async def test_what_would_be_missed_is_refused_alike_through_every_door(client, broker, name, value, says):
+    answers = await every_door(client, broker, name, value)
+    assert {code for code, _ in answers.values()} == {INVALID_CONFIG}
+    assert [says in (message or "") for way, (_, message) in answers.items() if "replace" not in way] == [True] * 4
+    assert [each.name for each in await broker.catalog.list()] == ["made"]
+    assert await values(client, "made") == {}
+    own = name.replace(".", "_")
+    async with client_of(broker) as http:
+        for method, path, body in (
+            ("POST", "/v1/topics", {"name": "by-rest", "settings": {own: value}}),
+            ("PATCH", "/v1/topics/made", {"settings": {own: int(value) if value.isdigit() else value}}),
+        ):
+            refused = await http.request(method, path, json=body)
+            assert (refused.status_code, own in refused.json()["detail"]) == (400, True)
+
+
+async def test_a_policy_of_compaction_cannot_be_appended(client):
+    await create(client, topic("made", 1))
+    code, message = await alter(client, "made", ("cleanup.policy", 2, "compact"))
+    assert (code, "not compacted" in message) == (INVALID_CONFIG, True)
 
 
 async def test_a_resource_that_is_named_twice_is_not_changed(client):

@@ -16,6 +16,7 @@ from app.console.survey import TopicTotals, totals
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import Holding, NewRecord, PartitionState
 from redis_ledger.errors import LedgerError, UnknownTopic
+from redis_ledger.ledger.settings import shown
 
 Count = Annotated[int, Meta(ge=1)]
 TAIL_RECORDS = 50
@@ -62,7 +63,7 @@ class TopicPage(msgspec.Struct):
     name: str
     id: str
     created_ms: int
-    settings: dict[str, int]
+    settings: dict[str, int | bool | str]
     partitions: list[PartitionState]
     holding: list[Hold]  # the first of each partition whose readers wait
     subscriptions: list[tuple[str, str]]
@@ -94,7 +95,7 @@ async def topic(visit: Visit, query: TopicQuery) -> TopicPage:
         name=found.name,
         id=found.id,
         created_ms=found.created_ms,
-        settings=found.settings,
+        settings=shown(found.settings),
         partitions=states,
         holding=_holding(states, held),
         subscriptions=[(name, kind) for name, kind in names if visit.may(Op.DESCRIBE, Resource.GROUP, name)],

@@ -59,7 +59,7 @@ class AsyncTopics:
         self._partitions: dict[str, tuple[int, float]] = {}  # number, and until when it is believed
 
     async def create(
-        self, name: str, partitions: int | None = None, settings: Mapping[str, int] | None = None
+        self, name: str, partitions: int | None = None, settings: Mapping[str, int | str] | None = None
     ) -> Topic:
         """Raises TopicExists, InvalidTopicName.
 
@@ -97,7 +97,9 @@ class AsyncTopics:
             params={"timestamp_ms": timestamp_ms, "isolation": isolation},
         )
 
-    async def grow(self, name: str, partitions: int | None = None, settings: Mapping[str, int] | None = None) -> Topic:
+    async def grow(
+        self, name: str, partitions: int | None = None, settings: Mapping[str, int | str] | None = None
+    ) -> Topic:
         """More partitions, or other settings; a topic never shrinks.
 
         await client.topics.grow("orders", partitions=8)

@@ -58,7 +58,9 @@ class Topics:
         self._transport = transport
         self._partitions: dict[str, tuple[int, float]] = {}  # number, and until when it is believed
 
-    def create(self, name: str, partitions: int | None = None, settings: Mapping[str, int] | None = None) -> Topic:
+    def create(
+        self, name: str, partitions: int | None = None, settings: Mapping[str, int | str] | None = None
+    ) -> Topic:
         """Raises TopicExists, InvalidTopicName.
 
         client.topics.create("orders", partitions=4, settings={"retention_ms": 86_400_000})
@@ -95,7 +97,7 @@ class Topics:
             params={"timestamp_ms": timestamp_ms, "isolation": isolation},
         )
 
-    def grow(self, name: str, partitions: int | None = None, settings: Mapping[str, int] | None = None) -> Topic:
+    def grow(self, name: str, partitions: int | None = None, settings: Mapping[str, int | str] | None = None) -> Topic:
         """More partitions, or other settings; a topic never shrinks.
 
         client.topics.grow("orders", partitions=8)

@@ -34,7 +34,7 @@ from redis_ledger.kafka.wire.messages.create_topics_request import (
     CreatableTopic,
     CreatableTopicConfig,
 )
-from redis_ledger.ledger.settings import SETTINGS
+from redis_ledger.ledger.settings import SETTINGS, over
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 CONFIG = Config(num_partitions=4)
@@ -172,8 +172,10 @@ def test_brokers_and_groups_tell_our_settings_under_kafkas_names():
         ("segment.bytes", "1000"),
         ("cleanup.policy", "compact"),
         ("cleanup.policy", "compact,delete"),
-        ("compression.type", "zstd"),
-        ("min.insync.replicas", "2"),
+        ("cleanup.policy", ""),
+        ("compression.type", "brotli"),
+        ("compression.type", "LZ4"),
+        ("min.insync.replicas", "0"),
         ("message.timestamp.type", "LogAppendTime"),
         ("Retention.ms", "1"),
         ("log.retention.ms", "1"),
@@ -214,9 +216,30 @@ def test_a_switch_takes_no_other_word(value):
         settings_of([("delayed.delivery", value)])
 
 
-def test_that_nothing_is_compacted_is_said_plainly():
-    with pytest.raises(InvalidConfig, match="not compacted"):
-        settings_of([("cleanup.policy", "compact")])
+@pytest.mark.parametrize("policy", ["compact", "compact,delete", "delete,compact"])
+def test_a_compacted_topic_is_refused_with_what_to_do_instead(policy):
+    with pytest.raises(InvalidConfig, match=r"not compacted.*Use delete.*retention\.ms=-1"):
+        settings_of([("cleanup.policy", policy)])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "ours", "number"),
+    [
+        ("min.insync.replicas", "2", "min_insync_replicas", 2),
+        ("compression.type", "producer", "compression_type", -1),
+        ("compression.type", "uncompressed", "compression_type", 0),
+        ("compression.type", " lz4 ", "compression_type", 3),
+        ("compression.type", "zstd", "compression_type", 4),
+    ],
+)
+def test_replicas_and_compression_are_shown_as_they_were_set_and_say_that_they_have_no_effect(name, text, ours, number):
+    assert settings_of([(name, text)]) == {ours: number}
+    own, unset = found(TOPIC, name, own={ours: number}), found(TOPIC, name)
+    assert (own.value, own.source, own.read_only) == (text.strip(), Source.TOPIC, False)
+    assert (unset.value, unset.source) == ({"min.insync.replicas": "1"}.get(name, "producer"), Source.DEFAULT)
+    assert "without effect" in own.documentation
+    assert over({ours: number}, CONFIG) is CONFIG
+    assert changed([Change(name, DELETE, None)]) == {ours: None}
 
 
 def test_changes_set_and_take_away_and_leave_the_rest():

@@ -4,7 +4,17 @@ import pytest
 
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest
-from redis_ledger.ledger.settings import DELAYED, SETTINGS, check, delays_by_headers, effective, over
+from redis_ledger.ledger.settings import (
+    DELAYED,
+    SETTINGS,
+    UNSET,
+    check,
+    delays_by_headers,
+    effective,
+    over,
+    shown,
+    stored,
+)
 
 CONFIG = Config(retention_ms=7)
 
@@ -35,8 +45,9 @@ def test_dd_05_a_topic_says_whether_delivery_is_delayed_and_headers_count_only_w
     assert (config.delayed_delivery_enabled, delays_by_headers(own)) == (delays, by_headers)
 
 
-def test_every_setting_has_a_value_but_the_one_that_may_be_unset():
-    assert set(effective({}, CONFIG)) == set(SETTINGS) - {DELAYED}
+def test_every_setting_has_a_value_but_those_that_may_be_unset():
+    assert set(effective({}, CONFIG)) == set(SETTINGS) - UNSET
+    assert {DELAYED, "min_insync_replicas", "compression_type"} == UNSET
     assert effective({DELAYED: 0, "retention_ms": 5}, CONFIG).items() >= {(DELAYED, 0), ("retention_ms", 5)}
 
 
@@ -46,3 +57,13 @@ def test_every_setting_has_a_value_but_the_one_that_may_be_unset():
 def test_what_no_topic_can_have_is_refused_by_name(own):
     with pytest.raises(InvalidRequest, match=next(iter(own))):
         check(own)
+
+
+def test_what_a_caller_reads_is_stored_as_the_same_numbers_again():
+    kept = {"retention_ms": 5, "retention_acknowledged": 1, DELAYED: 0, "compression_type": 3, "min_insync_replicas": 2}
+    read: dict[str, int | bool | str] = {
+        "retention_ms": 5, "retention_acknowledged": True, DELAYED: False, "compression_type": "lz4",
+        "min_insync_replicas": 2,
+    }  # fmt: skip
+    assert shown(kept) == read
+    assert stored(read) == kept
