@@ -3,7 +3,7 @@
     heartbeat ──▶ the topics there are ──▶ the group's state machine, which answers now or with its next generation
                    the broker's view is a second old at most; who says what it subscribes to has it looked up
 
-A group of which nothing is in memory has no members: who comes with an epoch joins again with epoch 0.
+A member of a group that has no members joins again with epoch 0.
 Source: KIP-848; Kafka's group coordinator.
 """
 
@@ -37,7 +37,7 @@ class Consumers:
         check(beat)
         coordinator = self._groups.coordinator
         if beat.says_wish:
-            coordinator.check_room(beat.size, is_known=beat.epoch != JOIN)
+            coordinator.check_room(group, beat.size, is_known=beat.epoch != JOIN)
             with contextlib.suppress(TopicBusy):  # one that is in the making will be there at a later heartbeat
                 await self._catalog.refresh()
         topics = await self.topics()
@@ -47,7 +47,7 @@ class Consumers:
 
     async def describe(self, group: str) -> DescribedConsumers:
         """Raises InvalidGroup, NotCoordinator, GroupNotFound."""
-        held = self._groups.coordinator.held(check_group(group))
+        held = await self._groups.held(group)
         if isinstance(held, ConsumerGroup):
             return held.describe()
         if held is None:
@@ -78,9 +78,7 @@ class Consumers:
         return opened
 
     async def _owned(self, group: str) -> ConsumerGroup:
-        held = self._groups.coordinator.held(group)
+        held = await self._groups.held(group)
         if isinstance(held, ConsumerGroup):
             return held
-        if held is None:
-            await self._groups.look(group)
         raise UnknownMember(f"Group {group!r} has no such member; join it again.")

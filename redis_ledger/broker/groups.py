@@ -4,7 +4,7 @@
     check_commit  fence_for_fetch         what a commit carries and a fetch raises in the partitions' slots
     describe  list  delete                of administrators; a group that nobody owns is told of by whomever is asked
 
-A group of which nothing is in memory has no members: they are with its owner, or have to join again because it died.
+A group whose owner has died is taken over by the first broker that one of its members reaches, with all its members.
 Source: Kafka's group coordinator; KIP-848 for groups of the kind `consumer`.
 """
 
@@ -17,9 +17,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 from urllib.parse import unquote
 
+from redis_ledger.auth.acl import Caller
 from redis_ledger.broker.members import Members
 from redis_ledger.config import Config
 from redis_ledger.errors import (
+    GroupFull,
     GroupNotEmpty,
     GroupNotFound,
     IllegalGeneration,
@@ -31,9 +33,11 @@ from redis_ledger.errors import (
     NotCoordinator,
     UnknownMember,
 )
+from redis_ledger.groups import classic_rows, consumer_rows
 from redis_ledger.groups.classic import ClassicGroup
 from redis_ledger.groups.consumer import ConsumerGroup
-from redis_ledger.groups.coordinator import Coordinator, Maker
+from redis_ledger.groups.coordinator import Coordinator
+from redis_ledger.groups.group import Group, Maker
 from redis_ledger.groups.interests import Visible, everybody_sees_all
 from redis_ledger.groups.member import Described, Join, Joined, Limits, State, Sync, Synced
 from redis_ledger.groups.ownership import Ownership, Stored
@@ -91,12 +95,18 @@ class Groups:
         kinds: dict[str, Maker] = {"classic": self._make_classic, CONSUMER: self._make_consumer}
         self.coordinator = Coordinator(self._ownership, kinds, self._give_up, self.tidy, config.group_bytes_max)
 
-    def _make_classic(self, name: str, generation: int, protocol_type: str) -> ClassicGroup:
-        return ClassicGroup(name, generation, protocol_type, self._limits)
+    def _make_classic(self, name: str, stored: Stored, rows: Mapping[str, bytes], now: float) -> ClassicGroup:
+        head, roster = classic_rows.resume(
+            name, stored.generation, stored.protocol_type, stored.summary.membership, rows, now
+        )
+        return ClassicGroup(name, self._limits, head, roster, now)
 
-    def _make_consumer(self, name: str, generation: int, protocol_type: str) -> ConsumerGroup:
+    def _make_consumer(self, name: str, stored: Stored, rows: Mapping[str, bytes], now: float) -> ConsumerGroup:
         session_ms, members_max = self._config.group_session_ms, self._config.group_members_max
-        return ConsumerGroup(name, generation, session_ms=session_ms, members_max=members_max, visible=self._visible)
+        return ConsumerGroup(
+            name, stored.generation, session_ms=session_ms, members_max=members_max, visible=self._visible,
+            members=consumer_rows.resume(name, stored.summary.membership, rows, session_ms, now, Caller._make),
+        )  # fmt: skip
 
     async def close(self) -> None:
         """Gives all groups up; who waits is told NotCoordinator, and whoever comes from now on."""
@@ -115,7 +125,7 @@ class Groups:
             raise InvalidSessionTimeout(f"A session timeout of {join.session_ms} ms is not one of {least} to {most}.")
         if len(join.instance_id or "") > INSTANCE_CHARS_MAX:
             raise InvalidRequest(f"A group.instance.id has at most {INSTANCE_CHARS_MAX} characters.")
-        self.coordinator.check_room(join.size, is_known=join.member_id != "")
+        self.coordinator.check_room(group, join.size, is_known=join.member_id != "")
         if join.member_id:
             known = await self._owned(group, InconsistentProtocol)
         else:
@@ -128,7 +138,7 @@ class Groups:
 
     async def sync(self, group: str, sync: Sync) -> Synced:
         """Returns when the leader's assignment is there.  Raises NotCoordinator, and what ClassicGroup.sync says."""
-        self.coordinator.check_room(sum(map(len, sync.assignments.values())), is_known=True)
+        self.coordinator.check_room(group, sum(map(len, sync.assignments.values())), is_known=True)
         known = await self._owned(group)
         synced: Synced = await self.coordinator.wait(known, lambda ticket, now: known.sync(sync, ticket, now))
         return synced
@@ -153,13 +163,24 @@ class Groups:
 
     async def _owned(self, group: str, mismatch: type[LedgerError] = UnknownMember) -> ClassicGroup:
         """Raises NotCoordinator, UnknownMember; mismatch where the group has members of another kind."""
-        held = self.coordinator.held(check_group(group))
+        held = await self.held(group)
         if isinstance(held, ClassicGroup):
             return held
         if held is not None and not held.is_empty:
             raise mismatch(f"Group {group!r} has members of the {held.kind} protocol.")
-        await self.look(group)
         raise UnknownMember(f"Group {group!r} has no such member; join it without a member id.")
+
+    async def held(self, group: str) -> Group | None:
+        """The group, taken over with its members if its owner is gone; None if it has no members.
+
+        Raises InvalidGroup, and NotCoordinator when it is in another broker's memory.
+        """
+        held = self.coordinator.held(check_group(group))
+        if held is None:
+            stored = await self.look(group)
+            if stored.members:
+                held = await self.coordinator.open(group, stored.kind)
+        return held
 
     async def look(self, group: str) -> Stored:
         """A group that is not in memory here.  Raises NotCoordinator when it is in another broker's."""
@@ -177,13 +198,13 @@ class Groups:
     ) -> int:
         """The fence the commit carries: its generation (or member epoch), or -1 when nobody in particular commits.
 
-        A group that no broker has in memory was given up by one that stopped: whoever has its last generation commits
-        as before, until a later one has begun.  Of a static member it cannot be told whether it was replaced.
+        Brokers of earlier releases store no members.  Of a group that one of them owned, its last generation may commit
+        until a later one has begun, except static members, which may have been replaced.
         transactional: TxnOffsetCommit, whose older versions name no member.
         Raises NotCoordinator, UnknownMember, IllegalGeneration, RebalanceInProgress, FencedInstance; FencedMember and
         StaleMember in a group of KIP-848.
         """
-        held = self.coordinator.held(check_group(group))
+        held = await self.held(group)
         if held is not None:
             now = self.coordinator.now()
             return held.check_commit(member_id, instance_id, generation, now, transactional=transactional)
@@ -202,22 +223,22 @@ class Groups:
         StaleMember for one.
         """
         held = self.coordinator.held(check_group(group))
+        if held is None:
+            (stored,) = await self._ownership.look([group])
+            if stored.kind != CONSUMER:
+                return stored.generation
+            if member_id is None or member_epoch < 0:
+                return -1
+            held = await self.held(group)
         if held is not None:
             return held.check_fetch(member_id, member_epoch)
-        (stored,) = await self._ownership.look([group])
-        if stored.kind != CONSUMER:
-            return stored.generation
-        if member_id is None or member_epoch < 0:
-            return -1
-        if self._ownership.is_elsewhere(stored):
-            raise NotCoordinator(f"Group {group!r} is coordinated by {stored.owner}.")
         raise UnknownMember(f"Group {group!r} has no members; join it again.")
 
     # -- administrators ----------------------------------------------------------------------------------------------
 
     async def describe(self, group: str) -> Described:
         """A classic group.  Raises NotCoordinator, GroupNotFound."""
-        held = self.coordinator.held(check_group(group))
+        held = await self.held(group)
         if isinstance(held, ClassicGroup):
             return held.describe()
         if held is None:
@@ -240,7 +261,8 @@ class Groups:
             if is_mine and not self._ownership.is_elsewhere(stored):
                 kind = stored.kind or kind
                 protocol_type = CONSUMER if kind == CONSUMER else stored.protocol_type
-                mine[name] = Listed(name, protocol_type, State.EMPTY.value, kind)
+                state = State.STABLE if stored.members else State.EMPTY  # members of a broker that is gone come here
+                mine[name] = Listed(name, protocol_type, state.value, kind)
         wanted_states, wanted_kinds = ({text.lower() for text in texts} for texts in (states, kinds))
         return [
             group
@@ -251,12 +273,15 @@ class Groups:
 
     async def delete(self, group: str) -> None:
         """With all its offsets.  Raises GroupNotEmpty, GroupNotFound, NotCoordinator."""
-        async with self.coordinator.alone(check_group(group)):
+        await self.held(group)
+        async with self.coordinator.alone(group):
             held = self.coordinator.held(group)
             if held is None:
                 stored = await self.look(group)
                 if not stored.kind and not await self._is_listed(group):
                     raise GroupNotFound(f"There is no group {group!r}.")
+                if stored.members:
+                    raise GroupNotEmpty(f"Group {group!r} has members; stop them first.")
                 await self._ownership.claim(group, stored.kind or "classic")  # so that nobody begins it meanwhile
             elif not held.is_empty:
                 raise GroupNotEmpty(f"Group {group!r} has members; stop them first.")
@@ -266,10 +291,16 @@ class Groups:
             await self._ownership.delete(group)
 
     async def tidy(self) -> None:
-        """Forgets groups that nobody owns and whose last offset has expired."""
+        """Takes over groups whose owner is gone, so that the sessions of their members end, and forgets those that have
+        neither members nor offsets."""
         names = [name for name in await self._registered() if self.coordinator.held(name) is None]
         for name, stored in zip(names, await self._ownership.look(names), strict=True):
-            if stored.kind and not self._ownership.is_elsewhere(stored) and not await self._offsets.topics_of(name):
+            if not stored.kind or self._ownership.is_elsewhere(stored):
+                continue
+            if stored.members:
+                with contextlib.suppress(NotCoordinator, GroupFull):
+                    await self.held(name)
+            elif not await self._offsets.topics_of(name):
                 async with self.coordinator.alone(name):
                     with contextlib.suppress(NotCoordinator):
                         if self.coordinator.held(name) is None:

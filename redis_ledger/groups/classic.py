@@ -32,17 +32,8 @@ from redis_ledger.errors import (
     RebalanceInProgress,
     UnknownMember,
 )
-from redis_ledger.groups.member import (
-    Described,
-    Join,
-    Joined,
-    Limits,
-    Member,
-    State,
-    Sync,
-    Synced,
-    Tell,
-)
+from redis_ledger.groups.classic_rows import Head, changes_of
+from redis_ledger.groups.member import Changes, Described, Join, Joined, Limits, Member, State, Sync, Synced, Tell
 from redis_ledger.groups.roster import Roster
 
 NEW_MEMBER_MS = 300_000  # longest that a member may wait for its first generation
@@ -53,18 +44,22 @@ class ClassicGroup:
 
     kind = "classic"
 
-    def __init__(self, name: str, generation: int, protocol_type: str, limits: Limits) -> None:
-        self.name, self.generation, self.protocol_type = name, generation, protocol_type
-        self.state, self.protocol = State.EMPTY, ""
+    def __init__(self, name: str, limits: Limits, head: Head, roster: Roster, now: float) -> None:
+        """head, roster: as they were stored, or empty ones.  A rebalance that was under way begins again."""
+        self.name, self.generation = name, head.generation
+        self.protocol_type, self.protocol = head.protocol_type, head.protocol
+        self.state = State.EMPTY if not roster.members else State.STABLE if head.is_stable else State.PREPARING
         self.wants_generation = False
-        self.due = inf
         self._limits = limits
-        self._roster = Roster()
+        self._roster = roster
         self._is_first = False  # the rebalance under way is that of an empty group,
         self._has_grown = False  # to which somebody came since it was put off last,
         self._extension_ms = 0  # and which can be put off by so much more
-        self._join_due = self._sync_due = inf
+        self._join_due = now + roster.rebalance_ms if self.state is State.PREPARING else inf
+        self._sync_due = inf
+        self.due = min(self._join_due, roster.first_expiry)
         self._told: list[Tell] = []
+        self._stored = self._head()
 
     @property
     def is_idle(self) -> bool:
@@ -130,8 +125,7 @@ class ClassicGroup:
         """The fence an offset commit carries: its generation, or -1 where it names none.  Counts as a heartbeat.
 
         transactional: the state does not matter, and older clients name no member.
-        Raises UnknownMember, FencedInstance, IllegalGeneration, and RebalanceInProgress while the assignment is being
-        made: who was told the generation and not its assignment cannot know what it may commit.
+        Raises UnknownMember, FencedInstance, IllegalGeneration, and RebalanceInProgress until the assignment is made.
         """
         if generation < 0 and self.state is State.EMPTY:
             return -1
@@ -172,7 +166,9 @@ class ClassicGroup:
         roster.choose_leader()
         self.state, self.protocol = State.COMPLETING, roster.elect()
         for member in roster.members.values():
-            member.is_new = False
+            if member.is_new:
+                member.is_new = False
+                roster.changed.add(member.id)
             self._renew(member, now)
             if member.id in roster.joins:
                 self._told.append(Tell(roster.joins.pop(member.id), self._joined(member.id)))
@@ -217,6 +213,18 @@ class ClassicGroup:
         self.due = self._join_due = self._sync_due = inf
         return self._take()
 
+    def take_changes(self, *, everything: bool = False) -> Changes | None:
+        """What has to be stored before anything more is answered; None when nothing has changed."""
+        head = self._head()
+        if head == self._stored and not self._roster.changed and not everything:
+            return None
+        self._stored = head
+        return changes_of(head, self._roster, is_whole=everything)
+
+    def _head(self) -> Head:
+        is_stable = self.state in (State.STABLE, State.EMPTY)
+        return Head(self.generation, is_stable, self.protocol_type, self.protocol, self._roster.leader)
+
     # -- joining -----------------------------------------------------------------------------------------------------
 
     def _join(self, join: Join, ticket: Any, now: float) -> None:
@@ -260,15 +268,14 @@ class ClassicGroup:
         self._rebalance(now)
 
     def _rejoin(self, member: Member, join: Join, ticket: Any, now: float) -> None:
-        """A member that has not changed hears where the group is; any other begins a rebalance, or takes part in one.
-        A leader that joins again wants to assign anew, for a reason that is not in its metadata."""
+        """Begins a rebalance or joins one, unless nothing changes.  A leader that joins again wants to assign anew."""
         is_settled = self.state is State.COMPLETING or (self.state is State.STABLE and member.id != self._roster.leader)
         self._renew(member, now)
         if is_settled and member.matches(join.protocols):
             self._told.append(Tell(ticket, self._joined(member.id)))
             return
         self._roster.change(member, join)
-        self._await(self._roster.joins, member.id, ticket)
+        self._told += self._roster.wait(self._roster.joins, member.id, ticket)
         self._rebalance(now)
 
     def _return(self, old: Member, join: Join, ticket: Any, now: float) -> None:
@@ -328,8 +335,7 @@ class ClassicGroup:
             self._join_due = self._wake(now + self._roster.rebalance_ms)
 
     def _put_off_first(self, now: float) -> None:
-        """Members of an empty group tend to come together: each that comes gives the others a little more time, up to
-        the first one's rebalance timeout."""
+        """Waits for more members of an empty group after each one, up to the first one's rebalance timeout."""
         delay = min(self._limits.initial_delay_ms, self._extension_ms)
         self._extension_ms -= delay
         self._has_grown = False
@@ -357,7 +363,7 @@ class ClassicGroup:
             raise RebalanceInProgress(f"Group {self.name!r} is rebalancing; join it again.")
         roster = self._roster
         roster.unsynced.discard(member.id)
-        self._await(roster.syncs, member.id, ticket)
+        self._told += roster.wait(roster.syncs, member.id, ticket)
         if self.state is State.COMPLETING and member.id == roster.leader:
             self.state = State.STABLE
             for one in roster.members.values():
@@ -381,12 +387,6 @@ class ClassicGroup:
     def _refuse_if_dead(self) -> None:
         if self.state is State.DEAD:
             raise NotCoordinator(f"This broker does not coordinate group {self.name!r} any more.")
-
-    def _await(self, waits: dict[str, Any], member_id: str, ticket: Any) -> None:
-        if member_id in waits:  # asked twice: the first connection is gone, or will be
-            again = RebalanceInProgress("The member has asked again on another connection.", member_id=member_id)
-            self._told.append(Tell(waits[member_id], again))
-        waits[member_id] = ticket
 
     def _renew(self, member: Member, now: float) -> None:
         member.expires = self._wake(now + member.session_ms)

@@ -16,6 +16,7 @@ is that of the target it has reached.  Source: KIP-848; KIP-345 (static members)
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Sequence
 from math import inf
 from typing import Any
 
@@ -41,8 +42,9 @@ from redis_ledger.groups.consumer_member import (
     DescribedConsumers,
     State,
 )
+from redis_ledger.groups.consumer_rows import MEMBERSHIP, encode_member
 from redis_ledger.groups.interests import NO_INTERESTS, Expressions, Topics, Visible, everybody_sees_all
-from redis_ledger.groups.member import OVERHEAD_BYTES, Tell
+from redis_ledger.groups.member import OVERHEAD_BYTES, Changes, Tell
 from redis_ledger.groups.patterns import Pattern
 from redis_ledger.groups.reconcile import NOTHING, Phase, Standing, step
 
@@ -63,7 +65,9 @@ class ConsumerGroup:
         session_ms: int,
         members_max: int,
         visible: Visible = everybody_sees_all,
+        members: Sequence[Consumer] = (),
     ) -> None:
+        """members: as they were stored.  They get a new target, in case something changed while no broker looked."""
         self.name, self.generation, self.assignor = name, generation, DEFAULT
         self.members: dict[str, Consumer] = {}
         self.wants_generation = False
@@ -78,6 +82,9 @@ class ConsumerGroup:
         self._is_changed = False  # since the present target was made
         self._is_dead = False
         self._waiting: list[tuple[Any, Beat]] = []  # tickets of heartbeats that the next generation answers
+        self._stored, self._to_store = generation, set[str]()  # generation; ids of members whose rows have changed
+        for member in members:
+            self._resume(member)
 
     @property
     def state(self) -> State:
@@ -154,6 +161,16 @@ class ConsumerGroup:
         ]  # fmt: skip
         return DescribedConsumers(self.state.value, self.generation, self.assignor, members)
 
+    def take_changes(self, *, everything: bool = False) -> Changes | None:
+        """What has to be stored before anything more is answered; None when nothing has changed."""
+        if not self._to_store and self._stored == self.generation and not everything:
+            return None
+        members = self.members
+        ids: Collection[str] = members.keys() if everything else self._to_store
+        rows = {name: encode_member(members[name]) if name in members else b"" for name in ids}
+        self._stored, self._to_store = self.generation, set()
+        return Changes(self.generation, MEMBERSHIP, rows, len(members), everything)
+
     # -- what happens to it ------------------------------------------------------------------------------------------
 
     def begin(self, generation: int, now: float) -> list[Tell]:
@@ -183,7 +200,7 @@ class ConsumerGroup:
         self.due += ms
 
     def die(self, error: LedgerError) -> list[Tell]:
-        """This broker has nothing to say here any more: whoever waits is told so."""
+        """This broker does not coordinate the group any more; the error answers all that wait."""
         for member in list(self.members.values()):
             self._remove(member)
         waiting, self._waiting = self._waiting, []
@@ -203,23 +220,16 @@ class ConsumerGroup:
             member = self._join(member, beat)
         assert member is not None, beat
         member.session_until = self._wake(now + self._session_ms)
-        member.client_id, member.client_host = beat.client_id, beat.client_host
-        if beat.rack_id is not None:
-            member.rack_id = beat.rack_id
-        if beat.rebalance_ms != -1:
-            member.rebalance_ms = beat.rebalance_ms
-        if beat.assignor is not None:
-            member.assignor = beat.assignor
-        wish = beat.wish(member.wish)
-        if wish != member.wish:
-            self.size += wish.size - member.wish.size
-            member.wish = wish
+        wish, size = member.wish, member.size
+        if member.hear(beat) or beat.epoch == JOIN:
+            self._to_store.add(member.id)
+        if member.wish != wish:
+            self.size += member.size - size
             self._is_changed = True
 
     def _known(self, beat: Beat) -> Consumer:
         member = self._named(beat)
-        # An answer with a new epoch may have been lost: who comes with the one before it, and owns nothing that it must
-        # not have, asks again.
+        # The answer with the new epoch may have been lost: the member may repeat its request if it owns nothing else.
         is_repeat = (
             beat.epoch == member.epoch_before < member.at.epoch
             and beat.owned is not None
@@ -267,6 +277,7 @@ class ConsumerGroup:
         if member_id != member.id and member_id in self.members:
             self._remove(self.members[member_id])
         del self.members[member.id]
+        self._to_store |= {member.id, member_id}
         member.id = member_id
         self.members[member_id] = member
         for one in member.at.belongings:
@@ -322,7 +333,9 @@ class ConsumerGroup:
         subscribers = {m.id: Subscriber(topics[m.wish], m.target, m.instance_id) for m in members.values()}
         targets = ASSIGNORS[self.assignor](subscribers, partitions)
         for name, member in members.items():
-            member.target = targets[name]
+            if member.target != targets[name]:
+                member.target = targets[name]
+                self._to_store.add(name)
 
     # -- books -------------------------------------------------------------------------------------------------------
 
@@ -356,12 +369,23 @@ class ConsumerGroup:
             member.epoch_before = before.epoch
             if before.epoch == JOIN:
                 member.epoch_joined = at.epoch
+        self._to_store.add(member.id)
         had, has = before.belongings, at.belongings
         for one in had - has:
             del self._owners[one]
         for one in has - had:
             self._owners[one] = member.id
         member.at = at
+
+    def _resume(self, member: Consumer) -> None:
+        self.members[member.id] = member
+        self.size += member.size
+        self._is_changed, self.due = True, min(self.due, member.deadline)
+        self._owners |= dict.fromkeys(member.at.belongings, member.id)
+        if member.instance_id is not None:
+            self._instances[member.instance_id] = member.id
+        if member.wish.regex:
+            self._expressions.keep(Pattern(member.wish.regex))
 
     def _remove(self, member: Consumer) -> None:
         self._stand(member, Standing(LEAVE))

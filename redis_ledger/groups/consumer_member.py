@@ -109,6 +109,19 @@ class Consumer:
         """Bytes it costs besides its share of the partitions."""
         return OVERHEAD_BYTES + self.wish.size
 
+    def hear(self, beat: Beat) -> bool:
+        """Takes what a heartbeat says of the member; whether anything has changed."""
+        before = (self.client_id, self.client_host, self.rack_id, self.rebalance_ms, self.assignor, self.wish)
+        self.client_id, self.client_host = beat.client_id, beat.client_host
+        if beat.rack_id is not None:
+            self.rack_id = beat.rack_id
+        if beat.rebalance_ms != -1:
+            self.rebalance_ms = beat.rebalance_ms
+        if beat.assignor is not None:
+            self.assignor = beat.assignor
+        self.wish = beat.wish(self.wish)
+        return before != (self.client_id, self.client_host, self.rack_id, self.rebalance_ms, self.assignor, self.wish)
+
 
 class DescribedConsumer(NamedTuple):
     member_id: str

@@ -1,13 +1,15 @@
 """The groups that this broker owns: the part of them that waits, times out and talks to Redis.
 
-    request ──▶ open: claim it in Redis ──▶ a state machine (classic.py, consumer.py) ──▶ what to tell to whom
-                                                 │ due                    │ wants_generation
-                                              a timer ──▶ tick         a task ──▶ Redis ──▶ begin
+    request ──▶ open: claim it in Redis, ──▶ a state machine (classic.py, consumer.py) ──▶ answers ──▶ clients
+                load its members                │ due          │ wants_generation  │ changes    ▲
+                                             a timer ──▶ tick  └─▶ Redis ──▶ begin  └─▶ Redis ──┘
 
-A state machine decides and this does: it keeps one timer for each group, gets generations (trying again for as long as
-Redis is away: nobody hears of one that is not stored), and turns tickets into answers.  Every second it asks Redis who
-owns what it believes to own; what others have taken over it drops, and members go there.  A group nobody is in is given
-up after a while.  A kind of group is a `Group` and a maker; `kinds` has both that there are.
+A state machine decides and this does: it keeps one timer for each group, stores generations and members (trying again
+while Redis is away), and turns tickets into answers.  An answer leaves when the changes that it depends on are stored,
+so the next owner knows everything that members were told.  Every second it reads who owns the groups that it holds,
+and drops those that others have taken over.  While Redis does not answer no timer fires, because heartbeats may wait
+behind requests that need Redis.  An empty group is released after a while.
+A kind of group is a `Group` and a maker; `kinds` has both that there are.
 Source: Kafka's group coordinator; docs/architecture.md.
 """
 
@@ -16,79 +18,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from enum import Enum
 from math import inf
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakValueDictionary
 
 import structlog
 
 from redis_ledger.errors import GroupFull, GroupNotFound, InconsistentProtocol, LedgerError, NotCoordinator
-from redis_ledger.groups.member import Tell
-from redis_ledger.groups.ownership import Ownership
+from redis_ledger.groups.group import Group, HeldGroup, Maker
+from redis_ledger.groups.member import Changes, Tell
+from redis_ledger.groups.ownership import Ownership, Summary
 
 WATCH_S = 1.0
 TIDY_S = 600.0
 IDLE_MS = 60_000  # an empty group is given up after this
 IDLE_MAX = 100  # at a time
 LATE_MS = 1_000  # a timer that comes later than this says that the broker was held up
-PAUSE_S, PAUSE_S_MAX = 0.05, 2.0  # between two attempts to store a generation
+AWAY_MS = 3_000  # without an answer of Redis for so long, no timer fires
+PAUSE_S, PAUSE_S_MAX = 0.05, 2.0  # between two attempts to store something
+GROUP_BYTES_MAX = 33_554_432  # what the members of one group may take, in memory and stored
 RELEASE_S_MAX = 3.0
-BROKEN = "a consumer group is dropped and its members join again"  # nobody waits for ever because of a mistake of ours
+BROKEN = "a consumer group is dropped and loaded again"  # so that no member waits for ever after a mistake of ours
 
 log = structlog.get_logger(__name__)
-
-
-class Group(Protocol):
-    """One group of any kind; times in ms.  `check_commit` and `check_fetch` return the fence: what the commit
-    carries, and what reading offsets raises in the partitions; they raise what OffsetCommit and OffsetFetch tell."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def state(self) -> Enum: ...  # whose value is what ListGroups tells
-    @property
-    def generation(self) -> int: ...
-    @property
-    def protocol_type(self) -> str: ...
-    @property
-    def wants_generation(self) -> bool: ...
-    @property
-    def due(self) -> float: ...
-    @property
-    def is_empty(self) -> bool: ...  # it has no members, so its offsets may go, and its kind change
-    @property
-    def is_idle(self) -> bool: ...  # and nobody was told to come
-    @property
-    def size(self) -> int: ...
-    def begin(self, generation: int, now: float) -> list[Tell]: ...
-    def tick(self, now: float) -> list[Tell]: ...
-    def put_off(self, ms: float) -> None: ...
-    def die(self, error: LedgerError) -> list[Tell]: ...
-    def check_commit(
-        self, member_id: str, instance_id: str | None, generation: int, now: float, *, transactional: bool = False
-    ) -> int: ...
-    def check_fetch(self, member_id: str | None, member_epoch: int) -> int: ...
-
-
-Maker = Callable[[str, int, str], Group]  # name, generation stored last, protocol type
-
-
-class _Held:
-    """A group and what drives it.  is_excused: its deadlines have been put off, and the next time they count."""
-
-    __slots__ = ("advancing", "group", "idle_since", "is_excused", "size", "timer", "timer_due")
-
-    def __init__(self, group: Group) -> None:
-        self.group = group
-        self.timer: asyncio.TimerHandle | None = None
-        self.timer_due = inf
-        self.advancing: asyncio.Task[None] | None = None
-        self.size = 0
-        self.idle_since = inf
-        self.is_excused = False
 
 
 class Coordinator:
@@ -105,10 +57,11 @@ class Coordinator:
         """give_up: what becomes in Redis of a group that nobody is in.  tidy: of those that are not in memory."""
         self._ownership, self._kinds, self._bytes_max = ownership, kinds, bytes_max
         self._give_up, self._tidy = give_up, tidy
-        self._held: dict[str, _Held] = {}
+        self._held: dict[str, HeldGroup] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._loop = asyncio.get_running_loop()
         self._watching: asyncio.Task[None] | None = None
+        self._answered_ms = self.now()  # when Redis did last
         self.is_closed = False
         self.size = 0
 
@@ -123,10 +76,13 @@ class Coordinator:
     def groups(self) -> list[Group]:
         return [held.group for held in self._held.values()]
 
-    def check_room(self, more: int, *, is_known: bool) -> None:
-        """Raises GroupFull.  Who is known may use as much again, so that strangers cannot drive members out."""
-        if self.size + more > self._bytes_max * (2 if is_known else 1):
+    def check_room(self, name: str, more: int, *, is_known: bool) -> None:
+        """Raises GroupFull.  Known members may use as much again, so that new ones cannot drive them out."""
+        times, held = 2 if is_known else 1, self._held.get(name)
+        if self.size + more > times * self._bytes_max:
             raise GroupFull("This broker has no memory for more members of groups.", member_id="")
+        if held is not None and held.size + more > times * GROUP_BYTES_MAX:
+            raise GroupFull(f"The members of group {name!r} take up too much memory.", member_id="")
 
     @contextlib.asynccontextmanager
     async def alone(self, name: str) -> AsyncIterator[None]:
@@ -156,18 +112,23 @@ class Coordinator:
                 told = f"Group {name!r} has members of the {group.kind} protocol."
                 raise InconsistentProtocol(told) if kind == "classic" else GroupNotFound(told)
             if group is not None:
+                if (storing := self._held[name].storing) is not None:
+                    await asyncio.wait({storing})
                 self.drop(group, NotCoordinator(f"Group {name!r} becomes one of the {kind} protocol."))
-            self.check_room(0, is_known=False)
+            self.check_room(name, 0, is_known=False)
             stored = await self._ownership.claim(name, kind)
+            rows = await self._ownership.rows(name) if stored.members else {}
             if self.is_closed:
                 await self._ownership.release(name)
                 raise NotCoordinator("This broker is shutting down.")
-            group = self._kinds[kind](name, stored.generation, stored.protocol_type)
-            self._held[name] = _Held(group)
+            group = self._kinds[stored.kind](name, stored, rows, self.now())
+            held = self._held[name] = HeldGroup(group, stored.summary)
+            held.is_lost = group.is_empty and stored.members > 0  # they could not be read
             self.carry(group, [])
             if self._watching is None:
+                self._answered_ms = self.now()
                 self._watching = self._loop.create_task(self._watch())
-            return group
+        return await self.open(name, kind) if group.kind != kind else group
 
     async def wait(self, group: Group, act: Callable[[Any, float], list[Tell]]) -> Any:
         """What the group answers to the ticket that act is given with the time, now or later; an error is raised."""
@@ -179,32 +140,40 @@ class Coordinator:
         return answer
 
     def carry(self, group: Group, told: list[Tell]) -> None:
-        """Tells, and sees to what the group needs next: after everything that may have changed it."""
-        for ticket, answer in told:
-            if not ticket.done():
-                ticket.set_result(answer)
+        """Sends the answers once the changes are stored, and starts what the group needs next.  Has to be called after
+        everything that may have changed the group."""
         held = self._held.get(group.name)
         if held is None or held.group is not group:
+            _send(told)
             return
+        held.unsent += told
+        if held.storing is None:
+            changes = group.take_changes(everything=held.is_lost)
+            held.is_lost = False
+            if changes is not None:
+                held.storing = self._loop.create_task(self._store(held, changes))
+            elif held.unsent:
+                _send(held.unsent)
+                held.unsent = []
         self.size += group.size - held.size
         held.size = group.size
         if group.wants_generation and held.advancing is None:
             held.advancing = self._loop.create_task(self._advance(held))
         if group.due < held.timer_due:
-            if held.timer is not None:
-                held.timer.cancel()
-            held.timer_due = group.due
-            held.timer = self._loop.call_at(group.due / 1000, self._fire, held)
+            self._set_timer(held, group.due)
 
     def drop(self, group: Group, error: LedgerError) -> None:
-        """The group is not this broker's any more, or not as it was; whoever waits is told so."""
+        """The group is not this broker's any more, or not as it was; the error answers all that wait."""
         held = self._held.get(group.name)
         if held is not None and held.group is group:
             del self._held[group.name]
             self.size -= held.size
             if held.timer is not None:
                 held.timer.cancel()
-        self.carry(group, group.die(error))
+            if held.storing is not None:
+                held.storing.cancel()
+            _send([Tell(ticket, error) for ticket, _ in held.unsent])
+        _send(group.die(error))
 
     async def close(self) -> None:
         """Gives every group up, so that its members find their next coordinator at once."""
@@ -212,7 +181,8 @@ class Coordinator:
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)
-        names, tasks = list(self._held), [held.advancing for held in self._held.values() if held.advancing is not None]
+        names = list(self._held)
+        tasks = [task for held in self._held.values() for task in (held.advancing, held.storing) if task is not None]
         for held in list(self._held.values()):
             self.drop(held.group, NotCoordinator("This broker is shutting down."))
         for task in tasks:
@@ -224,11 +194,19 @@ class Coordinator:
 
     # -- time --------------------------------------------------------------------------------------------------------
 
-    def _fire(self, held: _Held) -> None:
+    def _set_timer(self, held: HeldGroup, due: float) -> None:
+        if held.timer is not None:
+            held.timer.cancel()
+        held.timer_due = due
+        held.timer = self._loop.call_at(due / 1000, self._fire, held)
+
+    def _fire(self, held: HeldGroup) -> None:
         late_ms = self.now() - held.timer_due
         held.timer, held.timer_due = None, inf
         try:
-            if late_ms > LATE_MS and not held.is_excused:
+            if self.now() > self._answered_ms + AWAY_MS:
+                self._set_timer(held, self.now() + WATCH_S * 1000)
+            elif late_ms > LATE_MS and not held.is_excused:
                 held.is_excused = True
                 held.group.put_off(late_ms)
                 self.carry(held.group, [])
@@ -238,6 +216,48 @@ class Coordinator:
         except Exception:
             log.exception(BROKEN, group=held.group.name)
             self.drop(held.group, NotCoordinator("The broker made a mistake with this group."))
+
+    # -- members -----------------------------------------------------------------------------------------------------
+
+    async def _store(self, held: HeldGroup, changes: Changes | None) -> None:
+        """Stores the changes, and what has changed in the meantime, and sends the answers that depended on them."""
+        group = held.group
+        try:
+            while changes is not None:
+                ready, held.unsent = held.unsent, []
+                try:
+                    await self._persist(group, changes)
+                except BaseException:
+                    held.unsent = ready + held.unsent
+                    raise
+                held.stored = Summary.of(changes)
+                _send(ready)
+                changes = group.take_changes()
+            _send(held.unsent)
+            held.unsent = []
+        except NotCoordinator as error:
+            log.warning("a consumer group was taken over", group=group.name, error=str(error))
+            held.storing = None
+            self.drop(group, error)
+        except Exception:
+            log.exception(BROKEN, group=group.name)
+            held.storing = None
+            self.drop(group, NotCoordinator("The broker made a mistake with this group."))
+        finally:
+            held.storing = None
+
+    async def _persist(self, group: Group, changes: Changes) -> None:
+        """Tries until it is stored.  Raises NotCoordinator."""
+        pause_s = PAUSE_S
+        while True:
+            try:
+                return await self._ownership.store(group.name, group.kind, changes)
+            except NotCoordinator:
+                raise
+            except LedgerError as error:
+                log.warning("members wait for a change of their group to be stored", group=group.name, error=str(error))
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, PAUSE_S_MAX)
 
     # -- generations -------------------------------------------------------------------------------------------------
 
@@ -251,7 +271,7 @@ class Coordinator:
             self.drop(group, error)
             raise
 
-    async def _advance(self, held: _Held) -> None:
+    async def _advance(self, held: HeldGroup) -> None:
         group, pause_s = held.group, PAUSE_S
         try:
             while group.wants_generation:
@@ -280,6 +300,7 @@ class Coordinator:
             await asyncio.sleep(WATCH_S)
             try:
                 await self.look_after()
+                self._redis_answered()
                 if self._loop.time() > tidied + TIDY_S:
                     tidied = self._loop.time()
                     await self._tidy()
@@ -289,19 +310,25 @@ class Coordinator:
                 log.exception("looking after consumer groups failed, trying again")
 
     async def look_after(self) -> None:
-        """Drops what others own by now, and gives up what nobody is in.  Cost: one read for each group, pipelined."""
-        watched = list(self._held.items())
+        """Drops groups that others own by now, stores again what Redis has lost, and releases groups that are empty for
+        long.  Cost: one read for each group, pipelined."""
+        watched = [(name, held) for name, held in self._held.items() if held.storing is None]
         owners = await self._ownership.look([name for name, _ in watched])
         for (name, held), stored in zip(watched, owners, strict=True):
-            if self._held.get(name) is not held or self._ownership.is_mine(stored):
+            if self._held.get(name) is not held:
                 continue
             try:
-                if stored.owner:
+                if not stored.owner:
+                    await self._ownership.renew(name, held.group.kind, held.group.generation)
+                elif not self._ownership.is_mine(stored):
                     raise NotCoordinator(f"Group {name!r} was taken over by {stored.owner}.")
-                await self._ownership.renew(name, held.group.kind, held.group.generation)
             except NotCoordinator as error:
                 log.warning("a consumer group was taken over", group=name, error=str(error))
                 self.drop(held.group, error)
+                continue
+            if stored.summary != held.stored and held.storing is None:
+                held.is_lost = True
+                self.carry(held.group, [])
         now = self.now()
         for held in self._held.values():
             held.idle_since = min(held.idle_since, now) if held.group.is_idle else inf
@@ -311,6 +338,21 @@ class Coordinator:
     async def _leave(self, name: str) -> None:
         async with self.alone(name):
             group = self.held(name)
-            if group is not None and group.is_idle:
+            if group is not None and group.is_idle and self._held[name].storing is None:
                 self.drop(group, NotCoordinator(f"Group {name!r} was given up."))
                 await self._give_up(name)
+
+    def _redis_answered(self) -> None:
+        """Puts off all deadlines by the time for which Redis was away."""
+        now = self.now()
+        away_ms, self._answered_ms = now - self._answered_ms, now
+        if away_ms > AWAY_MS:
+            for held in list(self._held.values()):
+                held.group.put_off(away_ms)
+                self.carry(held.group, [])
+
+
+def _send(told: list[Tell]) -> None:
+    for ticket, answer in told:
+        if not ticket.done():
+            ticket.set_result(answer)

@@ -98,6 +98,21 @@ class Tell(NamedTuple):
     answer: Joined | Synced | LedgerError | Any
 
 
+class Changes(NamedTuple):
+    """What has changed in a group since it was stored last.
+
+    rows       member id → its row, empty if the member is not stored any more
+    members    how many members are stored from now on
+    is_whole   no other rows are stored from now on
+    """
+
+    generation: int
+    membership: bytes
+    rows: Mapping[str, bytes]
+    members: int
+    is_whole: bool = False
+
+
 @dataclass(slots=True)
 class Member:
     """expires: when its session is over.  is_new: it has not been told a generation yet; then it expires even while it

@@ -1,10 +1,11 @@
-"""Who owns a group, as Redis has it: the one thing about membership that outlives a broker.
+"""Who owns a group, and what Redis stores of it: owner, generation and members.
 
     {group:<name>}:state   owner b1, kind classic, generation 7, type consumer     {catalog}:groups   <name> → classic
+                           told 7, membership <protobuf>, members 2, m:<member id> <protobuf>, ...
 
 A broker claims a group when the first member comes to it, and stays its owner until it gives it up or dies.  The claim
-of a living broker holds; that of a dead one may be taken over by naming it.  Generations are handed out against the
-claim, so a broker that was silent for too long cannot begin another one after its successor has.
+of a living broker holds; that of a dead one may be taken over by naming it.  Generations and members are stored against
+the claim, so a broker that was silent for too long cannot change them after its successor has claimed the group.
 Source: lua/group; Kafka has a partition leader instead, and records in a log.
 """
 
@@ -15,6 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from redis_ledger.errors import NotCoordinator
+from redis_ledger.groups.member import Changes
 from redis_ledger.store.keys import CatalogKeys, GroupKeys, encode_name
 from redis_ledger.store.replies import Status
 from redis_ledger.store.scripts import Script
@@ -24,6 +26,8 @@ CLAIM = Script.load("group/claim")
 ADVANCE = Script.load("group/advance")
 RELEASE = Script.load("group/release")
 DELETE = Script.load("group/delete")
+STORE = Script.load("group/store")
+ROW = b"m:"  # begins the field of a member
 ATTEMPTS = 4  # of a claim; each loses to another broker that has died since
 UNDER_WAY_MAX = 1_000  # reads that wait for Redis together
 
@@ -37,13 +41,36 @@ class Brokers(Protocol):
     async def beat(self) -> int: ...
 
 
+class Summary(NamedTuple):
+    """What is stored of members, besides their rows.
+
+    told         the last generation that members were told; -1 if nothing is stored
+    membership   what is stored of the group besides its members
+    members      how many members are stored
+    """
+
+    told: int = -1
+    membership: bytes = b""
+    members: int = 0
+
+    @classmethod
+    def of(cls, changes: Changes) -> Summary:
+        return cls(changes.generation, changes.membership, changes.members)
+
+
 class Stored(NamedTuple):
-    """kind "": nobody has ever joined.  owner "": nobody owns it.  generation -1: it has had none."""
+    """kind "": nobody has ever joined.  owner "": nobody owns it.  generation: the last one that members were told, or
+    that was begun by a release that stores no members; -1 if there was none."""
 
     kind: str
     owner: str
     generation: int
     protocol_type: str
+    summary: Summary = Summary()
+
+    @property
+    def members(self) -> int:
+        return self.summary.members
 
 
 class Ownership:
@@ -63,9 +90,11 @@ class Ownership:
         for _ in range(ATTEMPTS):
             status, *rest = await self._store.call(CLAIM, (key,), (me, dead, kind, generation))
             if status == Status.OK:
+                last, protocol_type, kept, told, membership, members = rest
                 k = self._catalog.groups
-                await self._store.command("HSET", k, encode_name(group), kind, key=k)
-                return Stored(kind, me, int(rest[0]), rest[1].decode())
+                await self._store.command("HSET", k, encode_name(group), kept, key=k)
+                stored = Stored(kept.decode(), me, int(last), protocol_type.decode())
+                return _with_members(stored, told, membership, int(members))
             dead = rest[0].decode()
             if not self._brokers.is_live(dead):
                 await self._brokers.beat()
@@ -92,6 +121,28 @@ class Ownership:
                 break
             await self.renew(group, kind, generation)
         raise NotCoordinator(f"Group {group!r} was taken over by {answer.decode()}.")
+
+    async def rows(self, group: str) -> dict[str, bytes]:
+        """The stored members, by id; another owner may change them.  Cost: a read of the whole group."""
+        key = self._state(group)
+        row = await self._store.command("HGETALL", key, key=key)
+        pairs = zip(row[::2], row[1::2], strict=True)
+        return {name.removeprefix(ROW).decode(): value for name, value in pairs if name.startswith(ROW)}
+
+    async def store(self, group: str, kind: str, changes: Changes) -> None:
+        """Raises NotCoordinator when this broker is not the owner any more."""
+        rows = [part for row in changes.rows.items() for part in row]
+        args = (self._brokers.name, changes.generation, changes.membership, changes.members, int(changes.is_whole))
+        owner = b""
+        for _ in range(ATTEMPTS):
+            status, *rest = await self._store.call(STORE, (self._state(group),), (*args, *rows))
+            if status == Status.OK:
+                return
+            (owner,) = rest
+            if owner:
+                break
+            await self.renew(group, kind, changes.generation)
+        raise NotCoordinator(f"Group {group!r} was taken over by {owner.decode()}.")
 
     async def release(self, group: str) -> None:
         await self._store.call(RELEASE, (self._state(group),), (self._brokers.name,))
@@ -120,10 +171,19 @@ class Ownership:
 
     async def _look(self, group: str) -> Stored:
         key = self._state(group)
-        row = await self._store.command("HMGET", key, "kind", "owner", "generation", "type", key=key)
-        kind, owner, generation, protocol_type = row
-        texts = [(text or b"").decode() for text in (kind, owner, protocol_type)]
-        return Stored(texts[0], texts[1], int(generation or -1), texts[2])
+        fields = ("kind", "owner", "type", "generation", "told", "membership", "members")
+        *texts, generation, told, membership, members = await self._store.command("HMGET", key, *fields, key=key)
+        kind, owner, protocol_type = ((text or b"").decode() for text in texts)
+        stored = Stored(kind, owner, int(generation or -1), protocol_type)
+        return _with_members(stored, told or b"", membership or b"", int(members or 0))
 
     def _state(self, group: str) -> bytes:
         return GroupKeys(self._store.prefix, group).state
+
+
+def _with_members(stored: Stored, told: bytes, membership: bytes, members: int) -> Stored:
+    """A broker stores a generation first and its members next, so the members may be one generation behind.  They are
+    ignored if they are further behind: a broker of a release that stores no members has owned the group since."""
+    if not told or stored.generation > int(told) + 1:
+        return stored
+    return stored._replace(generation=int(told), summary=Summary(int(told), membership, members))

@@ -14,12 +14,13 @@ from collections import Counter
 from math import inf
 from typing import Any
 
-from redis_ledger.errors import FencedInstance, LedgerError, UnknownMember
+from redis_ledger.errors import FencedInstance, LedgerError, RebalanceInProgress, UnknownMember
 from redis_ledger.groups.member import OVERHEAD_BYTES, DescribedMember, Join, JoinedMember, Member, Tell
 
 
 class Roster:
-    """leader: the id of the member that assigns, "" when there is none.  size: bytes that all of this costs."""
+    """leader: the id of the member that assigns, "" when there is none.  size: bytes that all of this costs.
+    changed: ids of members whose rows have to be stored; one that has not been told a generation has no row."""
 
     def __init__(self) -> None:
         self.members: dict[str, Member] = {}  # in the order they came
@@ -27,6 +28,7 @@ class Roster:
         self.joins: dict[str, Any] = {}  # id → ticket
         self.syncs: dict[str, Any] = {}
         self.unsynced: set[str] = set()
+        self.changed: set[str] = set()
         self.leader = ""
         self.size = OVERHEAD_BYTES
         self._statics: dict[str, str] = {}
@@ -64,6 +66,12 @@ class Roster:
 
     def waits(self, member: Member) -> bool:
         return member.id in self.joins or member.id in self.syncs
+
+    def wait(self, waits: dict[str, Any], member_id: str, ticket: Any) -> list[Tell]:
+        """waits: joins or syncs.  If the member waits there already, that connection is gone, or will be."""
+        before, waits[member_id] = waits.get(member_id), ticket
+        again = RebalanceInProgress("The member has asked again on another connection.", member_id=member_id)
+        return [] if before is None else [Tell(before, again)]
 
     def has_room_for(self, member_id: str, most: int, is_joining: bool) -> bool:
         """is_joining: only who has joined counts then, so that of a group that is too large the last ones are left out.
@@ -115,6 +123,7 @@ class Roster:
         if member is None:
             return []
         self.size -= member.size
+        self.changed.add(member_id)
         self._supported.subtract(member.protocols.keys())
         self.unsynced.discard(member_id)
         if member.instance_id is not None:
@@ -126,6 +135,7 @@ class Roster:
 
     def change(self, member: Member, join: Join) -> None:
         """What a member says of itself when it joins again."""
+        self.changed.add(member.id)
         self.size += join.size - member.size + len(member.assignment)
         self._supported.subtract(member.protocols.keys())
         self._supported.update(join.protocols.keys())
@@ -133,6 +143,7 @@ class Roster:
         member.session_ms, member.rebalance_ms = join.session_ms, join.rebalance_ms
 
     def assign(self, member: Member, assignment: bytes) -> None:
+        self.changed.add(member.id)
         self.size += len(assignment) - len(member.assignment)
         member.assignment = assignment
 
@@ -151,6 +162,7 @@ class Roster:
         if old.id in self.unsynced:
             self.unsynced.remove(old.id)
             self.unsynced.add(member.id)
+        self.changed.add(old.id)
         self.change(member, join)
         fenced = FencedInstance(f"Another member joined as {old.instance_id!r}.", member_id=old.id)
         return member, self._answer_all_of(old.id, fenced)

@@ -45,7 +45,8 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{tc:5}:live              hash    log entry → bitmap of its live records
     rl:{tc:5}:ids               hash    transactional id (percent-encoded) → its producer id, epoch, last transaction;
                                         "=" and a name → highest number committed under it, when
-    rl:{group:<name>}:state     hash    a Kafka group: kind, owning broker, generation, protocol type
+    rl:{group:<name>}:state     hash    a Kafka group: kind, owning broker, generation, protocol type; its members:
+                                        "m:<id>" → protobuf, and told, membership, members of all of them
     rl:{group:<name>}:topics    set     topics the group has offsets on
     rl:{catalog}:topics         hash    topic → JSON: id, partitions, state, settings
     rl:{catalog}:state          hash    version, number of coordinators, stored format

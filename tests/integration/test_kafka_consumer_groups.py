@@ -165,40 +165,65 @@ async def test_another_broker_takes_the_group_over_when_its_owner_dies(redis_url
             assert (await stray.send(2)).error_code == NOT_COORDINATOR
             joining: Any = {"rebalance_timeout_ms": 1, "topic_partitions": [], "subscribed_topic_names": ["t"]}
             assert (await stray.send(0, **joining)).error_code == NOT_COORDINATOR
-            # When it dies, the other does not know them
+            # When it dies, the other goes on with both of them
             await vanish(first)
+            a.client, b.client = after, after
+            a.broker, b.broker = second, second
 
             async def told() -> int:
-                return (await stray.send(2)).error_code
+                return (await a.send(2)).error_code
 
-            assert await eventually(told, UNKNOWN_MEMBER, TAKEN_OVER_S_MAX) == UNKNOWN_MEMBER
-            assert (await stray.fetch(epoch=2))[0] == UNKNOWN_MEMBER
-            # but takes what they have read meanwhile
-            assert await stray.commit(8, epoch=2) == 0
-            assert await stray.commit(8, epoch=3) == UNKNOWN_MEMBER
-            # and they join again, in an epoch above all there were
-            a, b = Member(after, second, "a"), Member(after, second, "b")
-            assert await a.join("t") == {"t": [0, 1]}
-            assert a.epoch == 3
-            await b.join("t")
+            assert await eventually(told, 0, TAKEN_OVER_S_MAX) == 0
+            # and takes what they have read meanwhile
+            assert await a.commit(8, epoch=2) == 0
+            assert await a.commit(8, epoch=9) == STALE_EPOCH
             await a.until({"t": [0]})
             await b.until({"t": [1]})
-            # Then what the dead broker's members send late is refused on the partition itself
+            assert a.epoch == b.epoch == 3
             assert await a.fetch() == (0, [8])
-            (late,) = await second.offsets.commit("g", [OffsetEntry("t", 0, 8)], fence=2)
-            assert isinstance(late, StaleMember)
+            # Then another member gets a share, and what the dead broker's members send late is refused
+            late = Member(after, second, "c")
+            await late.join("t")
+            (refused,) = await second.offsets.commit("g", [OffsetEntry("t", 0, 8)], fence=2)
+            assert isinstance(refused, StaleMember)
             assert await a.commit(9) == 0
-            assert await a.fetch() == (0, [9])
 
 
-async def test_a_broker_that_stops_gives_its_groups_up(redis_url, prefix):
+async def test_a_member_that_gives_up_partitions_goes_on_with_that_at_the_next_broker(redis_url, prefix):
+    async with two(redis_url, prefix) as (first, second), listening(first) as there, listening(second) as here:
+        await first.topics.create("t", 2)
+        async with KafkaClient(there) as before, KafkaClient(here) as after:
+            # Given a member that was told to give up a partition and still reads it
+            a, b = Member(before, first, "a"), Member(before, first, "b")
+            await a.join("t")
+            await b.join("t")
+            reading = a.owned
+            assert await a.beat() == {"t": [0]}
+            assert (reading, b.owned) == ({"t": [0, 1]}, {})
+            # When the broker dies
+            await vanish(first)
+            a.client, b.client, a.broker, b.broker = after, after, second, second
+
+            async def told() -> int:
+                return (await b.send(b.epoch)).error_code
+
+            assert await eventually(told, 0, TAKEN_OVER_S_MAX) == 0
+            # Then the other member gets it when the first one has given it up, and not before
+            assert await b.beat() == {}
+            assert await a.beat() == {"t": [0]}
+            await b.until({"t": [1]})
+            assert read(a, b) == {"t": [0, 1]}
+
+
+async def test_a_broker_that_stops_hands_its_members_to_the_next_one(redis_url, prefix):
     async with one(redis_url, prefix) as second, listening(second) as here, KafkaClient(here) as after:
         async with one(redis_url, prefix) as first, listening(first) as there, KafkaClient(there) as before:
             await first.topics.create("t", 1)
             a = Member(before, first, "a")
             await a.join("t")
-        a = Member(after, second, "a")
-        assert await a.join("t") == {"t": [0]}
+        a.client, a.broker = after, second
+        assert await a.commit(1) == 0
+        assert await a.beat() == {"t": [0]}
         assert a.epoch == 2
 
 

@@ -20,7 +20,17 @@ class Group:
         return [Status(reply[0]), *(value.decode() for value in reply[1:])]
 
     def claim(self, broker, dead="", kind="classic", generation=0):
-        return self.run("claim", broker, dead, kind, generation)
+        """Without what it answers of members."""
+        return self.run("claim", broker, dead, kind, generation)[:4]
+
+    def members(self, broker):
+        """What a claim by the owner answers of members, and their rows."""
+        rows = {name.removeprefix("m:"): row for name, row in self.stored.items() if name.startswith("m:")}
+        return self.run("claim", broker, "", "classic", 0)[4:], rows
+
+    def store(self, broker, generation, rows, *, members, is_whole=False, membership="head"):
+        pairs = [part for row in rows.items() for part in row]
+        return self.run("store", broker, generation, membership, members, int(is_whole), *pairs)
 
     def advance(self, broker, generation, protocol_type="consumer"):
         return self.run("advance", broker, generation, protocol_type)
@@ -36,7 +46,7 @@ def group(connect, prefix):
 
 
 def test_a_group_that_nobody_owns_can_be_claimed(group):
-    assert group.claim("b1") == [Status.OK, "0", "", ""]
+    assert group.claim("b1") == [Status.OK, "0", "", "classic"]
     assert group.stored == {"owner": "b1", "kind": "classic", "generation": "0"}
 
 
@@ -61,7 +71,7 @@ def test_an_owner_is_not_replaced_unless_it_is_named_as_dead(group):
 def test_a_claim_may_change_the_kind_and_keeps_the_generation(group):
     group.claim("b1")
     group.advance("b1", 0)
-    assert group.claim("b1", kind="consumer") == [Status.OK, "1", "consumer", "classic"]
+    assert group.claim("b1", kind="consumer") == [Status.OK, "1", "consumer", "consumer"]
     assert group.stored["kind"] == "consumer"
     assert group.stored["generation"] == "1"
 
@@ -91,7 +101,7 @@ def test_generations_that_redis_has_lost_are_not_handed_out_again(group):
 
 
 def test_a_claim_that_redis_has_lost_is_made_again_with_the_generation_it_had(group):
-    assert group.claim("b1", generation=7) == [Status.OK, "7", "", ""]
+    assert group.claim("b1", generation=7) == [Status.OK, "7", "", "classic"]
     assert group.claim("b1", generation=3) == [Status.OK, "7", "", "classic"]
     assert group.advance("b1", 7) == [Status.OK, "8"]
 
@@ -117,4 +127,51 @@ def test_only_its_owner_deletes_a_group(group):
     assert group.run("delete", "b2") == [Status.NOT_OWNER, "b1"]
     for _ in range(2):
         assert group.run("delete", "b1") == [Status.OK]
+    assert group.stored == {}
+
+
+def test_members_are_stored_by_their_owner_alone_and_only_those_that_changed(group):
+    group.claim("b1")
+    assert group.members("b1") == (["", "", "0"], {})
+    assert group.store("b1", 1, {"x": "1", "y": "1"}, members=2) == [Status.OK]
+    for _ in range(2):  # a repeated call changes nothing more
+        assert group.store("b1", 2, {"x": "", "y": "2", "m:z": "2"}, members=2, membership="other") == [Status.OK]
+        assert group.members("b1") == (["2", "other", "2"], {"y": "2", "m:z": "2"})
+    before = group.stored
+    assert group.store("b2", 9, {"y": "9"}, members=1) == [Status.NOT_OWNER, "b1"]
+    assert group.stored == before
+
+
+def test_a_broker_that_was_replaced_cannot_overwrite_the_members_of_its_successor(group):
+    group.claim("b1")
+    group.store("b1", 1, {"x": "1"}, members=1)
+    group.claim("b2", dead="b1")
+    group.store("b2", 2, {"x": "2"}, members=1)
+    before = group.stored
+    assert group.store("b1", 3, {"x": "3"}, members=1, is_whole=True) == [Status.NOT_OWNER, "b2"]
+    group.run("release", "b2")
+    assert group.store("b2", 3, {"x": "3"}, members=1) == [Status.NOT_OWNER, ""]
+    assert group.stored == {name: value for name, value in before.items() if name != "owner"}
+
+
+def test_all_rows_are_replaced_where_some_were_lost(group):
+    group.claim("b1")
+    group.store("b1", 1, {"x": "1", "y": "1"}, members=2)
+    assert group.store("b1", 2, {"z": "2"}, members=1, is_whole=True) == [Status.OK]
+    assert group.members("b1") == (["2", "head", "1"], {"z": "2"})
+    assert group.stored["kind"] == "classic"
+
+
+def test_a_group_with_members_stored_keeps_its_kind(group):
+    group.claim("b1", kind="consumer")
+    group.store("b1", 1, {"x": "1"}, members=1)
+    assert group.claim("b2", dead="b1", kind="classic")[3] == group.stored["kind"] == "consumer"
+    group.store("b2", 1, {"x": ""}, members=0)
+    assert group.claim("b2", kind="classic")[3] == group.stored["kind"] == "classic"
+
+
+def test_members_are_deleted_with_their_group(group):
+    group.claim("b1")
+    group.store("b1", 1, {"x": "1"}, members=1)
+    assert group.run("delete", "b1") == [Status.OK]
     assert group.stored == {}

@@ -13,7 +13,9 @@ from typing import Any
 
 from redis_ledger.errors import NotCoordinator
 from redis_ledger.groups.classic import ClassicGroup
-from redis_ledger.groups.member import Join, Joined, Limits, Sync, Tell
+from redis_ledger.groups.classic_rows import Head, resume
+from redis_ledger.groups.member import Changes, Join, Joined, Limits, State, Sync, Tell
+from redis_ledger.groups.roster import Roster
 
 DELAY, SESSION, REBALANCE = 100, 10_000, 30_000
 RANGE = {"range": b"r"}
@@ -23,7 +25,9 @@ class Play:
     """answers: ticket → what it was answered.  stores: whether Redis is there to store generations."""
 
     def __init__(self, *, members_max: int = 100, delay_ms: int = DELAY, generation: int = 0) -> None:
-        self.group = ClassicGroup("g", generation, "", Limits(delay_ms, members_max))
+        self.limits = Limits(delay_ms, members_max)
+        self.group = ClassicGroup("g", self.limits, Head(generation, True, "", "", ""), Roster(), 0)
+        self.redis = Changes(generation, b"", {}, 0)  # all that is stored
         self.now = 0.0
         self.stores = True
         self.answers: dict[int, Any] = {}
@@ -96,6 +100,12 @@ class Play:
             self.hear(self.group.begin(self.stored, self.now))
 
     def hear(self, told: list[Tell]) -> None:
+        """Answers leave when what they depend on is stored."""
+        changes = None if self.group.state is State.DEAD else self.group.take_changes()
+        if changes is not None:
+            rows = {name: row for name, row in {**self.redis.rows, **changes.rows}.items() if row}
+            self.redis = changes._replace(rows=rows)
+            assert len(rows) == changes.members
         for ticket, answer in told:
             assert ticket not in self.answers, f"{ticket} was answered twice"
             self.answers[ticket] = answer
@@ -119,3 +129,11 @@ class Play:
 
     def die(self) -> None:
         self.hear(self.group.die(NotCoordinator()))
+
+    def move(self) -> None:
+        """The broker dies and another one goes on with what is stored; waiting requests end with their connections."""
+        generation, membership, rows, _, _ = self.redis
+        dead, told = self.group, self.group.die(NotCoordinator())
+        head, roster = resume("g", generation, dead.protocol_type, membership, rows, self.now)
+        self.group = ClassicGroup("g", self.limits, head, roster, self.now)
+        self.hear(told)

@@ -9,7 +9,9 @@ from redis_ledger.errors import FencedMember, LedgerError, UnknownMember
 from redis_ledger.groups.assignors import Slice
 from redis_ledger.groups.consumer import ConsumerGroup
 from redis_ledger.groups.consumer_member import Beat, Beaten, check
+from redis_ledger.groups.consumer_rows import resume
 from redis_ledger.groups.interests import TopicFacts, Topics
+from redis_ledger.groups.member import Changes
 
 SESSION_MS, REBALANCE_MS, MEMBERS_MAX = 45_000, 60_000, 8
 NOBODY_OWNS: frozenset[Slice] = frozenset()
@@ -34,6 +36,7 @@ class World:
         self.group = ConsumerGroup("g", 0, session_ms=SESSION_MS, members_max=MEMBERS_MAX)
         self.topics = topics(**partitions)
         self.now = 1_000_000.0
+        self.redis = Changes(0, b"", {}, 0)  # all that is stored
 
     def send(self, beat: Beat) -> Beaten:
         """The answer; raises what it is if it is an error."""
@@ -42,12 +45,26 @@ class World:
         if self.group.wants_generation:
             assert told == []
             told = self.group.begin(self.group.generation + 1, self.now)
+        self.store()
         ((ticket, answer),) = told
         assert ticket == "ticket"
         if isinstance(answer, LedgerError):
             raise answer
         assert isinstance(answer, Beaten)
         return answer
+
+    def store(self) -> None:
+        changes = self.group.take_changes()
+        if changes is not None:
+            rows = {name: row for name, row in {**self.redis.rows, **changes.rows}.items() if row}
+            self.redis = changes._replace(rows=rows)
+            assert len(rows) == changes.members
+
+    def move(self) -> None:
+        """The broker dies, and another one goes on with what is stored."""
+        generation, membership, rows, _, _ = self.redis
+        members = resume("g", membership, rows, SESSION_MS, self.now)
+        self.group = ConsumerGroup("g", generation, session_ms=SESSION_MS, members_max=MEMBERS_MAX, members=members)
 
     def join(self, member_id: str, *names: str, **more: Any) -> Beaten:
         return self.send(joining(member_id, *names, **more))
@@ -65,6 +82,7 @@ class World:
         while self.group.due <= until:
             self.now = max(self.now, self.group.due)
             self.group.tick(self.now)
+            self.store()
         self.now = until
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -13,10 +14,12 @@ from redis_ledger.kafka.wire.messages.join_group_request import JoinGroupRequest
 from redis_ledger.kafka.wire.messages.join_group_response import JoinGroupResponse
 from redis_ledger.kafka.wire.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
 from redis_ledger.kafka.wire.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
-from tests.support.broker import one, vanish
+from redis_ledger.store.keys import GroupKeys
+from tests.support.broker import eventually, one, vanish
 from tests.support.kafka import KafkaClient, listening
 
 MEMBER_ID_REQUIRED = 79
+TAKEN_OVER_S_MAX = 10.0  # a broker counts as dead some seconds after its last sign of life
 QUICK: dict[str, Any] = {"group_initial_rebalance_delay_ms": 20, "group_session_timeout_ms_min": 50}
 
 
@@ -113,3 +116,47 @@ async def coordinator_of(client: KafkaClient, group: str = "g") -> tuple[int, st
     answer = await client.ask(FindCoordinatorRequest(coordinator_keys=[group]), 4)
     (found,) = answer.coordinators
     return found.error_code, found.host, found.port
+
+
+async def state_of(node: Node, group: str = "g") -> dict[str, str]:
+    """What is stored of a group, without its members."""
+    key = GroupKeys(node.broker.store.prefix, group).state
+    row = await node.broker.store.command("HGETALL", key, key=key)
+    pairs = zip(row[::2], row[1::2], strict=True)
+    return {
+        name.decode(): value.decode() for name, value in pairs if name in (b"owner", b"kind", b"generation", b"type")
+    }
+
+
+async def settled(node: Node, **more: Any) -> Member:
+    """A member of its own at this broker, with an assignment."""
+    member = Member(await node.client(), **more)
+    assert (await member.join()).error_code == 0
+    assert (await member.sync({member.id: b"all"})).error_code == 0
+    return member
+
+
+async def together(node: Node, **more: Any) -> list[Member]:
+    """Two members at this broker, which are assigned "1" and "2"."""
+    one, two = [Member(await node.client(), **more) for _ in range(2)]
+    await asyncio.gather(one.join(), two.join())
+    while one.generation != two.generation:
+        await asyncio.gather(one.join(), two.join())
+    assigned = {one.id: b"1", two.id: b"2"}
+    answers = await asyncio.gather(one.sync(assigned), two.sync(assigned))
+    assert [answer.assignment for answer in answers] == [b"1", b"2"]
+    return [one, two]
+
+
+async def stored_members(node: Node, group: str = "g") -> set[str]:
+    return set(await node.broker.groups._ownership.rows(group))
+
+
+async def moved_to(node: Node, group: str = "g") -> None:
+    """Returns when clients are sent to this node."""
+    client = await node.client()
+
+    async def where() -> tuple[int, str, int]:
+        return await coordinator_of(client, group)
+
+    assert await eventually(where, (0, *node.address), TAKEN_OVER_S_MAX) == (0, *node.address)

@@ -107,6 +107,21 @@ class AnyOrder(RuleBasedStateMachine):
         self.play.now += SESSION
         self.play.group.put_off(SESSION)
 
+    @rule()
+    def move(self) -> None:
+        """Every member that was told a generation is known to the next owner, with its assignment."""
+        group = self.play.group
+        known = {
+            m.id: (m.assignment, list(m.protocols.items())) for m in group._roster.members.values() if not m.is_new
+        }
+        leader, settled, generation = group._roster.leader, group.state is State.STABLE, group.generation
+        self.play.move()
+        roster = self.play.group._roster
+        assert {m.id: (m.assignment, list(m.protocols.items())) for m in roster.members.values()} == known
+        assert self.play.group.generation == generation
+        assert (self.play.group.state is State.STABLE) is settled
+        assert roster.leader == leader or leader not in known
+
     # -- what must hold ----------------------------------------------------------------------------------------------
 
     def some(self, which: int) -> list[Any]:

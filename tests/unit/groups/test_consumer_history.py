@@ -20,13 +20,14 @@ events = st.one_of(
     st.tuples(st.just("grow"), st.sampled_from(["t", "u", "v"]), st.integers(0, 4)),
     st.tuples(st.just("wish"), st.sampled_from(CLIENTS), st.sampled_from([("t",), ("t", "u"), ("v",), ()])),
     st.tuples(st.just("restart"), st.sampled_from(CLIENTS), st.integers(0, 99)),
+    st.tuples(st.just("move"), st.just("broker"), st.just(0)),
 )
 
 
 @settings(max_examples=300)
 @given(history=st.lists(events, max_size=60))
 def test_no_partition_is_read_by_two_and_in_the_end_each_by_one(history):
-    # Given any history of members that come, go, lose answers and change their minds, and of topics that grow and go
+    # Given any history of members that come, go, lose answers and change their minds, of topics and of dying brokers
     world = World(t=3)
     counts = {"t": 3}
     clients = {name: Client(world, name, ("t",), instance="i" + name if name > "b" else "") for name in CLIENTS}
@@ -43,6 +44,11 @@ def test_no_partition_is_read_by_two_and_in_the_end_each_by_one(history):
         elif what == "restart" and clients[who].instance and clients[who].name in world.group.members:
             clients[who].leave(for_a_while=True)
             clients[who].name = f"{who}{how}"
+        elif what == "move":
+            before = {member.id: (member.at, member.target, member.wish) for member in world.group.members.values()}
+            world.move()
+            after = {member.id: (member.at, member.target, member.wish) for member in world.group.members.values()}
+            assert after == before
         everything = [one for client in clients.values() for one in client.owned]
         assert len(everything) == len(set(everything)), (what, who, how)
         assert world.group.generation >= max(client.epoch for client in clients.values())

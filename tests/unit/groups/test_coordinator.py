@@ -3,73 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 
 import pytest
 
 from redis_ledger.errors import GroupFull, GroupNotFound, InconsistentProtocol, NotCoordinator, StoreUnavailable
 from redis_ledger.groups import coordinator as module
-from redis_ledger.groups.classic import ClassicGroup
-from redis_ledger.groups.coordinator import Coordinator
-from redis_ledger.groups.member import Join, Limits, Sync
-from redis_ledger.groups.ownership import Stored
-
-ME = "b1"
-
-
-class Redis:
-    """Ownership, as one broker sees it.  away: how many of the next calls fail.  owners: group → broker."""
-
-    def __init__(self):
-        self.owners, self.generations, self.kinds = {}, defaultdict(int), {}
-        self.away = 0
-        self.calls = []
-        self.forgotten = []
-
-    def _call(self, *what):
-        self.calls.append(what)
-        if self.away:
-            self.away -= 1
-            raise StoreUnavailable
-
-    async def claim(self, group, kind):
-        self._call("claim", group)
-        await asyncio.sleep(0)
-        if self.owners.get(group, ME) != ME:
-            raise NotCoordinator
-        self.owners[group], self.kinds[group] = ME, kind
-        return Stored(kind, ME, self.generations[group], "")
-
-    async def renew(self, group, kind, generation):
-        self._call("renew", group)
-        if self.generations[group] > generation:
-            raise NotCoordinator
-        self.owners[group] = ME
-
-    async def advance(self, group, kind, generation, protocol_type):
-        self._call("advance", group)
-        await asyncio.sleep(0)
-        if self.owners.get(group) != ME:
-            raise NotCoordinator
-        self.generations[group] = generation + 1
-        return generation + 1
-
-    async def release(self, group):
-        self._call("release", group)
-        self.owners.pop(group, None)
-
-    async def look(self, groups):
-        self._call("look", *groups)
-        return [Stored("classic", self.owners.get(group, ""), 0, "") for group in groups]
-
-    def is_mine(self, stored):
-        return stored.owner == ME
-
-    async def give_up(self, group):
-        self.forgotten.append(group)
-
-    async def tidy(self):
-        self.forgotten.append("tidy")
+from tests.support.coordinated import ME, Redis, coordinating, join, joining, settled
 
 
 @pytest.fixture
@@ -79,36 +18,8 @@ def redis():
 
 @pytest.fixture
 async def coordinator(redis):
-    def make(kind):
-        def made(name, generation, protocol_type):
-            group = ClassicGroup(name, generation, protocol_type, Limits(0, 10))
-            group.kind = kind
-            return group
-
-        return made
-
-    kinds = {kind: make(kind) for kind in ("classic", "consumer")}
-    made = Coordinator(redis, kinds, redis.give_up, redis.tidy, 50_000)
-    yield made
-    await made.close()
-
-
-def joining(member_id="", *, session_ms=10_000, name="m"):
-    return Join(
-        member_id, None, name, "/h", session_ms, 10_000, "consumer", {"range": b""}, f"{name}-1", is_called=False
-    )
-
-
-async def join(coordinator, group, join):
-    return await coordinator.wait(group, lambda ticket, now: group.join(join, ticket, now))
-
-
-async def settled(coordinator, name="g", **more):
-    group = await coordinator.open(name, "classic")
-    joined = await join(coordinator, group, joining(**more))
-    sync = Sync(joined.member_id, None, joined.generation, None, None, {joined.member_id: b"all"})
-    await coordinator.wait(group, lambda ticket, now: group.sync(sync, ticket, now))
-    return group
+    async with coordinating(redis) as made:
+        yield made
 
 
 async def test_many_that_open_a_group_at_once_share_one_claim(coordinator, redis):
@@ -130,7 +41,7 @@ async def test_a_generation_is_asked_for_until_it_is_stored(coordinator, redis, 
     group = await coordinator.open("g", "classic")
     redis.away = 4
     assert (await join(coordinator, group, joining())).generation == 1
-    assert redis.calls.count(("advance", "g")) == 5
+    assert (redis.away, redis.generations["g"]) == (0, 1)
 
 
 async def test_who_waits_when_the_group_turns_out_to_be_anothers_is_told(coordinator, redis):
@@ -248,12 +159,12 @@ async def test_a_group_with_members_keeps_its_kind(coordinator, kind, comes, err
 async def test_what_all_members_cost_is_bounded_and_more_so_for_strangers(coordinator):
     await settled(coordinator)
     room = 50_000 - coordinator.size
-    coordinator.check_room(room, is_known=False)
+    coordinator.check_room("other", room, is_known=False)
     with pytest.raises(GroupFull):
-        coordinator.check_room(room + 1, is_known=False)
-    coordinator.check_room(room + 50_000, is_known=True)
+        coordinator.check_room("other", room + 1, is_known=False)
+    coordinator.check_room("other", room + 50_000, is_known=True)
     with pytest.raises(GroupFull):
-        coordinator.check_room(room + 50_001, is_known=True)
+        coordinator.check_room("other", room + 50_001, is_known=True)
 
 
 async def test_groups_themselves_are_bounded_too(coordinator):

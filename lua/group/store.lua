@@ -1,0 +1,33 @@
+#!lua flags=allow-oom
+--[[ group/store: store the members of a group, for its owner alone.
+
+Members are few and small, and a full memory must not stop a rebalance: consumers have to read on to free memory.
+
+KEYS        1 state
+ARGV        1 broker  2 generation  the last one that members were told
+            3 membership  4 members  how many there are from now on  5 whole  1: these rows replace all others; else 0
+            6.. pairs: member id, row ("" removes it)
+RETURNS     {OK} | {NOT_OWNER, owner, "" for none}
+COMPLEXITY  O(rows given), and O(n) for n rows stored if they are replaced
+WRITES      only when it returns OK; a repeated call writes the same again
+SOURCE      docs/decisions/0018; Kafka's GroupMetadataValue
+]]
+--- @include "include/status"
+local state = KEYS[1]
+local owner = redis.call("HGET", state, "owner")
+if owner ~= ARGV[1] then return { NOT_OWNER, owner or "" } end
+
+if ARGV[5] == "1" then
+  for _, field in ipairs(redis.call("HKEYS", state)) do
+    if string.sub(field, 1, 2) == "m:" then redis.call("HDEL", state, field) end
+  end
+end
+for i = 6, #ARGV, 2 do
+  if ARGV[i + 1] == "" then
+    redis.call("HDEL", state, "m:" .. ARGV[i])
+  else
+    redis.call("HSET", state, "m:" .. ARGV[i], ARGV[i + 1])
+  end
+end
+redis.call("HSET", state, "told", ARGV[2], "membership", ARGV[3], "members", ARGV[4])
+return { OK }

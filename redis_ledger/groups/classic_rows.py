@@ -1,0 +1,89 @@
+"""The members of a classic group as they are stored, and a group that goes on from them.
+
+    Head, Roster ──changes_of──▶ membership, rows ──Redis──▶ resume ──▶ Head, Roster
+
+Every member gets a full session again, because its heartbeats went to a broker that is gone.
+Source: proto/redis_ledger/v1/group.proto; Kafka's GroupMetadataManager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from google.protobuf.message import DecodeError
+
+from redis_ledger.groups.member import Changes, Member
+from redis_ledger.groups.roster import Roster
+from redis_ledger.log import get
+from redis_ledger.proto import group_pb2 as pb
+
+VERSION = 1
+_log = get()
+
+
+class Head(NamedTuple):
+    """What is stored of a group besides its members.  is_stable: all have an assignment, or there are none."""
+
+    generation: int
+    is_stable: bool
+    protocol_type: str
+    protocol: str
+    leader: str
+
+    def encode(self) -> bytes:
+        head = pb.ClassicGroup(
+            version=VERSION, is_stable=self.is_stable, protocol_type=self.protocol_type, protocol=self.protocol,
+            leader=self.leader,
+        )  # fmt: skip
+        return head.SerializeToString()
+
+
+def changes_of(head: Head, roster: Roster, *, is_whole: bool) -> Changes:
+    """What has changed in the roster since the last call.  is_whole: everything is stored, changed or not."""
+    told = {member_id: one for member_id, one in roster.members.items() if not one.is_new}
+    ids, roster.changed = told.keys() if is_whole else roster.changed, set()
+    rows = {member_id: _encode(told[member_id]) if member_id in told else b"" for member_id in ids}
+    return Changes(head.generation, head.encode(), rows, len(told), is_whole)
+
+
+def _encode(member: Member) -> bytes:
+    return pb.ClassicMember(
+        instance_id=member.instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        session_ms=member.session_ms,
+        rebalance_ms=member.rebalance_ms,
+        protocols=[pb.ClassicProtocol(name=name, metadata=metadata) for name, metadata in member.protocols.items()],
+        assignment=member.assignment,
+    ).SerializeToString()
+
+
+def resume(
+    name: str, generation: int, protocol_type: str, membership: bytes, rows: Mapping[str, bytes], now: float
+) -> tuple[Head, Roster]:
+    """The group as it was stored.  Without members if they cannot be read: then they join again."""
+    roster, stored, members = Roster(), pb.ClassicGroup(), []
+    try:
+        stored = pb.ClassicGroup.FromString(membership)
+        if stored.version == VERSION:
+            members = [_decode(member_id, rows[member_id], now) for member_id in sorted(rows)]
+    except DecodeError as error:
+        _log.error("the stored members of a consumer group cannot be read; they join again", group=name,
+                   error=str(error))  # fmt: skip
+    if not members:
+        return Head(generation, True, protocol_type, "", ""), roster
+    for member in members:
+        roster.add(member)
+    if stored.leader in roster.members:
+        roster.leader = stored.leader
+    return Head(generation, stored.is_stable, stored.protocol_type, stored.protocol, roster.leader), roster
+
+
+def _decode(member_id: str, row: bytes, now: float) -> Member:
+    stored = pb.ClassicMember.FromString(row)
+    return Member(
+        member_id, stored.instance_id if stored.HasField("instance_id") else None, stored.client_id,
+        stored.client_host, stored.session_ms, stored.rebalance_ms, {p.name: p.metadata for p in stored.protocols},
+        now + stored.session_ms, stored.assignment, is_new=False,
+    )  # fmt: skip
