@@ -43,10 +43,11 @@ BROKERS = (1, 3)
 QUICK = {"aiokafka": 1, "kafka-python": 1, "librdkafka": 3, "java": 3, "franz-go": 3}
 READY_S_MAX = 60.0
 DRAIN_S_MAX = 60.0
-PREPARE_S_MAX = 900.0
+PREPARE_S_MAX, PREPARE_QUICK_S_MAX = 900.0, 300.0
 RUN_S_MAX, QUICK_S_MAX = 600.0, 120.0
 RECORDS = 10_000
 COMPLAINTS_SHOWN = 20
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 OK, FAILED, LEFT_OUT = "ok", "FAILED", "left out"
 
 
@@ -171,8 +172,12 @@ def run_suite(client: str, brokers: int, wanted: Wanted, address: Address, logs:
     def outcome(verdict: str, told: str) -> Outcome:
         return Outcome(suite_name(client, brokers), verdict, time.monotonic() - began, told)
 
-    if step("prepare", PREPARE_S_MAX) != 0:
-        why = f"it cannot be built: {last_line(log)}"
+    prepare_s_max = PREPARE_QUICK_S_MAX if wanted.quick else PREPARE_S_MAX
+    if (built := step("prepare", prepare_s_max)) != 0:
+        reason = (
+            f"not finished after {prepare_s_max:.0f} s" if built is None else reason_of(log.read_text(errors="replace"))
+        )
+        why = f"it cannot be built: {reason}"
         if wanted.quick and client in NEEDS_A_TOOLCHAIN:
             return outcome(LEFT_OUT, why)
         return outcome(FAILED, f"{why} ({log})")
@@ -187,9 +192,11 @@ def run_suite(client: str, brokers: int, wanted: Wanted, address: Address, logs:
     return outcome(OK if code == 0 and counts else FAILED, told)
 
 
-def last_line(log: Path) -> str:
-    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    return lines[-1] if lines else "it printed nothing"
+def reason_of(printed: str) -> str:
+    """Why a build failed: Maven's first error, else the last line."""
+    lines = [line.strip() for line in COLOUR.sub("", printed).splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("[ERROR]")]
+    return errors[0] if errors else lines[-1] if lines else "it printed nothing"
 
 
 def call(command: list[str], environ: dict[str, str], log: Path, seconds_max: float) -> int | None:

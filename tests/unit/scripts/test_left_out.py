@@ -50,6 +50,18 @@ def test_only_a_quick_run_leaves_out_a_suite_whose_toolchain_is_missing(
 
 
 @pytest.mark.parametrize(
+    ("printed", "reason"),
+    [
+        ("building\ngo: lookup modules.example: no such host\n", "go: lookup modules.example: no such host"),
+        ("\x1b[0m[\x1b[1mERROR\x1b[m] Could not transfer\n[ERROR] -> [Help 1]\n", "[ERROR] Could not transfer"),
+        ("", "it printed nothing"),
+    ],
+)
+def test_the_reason_of_a_failed_build_is_the_line_that_says_what_failed(printed, reason):
+    assert compat.reason_of(printed) == reason
+
+
+@pytest.mark.parametrize(
     ("verdicts", "code"),
     [
         ([OK, OK], 0),
