@@ -1,7 +1,7 @@
 -- What a producer may write: its sequence (KIP-98) and the fence of its transaction.  For scripts whose KEYS are
--- 4 producers  5 open  6 firsts  7 ended  8 watermarks.  Nothing here writes but windows_save and opened_save.
+-- 1 state  4 producers  5 open  6 firsts  7 ended  8 watermarks.  Nothing here writes but windows_save and opened_save.
 local WRAP = 2147483648 -- sequences count to 2^31 - 1 and begin again
-local windows, opens, refused = {}, {}, {} -- by producer: its window, its open transaction, whether this call refused it
+local windows, opens = {}, {} -- by producer: its window, its open transaction
 
 -- The producer's window: "epoch last_ms first:last:offset ...", the five newest batches, newest last.
 local function window_of(pid)
@@ -22,9 +22,9 @@ end
 local function refusal_by_sequence(pid, epoch, sequence, records)
   local window = window_of(pid)
   if not window then
-    -- A batch of an unknown producer that this call refused must not be overtaken: its repetition would look like a
-    -- duplicate of this one.
-    return refused[pid] and { SEQUENCE_GAP, 0 } or nil
+    -- Only the first batch of a producer may start its window.  A later batch could be in flight behind a first batch
+    -- that was refused: if it were taken, the first batch would count as a duplicate when it is sent again, and be lost.
+    return sequence ~= 0 and { UNKNOWN_PRODUCER, redis.call("HGET", KEYS[1], "start") } or nil
   end
   if epoch < window.epoch then return { STALE_EPOCH, window.epoch } end
   if epoch > window.epoch then return sequence ~= 0 and { SEQUENCE_GAP, 0 } or nil end

@@ -12,8 +12,9 @@ ARGV        1 topic_id  2 ledger  3 now_ms
             4.. the batches, nine each: records  bytes  max_timestamp_ms  producer_id (-1 none)  epoch  sequence (-1 none)
             coordinator  serial ("" not transactional)  verified (1: registered with its coordinator just now)
 RETURNS     {OK, leader_epoch, ledger_bytes, ledger_created_ms, answer ...} one answer for each batch:
-            {OK, base_offset} | {DUPLICATE, base_offset} | {SEQUENCE_GAP, expected} | {STALE_EPOCH, epoch_now}
-            | {DUPLICATE_SEQUENCE} | {TXN_ENDED} | {NOT_VERIFIED} | {OTHER_OPEN, coordinator, serial}
+            {OK, base_offset} | {DUPLICATE, base_offset} | {SEQUENCE_GAP, expected} | {UNKNOWN_PRODUCER, log_start}
+            | {STALE_EPOCH, epoch_now} | {DUPLICATE_SEQUENCE} | {TXN_ENDED} | {NOT_VERIFIED}
+            | {OTHER_OPEN, coordinator, serial}
             or, for all of them, {LEDGER_MOVED, active ledger} | {HEALED} | {UNKNOWN_TOPIC}
 COMPLEXITY  O(n + log of the open transactions); heal is O(entries left behind)
 WRITES      log entries and indexes of what is accepted, the removal of the payload of what is not
@@ -56,7 +57,6 @@ for i = 1, count do
   local refusal = counted and refusal_by_sequence(pid, epoch, sequence, records) or nil
   if not refusal and serial ~= "" then refusal = refusal_by_fence(pid, ARGV[at + 6], serial, ARGV[at + 8]) end
   if refusal then
-    refused[pid] = true
     removed[#removed + 1] = "0-" .. whole(entry)
     answers[i] = refusal
   else

@@ -104,7 +104,7 @@ for i, o in ipairs(originals) do
     end
   end
   if refusal then
-    refused[pid], answers[i] = true, refusal
+    answers[i] = refusal
     if o.now > 0 then
       entry = entry + 1
       removed[#removed + 1] = "0-" .. whole(entry)

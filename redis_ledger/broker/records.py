@@ -34,14 +34,13 @@ from redis_ledger.errors import (
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import OFFSETS_TOPIC, Catalog, TopicEntry
 from redis_ledger.ledger.partition import Accepted, Partition
-from redis_ledger.records.batch import BatchHeader, check, claim, split
+from redis_ledger.records.batch import SEQUENCES, BatchHeader, check, claim, split
 from redis_ledger.records.build import encode
 from redis_ledger.records.later import DueOf, Later, Now
 from redis_ledger.records.partitioner import partition_for
 from redis_ledger.records.read import decode
 from redis_ledger.txn.coordinator import Participant
 
-SEQUENCES = 1 << 31  # they count to 2^31 - 1 and begin again (KIP-98)
 RECORD_OVERHEAD_BYTES = 32  # a generous bound on what a record adds to its key, value and headers
 
 

@@ -26,7 +26,7 @@ from redis_ledger.errors import (
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.log import TRANSACTIONAL, LogEntry
 from redis_ledger.ledger.reader import PartitionReader
-from redis_ledger.ledger.refusals import refusal
+from redis_ledger.ledger.refusals import Refusals, refusal
 from redis_ledger.ledger.retention import Retention, Trimmed
 from redis_ledger.ledger.scheduling import (
     Batch,
@@ -50,6 +50,7 @@ SCHEDULE = Script.load("ledger/schedule")
 CREATE = Script.load("ledger/create")
 DELETE = Script.load("ledger/delete")
 
+GAPS = (Status.SEQUENCE_GAP, Status.UNKNOWN_PRODUCER)
 TIMESTAMP_MAX = (1 << 53) - 1  # what Lua's numbers can compare
 PINNED_BYTES = 16 * 1024  # smaller payload is copied for the tail: a view would keep its whole request in memory
 
@@ -91,6 +92,7 @@ class Partition(PartitionReader):
         self.on_scheduled: Callable[[Partition, Scheduling], None] | None = None
         self._rolling: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
+        self._refusals = Refusals(self._loop.time)
         self._group = GroupCommit(
             self._send,
             self._settle,
@@ -123,9 +125,10 @@ class Partition(PartitionReader):
     ) -> asyncio.Future[Accepted]:
         """A future of where the batch went.  payload: a checked RecordBatch v2 of `records` records.
 
-        Fails with NotVerified, TransactionEnded, OtherOpen, SequenceGap, StaleEpoch, DuplicateSequence, UnknownTopic,
-        StorageFull, StoreUnavailable (not written), OutcomeUnknown (a reply was lost, and the batch has no sequence or
-        asking again failed).
+        Fails with NotVerified, TransactionEnded, OtherOpen, SequenceGap, UnknownProducer, StaleEpoch,
+        DuplicateSequence, UnknownTopic, StorageFull, StoreUnavailable (not written), OutcomeUnknown (a reply was lost,
+        and the batch has no sequence or asking again failed).  A batch behind one that failed with an Unavailable
+        fails with the same error.
         """
         future: asyncio.Future[Accepted] = self._loop.create_future()
         deadline = self._loop.time() + self.config.redis_retry_ms / 1000
@@ -157,6 +160,10 @@ class Partition(PartitionReader):
         item = Batch(b"", records, -1, producer_id, epoch, sequence, txn, verified, future, deadline, False, split)
         self._group.add(item, item.size)
         return future
+
+    def refused(self, producer_id: int, epoch: int, sequence: int, records: int, error: BaseException) -> BaseException:
+        """The error to answer for a batch with a sequence.  An Unavailable is also the answer of those behind it."""
+        return self._refusals.answer(producer_id, epoch, sequence, records, error)
 
     @property
     def is_idle(self) -> bool:
@@ -200,15 +207,15 @@ class Partition(PartitionReader):
     def _settle(self, items: list[Batch], done: asyncio.Future[Any]) -> None:
         error = done.exception() if not done.cancelled() else StoreUnavailable()
         if error is not None:
-            self._failed(items, error)
+            self._again(self._doubtful(items, error))
         elif not self._schedules:
             self._again(self._settle_stretch(False, items, done.result()[-1]))
         else:
-            replies, at, again, sent = done.result(), -1, list[Batch](), 0
+            replies, at, again = done.result(), -1, list[Batch]()
             for is_split, some in stretches(items):
-                at, sent = at + length(is_split, some), sent + len(some)
+                at += length(is_split, some)
                 again += self._settle_stretch(is_split, some, replies[at], bool(again))
-            self._again([*again, *items[sent:]])
+            self._again(again)
 
     def _settle_stretch(self, is_split: bool, items: list[Batch], reply: Any, is_behind: bool = False) -> list[Batch]:
         """Tells each its outcome; those that are to go out again.  is_behind: something before these is among them, so
@@ -222,7 +229,7 @@ class Partition(PartitionReader):
             for item, answer in zip(items, reply[4:], strict=True):
                 if answer[0] in (Status.OK, Status.DUPLICATE):
                     self._accept(item, _accepted(answer, leader_epoch))
-                elif is_behind and answer[0] == Status.SEQUENCE_GAP:
+                elif is_behind and answer[0] in GAPS:
                     again.append(item)
                 else:
                     self._fail(item, refusal(self.topic, self.number, item, answer))
@@ -252,7 +259,7 @@ class Partition(PartitionReader):
                 self._resolve(item, Accepted(int(answer[1]), leader_epoch, False, int(answer[2])))
             elif answer[0] == Status.DUPLICATE:
                 self._resolve(item, _accepted(answer, leader_epoch))
-            elif is_behind and answer[0] == Status.SEQUENCE_GAP:
+            elif is_behind and answer[0] in GAPS:
                 again.append(item)
             else:
                 self._fail(item, refusal(self.topic, self.number, item, answer))
@@ -260,13 +267,6 @@ class Partition(PartitionReader):
             self.on_scheduled(self, Scheduling(first_due, int(reply[6]), int(reply[4]), int(reply[5])))
         self._roll_when_due(int(reply[2]), int(reply[3]))
         return again
-
-    def _failed(self, items: list[Batch], error: BaseException) -> None:
-        if self._schedules and not isinstance(error, StoreUnavailable):
-            sent = sum(len(some) for _, some in stretches(items))
-            self._again([*self._doubtful(items[:sent], error), *items[sent:]])
-        else:
-            self._again(self._doubtful(items, error))
 
     def _doubtful(self, items: list[Batch], error: BaseException) -> list[Batch]:
         again: list[Batch] = []
@@ -309,6 +309,8 @@ class Partition(PartitionReader):
             item.future.set_result(accepted)
 
     def _fail(self, item: Batch, error: BaseException) -> None:
+        if item.is_idempotent:
+            error = self.refused(item.producer_id, item.epoch, item.sequence, item.records, error)
         if not item.future.done():
             item.future.set_exception(error)
 

@@ -66,17 +66,9 @@ def _is_split(batch: Batch) -> bool:
 
 
 def stretches(batches: Sequence[Batch]) -> Iterator[tuple[bool, list[Batch]]]:
-    """Neighbours of one kind: whether they are split, and they; up to where a producer with sequences goes on from one
-    stretch to another.  A stretch may be refused as a whole, and a batch of a new producer behind it would be taken for
-    its first: the refused one, coming again, would then pass for a repetition."""
-    seen: set[int] = set()
+    """Neighbours of one kind: whether they are split, and they."""
     for is_split, group in groupby(batches, _is_split):
-        some = list(group)
-        producers = {batch.producer_id for batch in some if batch.is_idempotent}
-        if producers & seen:
-            return
-        seen |= producers
-        yield is_split, some
+        yield is_split, list(group)
 
 
 def length(is_split: bool, batches: Sequence[Batch]) -> int:
@@ -88,12 +80,12 @@ def length(is_split: bool, batches: Sequence[Batch]) -> int:
 
 def are_taken(batches: Sequence[Batch], replies: Sequence[Any]) -> bool:
     """Whether every stretch of a call went in as it is, its batches answered one by one: none will be sent again."""
-    at, sent = -1, 0
+    at = -1
     for is_split, some in stretches(batches):
-        at, sent = at + length(is_split, some), sent + len(some)
+        at += length(is_split, some)
         if not isinstance(replies[at], list) or replies[at][0] != Status.OK:
             return False
-    return sent == len(batches)
+    return True
 
 
 def payloads(batches: Sequence[Batch], data: bytes, delay_data: bytes) -> list[Any]:

@@ -36,6 +36,7 @@ HEADER_BYTES = HEADER.size  # 61
 LENGTH_END = 12  # the length field counts from here
 CRC_AT, CRC_FROM = 17, 21  # the checksum, and the first byte that it covers
 MAGIC = 2
+SEQUENCES = 1 << 31  # they count to 2^31 - 1 and begin again (KIP-98)
 
 COMPRESSION_MASK, LOG_APPEND_TIME, TRANSACTIONAL, CONTROL = 0x07, 0x08, 0x10, 0x20
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")  # by their number in the attributes

@@ -142,7 +142,7 @@ def test_a_gap_and_an_old_epoch_are_refused_and_leave_everything_as_it_was(delay
 def test_an_unknown_producer_behind_a_refused_batch_of_its_own_is_refused(delays):
     first = {"later": [10], "pid": 5, "sequence": 0, "txn": (0, 1), "verified": False}
     second = {"later": [10], "pid": 5, "sequence": 1, "txn": (0, 1)}
-    assert delays.schedule_all(first, second) == [[Status.NOT_VERIFIED], [Status.SEQUENCE_GAP, 0]]
+    assert delays.schedule_all(first, second) == [[Status.NOT_VERIFIED], [Status.UNKNOWN_PRODUCER, "0"]]
     assert [a[0] for a in delays.schedule_all(first | {"verified": True}, second)] == [Status.OK, Status.OK]
 
 

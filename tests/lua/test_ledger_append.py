@@ -48,6 +48,7 @@ def test_the_answer_names_the_leader_epoch_and_how_full_and_old_the_ledger_is(le
 
 
 def test_a_log_entry_tells_all_about_its_batch(ledger):
+    ledger.has_written(9, 3, 0, 3)
     ledger.append(payload=b"12345", records=2, pid=9, epoch=3, sequence=4)
     (entry,) = ledger.log()
     assert (entry.size, entry.records, entry.producer_id, entry.epoch, entry.sequence) == (5, 2, 9, 3, 4)
@@ -134,17 +135,25 @@ def test_a_newer_epoch_begins_with_sequence_0(ledger):
     assert sent(ledger, 2, epoch=2) == [[Status.SEQUENCE_GAP, 1]]
 
 
-def test_an_unknown_producer_may_begin_anywhere(ledger):
-    assert [r[0] for r in sent(ledger, 41, 42)] == [Status.OK, Status.OK]
+@pytest.mark.parametrize("sequence", [1, 41, TOP])
+def test_an_unknown_producer_begins_with_sequence_0(ledger, sequence):
+    # Given a partition whose log no longer starts at 0
+    ledger.client.hset(ledger.keys.state, "start", 17)
+    before = ledger.dump()
+    # Then a later batch, which may be in flight behind a refused first one, is not taken
+    assert sent(ledger, sequence) == [[Status.UNKNOWN_PRODUCER, "17"]]
+    unchanged(ledger, before)
+    # and the first batch, sent again, is no duplicate
+    assert [r[0] for r in sent(ledger, 0, 1)] == [Status.OK, Status.OK]
 
 
-def test_an_unknown_producer_behind_a_refused_batch_of_its_own_may_not(ledger):
+def test_an_unknown_producer_behind_a_refused_batch_of_its_own_is_refused(ledger):
     # Given two batches of an unknown producer in one MULTI, of which the first is refused for another reason
     first = {"pid": 5, "epoch": 0, "sequence": 0, "txn": (0, 1), "verified": False}
     second = {"pid": 5, "epoch": 0, "sequence": 1, "txn": (0, 1)}
     replies = ledger.append_all(first, second)
     # Then the second is not taken either: accepted, it would have made the first look like a duplicate
-    assert replies == [[Status.NOT_VERIFIED], [Status.SEQUENCE_GAP, 0]]
+    assert replies == [[Status.NOT_VERIFIED], [Status.UNKNOWN_PRODUCER, "0"]]
     assert [r[0] for r in ledger.append_all(first | {"verified": True}, second)] == [Status.OK, Status.OK]
 
 
@@ -180,6 +189,7 @@ def test_batches_of_one_call_see_each_other(ledger):
     [(TOP, 1, 0), (TOP - 1, 2, 0), (TOP - 1, 3, 1), (TOP, 5, 4)],
 )
 def test_sequences_wrap_after_2_to_the_31(ledger, first, records, following):
+    ledger.has_written(5, 0, first - 1, first - 1)
     ledger.append(records, pid=5, epoch=0, sequence=first)
     assert ledger.append(records, pid=5, epoch=0, sequence=first)[0] == Status.DUPLICATE
     assert ledger.append(1, pid=5, epoch=0, sequence=following + 1) == [Status.SEQUENCE_GAP, following]

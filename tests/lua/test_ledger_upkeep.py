@@ -289,6 +289,7 @@ def test_only_silent_producers_without_an_open_transaction_are_forgotten(ledger)
     reply = ledger.run("ledger/forget_producers", (ledger.keys.producers, ledger.keys.open), *args, 4, "0 1 0:0:0")
     # Then only the first is
     assert reply == [Status.OK, 1]
-    assert ledger.append(pid=1, epoch=0, sequence=7)[0] == Status.OK
+    assert ledger.append(pid=1, epoch=0, sequence=1) == [Status.UNKNOWN_PRODUCER, "0"]
+    assert ledger.append(pid=1, epoch=1, sequence=0)[0] == Status.OK
     assert ledger.append(pid=3, epoch=0, sequence=1)[0] == Status.DUPLICATE
     assert ledger.append(pid=2, epoch=0, sequence=0, txn=(0, 2))[0] == Status.DUPLICATE

@@ -71,6 +71,10 @@ class Ledger(Node):
         keys = (*self.keys.fixed()[:10], self.keys.data(1), self.keys.delay.state, self.keys.cold)
         return self.run("ledger/create", keys, topic_id, self.now)
 
+    def has_written(self, pid: int, epoch: int, first: int, last: int, offset: int = 0) -> None:
+        """Stores the window of a producer whose newest batch is this one."""
+        self.client.hset(self.keys.producers, str(pid), f"{epoch} {self.now} {first}:{last}:{offset}")
+
     def append(self, records: int = 1, **more: Any) -> Any:
         return self.append_all({"records": records, **more})[0]
 

@@ -1,7 +1,7 @@
 """Produce 3-13: record batches into partitions, kept as memoryviews and never decoded.
 
-3     record batches of version 2 only     5   log start offset (not told: -1)     7   zstd     8   errors by record
-(none told)
+3     record batches of version 2 only     5   log start offset: only beside UNKNOWN_PRODUCER_ID, for which Java needs
+it; else -1     7   zstd     8   errors by record (never)
 10    a leader to go to instead (never: any broker takes any partition)       12   a transactional batch adds its
 partition to the transaction by itself (KIP-890)     13   topics by id
 One batch a partition.  acks 1 and -1 are the same: the answer comes when the level of durability is reached.  With
@@ -18,7 +18,14 @@ from redis_ledger import tracing
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker import traces
 from redis_ledger.broker.appends import Source
-from redis_ledger.errors import InvalidRecord, InvalidRequest, InvalidTopicName, LedgerError, UnknownTopic
+from redis_ledger.errors import (
+    InvalidRecord,
+    InvalidRequest,
+    InvalidTopicName,
+    LedgerError,
+    UnknownProducer,
+    UnknownTopic,
+)
 from redis_ledger.kafka.call import NONE, NOT_LEADER, UNKNOWN_TOPIC_ID, Call, code_of, message_of
 from redis_ledger.kafka.wire.messages.produce_request import PartitionProduceData, ProduceRequest
 from redis_ledger.kafka.wire.messages.produce_response import (
@@ -31,7 +38,10 @@ from redis_ledger.ledger.partition import Accepted, Partition
 
 VERSIONS = (3, 13)
 ADDS_PARTITIONS_FROM, IDS_FROM = 12, 13
-INVALID_REQUIRED_ACKS = 21
+NOT_ENOUGH_REPLICAS, INVALID_REQUIRED_ACKS = 19, 21
+# Codes that some clients take for final in an answer to Produce, although the batch may be sent again.  All of them
+# repeat NOT_ENOUGH_REPLICAS, under the same sequence and without asking for metadata; Kafka uses it the same way.
+RETRIED_AS = {8: NOT_ENOUGH_REPLICAS, 51: NOT_ENOUGH_REPLICAS}  # BROKER_NOT_AVAILABLE, CONCURRENT_TRANSACTIONS
 
 
 class Pending:
@@ -139,5 +149,8 @@ async def _append(topic: str, data: PartitionProduceData, source: Source, call: 
 
 
 def refuse(slot: PartitionProduceResponse, error: BaseException, topic: str = "") -> None:
-    slot.error_code, slot.error_message = code_of(error, topic=topic, partition=slot.index), message_of(error)
+    code = code_of(error, topic=topic, partition=slot.index)
+    slot.error_code, slot.error_message = RETRIED_AS.get(code, code), message_of(error)
     slot.base_offset = -1
+    if isinstance(error, UnknownProducer):
+        slot.log_start_offset = error.facts["log_start_offset"]

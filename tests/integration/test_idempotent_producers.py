@@ -1,0 +1,147 @@
+"""Idempotent producers when Redis is full or away: their batches come again under the same sequences, and once.
+
+librdkafka, Java and franz-go repeat NOT_ENOUGH_REPLICAS, REQUEST_TIMED_OUT and KAFKA_STORAGE_ERROR with the same
+sequences.  OUT_OF_ORDER_SEQUENCE_NUMBER makes them begin anew under another epoch, also with batches whose answer was
+lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from redis_ledger.clock import ManualClock
+from redis_ledger.config import Config
+from redis_ledger.errors import StorageFull, StoreUnavailable
+from redis_ledger.ledger.partition import Accepted, Partition
+from redis_ledger.store.store import Store
+from tests.support.batches import batch, produce, produced
+from tests.support.broker import eventually, one, values_of
+from tests.support.kafka import KafkaClient, listening
+from tests.support.proxy import proxy
+from tests.support.servers import redis_server
+
+NOT_ENOUGH_REPLICAS, REQUEST_TIMED_OUT, OUT_OF_ORDER, UNKNOWN_PRODUCER_ID = 19, 7, 45, 59
+
+
+async def kinds(futures: list[asyncio.Future[Accepted]]) -> list[str]:
+    """What became of each: "taken", or the name of its error."""
+    outcomes = await asyncio.wait_for(asyncio.gather(*futures, return_exceptions=True), 20)
+    return ["taken" if isinstance(each, Accepted) else type(each).__name__ for each in outcomes]
+
+
+async def test_a_new_producer_whose_first_batch_found_redis_full_loses_nothing(prefix):
+    with redis_server() as full:
+        async with one(full.url, prefix) as broker:
+            await broker.topics.create("t")
+            partition = await broker.catalog.partition("t", 0)
+            pid, epoch = await broker.producers.allocate()
+
+            def send(value: str, sequence: int) -> asyncio.Future[Accepted]:
+                data = batch(value, producer=(pid, epoch, sequence))
+                return partition.append(data, 1, 0, producer_id=pid, epoch=epoch, sequence=sequence)
+
+            full.ask("CONFIG", "SET", "maxmemory", "1mb")
+            with pytest.raises(StorageFull):
+                await send("a", 0)
+            full.ask("CONFIG", "SET", "maxmemory", "0")
+            # When the batch behind it arrives at a Redis with room
+            with pytest.raises(StorageFull, match="waits for sequence 0"):
+                await send("b", 1)
+            # Then both can be sent again, and both are written
+            assert [(await send(value, n)).duplicate for n, value in enumerate("ab")] == [False, False]
+            assert await values_of(broker, "t") == ["a", "b"]
+
+
+async def test_batches_behind_one_whose_reply_was_lost_are_not_answered_with_a_gap(redis, prefix):
+    """The batch may be written or not; either way none is written twice, and none is lost."""
+    async with proxy("127.0.0.1", redis.port) as relay:
+        store = await Store.open(relay.url, prefix=prefix, retry_ms=300)
+        partition = Partition(store, "t", 0, "t-1", Config(redis_retry_ms=300), ManualClock())
+        await partition.create()
+
+        def send(*sequences: int) -> list[asyncio.Future[Accepted]]:
+            return [partition.append(b"%d" % n, 1, 0, producer_id=7, epoch=0, sequence=n) for n in sequences]
+
+        # Given a batch that reaches Redis, whose reply is lost, and a Redis that is away afterwards
+        assert relay._server is not None
+        relay._server.close()
+        relay.cuts = 1
+        assert await kinds(send(0)) == ["OutcomeUnknown"]
+        assert await kinds(send(1, 2)) == ["StoreUnavailable"] * 2
+        await relay.accept_again()
+        await eventually_up(store)
+        # When another one is on its way, it waits for those that were refused
+        assert await kinds(send(3)) == ["StoreUnavailable"]
+        # Then all of them come again under the same sequences
+        again = await asyncio.gather(*send(0, 1, 2, 3))
+        assert [each.duplicate for each in again] == [True, False, False, False]
+        read = await partition.read(0, committed=True, bytes_max=1 << 20)
+        assert [bytes(each) for each in read.payloads] == [b"0", b"1", b"2", b"3"]
+        await store.close()
+
+
+async def eventually_up(store: Store) -> None:
+    async def is_up() -> bool:
+        try:
+            return bool(await store.command("PING") == b"PONG")
+        except StoreUnavailable:
+            return False
+
+    assert await eventually(is_up, True, 10)
+
+
+async def test_a_kafka_producer_is_answered_with_codes_it_repeats_under_the_same_sequence(redis, prefix):
+    async with proxy("127.0.0.1", redis.port) as relay, one(relay.url, prefix, redis_retry_ms=300) as broker:
+        await broker.topics.create("t")
+        pid, epoch = await broker.producers.allocate()
+        async with listening(broker) as address, KafkaClient(address) as client:
+
+            async def send(sequence: int) -> int:
+                data = batch(f"{sequence}", producer=(pid, epoch, sequence))
+                return produced(await client.ask(produce("t", data), 9)).error_code
+
+            assert await send(0) == 0
+            # Given a Redis that cannot be reached: the batch is not written
+            await relay.refuse()
+            assert await send(1) == NOT_ENOUGH_REPLICAS
+            await relay.accept_again()
+            await eventually_up(broker.store)
+            assert await send(2) == NOT_ENOUGH_REPLICAS
+            assert [await send(n) for n in (1, 2)] == [0, 0]
+            # And a lost reply: it may be written
+            assert relay._server is not None
+            relay._server.close()
+            relay.cuts = 1
+            assert await send(3) == REQUEST_TIMED_OUT
+            await relay.accept_again()
+            await eventually_up(broker.store)
+            # A batch that nothing explains is a gap, as ever
+            assert [await send(n) for n in (3, 4, 9)] == [0, 0, OUT_OF_ORDER]
+        assert await values_of(broker, "t") == ["0", "1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize("version", [5, 9, 12])
+async def test_a_producer_that_was_forgotten_is_told_so_with_the_start_of_the_log(redis_url, prefix, version):
+    async with one(redis_url, prefix) as broker:
+        await broker.topics.create("t")
+        partition = await broker.catalog.partition("t", 0)
+        pid, epoch = await broker.producers.allocate()
+        async with listening(broker) as address, KafkaClient(address) as client:
+
+            async def send(sequence: int) -> tuple[int, int]:
+                data = batch(f"{pid}-{sequence}", producer=(pid, epoch, sequence))
+                slot = produced(await client.ask(produce("t", data), version))
+                return slot.error_code, slot.log_start_offset
+
+            assert [await send(n) for n in range(3)] == [(0, -1)] * 3
+            # Given a producer that was silent for longer than it is remembered, and records that were trimmed
+            await partition.trim(retention_ms=-1, retention_bytes=-1, below_offset=2)
+            await broker.store.command("HDEL", partition.keys.producers, pid, key=partition.keys.state)
+            # Then the client learns both, asks for another producer id and begins at 0
+            assert await send(3) == (UNKNOWN_PRODUCER_ID, 2)
+            forgotten = pid
+            pid, epoch = await broker.producers.init(None, 0, pid, epoch)
+            assert [await send(n) for n in range(2)] == [(0, -1)] * 2
+        assert await values_of(broker, "t") == [f"{forgotten}-2", f"{pid}-0", f"{pid}-1"]
