@@ -1,33 +1,38 @@
 """Kafka's Produce: a record batch into its partition, byte for byte.
 
     check ─▶ due later? cut apart ─▶ transaction of its (producer id, epoch)? ─▶ place ─▶ future of where it went
-                                            └──────── once more ◀── refused: finish what is in the way, or ask again
+                                            └───── verify again, place again ◀── refused: the cached transaction is old
 
 `append` returns as soon as the batch has its place in the partition's queue, so that a client's requests keep their
-order without waiting for each other.  Source: KIP-98; KIP-890 (the transaction a batch belongs to is verified).
+order without waiting for each other.  While a batch is repeated, the batches of its producer behind it wait.
+Source: KIP-98; KIP-890 (the transaction a batch belongs to is verified).
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator, Iterator
+from functools import partial
+from itertools import count
 from typing import NamedTuple
 
 from redis_ledger.broker.delays import Delays
+from redis_ledger.broker.producer_queues import ProducerQueues
 from redis_ledger.broker.producers import Producers
 from redis_ledger.broker.scheduling import in_blocks
 from redis_ledger.broker.transactions import Transactions
 from redis_ledger.config import Config
-from redis_ledger.errors import AlreadyCommitted, CorruptBatch, InvalidTxnStatus, RequestTooLarge, TransactionEnded
+from redis_ledger.errors import CorruptBatch, InvalidTxnStatus, RequestTooLarge, TransactionEnded, Unavailable
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.partition import Accepted, Partition
-from redis_ledger.ledger.refusals import NotVerified, OtherOpen
+from redis_ledger.ledger.refusals import GAPS, NotVerified, OtherOpen
 from redis_ledger.records.batch import BatchHeader, check, read_header
 from redis_ledger.records.later import STEP, Split, part
 from redis_ledger.txn.coordinator import Participant
 
 REFUSED = (NotVerified, OtherOpen, TransactionEnded)
 ATTEMPTS_MAX = 4
+WAITING_MAX, WAITING_BYTES_MAX = 10_000, 256 << 20  # of all batches behind one that is repeated
 
 
 class Source(NamedTuple):
@@ -38,27 +43,61 @@ class Source(NamedTuple):
     may_begin: bool
 
 
+class _Queue(NamedTuple):
+    """Whose batches wait for each other.  The name is part of it: a client that guesses the producer id of another one
+    does not get into its queue, whose batches are placed without another verification."""
+
+    topic_id: str
+    number: int
+    producer_id: int
+    epoch: int
+    transactional_id: str | None
+
+
 class Arrival(NamedTuple):
-    """A batch on its way into a partition.  split: what of it is due later, if anything is."""
+    """A transactional batch on its way into a partition.  split: what of it is due later, if anything is.  order:
+    arrivals are numbered."""
 
     where: Partition
     data: memoryview | bytes
     header: BatchHeader
     source: Source
     split: Split | None
+    order: int
+    outcome: asyncio.Future[Accepted]
 
-    def place(self, txn: TxnId | None) -> asyncio.Future[Accepted]:
-        """txn: verified, and open as far as its coordinator knows."""
-        header, split = self.header, self.split
-        if split is None:
-            return self.where.append(
-                self.data, header.count, header.max_timestamp, producer_id=header.producer_id,
-                epoch=header.producer_epoch, sequence=header.base_sequence, txn=txn, verified=txn is not None,
-            )  # fmt: skip
-        return self.where.schedule(
-            split.later, now=split.now, records=header.count, producer_id=header.producer_id,
-            epoch=header.producer_epoch, sequence=header.base_sequence, txn=txn, verified=txn is not None,
+    @property
+    def queue(self) -> _Queue:
+        where, header, name = self.where, self.header, self.source.transactional_id
+        return _Queue(where.topic_id, where.number, header.producer_id, header.producer_epoch, name)
+
+    @property
+    def participant(self) -> Participant:
+        return Participant(self.where.topic, self.where.topic_id, self.where.number)
+
+    def refused(self, error: BaseException) -> BaseException:
+        """The error to answer, when it did not come from the partition."""
+        header = self.header
+        return self.where.refused(header.producer_id, header.producer_epoch, header.base_sequence, header.count, error)
+
+    def fail(self, error: BaseException) -> None:
+        if not self.outcome.done():
+            self.outcome.set_exception(error)
+
+
+def _placed(
+    where: Partition, data: memoryview | bytes, header: BatchHeader, split: Split | None, txn: TxnId | None
+) -> asyncio.Future[Accepted]:
+    """txn: verified, and open as far as its coordinator knows."""
+    if split is None:
+        return where.append(
+            data, header.count, header.max_timestamp, producer_id=header.producer_id, epoch=header.producer_epoch,
+            sequence=header.base_sequence, txn=txn, verified=txn is not None,
         )  # fmt: skip
+    return where.schedule(
+        split.later, now=split.now, records=header.count, producer_id=header.producer_id, epoch=header.producer_epoch,
+        sequence=header.base_sequence, txn=txn, verified=txn is not None,
+    )  # fmt: skip
 
 
 class _Steps:
@@ -76,7 +115,9 @@ class Appends:
     def __init__(self, producers: Producers, transactions: Transactions, delays: Delays, config: Config) -> None:
         self._producers, self._transactions, self._delays, self._config = producers, transactions, delays, config
         self._loop = asyncio.get_running_loop()
-        self._repeats: set[asyncio.Task[Accepted]] = set()
+        self._repeats: set[asyncio.Task[None]] = set()
+        self._queues: ProducerQueues[_Queue, Arrival] = ProducerQueues(WAITING_MAX, WAITING_BYTES_MAX)
+        self._orders = count()
         self._cutting = asyncio.Lock()  # a large batch takes a while and much memory: one at a time
 
     async def append(
@@ -90,19 +131,24 @@ class Appends:
             raise RequestTooLarge(
                 f"A batch of {header.count} records; at most {self._config.batch_records_max} are taken."
             )
+        order = next(self._orders)
         split = await self._split(where, header, data) if where.delays_by_headers else None
         if split is not None:
             split = split._replace(later=in_blocks(split.later, where.config, self._delays.now_ms()))
-        arrival = Arrival(where, data, header, source, split)
         if not header.is_transactional:
-            return arrival.place(None)
+            return _placed(where, data, header, split, None)
         if source.transactional_id is None or header.producer_id < 0 or header.base_sequence < 0:
             raise CorruptBatch("A batch that says it is transactional has no transactional id, producer or sequence.")
-        txn = await self._transaction(arrival)
-        first = arrival.place(txn)
-        outcome: asyncio.Future[Accepted] = self._loop.create_future()
-        first.add_done_callback(lambda done: self._settle(done, outcome, arrival, txn))
-        return outcome
+        arrival = Arrival(where, data, header, source, split, order, self._loop.create_future())
+        if self._queues and arrival.queue in self._queues:
+            self._wait(arrival)
+            return arrival.outcome
+        try:
+            txn = await self._transaction(arrival)
+        except Unavailable as error:
+            raise arrival.refused(error) from None
+        self._place(arrival, txn)
+        return arrival.outcome
 
     async def _split(self, where: Partition, header: BatchHeader, data: memoryview | bytes) -> Split | None:
         """Durations count from now, once for the whole batch."""
@@ -117,9 +163,8 @@ class Appends:
             return steps.split
 
     async def _transaction(self, arrival: Arrival) -> TxnId:
-        where, header, source = arrival.where, arrival.header, arrival.source
+        header, source, participant = arrival.header, arrival.source, arrival.participant
         assert source.transactional_id is not None
-        participant = Participant(where.topic, where.topic_id, where.number)
         who = (source.transactional_id, header.producer_id, header.producer_epoch)
         known = self._producers.known(*who, participant)
         if known is not None:
@@ -127,54 +172,56 @@ class Appends:
         ask = self._producers.add if source.may_begin else self._producers.verify
         return await ask(*who, [participant])
 
-    def _settle(
-        self, done: asyncio.Future[Accepted], outcome: asyncio.Future[Accepted], arrival: Arrival, txn: TxnId
-    ) -> None:
-        if outcome.done():
-            return
+    def _place(self, arrival: Arrival, txn: TxnId) -> None:
+        placed = _placed(arrival.where, arrival.data, arrival.header, arrival.split, txn)
+        placed.add_done_callback(partial(self._settle, arrival, txn))
+
+    def _settle(self, arrival: Arrival, txn: TxnId, done: asyncio.Future[Accepted]) -> None:
         error = done.exception()
         if error is None:
-            outcome.set_result(done.result())
-        elif not isinstance(error, REFUSED):
-            outcome.set_exception(error)
-        else:
-            repeat = self._loop.create_task(self._again(arrival, txn, error))
+            arrival.outcome.set_result(done.result())
+        elif isinstance(error, (*REFUSED, *GAPS)) and arrival.queue in self._queues:
+            self._wait(arrival)
+        elif isinstance(error, REFUSED):
+            self._queues.open(arrival.queue)
+            repeat = self._loop.create_task(self._repeat(arrival, txn, error))
             self._repeats.add(repeat)
-            repeat.add_done_callback(lambda task: self._repeated(task, outcome))
-
-    def _repeated(self, task: asyncio.Task[Accepted], outcome: asyncio.Future[Accepted]) -> None:
-        self._repeats.discard(task)
-        if outcome.done():
-            return
-        error = None if task.cancelled() else task.exception()
-        if task.cancelled():
-            outcome.cancel()
-        elif error is not None:
-            outcome.set_exception(error)
+            repeat.add_done_callback(self._repeats.discard)
         else:
-            outcome.set_result(task.result())
+            arrival.fail(error)
 
-    async def _again(self, arrival: Arrival, txn: TxnId, error: BaseException) -> Accepted:
-        """A refusal means that what this broker remembers is old, or that an end has not reached the partition yet."""
+    def _wait(self, arrival: Arrival) -> None:
+        if not self._queues.wait(arrival.queue, arrival.order, len(arrival.data), arrival):
+            arrival.fail(
+                arrival.refused(Unavailable("Too many batches wait for others of their producers; send again."))
+            )
+
+    async def _repeat(self, arrival: Arrival, txn: TxnId, error: BaseException) -> None:
+        """Settles a refused batch; those that waited for it go on, or get its error."""
+        try:
+            accepted, txn = await self._again(arrival, txn, error)
+        except Exception as failure:  # noqa: BLE001 - whatever it is, no batch may be left without an answer
+            for each in (arrival, *self._queues.close(arrival.queue)):
+                each.fail(each.refused(failure))
+            return
+        arrival.outcome.set_result(accepted)
+        for each in self._queues.close(arrival.queue):
+            self._place(each, txn)
+
+    async def _again(self, arrival: Arrival, txn: TxnId, error: BaseException) -> tuple[Accepted, TxnId]:
+        """Where the batch went, and its transaction.  A refusal means that the cached transaction is old, or that the
+        end of an earlier one has not reached the partition yet."""
         producer_id = arrival.header.producer_id
         for _ in range(ATTEMPTS_MAX):
-            if isinstance(error, OtherOpen):
-                await self._finish(error.txn)
-            else:
-                self._producers.forget(producer_id)
-                now = await self._transaction(arrival)
-                if now == txn and isinstance(error, TransactionEnded):
-                    break
-                txn = now
+            self._producers.forget(producer_id)
+            now = await self._transaction(arrival)
+            if isinstance(error, OtherOpen) and error.txn != now:
+                await self._transactions.carry_decided(error.txn, arrival.participant)
+            elif isinstance(error, TransactionEnded) and txn == now:
+                break
+            txn = now
             try:
-                return await arrival.place(txn)
+                return await _placed(arrival.where, arrival.data, arrival.header, arrival.split, txn), txn
             except REFUSED as refused:
                 error = refused
         raise InvalidTxnStatus(f"The transaction of producer {producer_id} has ended; begin a new one.")
-
-    async def _finish(self, txn: TxnId) -> None:
-        """The earlier transaction of a producer: decided, or nobody's any more.  Its end is carried here."""
-        try:
-            await self._transactions.abort(txn)
-        except AlreadyCommitted:
-            await self._transactions.commit(txn)

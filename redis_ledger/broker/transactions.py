@@ -21,7 +21,7 @@ from redis_ledger.broker.registry import Registry
 from redis_ledger.broker.types import CommittedAll, Transaction, TransactionStatus
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
-from redis_ledger.errors import InvalidTimeout, LedgerError, UnsupportedTxnAction
+from redis_ledger.errors import InvalidTimeout, LedgerError, TransactionNotFound, Unavailable, UnsupportedTxnAction
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Record
@@ -158,6 +158,24 @@ class Transactions:
                 pause = min(2 * pause, RETRY_S_MAX)
         (_committed if decision.state is State.COMMITTING else _aborted).inc()
         self._coordinators.done(decision.txn)
+
+    async def carry_decided(self, txn: TxnId, where: Participant) -> None:
+        """Carries the end of a decided transaction, also to `where`, which still has it open.  Leaves one alone that
+        is not decided.  Raises Unavailable if its coordinator does not know it."""
+        try:
+            record = await self._coordinators.get(txn)
+        except TransactionNotFound:
+            raise Unavailable(
+                f"Transaction {txn} is open on {where.topic}:{where.partition}, and its coordinator does not know it. "
+                "Try again; if this goes on, abort it with WriteTxnMarkers (kafka-transactions abort)."
+            ) from None
+        if record.state is State.OPEN:
+            return
+        is_commit = record.state in (State.COMMITTING, State.COMMITTED)
+        await self._after(await self._coordinators.decide(txn, commit=is_commit), "all")
+        if not record.state.is_ending:  # carried before, and not remembered to whom
+            ending = State.COMMITTING if is_commit else State.ABORTING
+            await self.carry(Decision(txn, ending, [where], -1, record.producer))
 
     async def carry(self, decision: Decision) -> None:
         """Ends on the participants what no coordinator knows of."""
