@@ -26,6 +26,7 @@ from redis_ledger.log import get
 NONE = 0
 UNKNOWN_SERVER_ERROR = -1
 NOT_LEADER = 6
+BROKER_NOT_AVAILABLE, COORDINATOR_NOT_AVAILABLE = 8, 15
 UNSUPPORTED_VERSION = 35
 INVALID_REQUEST = 42
 UNKNOWN_TOPIC_ID = 100
@@ -100,8 +101,11 @@ def code_of(error: BaseException, **where: object) -> int:
 
 
 def fenced_code(error: LedgerError, knows_fenced: bool) -> int:
-    """The code for versions that may not know PRODUCER_FENCED yet (KIP-588)."""
+    """The code for a transactional producer's request; some versions do not know PRODUCER_FENCED (KIP-588).  When Redis
+    is away: COORDINATOR_NOT_AVAILABLE, which clients repeat.  Java takes BROKER_NOT_AVAILABLE for a fatal error."""
     code = code_of(error)
+    if code == BROKER_NOT_AVAILABLE:
+        return COORDINATOR_NOT_AVAILABLE
     return INVALID_PRODUCER_EPOCH if code == PRODUCER_FENCED and not knows_fenced else code
 
 

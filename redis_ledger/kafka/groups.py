@@ -7,9 +7,7 @@ a heartbeat or a SyncGroup, which Kafka never answers so.
 from __future__ import annotations
 
 from redis_ledger.errors import LedgerError, Unavailable
-from redis_ledger.kafka.call import code_of
-
-COORDINATOR_NOT_AVAILABLE = 15
+from redis_ledger.kafka.call import COORDINATOR_NOT_AVAILABLE, code_of
 
 
 def group_code(error: LedgerError) -> int:

@@ -8,21 +8,30 @@ lost.
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from redis_ledger.clock import ManualClock
 from redis_ledger.config import Config
 from redis_ledger.errors import StorageFull, StoreUnavailable
+from redis_ledger.kafka.wire.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
+from redis_ledger.kafka.wire.messages.add_partitions_to_txn_request import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+)
+from redis_ledger.kafka.wire.messages.end_txn_request import EndTxnRequest
+from redis_ledger.kafka.wire.messages.init_producer_id_request import InitProducerIdRequest
 from redis_ledger.ledger.partition import Accepted, Partition
 from redis_ledger.store.store import Store
-from tests.support.batches import batch, produce, produced
+from tests.support.batches import batch, fetch, fetched, produce, produced
 from tests.support.broker import eventually, one, values_of
 from tests.support.kafka import KafkaClient, listening
 from tests.support.proxy import proxy
 from tests.support.servers import redis_server
 
-NOT_ENOUGH_REPLICAS, REQUEST_TIMED_OUT, OUT_OF_ORDER, UNKNOWN_PRODUCER_ID = 19, 7, 45, 59
+REQUEST_TIMED_OUT, COORDINATOR_NOT_AVAILABLE, NOT_ENOUGH_REPLICAS = 7, 15, 19
+OUT_OF_ORDER, STORAGE_ERROR, UNKNOWN_PRODUCER_ID = 45, 56, 59
 
 
 async def kinds(futures: list[asyncio.Future[Accepted]]) -> list[str]:
@@ -145,3 +154,21 @@ async def test_a_producer_that_was_forgotten_is_told_so_with_the_start_of_the_lo
             pid, epoch = await broker.producers.init(None, 0, pid, epoch)
             assert [await send(n) for n in range(2)] == [(0, -1)] * 2
         assert await values_of(broker, "t") == [f"{forgotten}-2", f"{pid}-0", f"{pid}-1"]
+
+
+async def test_while_redis_is_away_clients_get_codes_that_they_repeat(redis, prefix):
+    async with proxy("127.0.0.1", redis.port) as relay, one(relay.url, prefix, redis_retry_ms=300) as broker:
+        await broker.topics.create("t")
+        async with listening(broker) as address, KafkaClient(address) as client:
+            assert produced(await client.ask(produce("t", batch("a")), 9)).error_code == 0
+            pid, epoch = await broker.producers.init("pay", 30_000)
+            await relay.refuse()
+            assert (await client.ask(InitProducerIdRequest("pay", 30_000), 4)).error_code == COORDINATOR_NOT_AVAILABLE
+            asked: Any = AddPartitionsToTxnRequest([], "pay", pid, epoch, [AddPartitionsToTxnTopic("t", [0])])
+            (added,) = (await client.ask(asked, 3)).results_by_topic_v3_and_below
+            assert [each.partition_error_code for each in added.results_by_partition] == [COORDINATOR_NOT_AVAILABLE]
+            asked = AddOffsetsToTxnRequest("pay", pid, epoch, "g")
+            assert (await client.ask(asked, 3)).error_code == COORDINATOR_NOT_AVAILABLE
+            asked = EndTxnRequest("pay", pid, epoch, True)
+            assert (await client.ask(asked, 3)).error_code == COORDINATOR_NOT_AVAILABLE
+            assert fetched(await client.ask(fetch("t"), 12)).error_code == STORAGE_ERROR

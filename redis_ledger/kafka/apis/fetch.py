@@ -16,7 +16,7 @@ from redis_ledger import tracing
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker import traces
 from redis_ledger.broker.fetch import Polled, Wanted
-from redis_ledger.errors import LedgerError, OffsetOutOfRange, TopicForbidden, UnknownTopic
+from redis_ledger.errors import LedgerError, OffsetOutOfRange, TopicForbidden, Unavailable, UnknownTopic
 from redis_ledger.kafka.apis.list_offsets import epoch_refusal
 from redis_ledger.kafka.call import NONE, NOT_LEADER, UNKNOWN_TOPIC_ID, Call, code_of
 from redis_ledger.kafka.fetch_session import FetchSession, Key, opened
@@ -35,6 +35,7 @@ from redis_ledger.records.control import marker
 VERSIONS = (4, 17)
 SESSIONS_FROM, IDS_FROM = 7, 13
 READ_COMMITTED = 1
+KAFKA_STORAGE_ERROR = 56
 WAIT_MS_MAX = 60_000
 IS_READ = True
 PLACED_BYTES = 16  # base offset, length, leader epoch: the part of a batch that is made new
@@ -99,10 +100,16 @@ async def _open(asked: list[_Asked], call: Call) -> tuple[dict[Key, PartitionDat
             partition = catalog.opened(name, number) or await catalog.partition(name, number)
         except LedgerError as error:
             by_id = call.version >= IDS_FROM and isinstance(error, UnknownTopic)
-            answers[one.key] = _failed(number, UNKNOWN_TOPIC_ID if by_id else code_of(error))
+            answers[one.key] = _failed(number, UNKNOWN_TOPIC_ID if by_id else _code(error))
             continue
         wanted.append((one, Wanted(partition, one.partition.fetch_offset, max(one.partition.partition_max_bytes, 1))))
     return answers, wanted
+
+
+def _code(error: BaseException, **where: object) -> int:
+    """KAFKA_STORAGE_ERROR when the records cannot be read now: consumers ask again.  Java's consumer fails in poll() at
+    codes that Kafka never answers to Fetch, like BROKER_NOT_AVAILABLE and REQUEST_TIMED_OUT."""
+    return KAFKA_STORAGE_ERROR if isinstance(error, Unavailable) else code_of(error, **where)
 
 
 def _failed(number: int, code: int) -> PartitionData:
@@ -112,7 +119,7 @@ def _failed(number: int, code: int) -> PartitionData:
 def _shown(one: _Asked, wanted: Wanted, read: Polled, committed: bool, room: int) -> PartitionData:
     number = one.partition.partition
     if not isinstance(read, Read):
-        data = _failed(number, code_of(read, topic=wanted.partition.topic, partition=number))
+        data = _failed(number, _code(read, topic=wanted.partition.topic, partition=number))
         if isinstance(read, OffsetOutOfRange):
             data.log_start_offset = read.facts.get("start_offset", -1)
             data.high_watermark = read.facts.get("end_offset", -1)

@@ -26,7 +26,7 @@ from redis_ledger.errors import (
     UnknownProducer,
     UnknownTopic,
 )
-from redis_ledger.kafka.call import NONE, NOT_LEADER, UNKNOWN_TOPIC_ID, Call, code_of, message_of
+from redis_ledger.kafka.call import BROKER_NOT_AVAILABLE, NONE, NOT_LEADER, UNKNOWN_TOPIC_ID, Call, code_of, message_of
 from redis_ledger.kafka.wire.messages.produce_request import PartitionProduceData, ProduceRequest
 from redis_ledger.kafka.wire.messages.produce_response import (
     PartitionProduceResponse,
@@ -38,10 +38,10 @@ from redis_ledger.ledger.partition import Accepted, Partition
 
 VERSIONS = (3, 13)
 ADDS_PARTITIONS_FROM, IDS_FROM = 12, 13
-NOT_ENOUGH_REPLICAS, INVALID_REQUIRED_ACKS = 19, 21
+NOT_ENOUGH_REPLICAS, INVALID_REQUIRED_ACKS, CONCURRENT_TRANSACTIONS = 19, 21, 51
 # Codes that some clients take for final in an answer to Produce, although the batch may be sent again.  All of them
 # repeat NOT_ENOUGH_REPLICAS, under the same sequence and without asking for metadata; Kafka uses it the same way.
-RETRIED_AS = {8: NOT_ENOUGH_REPLICAS, 51: NOT_ENOUGH_REPLICAS}  # BROKER_NOT_AVAILABLE, CONCURRENT_TRANSACTIONS
+RETRIED_AS = {BROKER_NOT_AVAILABLE: NOT_ENOUGH_REPLICAS, CONCURRENT_TRANSACTIONS: NOT_ENOUGH_REPLICAS}
 
 
 class Pending:

@@ -19,7 +19,7 @@ from redis_ledger.errors import (
     Unavailable,
 )
 from redis_ledger.ids import TxnId
-from redis_ledger.kafka.call import Call, fenced_code
+from redis_ledger.kafka.call import COORDINATOR_NOT_AVAILABLE, Call, fenced_code
 from redis_ledger.kafka.offsets import coordinator_code, read_commits, refused_commits
 from redis_ledger.kafka.wire.messages.txn_offset_commit_request import TxnOffsetCommitRequest
 from redis_ledger.kafka.wire.messages.txn_offset_commit_response import (
@@ -32,7 +32,7 @@ from redis_ledger.txn.coordinator import Participant
 
 VERSIONS = (0, 6)
 LOADING_FROM, ABORTABLE_FROM, BEGINS_FROM, IDS_FROM = 2, 4, 5, 6
-COORDINATOR_NOT_AVAILABLE, TRANSACTION_ABORTABLE = 15, 120
+TRANSACTION_ABORTABLE = 120
 
 
 async def handle(request: TxnOffsetCommitRequest, call: Call) -> TxnOffsetCommitResponse:
