@@ -36,6 +36,7 @@ from redis_ledger.errors import (
     ProducerError,
     TransactionEnded,
     Unavailable,
+    UnknownProducer,
 )
 from redis_ledger.records.build import encode
 
@@ -189,6 +190,16 @@ class AsyncSender:
 
     async def _send(self, lane: AsyncLane, batch: AsyncBatch) -> Outcome:
         """The base offset, or where each record went."""
+        try:
+            return await self._send_once(lane, batch)
+        except UnknownProducer:
+            if lane.txn is not None or not lane.sequence:
+                raise
+            # The broker forgets an id that was silent for long.  It says so before it writes anything.
+            lane.producer = None
+            return await self._send_once(lane, batch)
+
+    async def _send_once(self, lane: AsyncLane, batch: AsyncBatch) -> Outcome:
         params: dict[str, str | int] = {"partition": lane.partition}
         if lane.txn is not None:
             params["transaction"] = str(lane.txn)

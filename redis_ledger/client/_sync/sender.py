@@ -36,6 +36,7 @@ from redis_ledger.errors import (
     ProducerError,
     TransactionEnded,
     Unavailable,
+    UnknownProducer,
 )
 from redis_ledger.records.build import encode
 
@@ -189,6 +190,16 @@ class Sender:
 
     def _send(self, lane: Lane, batch: Batch) -> Outcome:
         """The base offset, or where each record went."""
+        try:
+            return self._send_once(lane, batch)
+        except UnknownProducer:
+            if lane.txn is not None or not lane.sequence:
+                raise
+            # The broker forgets an id that was silent for long.  It says so before it writes anything.
+            lane.producer = None
+            return self._send_once(lane, batch)
+
+    def _send_once(self, lane: Lane, batch: Batch) -> Outcome:
         params: dict[str, str | int] = {"partition": lane.partition}
         if lane.txn is not None:
             params["transaction"] = str(lane.txn)

@@ -95,6 +95,29 @@ async def test_a_full_buffer_makes_send_wait_and_hurries_what_lingers():
     assert len(stub.batches) > 2
 
 
+async def test_a_producer_that_was_idle_for_so_long_that_it_was_forgotten_goes_on_under_a_fresh_id():
+    stub = StubBroker()
+    async with AsyncClient("http://b", http=stub) as client:
+        producer = client.producer("orders", linger_ms=0)
+        await (await producer.send("before")).result()
+        stub.fail("POST", "/records", errors.UnknownProducer())
+        assert (await (await producer.send("after")).result()).offset == 1
+    assert values(stub) == [b"before", b"after"]
+    assert stub.producers == 2
+
+
+async def test_a_first_batch_that_is_refused_as_unknown_fails():
+    stub = StubBroker()
+    stub.fail("POST", "/records", errors.UnknownProducer())
+    async with AsyncClient("http://b", http=stub) as client:
+        producer = client.producer("orders", linger_ms=0)
+        with pytest.raises(errors.UnknownProducer):
+            await (await producer.send("never")).result()
+        with pytest.raises(errors.UnknownProducer):
+            await producer.flush()
+    assert stub.producers == 1
+
+
 async def test_a_duplicate_too_old_to_be_placed_counts_as_written():
     stub = StubBroker()
     stub.fail("POST", "/records", errors.DuplicateSequence())
