@@ -296,6 +296,18 @@ async def test_transactions_are_listed_by_how_long_they_have_been_open(redis_url
         assert listed == {0: [older, younger], 20: [older, younger], 21: [older], 30: [older], 31: []}
 
 
+async def test_the_transactions_of_one_owner_are_found_behind_those_of_others(redis_url, prefix):
+    """The limit counts what is listed, and not what is looked at."""
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        for _ in range(5):
+            await broker.transactions.begin(owner="others")
+        mine = [(await broker.transactions.begin(owner="mine")).id for _ in range(3)]
+        found = broker.transactions.list
+        assert [txn.id for txn in await found(owner="mine", limit=2)] == mine[:2]
+        assert [txn.id for txn in await found(sees=lambda record: record.txn in mine, limit=2)] == mine[:2]
+        assert [txn.owner for txn in await found(limit=6)] == ["others"] * 5 + ["mine"]
+
+
 async def test_another_broker_ends_transactions_it_knows_by_id_only(pair):
     """CL-14"""
     first, second = pair

@@ -22,6 +22,7 @@ from redis_ledger.records.read import decode
 from tests.support.batches import NOW_MS, batch, fetch, fetched, produce, produced, values
 from tests.support.broker import one, receive_values, two, values_of
 from tests.support.kafka import BrokerClient, KafkaClient, listening
+from tests.support.kafka_transactional import NEW, Transactional
 
 UNKNOWN_TOPIC, CORRUPT, OUT_OF_RANGE, GAP, TOO_LARGE, INVALID_RECORD = 3, 2, 1, 45, 10, 87
 NOT_FOUND, INVALID_EPOCH = 70, 71
@@ -234,6 +235,19 @@ async def test_offsets_are_found_by_name_and_by_time(client):
     assert await offsets(client, NOW_MS + 500) == (0, 3, NOW_MS + 1_000)
     assert await offsets(client, NOW_MS + 1_001) == (0, -1, -1)
     assert await offsets(client, 0) == (0, 0, NOW_MS)
+
+
+@pytest.mark.parametrize("version", [2, 7, 10])
+async def test_the_end_of_the_log_is_the_last_stable_offset_for_committed_readers(client, version):
+    await client.ask(produce("t", batch("a")), 9)
+    producer = await Transactional(client, "pay", NEW).init()
+    assert await producer.send("t", "b", "c") == 0
+    assert (await offsets(client, -1, committed=True, version=version))[:2] == (0, 1)
+    assert (await offsets(client, -1, committed=False, version=version))[:2] == (0, 3)
+    assert (await offsets(client, NOW_MS + 1, committed=True, version=version))[:2] == (0, -1)
+    assert (await offsets(client, NOW_MS + 1, committed=False, version=version))[:2] == (0, 2)
+    assert await producer.end() == 0
+    assert (await offsets(client, -1, committed=True, version=version))[:2] == (0, 4)
 
 
 async def test_the_time_of_a_trimmed_record_finds_no_record_that_is_older(client):
