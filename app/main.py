@@ -41,9 +41,9 @@ from app.routers import (
     topics,
     transactions,
 )
-from app.version import VERSION
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import LedgerError, MethodNotAllowed, RouteNotFound
+from redis_ledger.version import VERSION
 
 OpenBroker = Callable[[], Awaitable[Broker]]
 

@@ -14,9 +14,9 @@ from app import bodies, needs
 from app.calls import BATCH
 from app.errors import TYPE_PREFIX
 from app.operations import Operation
-from app.version import VERSION
 from redis_ledger import errors
 from redis_ledger.errors import LedgerError
+from redis_ledger.version import VERSION
 
 REF = "#/components/schemas/{name}"
 PROBLEM_MEDIA = "application/problem+json"

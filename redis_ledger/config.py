@@ -14,7 +14,7 @@ class Config:
     prefix: str = "rl"  # first part of every key; two brokers with different prefixes do not see each other
     coordinators: int = 16  # transaction coordinators; can grow, never shrink
     # topics
-    auto_create_topics: bool = True  # a produce to an unknown topic creates it (Kafka: auto.create.topics.enable)
+    auto_create_topics: bool = True  # producing or subscribing to an unknown topic creates it
     num_partitions: int = 1  # of a topic created without a number (Kafka: num.partitions)
     partitions_max: int = 1_000  # most partitions one topic may have
     retention_ms: int = 604_800_000  # records older than this are trimmed; -1 keeps them (Kafka: retention.ms)

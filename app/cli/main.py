@@ -80,7 +80,7 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
-        from app.version import VERSION
+        from redis_ledger.version import VERSION
 
         typer.echo(VERSION)
         raise typer.Exit

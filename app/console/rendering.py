@@ -14,8 +14,8 @@ import jinja2
 import msgspec
 
 from app.console.pages import href
-from app.version import VERSION
 from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.version import VERSION
 
 _STEPS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 

@@ -10,8 +10,8 @@ from app import bodies, examples
 from app.calls import Answer, Call
 from app.needs import OPEN
 from app.operations import Routes
-from app.version import VERSION
 from redis_ledger.errors import Draining, StoreUnavailable
+from redis_ledger.version import VERSION
 
 routes = Routes("health")
 

@@ -70,12 +70,18 @@ _ACK_ERRORS = (
 async def create_subscription(call: Call, topic: str, body: bodies.CreateSubscription) -> Answer:
     """Create a subscription; one that exists with the same kind is answered with 200.
 
+    A topic that does not exist is created where producing to it would create it (`auto_create_topics`).
     `shared`: any number of consumers, each message leased to one of them. `exclusive`: one consumer at a time, in
     order, and cumulative acknowledgement.
     """
     check_subscription_name(body.name)
     call.check(Op.READ, Resource.GROUP, body.name)
-    stats, created = await call.broker.subscriptions.create(topic, body.name, body.kind, body.start)
+    create = partial(call.broker.subscriptions.create, topic, body.name, body.kind, body.start)
+    try:
+        stats, created = await create()
+    except UnknownTopic:
+        await call.broker.records.topic(topic, creates(call, topic))
+        stats, created = await create()
     return reply(await shown(call, stats), 201 if created else 200)
 
 

@@ -5,7 +5,8 @@
 
 One lane has one request on its way at a time, so its sequence numbers arrive in order and a batch that fails can be
 answered for alone; what is put meanwhile gathers in the next batch.  A lane carries one transaction or none (CL-06),
-and a batch either records with a time of delivery or records without.
+and a batch either records with a time of delivery or records without.  A record with an idempotency key is a batch of
+its own.
 """
 
 from __future__ import annotations
@@ -29,13 +30,16 @@ Outcome: TypeAlias = "int | Sequence[RecordPosition] | LedgerError"
 
 
 class Entry(NamedTuple):
-    """A record in the form the codec takes it.  delivery: when, if not at once."""
+    """A record in the form the codec takes it.  delivery: when, if not at once.  partition: as the caller gave it, for
+    the request of a record with an idempotency key, which holds what the caller gave and nothing else."""
 
     key: bytes | None
     value: bytes | None
     headers: Any
     timestamp_ms: int
     delivery: Delivery | None = None
+    idempotency_key: str | None = None
+    partition: int | None = None
 
     @property
     def size(self) -> int:
@@ -53,10 +57,11 @@ class Habits(NamedTuple):
 
 class Batch(Generic[EventT]):
     """settled: set once `outcome` is there: the base offset, where each record went, or the error that all share.
-    is_delayed: its records are to be delivered at a time."""
+    is_delayed: its records are to be delivered at a time.  is_raised: a caller has got its error."""
 
     __slots__ = (
-        "compression", "due_s", "entries", "is_delayed", "is_full", "outcome", "partition", "settled", "size",
+        "compression", "due_s", "entries", "is_delayed", "is_full", "is_raised", "outcome", "partition", "settled",
+        "size",
     )  # fmt: skip
 
     def __init__(self, partition: int, settled: EventT, due_s: float, compression: int, is_delayed: bool) -> None:
@@ -68,12 +73,14 @@ class Batch(Generic[EventT]):
         self.entries: list[Entry] = []
         self.size = 0
         self.is_full = False
+        self.is_raised = False
         self.outcome: Outcome | None = None
 
     def position(self, index: int) -> RecordPosition:
         """Where the index-th record went.  Raises what the batch failed with."""
         assert self.outcome is not None, "asked before the batch was settled"
         if isinstance(self.outcome, LedgerError):
+            self.is_raised = True
             raise self.outcome
         if isinstance(self.outcome, int):
             return RecordPosition(self.partition, -1 if self.outcome < 0 else self.outcome + index)
@@ -100,6 +107,12 @@ class Lane(Generic[EventT]):
     def is_idle(self) -> bool:
         return not self.batches and not self.is_busy
 
+    def has_room(self, entry: Entry, batch_bytes: int) -> bool:
+        """Whether the entry may join the newest batch."""
+        batch = self.batches[-1]
+        fits = batch.size + entry.size <= batch_bytes and batch.is_delayed is (entry.delivery is not None)
+        return fits and entry.idempotency_key is None and not batch.is_full
+
 
 class Lanes(Generic[EventT]):
     """new_event: makes the thing that waiters for a batch wait on."""
@@ -121,11 +134,12 @@ class Lanes(Generic[EventT]):
             lane = self._lanes[topic, partition, txn] = Lane(topic, partition, txn)
         size = entry.size
         batch = lane.batches[-1] if lane.batches else None
-        is_delayed = entry.delivery is not None
-        if batch is not None and (batch.size + size > habits.batch_bytes or batch.is_delayed is not is_delayed):
+        if batch is not None and not lane.has_room(entry, habits.batch_bytes):
             batch.is_full = True
             self._wake(lane)
-        if batch is None or batch.is_full:
+            batch = None
+        if batch is None:
+            is_delayed = entry.delivery is not None
             batch = Batch(partition, self._new_event(), now_s + habits.linger_s, habits.compression, is_delayed)
             lane.batches.append(batch)
             self._pushed += 1
@@ -133,7 +147,7 @@ class Lanes(Generic[EventT]):
         batch.entries.append(entry)
         batch.size += size
         self.bytes_waiting += size
-        if batch.size >= habits.batch_bytes or len(batch.entries) >= RECORDS_MAX:
+        if batch.size >= habits.batch_bytes or len(batch.entries) >= RECORDS_MAX or entry.idempotency_key is not None:
             batch.is_full = True
             self._wake(lane)
         return batch, len(batch.entries) - 1

@@ -5,10 +5,11 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
+from redis_ledger.client.batches import Entry
 from redis_ledger.client.deliveries import delivery_of
 from redis_ledger.client.models import (
     Message,
@@ -16,10 +17,9 @@ from redis_ledger.client.models import (
     Record,
     ScheduledPosition,
     ScheduledRecord,
-    header_pairs,
-    key_bytes,
-    value_bytes,
 )
+from redis_ledger.client.values import header_pairs, key_bytes, value_bytes
+from redis_ledger.errors import UnexpectedAnswer
 from redis_ledger.ids import ScheduledId
 
 ABSENT = msgspec.Raw(b"")
@@ -63,7 +63,7 @@ class ResultBody(msgspec.Struct):
 
 
 class ProducedBody(msgspec.Struct):
-    results: list[ResultBody]
+    results: Annotated[list[ResultBody], msgspec.Meta(min_length=1)]
 
 
 class ProducerBody(msgspec.Struct):
@@ -112,7 +112,7 @@ def _contents(body: RecordBody) -> tuple[bytes | None, bytes | None, dict[str, b
     """Key, value and headers."""
     value: bytes | None = bytes(body.value)
     if body.base64 is not None:
-        value = b64decode(body.base64)
+        value = _from_base64(body.base64)
     elif body.text is not None:
         value = body.text.encode()
     elif value in (b"", b"null"):
@@ -121,9 +121,16 @@ def _contents(body: RecordBody) -> tuple[bytes | None, bytes | None, dict[str, b
     for name, text in (body.headers or {}).items():
         headers[name] = None if text is None else text.encode()
     for name, text in (body.headers_base64 or {}).items():
-        headers[name] = None if text is None else b64decode(text)
-    key = b64decode(body.key_base64) if body.key_base64 is not None else key_bytes(body.key)
+        headers[name] = None if text is None else _from_base64(text)
+    key = _from_base64(body.key_base64) if body.key_base64 is not None else key_bytes(body.key)
     return key, value, headers
+
+
+def _from_base64(text: str) -> bytes:
+    try:
+        return b64decode(text)
+    except ValueError as error:
+        raise UnexpectedAnswer(f"The answer holds {text!r:.60}, which is not base64 ({error}).") from error
 
 
 def body_of(record: Record) -> dict[str, Any]:
@@ -135,6 +142,14 @@ def body_of(record: Record) -> dict[str, Any]:
         body["timestamp_ms"] = record.timestamp_ms
     delivery = delivery_of(record.deliver_at, record.deliver_after)
     return body if delivery is None else {**body, **delivery.members()}
+
+
+def record_body(entry: Entry) -> dict[str, Any]:
+    """A record of a producer, without its partition, which is the request's."""
+    body = contents_body(entry.key, entry.value, entry.headers)
+    if entry.timestamp_ms >= 0:
+        body["timestamp_ms"] = entry.timestamp_ms
+    return body if entry.delivery is None else {**body, **entry.delivery.members()}
 
 
 def contents_body(

@@ -100,9 +100,12 @@ class AsyncWorker:
 
         self._task = asyncio.get_running_loop().create_task(running(), name=name)
 
-    async def join(self) -> None:
-        """Waits for its end.  An error inside it is raised here."""
-        await asyncio.shield(self._task)
+    async def join(self, timeout_s: float | None = None) -> None:
+        """Waits for its end, or until the time is up.  An error inside it is raised here."""
+        if timeout_s is None:
+            await asyncio.shield(self._task)
+        elif (await asyncio.wait([self._task], timeout=timeout_s))[0]:
+            self._task.result()
 
 
 class Worker:
@@ -112,8 +115,8 @@ class Worker:
         self._thread = threading.Thread(target=run, name=name, daemon=True)
         self._thread.start()
 
-    def join(self) -> None:
-        self._thread.join()
+    def join(self, timeout_s: float | None = None) -> None:
+        self._thread.join(timeout_s)
 
 
 class AsyncResult(Generic[T]):

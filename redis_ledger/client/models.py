@@ -1,22 +1,21 @@
 """What the client takes and returns: plain, typed values.
 
-    goes in   Record                                     a value with its key, headers, partition and time
-    comes out RecordPosition  Message                    where it went; a record as read or delivered
-              ScheduledPosition  ScheduledRecord         the same of one that is delivered later
-              Topic  PartitionState  SubscriptionStats   what the broker says of itself
-              TransactionStatus  Executed  ColdTopic
-
-A value is bytes as they are, a str as UTF-8, None as a null value (a tombstone), anything else as JSON.
+goes in   Record                                     a value with its key, headers, partition and time
+comes out RecordPosition  Message                    where it went; a record as read or delivered
+          ScheduledPosition  ScheduledRecord         the same of one that is delivered later
+          Topic  PartitionState  SubscriptionStats   what the broker says of itself
+          TransactionStatus  Executed  ColdTopic
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from redis_ledger.errors import UnreadableValue
 from redis_ledger.ids import MessageId, ScheduledId
 from redis_ledger.offload.manifest import Plan, Segment
 
@@ -104,12 +103,12 @@ class Message(msgspec.Struct, frozen=True):
         return MessageId(self.partition, self.offset)
 
     def json(self) -> Any:
-        """The value read as JSON; None for a null value.  Raises msgspec.DecodeError when it is not JSON."""
-        return None if self.value is None else msgspec.json.decode(self.value)
+        """The value read as JSON; None for a null value.  Raises UnreadableValue."""
+        return _json(self.value, self)
 
     def text(self) -> str:
-        """The value read as UTF-8; the empty text for a null value."""
-        return "" if self.value is None else self.value.decode()
+        """The value read as UTF-8; the empty text for a null value.  Raises UnreadableValue."""
+        return _text(self.value, self)
 
 
 class ScheduledRecord(msgspec.Struct, frozen=True):
@@ -135,12 +134,12 @@ class ScheduledRecord(msgspec.Struct, frozen=True):
         return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=self.deliver_at_ms)
 
     def json(self) -> Any:
-        """The value read as JSON; None for a null value.  Raises msgspec.DecodeError when it is not JSON."""
-        return None if self.value is None else msgspec.json.decode(self.value)
+        """The value read as JSON; None for a null value.  Raises UnreadableValue."""
+        return _json(self.value, self)
 
     def text(self) -> str:
-        """The value read as UTF-8; the empty text for a null value."""
-        return "" if self.value is None else self.value.decode()
+        """The value read as UTF-8; the empty text for a null value.  Raises UnreadableValue."""
+        return _text(self.value, self)
 
 
 class CancelOutcome(msgspec.Struct, frozen=True):
@@ -357,43 +356,17 @@ class Executed(msgspec.Struct, frozen=True):
     results: list[ExecutedRecords] = []
 
 
-def value_bytes(value: Any) -> bytes | None:
-    """The bytes a value is stored as.  Raises TypeError when it has no JSON form."""
-    if value is None or isinstance(value, bytes):
-        return value
-    if isinstance(value, str):
-        return value.encode()
-    if isinstance(value, (bytearray, memoryview)):
-        return bytes(value)
-    return msgspec.json.encode(value)
+def _json(value: bytes | None, record: Message | ScheduledRecord) -> Any:
+    try:
+        return None if value is None else msgspec.json.decode(value)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UnreadableValue(f"The value of {record.topic} {record.id} is not JSON ({error}); read .value.") from error
 
 
-def key_bytes(key: str | bytes | None) -> bytes | None:
-    return key.encode() if isinstance(key, str) else key
-
-
-def header_pairs(headers: Headers | None) -> Sequence[tuple[str, bytes | None]]:
-    """Headers in the order given, values as bytes.  Raises TypeError for what is neither text nor bytes."""
-    if not headers:
-        return ()
-    pairs = []
-    for name, value in headers.items() if isinstance(headers, Mapping) else headers:
-        held = value.encode() if isinstance(value, str) else value
-        if not isinstance(name, str) or not (held is None or isinstance(held, bytes)):
-            raise TypeError(f"A header is text with text, bytes or None, not {name!r} with {value!r}.")
-        pairs.append((name, held))
-    return tuple(pairs)
-
-
-def ids_of(messages: Any) -> list[MessageId]:
-    """Message ids of one message, one id, or a sequence of them; texts like "2:1045" are ids too."""
-    if isinstance(messages, (Message, MessageId, str)):
-        messages = [messages]
-    return [
-        message.id
-        if isinstance(message, Message)
-        else MessageId.parse(message)
-        if isinstance(message, str)
-        else MessageId(*message)
-        for message in messages
-    ]
+def _text(value: bytes | None, record: Message | ScheduledRecord) -> str:
+    try:
+        return "" if value is None else value.decode()
+    except UnicodeDecodeError as error:
+        raise UnreadableValue(
+            f"The value of {record.topic} {record.id} is not UTF-8 ({error}); read .value."
+        ) from error

@@ -15,13 +15,12 @@ each round up to a second, with jitter so that many clients do not come back tog
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
 
 import httpx
-import msgspec
 
 from redis_ledger import errors
-from redis_ledger.errors import LedgerError, Unavailable, by_code
+from redis_ledger.client import answers
+from redis_ledger.errors import LedgerError, Unavailable
 
 WAIT_S_FIRST = 0.025
 WAIT_S_MAX = 1.0
@@ -54,7 +53,7 @@ class Failure(Enum):
 def of_connection(error: httpx.TransportError) -> Failure:
     if UNTRUSTED in str(error):
         return Failure.UNTRUSTED
-    if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)):
+    if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
         return Failure.NOT_SENT
     return Failure.FINAL if isinstance(error, httpx.UnsupportedProtocol) else Failure.LOST
 
@@ -62,8 +61,8 @@ def of_connection(error: httpx.TransportError) -> Failure:
 def of_problem(error: LedgerError, status: int) -> Failure:
     if error.code in PASSING:
         return Failure.DECLINED
-    # 502 and 504 without a code of ours come from a proxy, which cannot know what the broker did.
-    if error.code in UNDECIDED or (type(error) is LedgerError and status in (502, 503, 504)):
+    # A proxy cannot know what the broker did.
+    if error.code in UNDECIDED or (type(error) is LedgerError and status in answers.OF_PROXIES):
         return Failure.LOST
     return Failure.FINAL
 
@@ -89,36 +88,6 @@ def asked_to_wait_s(error: Exception) -> float:
     return float(asked) if isinstance(asked, (int, float)) else 0.0
 
 
-class Problem(msgspec.Struct):
-    """What of an RFC 9457 problem every answer has; the other members are facts."""
-
-    code: str = ""
-    detail: str = ""
-    title: str = ""
-
-
-MEMBERS = frozenset({"type", "title", "status", "detail", "code", "retriable", "instance"})
-
-
-def error_of(status: int, body: bytes) -> LedgerError:
-    """The exception that an answer with this status and body stands for."""
-    facts: dict[str, Any] = {}
-    try:
-        problem = msgspec.json.decode(body, type=Problem)
-        facts = {name: fact for name, fact in msgspec.json.decode(body).items() if name not in MEMBERS}
-    except (msgspec.MsgspecError, AttributeError):
-        text = body[:200].decode("utf-8", "replace").strip()
-        problem = Problem(detail=f"The answer had status {status} and is not a problem of ours: {text}")
-    detail = problem.detail or problem.title or f"The answer had status {status}."
-    known = by_code().get(problem.code)
-    if known is None:
-        return LedgerError(detail, http_status=status, problem_code=problem.code, **facts)
-    # A class may ask for particular facts where it is raised; here the facts are those of the answer.
-    error = known.__new__(known)
-    LedgerError.__init__(error, detail, **facts)
-    return error
-
-
 HUNG_UP = "with TLS an address begins with https://, and Kafka clients have a port of their own"
 # What is in the reason of a connection that failed → what to do.
 CURES = (
@@ -126,8 +95,21 @@ CURES = (
     ("SSL", "a broker without TLS has an address that begins with http://"),
     ("disconnected without", HUNG_UP),
     ("RemoteDisconnected", HUNG_UP),
+    ("ProtocolError", "check the address, and any proxy on the way: a broker's answers are complete HTTP"),
     ("", "check the address"),
 )
+
+
+def no_slot(method: str, path: str, *, is_poll: bool, lost: bool, timeout_ms: int) -> LedgerError:
+    """What to raise when other requests of the same client had all slots until the time was up."""
+    limit = "polls_max" if is_poll else "requests_max"
+    detail = (
+        f"{method} {path} waited {timeout_ms} ms for other requests of this client; raise timeout_ms or {limit}, or "
+        "make fewer calls at once."
+    )
+    if lost:
+        return errors.OutcomeUnknown(f"{detail} An earlier attempt may have been carried out.")
+    return Unavailable(f"{detail} Nothing was sent.")
 
 
 def gave_up(method: str, path: str, last: Exception, *, lost: bool, timeout_ms: int) -> LedgerError:
@@ -138,6 +120,8 @@ def gave_up(method: str, path: str, last: Exception, *, lost: bool, timeout_ms: 
             f"{method} {path} was sent, its answer was lost, and it may or may not have been carried out; "
             f"look before repeating it. ({reason})"
         )
+    if type(last) is LedgerError:  # a proxy's answer
+        return Unavailable(last.detail)
     if isinstance(last, LedgerError):
         return last
     cure = next(cure for sign, cure in CURES if sign in reason)

@@ -17,7 +17,7 @@
     │   ├── NotYourMessage  NotDelivered  RequestInProgress  IdempotencyKeyReused
     │   ├── AlreadyDelivered  AlreadyCancelled
     │   ├── ColdOff  UnknownPlan  SegmentMismatch  ManifestChanged  UnreadableFormat
-    │   ├── SecurityDisabled
+    │   ├── SecurityDisabled  ClientClosed
     │   ├── ProducerError
     │   │   └── SequenceGap  DuplicateSequence  StaleEpoch  UnknownProducer  ProducerFenced  UnknownTransactionalId
     │   ├── GroupError
@@ -28,6 +28,8 @@
     │       ├── InvalidTxnStatus  TransactionConflict  TransactionEnded  TransactionAbortOnly  NotAllowed
     │       └── AlreadyCommitted  AlreadyAborted  TransactionTimedOut
     ├── ColdDamaged                 a file of offloaded records has to be restored
+    ├── UnexpectedAnswer            the server at this address does not answer as a broker does
+    ├── UnreadableValue             the value of a record is not JSON, or not UTF-8
     ├── Unauthenticated             the caller has to say who it is
     ├── Forbidden                   and may not do this
     │   └── TopicForbidden  GroupForbidden  ClusterForbidden  TransactionForbidden
@@ -53,6 +55,7 @@ from redis_ledger.errors.base import (
     NotFound,
     Unavailable,
 )
+from redis_ledger.errors.clients import ClientClosed, UnexpectedAnswer, UnreadableValue
 from redis_ledger.errors.cold import ColdDamaged, ColdUnavailable
 from redis_ledger.errors.delays import (
     AlreadyCancelled,
@@ -172,6 +175,7 @@ __all__ = [
     "AuthenticationFailed",
     "BadChecksum",
     "BadRequest",
+    "ClientClosed",
     "ClusterForbidden",
     "ColdDamaged",
     "ColdOff",
@@ -254,6 +258,7 @@ __all__ = [
     "UnacceptableCredential",
     "Unauthenticated",
     "Unavailable",
+    "UnexpectedAnswer",
     "UnknownMember",
     "UnknownPartition",
     "UnknownPlan",
@@ -266,6 +271,7 @@ __all__ = [
     "UnknownTransactionalId",
     "UnknownUser",
     "UnreadableFormat",
+    "UnreadableValue",
     "UnreleasedInstance",
     "UnstableOffsets",
     "UnsupportedAssignor",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 
@@ -208,6 +209,84 @@ async def test_an_undecided_record_is_seen_by_uncommitted_readers_only(client):
     assert await values(client, "t", isolation="read_uncommitted") == [b"in doubt"]
     await txn.commit()
     assert await values(client, "t", offset=0) == [b"in doubt"]
+
+
+async def test_reading_a_topic_reads_every_partition_the_earliest_message_first(client):
+    await client.topics.create("t", partitions=3)
+    async with client.producer("t") as producer:
+        for n in range(60):
+            await producer.send(n, partition=(n * 7) % 3, timestamp_ms=1_000 + n)
+        for n in (7, 6, 5):  # within a partition the order of offsets counts, whatever the timestamps say
+            await producer.send(f"late {n}", partition=1, timestamp_ms=n)
+    everything = [message async for message in client.read("t", max_bytes=200)]
+    texts = [message.text() for message in everything]
+    assert [text for text in texts if text.isdigit()] == [str(n) for n in range(60)]
+    assert [text for text in texts if not text.isdigit()] == ["late 7", "late 6", "late 5"]
+    assert {message.partition for message in everything} == {0, 1, 2}
+    one = [message async for message in client.read("t", 2)]
+    assert {message.partition for message in one} == {2}
+    assert len(one) == 20
+    with pytest.raises(errors.InvalidRequest, match="name the partition"):
+        client.read("t", offset=3)
+    with pytest.raises(errors.UnknownTopic):
+        await anext(client.read("absent"))
+
+
+async def test_reading_on_gets_what_is_written_to_any_partition_and_ends_when_nothing_comes(client):
+    await client.topics.create("t", partitions=3)
+    async with client.producer("t", linger_ms=0) as producer:
+        await (await producer.send("before", partition=0)).result()
+        reading = client.read("t", offset="earliest", wait_ms=30_000)
+        seen = [(await anext(reading)).text()]
+        for partition in (2, 1, 0, 1):
+            await producer.send(f"in {partition}", partition=partition)
+            seen.append((await anext(reading)).text())
+        assert seen == ["before", "in 2", "in 1", "in 0", "in 1"]
+    assert [message async for message in client.read("t", offset="latest", wait_ms=60)] == []
+
+
+async def test_a_thousand_calls_at_once_are_all_answered(client):
+    await client.topics.create("t")
+    found = await asyncio.gather(*(client.topics.describe("t") for _ in range(1_000)))
+    assert {topic.name for topic in found} == {"t"}
+
+
+async def test_a_record_sent_again_with_its_idempotency_key_is_written_once(client, brokers):
+    await client.topics.create("t", partitions=3)
+    positions = []
+    for url in brokers.urls:  # two processes, as far as the brokers can see
+        async with AsyncClient(url) as other, other.producer("t") as producer:
+            sending = await producer.send({"order": 7}, headers={"h": "v"}, idempotency_key="order-7")
+            positions.append(await sending.result())
+            with pytest.raises(errors.IdempotencyKeyReused):
+                await (await producer.send({"order": 8}, idempotency_key="order-7")).result()
+    assert positions[0] == positions[1]
+    [message] = [message async for message in client.read("t")]
+    assert ((message.partition, message.offset), message.json()) == (positions[0], {"order": 7})
+    assert message.headers == {"h": b"v"}
+
+
+async def test_a_step_repeated_with_its_idempotency_key_is_carried_out_once(client, brokers):
+    first = await client.execute(records={"out": ["done"]}, idempotency_key="step-1")
+    async with AsyncClient(brokers.urls[1]) as other:
+        assert await other.execute(records={"out": ["done"]}, idempotency_key="step-1") == first
+    assert await values(client, "out") == [b"done"]
+
+
+async def test_a_consumer_may_be_there_before_its_topic(client):
+    async with client.consumer("new", "s") as consumer:
+        assert await consumer.receive(wait_ms=10) == []
+        async with client.producer("new") as producer:
+            await producer.send("first")
+        assert [message.text() for message in await consumer.receive(wait_ms=10_000)] == ["first"]
+
+
+async def test_a_consumer_creates_no_topic_where_producing_creates_none(redis_url, prefix):
+    with served(redis_url, prefix, auto_create_topics=False) as brokers:
+        async with AsyncClient(brokers.urls) as client:
+            with pytest.raises(errors.UnknownTopic):
+                await client.consumer("new", "s").receive()
+            assert await client.topics.list() == []
 
 
 def test_the_twin_for_threads_does_a_consume_transform_produce_job(brokers):

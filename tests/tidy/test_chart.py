@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema_rs
 import yaml
 
-from app.version import VERSION
+from redis_ledger.version import VERSION
 from tests.tidy.tree import ROOT, shown
 
 CHART = ROOT / "helm" / "redis-ledger"

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from redis_ledger.client import arguments
 from redis_ledger.client._async.transport import AsyncTransport, path
 from redis_ledger.client.models import (
     CommittedAll,
@@ -69,7 +70,7 @@ class AsyncTopics:
         if partitions is not None:
             body["partitions"] = partitions
         if settings is not None:
-            body["settings"] = dict(settings)
+            body["settings"] = arguments.mapping("settings", settings)
         return await self._transport.call("POST", path("topics"), body, answer=Topic, idempotency_key=True)
 
     async def list(self) -> TopicList:
@@ -108,7 +109,7 @@ class AsyncTopics:
         if partitions is not None:
             body["partitions"] = partitions
         if settings is not None:
-            body["settings"] = dict(settings)
+            body["settings"] = arguments.mapping("settings", settings)
         topic = await self._transport.call("PATCH", path("topics", name), body, answer=Topic)
         self._partitions.pop(name, None)
         return topic
@@ -125,7 +126,7 @@ class AsyncTopics:
         """How many partitions a producer spreads keys over; remembered for a minute.  A topic that is not there yet
         counts as one partition and is asked for again next time: the broker creates it with the first batch, or says
         why not."""
-        known, until_s = self._partitions.get(name, (1, 0.0))
+        known, until_s = self._partitions.get(arguments.name(name), (1, 0.0))
         if monotonic() < until_s:
             return known
         try:
@@ -187,7 +188,9 @@ class AsyncSubscriptions:
         if to is not None:
             body["to"] = to
         if offsets is not None:
-            body["offsets"] = {str(partition): offset for partition, offset in offsets.items()}
+            body["offsets"] = {
+                str(partition): offset for partition, offset in arguments.mapping("offsets", offsets).items()
+            }
         if timestamp_ms is not None:
             body["timestamp_ms"] = timestamp_ms
         return await self._transport.call(
@@ -227,7 +230,9 @@ class AsyncSubscriptions:
 
         await client.subscriptions.note_offsets("orders", "nightly", {0: 1200}, txn="3-3821040230400")
         """
-        body: dict[str, Any] = {"offsets": {str(partition): offset for partition, offset in offsets.items()}}
+        body: dict[str, Any] = {
+            "offsets": {str(partition): offset for partition, offset in arguments.mapping("offsets", offsets).items()}
+        }
         if txn is not None:
             body["transaction"] = _text(txn)
         return await self._transport.call(
@@ -294,9 +299,10 @@ class AsyncTransactions:
 
         await client.transactions.commit_all(["3-3821040230400", "3-3821040230401"], once=("nightly", 42))
         """
-        body: dict[str, Any] = {"transactions": [_text(id) for id in ids], "wait": wait}
+        body: dict[str, Any] = {"transactions": [_text(id) for id in arguments.sequence("ids", ids)], "wait": wait}
         if once is not None:
-            body["once"] = {"name": once[0], "number": once[1]}
+            [(together, number)] = arguments.pairs("once", [once])
+            body["once"] = {"name": together, "number": number}
         return await self._transport.call("POST", path("transactions", call=":commitAll"), body, answer=CommittedAll)
 
     async def once(self, name: str) -> int | None:
@@ -316,5 +322,7 @@ class AsyncTransactions:
 
 
 def _text(id: TxnId | str) -> str:
-    """The id as the broker writes it.  Raises TransactionNotFound for what cannot be one."""
+    """The id as the broker writes it.  Raises InvalidRequest, or TransactionNotFound for a text that cannot be one."""
+    if not isinstance(id, TxnId):
+        arguments.check(id=id)
     return str(id if isinstance(id, TxnId) else TxnId.parse(id))

@@ -76,7 +76,7 @@ class AsyncCold:
 
         (await client.cold.publish("orders", 0, plan, segments)).cold_offset
         """
-        body = {"plan": plan if isinstance(plan, str) else plan.id, "segments": segments}
+        body = {"plan": plan.id if isinstance(plan, Plan) else plan, "segments": segments}
         return await self._call(topic, partition, "publish", body, ColdPublished, FILES_MS)
 
     async def abandon(self, topic: str, partition: int, plan: Plan | str) -> Files:
@@ -84,7 +84,7 @@ class AsyncCold:
 
         files = await client.cold.abandon("orders", 0, plan)
         """
-        body = {"plan": plan if isinstance(plan, str) else plan.id}
+        body = {"plan": plan.id if isinstance(plan, Plan) else plan}
         return (await self._call(topic, partition, "abandon", body, _Files)).files
 
     async def swap(

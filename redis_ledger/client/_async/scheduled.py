@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from redis_ledger.client import answers, arguments
 from redis_ledger.client._async.transport import AsyncTransport, path
 from redis_ledger.client.bodies import ResultBody, ScheduledBody, body_of, scheduled_of
 from redis_ledger.client.deliveries import Moment, Span, delivery_of, moment_ms
@@ -20,8 +21,8 @@ from redis_ledger.client.models import (
     ScheduledPosition,
     ScheduledRecord,
     ScheduledStats,
-    key_bytes,
 )
+from redis_ledger.client.values import key_bytes
 from redis_ledger.errors import InvalidDelay
 from redis_ledger.ids import ScheduledId
 
@@ -160,7 +161,7 @@ class AsyncScheduled:
 
         {each.id: each.outcome for each in await client.scheduled.cancel_many("reminders", ids)}
         """
-        body = {"ids": [str(id) for id in ids]}
+        body = {"ids": [str(id) for id in arguments.sequence("ids", ids)]}
         found = await self._transport.call(
             "POST", path("topics", topic, call="/scheduled:cancel"), body, answer=_Cancelled
         )
@@ -190,10 +191,11 @@ class AsyncScheduled:
         await client.scheduled.clear("reminders")
         """
         params: dict[str, str | int] = {} if partition is None else {"partition": partition}
-        response = await self._transport.send("DELETE", path("topics", topic, "scheduled"), params=params)
+        where = path("topics", topic, "scheduled")
+        response = await self._transport.send("DELETE", where, params=params)
         if not response.content:
             return 0  # the answer was lost, and the topic is gone since
-        return msgspec.json.decode(response.content, type=_Cleared).cancelled
+        return answers.decode("DELETE", where, response, _Cleared).cancelled
 
     async def stats(self, topic: str) -> ScheduledStats:
         """(await client.scheduled.stats("reminders")).total.records"""

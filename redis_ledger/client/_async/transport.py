@@ -1,10 +1,11 @@
 """HTTP to any of several brokers: one call in, one answer or one typed exception out, repeated where that is safe.
 
-    call ─→ broker n ─ answer ─→ back
-              │ failed: retries.py says what is known, and whether to go on
-              └─→ broker n+1 … after a round of all brokers wait, until the time is up
+    call ─→ slot ─→ broker n ─ answer ─→ back
+                      │ failed: retries.py says what is known, and whether to go on
+                      └─→ broker n+1 … after a round of all brokers wait, until the time is up
 
-Any broker serves anything, so the client stays with the one that answered last.
+Any broker serves anything, so the client stays with the one that answered last.  Nothing but LedgerErrors leaves this
+module: answers.py turns what is not a broker's answer into one.
 """
 
 from __future__ import annotations
@@ -17,31 +18,36 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
-import msgspec
 
-from redis_ledger.client import retries
+from redis_ledger.client import answers, arguments, retries
+from redis_ledger.client._async.slots import AsyncSlots
 from redis_ledger.client.bearer import Bearer, header
 from redis_ledger.client.concurrency import async_sleep
 from redis_ledger.client.retries import Failure
 from redis_ledger.client.trust import believed
-from redis_ledger.errors import InvalidRequest, Unauthenticated
+from redis_ledger.errors import ClientClosed, InvalidRequest, OutcomeUnknown, Unauthenticated
+from redis_ledger.version import VERSION
 
 T = TypeVar("T")
 
 BATCH = "application/vnd.redis-ledger.batch"
+USER_AGENT = f"redis-ledger-python/{VERSION}"
 CONNECT_S_MAX = 3.0
+REQUESTS_MAX = 10
+POLLS_MAX = 100
 
 
 def path(*parts: str | int, call: str = "") -> str:
-    """/v1/part/part:call with every part percent-encoded."""
-    return "/v1/" + "/".join(quote(str(part), safe="") for part in parts) + call
+    """/v1/part/part:call with every part percent-encoded.  Raises InvalidRequest."""
+    return "/v1/" + "/".join(quote(arguments.name(part), safe="") for part in parts) + call
 
 
 class AsyncTransport:
     """urls: brokers, tried in turn.  timeout_ms: total time of one operation.  attempt_ms: longest wait for one answer,
-    beyond what the call itself asks the broker to wait.  token, token_file: see bearer.py.  headers: of every request;
-    an authorization among them is shown instead of a token.  ca_file, cert_file, key_file: see trust.py.  http: takes
-    the place of the network."""
+    beyond what the call itself asks the broker to wait.  requests_max: requests under way at once; polls_max: those
+    that ask the broker to wait, which have slots of their own.  token, token_file: see bearer.py.  headers: of every
+    request; an authorization among them is shown instead of a token.  ca_file, cert_file, key_file: see trust.py.
+    http: takes the place of the network."""
 
     def __init__(
         self,
@@ -49,7 +55,8 @@ class AsyncTransport:
         *,
         timeout_ms: int = 30_000,
         attempt_ms: int = 10_000,
-        connections_max: int = 100,
+        requests_max: int = REQUESTS_MAX,
+        polls_max: int = POLLS_MAX,
         token: str | None = None,
         token_file: str | None = None,
         headers: Mapping[str, str] | None = None,
@@ -58,25 +65,30 @@ class AsyncTransport:
         key_file: str | None = None,
         http: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._urls = [url.rstrip("/") for url in urls]
-        for url in self._urls:
-            if not url.startswith(("http://", "https://")):
-                raise InvalidRequest(
-                    f"{url!r} is not the address of a broker; addresses look like http://127.0.0.1:8080."
-                )
+        arguments.check(timeout_ms=timeout_ms, attempt_ms=attempt_ms, requests_max=requests_max, polls_max=polls_max)
+        self._urls = [answers.address(url) for url in arguments.sequence("urls", urls)]
         if not self._urls:
             raise InvalidRequest("A client needs the address of at least one broker.")
         self.timeout_ms = timeout_ms
         self._attempt_s = attempt_ms / 1000
         self._current = 0
-        own = httpx.Headers(headers)
+        self._is_closed = False
+        self._requests, self._polls = AsyncSlots(requests_max), AsyncSlots(polls_max)
+        own = answers.headers(headers, USER_AGENT)
         self.bearer = Bearer(None, None) if "authorization" in own else Bearer(token, token_file)
+        connections_max = requests_max + polls_max  # so the pool itself never makes a request wait
         limits = httpx.Limits(max_connections=connections_max, max_keepalive_connections=connections_max)
         trusted = believed(self._urls, ca_file, cert_file=cert_file, key_file=key_file)
         self._http = httpx.AsyncClient(limits=limits, transport=http, headers=own, trust_env=False, verify=trusted)
 
     async def close(self) -> None:
+        self._is_closed = True
         await self._http.aclose()
+
+    def check_open(self) -> None:
+        """Raises ClientClosed."""
+        if self._is_closed:
+            raise ClientClosed("The client is closed; make a new one.")
 
     async def call(
         self,
@@ -87,31 +99,32 @@ class AsyncTransport:
         answer: type[T],
         params: Mapping[str, str | int] | None = None,
         repeatable: bool = True,
-        idempotency_key: bool = False,
+        idempotency_key: bool | str = False,
         wait_ms: int = 0,
         timeout_ms: int | None = None,
     ) -> T:
         """One JSON call.  answer: the type its JSON is read as; None when there is none to read.
 
-        repeatable: doing it twice does no more than doing it once.  idempotency_key: make it so, by a key of this call.
-        wait_ms: how long the broker was asked to wait before it answers.
+        repeatable       doing it twice does no more than doing it once
+        idempotency_key  makes it repeatable: True for a key of this call, or the key itself
+        wait_ms          how long the broker was asked to wait before it answers
         """
         headers = {}
         if body is not None:
             headers["content-type"] = "application/json"
         if idempotency_key:
-            headers["idempotency-key"] = secrets.token_hex(16)
+            headers["idempotency-key"] = secrets.token_hex(16) if idempotency_key is True else idempotency_key
         response = await self.send(
             method,
             path,
-            None if body is None else msgspec.json.encode(body),
+            None if body is None else answers.encode(body),
             headers=headers,
             params=params,
-            repeatable=repeatable or idempotency_key,
+            repeatable=repeatable or bool(idempotency_key),
             wait_ms=wait_ms,
             timeout_ms=timeout_ms,
         )
-        return msgspec.json.decode(response.content or b"null", type=answer)
+        return answers.decode(method, path, response, answer)
 
     async def send(
         self,
@@ -125,33 +138,35 @@ class AsyncTransport:
         wait_ms: int = 0,
         timeout_ms: int | None = None,
     ) -> httpx.Response:
-        """The answer, whose status is below 400.  Raises the exception that the broker's problem names, OutcomeUnknown
+        """The answer, whose status is 2xx.  Raises the exception that the broker's problem names, OutcomeUnknown
         when the answer of a change was lost and repeating did not help or was not allowed, else Unavailable."""
         timeout_ms = self.timeout_ms if timeout_ms is None else timeout_ms
         deadline_s = monotonic() + (timeout_ms + wait_ms) / 1000
+        slots = self._polls if wait_ms else self._requests
         lost = False
         attempt = untrusted = 0
         while True:
             attempt += 1
             broker = self._current
-            left_s = max(deadline_s - monotonic(), 0.001)
-            answer_s = min(left_s, self._attempt_s + wait_ms / 1000)
             last: Exception
             shown = self.bearer.token
             try:
-                response = await self._http.request(
-                    method,
-                    self._urls[broker] + path,
-                    content=content,
-                    headers={**header(shown), **(headers or {})},
-                    params=params,
-                    timeout=httpx.Timeout(answer_s, connect=min(answer_s, CONNECT_S_MAX)),
-                )
-                if response.status_code < 400:
+                async with slots.taken(deadline_s) as is_held:
+                    if not is_held:
+                        raise retries.no_slot(method, path, is_poll=bool(wait_ms), lost=lost, timeout_ms=timeout_ms)
+                    response = await self._exchange(
+                        method,
+                        self._urls[broker] + path,
+                        content=content,
+                        headers={**header(shown), **(headers or {})},
+                        params=params,
+                        answer_s=min(max(deadline_s - monotonic(), 0.001), self._attempt_s + wait_ms / 1000),
+                    )
+                if response.is_success:
                     return response
                 if lost and method == "DELETE" and response.status_code == 404:
                     return httpx.Response(204)  # the attempt whose answer was lost has done it
-                last = retries.error_of(response.status_code, response.content)
+                last = answers.error_of(method, path, response)
                 failure = retries.of_problem(last, response.status_code)
                 if isinstance(last, Unauthenticated) and self.bearer.is_renewed(shown):
                     continue
@@ -159,6 +174,10 @@ class AsyncTransport:
                     raise last
             except httpx.TransportError as error:
                 last, failure = error, retries.of_connection(error)
+            except ClientClosed as closed:
+                if lost:
+                    raise OutcomeUnknown(f"The client was closed while {method} {path} was being repeated.") from closed
+                raise
             lost = lost or (failure is Failure.LOST and method != "GET")
             pause_s = max(retries.wait_s(attempt, len(self._urls), random.random()), retries.asked_to_wait_s(last))
             untrusted = untrusted + 1 if failure is Failure.UNTRUSTED else 0
@@ -169,3 +188,35 @@ class AsyncTransport:
                 self._current = (broker + 1) % len(self._urls)
             if pause_s:
                 await async_sleep(pause_s)
+
+    async def _exchange(
+        self,
+        method: str,
+        url: str,
+        *,
+        content: bytes | None,
+        headers: Mapping[str, str],
+        params: Mapping[str, str | int] | None,
+        answer_s: float,
+    ) -> httpx.Response:
+        """One request.  Raises httpx.TransportError, which says how far it came, or a LedgerError."""
+        self.check_open()
+        try:
+            return await self._http.request(
+                method,
+                url,
+                content=content,
+                headers=headers,
+                params=params,
+                timeout=httpx.Timeout(answer_s, connect=min(answer_s, CONNECT_S_MAX)),
+            )
+        except httpx.TransportError:
+            raise
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+            raise answers.refused(method, url, error) from error
+        except RuntimeError as error:
+            self.check_open()
+            # What asyncio says of a loop that has ended, or is not the one that the connections belong to.
+            raise InvalidRequest(
+                f"An AsyncClient works in the event loop that it was first used in. ({error})"
+            ) from error

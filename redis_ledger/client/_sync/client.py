@@ -7,21 +7,24 @@ from typing import Any, Literal, TypeAlias
 
 import httpx
 
+from redis_ledger.client import arguments
 from redis_ledger.client._sync.admin import Subscriptions, Topics, Transactions
+from redis_ledger.client._sync.closing import close_after
 from redis_ledger.client._sync.cold import Cold
 from redis_ledger.client._sync.consumer import Consumer
 from redis_ledger.client._sync.leases import Leases
 from redis_ledger.client._sync.producer import Producer
-from redis_ledger.client._sync.reader import read
+from redis_ledger.client._sync.reader import Reading, read
 from redis_ledger.client._sync.scheduled import Scheduled
 from redis_ledger.client._sync.security import Acls, Audit, Tokens
 from redis_ledger.client._sync.sender import Sender
 from redis_ledger.client._sync.transaction import TIMEOUT_MS, Source, Transaction, where
-from redis_ledger.client._sync.transport import Transport, path
+from redis_ledger.client._sync.transport import POLLS_MAX, REQUESTS_MAX, Transport, path
 from redis_ledger.client.batches import Habits
 from redis_ledger.client.bearer import given
 from redis_ledger.client.bodies import body_of
-from redis_ledger.client.models import Executed, Isolation, Kind, Message, Record, ids_of
+from redis_ledger.client.models import Executed, Isolation, Kind, Message, Record
+from redis_ledger.client.values import ids_of
 from redis_ledger.errors import InvalidRequest, LedgerError, UnknownPartition, UnknownTopic
 from redis_ledger.ids import TxnId
 from redis_ledger.records.batch import COMPRESSIONS
@@ -44,6 +47,8 @@ class Client:
     timeout_ms   total time of one operation, repeats included; then Unavailable, or OutcomeUnknown when it may have
                  been carried out
     attempt_ms   how long one broker may take to answer before it counts as lost
+    requests_max  requests under way at once; further calls wait for their turn, within timeout_ms, then Unavailable
+    polls_max    requests under way that wait for records; each consumer and each reader with wait_ms needs one
     token        who calls: an API token or a JWT
     token_file   a file with it, read again when a broker refuses what it held; with neither, the environment's
                  REDIS_LEDGER_TOKEN_FILE or REDIS_LEDGER_TOKEN, if there is one
@@ -60,7 +65,8 @@ class Client:
         *,
         timeout_ms: int = 30_000,
         attempt_ms: int = 10_000,
-        connections_max: int = 100,
+        requests_max: int = REQUESTS_MAX,
+        polls_max: int = POLLS_MAX,
         token: str | None = None,
         token_file: str | None = None,
         headers: Mapping[str, str] | None = None,
@@ -74,7 +80,8 @@ class Client:
             [urls] if isinstance(urls, str) else urls,
             timeout_ms=timeout_ms,
             attempt_ms=attempt_ms,
-            connections_max=connections_max,
+            requests_max=requests_max,
+            polls_max=polls_max,
             token=token,
             token_file=token_file,
             headers=headers,
@@ -99,12 +106,12 @@ class Client:
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        close_after(error, self.close)
 
     def close(self) -> None:
-        """Closes its producers, flushing them, and its consumers, giving back what they hold.  Raises what a producer's
-        flush raises, after all is closed.
+        """Closes its producers, flushing them, and its consumers, giving back what they hold.  Raises the first error
+        that a producer's flush raises, after all is closed.
 
         client.close()
         """
@@ -138,8 +145,11 @@ class Client:
 
         producer = client.producer("orders", linger_ms=20, compression="lz4")
         """
-        if compression not in COMPRESSIONS:
-            raise InvalidRequest(f"{compression!r} is not a compression; use one of {', '.join(COMPRESSIONS)}.")
+        arguments.check(
+            topic=topic, linger_ms=linger_ms, batch_bytes=batch_bytes, max_in_flight=max_in_flight,
+            buffer_bytes=buffer_bytes,
+        )  # fmt: skip
+        arguments.choice("compression", compression, COMPRESSIONS)
         habits = Habits(linger_ms / 1000, batch_bytes, COMPRESSIONS.index(compression))
         sender = self._sender(max_in_flight, buffer_bytes)
         producer = Producer(topic, self.topics, sender, self._txn_sender, habits)
@@ -157,7 +167,8 @@ class Client:
         prefetch: int = 500,
         ack_timeout_ms: int = 30_000,
     ) -> Consumer:
-        """A consumer of a subscription, which is created when it is not there.
+        """A consumer of a subscription.  The first receive creates the subscription if it does not exist, and the topic
+        too where producing would create it.
 
         name            under which messages are leased; give each process its own, or none
         start           where a new subscription begins
@@ -166,6 +177,9 @@ class Client:
 
         consumer = client.consumer("orders", "billing", kind="exclusive", prefetch=100)
         """
+        arguments.check(
+            topic=topic, subscription=subscription, name=name, prefetch=prefetch, ack_timeout_ms=ack_timeout_ms
+        )
         consumer = Consumer(
             topic,
             subscription,
@@ -194,6 +208,8 @@ class Client:
 
         client.resume_transaction("3-3821040230400").commit()
         """
+        if not isinstance(id, TxnId):
+            arguments.check(id=id)
         known = id if isinstance(id, TxnId) else TxnId.parse(id)
         return Transaction(self.transactions, self._leases, self._txn_sender, self._txn_producer, id=known)
 
@@ -203,46 +219,66 @@ class Client:
         acks: Acks = (),
         records: Mapping[str, Sequence[Any]] | None = None,
         timeout_ms: int | None = None,
+        idempotency_key: str | None = None,
     ) -> Executed:
         """One consume-transform-produce step in one request: all of it, or nothing.
 
-        acks     pairs of a consumer, or (topic, subscription[, consumer's name]), and messages
-        records  topic → values, or `Record`s where a key, headers or a partition matter
+        acks             pairs of a consumer, or (topic, subscription[, consumer's name]), and messages
+        records          topic → values, or `Record`s where a key, headers or a partition matter
+        idempotency_key  repeated with the same key, by any process, the step is not carried out again and the first
+                         answer is returned.  The broker keeps keys for a day.  Raises IdempotencyKeyReused if the step
+                         is another one
 
         client.execute(acks=[(orders, messages)], records={"invoices": [Record(invoice, key="order-7")]})
         """
+        arguments.check(idempotency_key=idempotency_key)
         body: dict[str, Any] = {"acks": [], "records": []}
-        for source, messages in acks:
+        for source, messages in arguments.pairs("acks", acks):
             topic, subscription, consumer = where(source)
             ids = [str(id) for id in ids_of(messages)]
             body["acks"].append({"topic": topic, "subscription": subscription, "consumer": consumer, "ids": ids})
-        for topic, values in (records or {}).items():
-            bodies = [body_of(value if isinstance(value, Record) else Record(value)) for value in values]
+        for topic, values in arguments.mapping("records", records or {}).items():
+            given = arguments.sequence(f"records[{topic!r}]", values)
+            bodies = [body_of(value if isinstance(value, Record) else Record(value)) for value in given]
             body["records"].append({"topic": topic, "records": bodies})
         if timeout_ms is not None:
             body["timeout_ms"] = timeout_ms
         return self._transport.call(
-            "POST", path("transactions", call=":execute"), body, answer=Executed, idempotency_key=True
+            "POST",
+            path("transactions", call=":execute"),
+            body,
+            answer=Executed,
+            idempotency_key=idempotency_key or True,
         )
 
     def read(
         self,
         topic: str,
-        partition: int = 0,
+        partition: int | None = None,
         offset: int | Literal["earliest", "latest"] = "earliest",
         *,
         isolation: Isolation = "read_committed",
         wait_ms: int = 0,
         max_bytes: int = 1 << 20,
     ) -> Iterator[Message]:
-        """Reads a partition without a subscription, and ends when nothing more has come within wait_ms.
+        """Reads a topic, or one partition of it, without a subscription, from the offset to the end.
+
+        partition  None: all partitions that the topic has when reading begins.  Messages of a partition come in the
+                   order of offsets; of different partitions, the one with the earlier timestamp comes first
+        offset     a number counts within a partition, so it needs one
+        wait_ms    at the end, waits for more; reading ends when nothing has come for so long
+        max_bytes  fetched at once from each partition
 
         for message in client.read("orders", partition=2, offset=1200):
             print(message.offset, message.text())
         """
-        return read(
-            self._transport, topic, partition, offset, isolation=isolation, wait_ms=wait_ms, max_bytes=max_bytes
-        )
+        arguments.check(topic=topic, partition=partition, wait_ms=wait_ms, max_bytes=max_bytes)
+        if not isinstance(offset, int):
+            arguments.choice("offset", offset, ("earliest", "latest"))
+        elif partition is None:
+            raise InvalidRequest(f"The offset {offset!r} counts within a partition; name the partition, too.")
+        wanted = None if partition is None else [partition]
+        return read(self._transport, self.topics, Reading(topic, offset, isolation, max_bytes), wanted, wait_ms)
 
     def _sender(self, in_flight_max: int, buffer_bytes: int) -> Sender:
         return Sender(
@@ -251,6 +287,7 @@ class Client:
 
     def _txn_producer(self, topic: str) -> Producer:
         """What carries `txn.send`."""
+        arguments.check(topic=topic)
         producer = self._txn_producers.get(topic)
         if producer is None:
             habits = Habits(0.005, 1 << 20)

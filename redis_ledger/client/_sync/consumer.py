@@ -3,8 +3,9 @@
     broker ─ receive ─→ [ fetched ahead ] ─→ receive() or iteration ─→ your code ─→ ack / nack / txn.ack
                           lease runs …………………………………………………………………………………………… out: another consumer gets it
 
-A message fetched ahead whose lease has run out is dropped, since by then the broker gives it to somebody else.  Closing
-hands back at once what was not acknowledged.
+A message fetched ahead whose lease has run out is dropped, since by then the broker delivers it to another consumer.
+Closing hands back at once what was not acknowledged.  A message in the body of a running loop stays leased until the
+loop asks for the next one, so that its acknowledgement still counts.
 """
 
 from __future__ import annotations
@@ -12,22 +13,27 @@ from __future__ import annotations
 import secrets
 from collections import deque
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
-
+from redis_ledger.client import arguments
 from redis_ledger.client._sync.admin import Subscriptions
 from redis_ledger.client._sync.leases import Leases
 from redis_ledger.client.concurrency import Condition, Mutex, Worker
-from redis_ledger.client.models import Kind, Message, ids_of
-from redis_ledger.errors import LedgerError, Unavailable
+from redis_ledger.client.models import Kind, Message
+from redis_ledger.client.values import id_of, ids_of
+from redis_ledger.errors import ClientClosed, LedgerError
+from redis_ledger.ids import MessageId
 
 if TYPE_CHECKING:
     from redis_ledger.client._sync.transaction import Transaction
 
 POLL_MS = 500  # the longest wait of one request that fetches ahead, and so the longest that closing waits for it
 CLOSE_MS = 2_000
+CLOSE_S_MAX = (POLL_MS + CLOSE_MS) / 1000 + 0.5
+CLOSED = "The consumer is closed; make a new one from an open client."
+LOOP_MS = 1_000  # the longest wait of a loop before it looks whether the consumer is closed
 
 
 class Consumer:
@@ -67,9 +73,10 @@ class Consumer:
         self._room = Condition(self._mutex)
         self._worker: Worker | None = None
         self._is_fetching = False
+        self._loops = 0
         self._is_created = False
         self._is_closed = False
-        self._error: Exception | None = None
+        self._error: LedgerError | None = None
         self._turn = 0  # rises when what is fetched ahead loses its meaning
 
     @property
@@ -81,28 +88,50 @@ class Consumer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self.close()  # raises nothing
 
     def __iter__(self) -> Iterator[Message]:
-        while not self._is_closed:
-            messages = self.receive(max_messages=1)
-            if messages:
-                yield messages[0]
+        """Messages one by one, until the consumer is closed, by whichever thread, task or signal handler."""
+        with self._mutex:
+            self._loops += 1
+        try:
+            while not self._is_closed:
+                messages = self._receive(1, LOOP_MS)
+                if messages:
+                    yield messages[0]
+        finally:
+            with self._mutex:
+                self._loops -= 1
+                is_last = self._is_closed and not self._loops
+            if is_last:
+                self._give_back()
 
     def receive(self, max_messages: int = 100, wait_ms: int = 1_000) -> list[Message]:
-        """At least one message as soon as there is one; none when the time is up.
+        """At least one message as soon as there is one; none when the time is up.  Raises ClientClosed once the
+        consumer is closed.
 
         messages = consumer.receive(max_messages=50, wait_ms=2_000)
         """
+        arguments.check(max_messages=max_messages, wait_ms=wait_ms)
+        messages = self._receive(max_messages, wait_ms)
+        if messages is None:
+            raise ClientClosed(CLOSED)
+        return messages
+
+    def _receive(self, max_messages: int, wait_ms: int) -> list[Message] | None:
+        """None: the consumer is closed."""
+        if self._is_closed:
+            return None
         self._create()
         if self._prefetch <= 0:
-            return self._fetch(max_messages, wait_ms)
+            return self._receive_directly(max_messages, wait_ms)
         until_s = monotonic() + wait_ms / 1000
         with self._mutex:
             while True:
-                if self._is_closed:
-                    raise Unavailable("The consumer is closed; make a new one from an open client.")
                 taken = self._take(max_messages)
+                # Looked at after taking: a signal handler may close the consumer at any point.
+                if self._is_closed:
+                    return None
                 if taken:
                     return taken
                 if self._error is not None:
@@ -115,6 +144,14 @@ class Consumer:
                 if left_s <= 0:
                     return []
                 self._arrived.wait(left_s)
+
+    def _receive_directly(self, max_messages: int, wait_ms: int) -> list[Message] | None:
+        messages = self._fetch(max_messages, wait_ms)
+        if not self._is_closed:
+            return messages
+        if messages:
+            self._give_back([message.id for message in messages])
+        return None
 
     def ack(self, messages: Any, txn: Transaction | None = None) -> None:
         """Acknowledges one message or several, or their ids; in a transaction, when that commits.
@@ -134,7 +171,7 @@ class Consumer:
         if txn is not None:
             txn.ack_cumulative(self, message)
         else:
-            self._leases.ack_cumulative(self.topic, self.subscription, self.name, ids_of(message)[0])
+            self._leases.ack_cumulative(self.topic, self.subscription, self.name, id_of(message))
 
     def nack(self, messages: Any, delay_ms: int = 0) -> None:
         """Gives messages back, to be delivered again after the delay.
@@ -162,13 +199,16 @@ class Consumer:
 
         consumer.seek("earliest")
         """
+        if self._is_closed:
+            raise ClientClosed(CLOSED)
         self._create()
         self._forget_ahead()
         self._subscriptions.seek(self.topic, self.subscription, to, offsets=offsets, timestamp_ms=timestamp_ms)
         self._forget_ahead()
 
     def close(self) -> None:
-        """Stops, and hands back at once what was delivered to this consumer and not acknowledged.
+        """Stops, ends loops over this consumer, and hands back at once what was delivered to it and not acknowledged.
+        May be called by any thread, and by a signal handler, too.
 
         consumer.close()
         """
@@ -176,17 +216,25 @@ class Consumer:
             if self._is_closed:
                 return
             self._is_closed = True
-            self._ahead.clear()
             self._arrived.notify_all()
             self._room.notify_all()
+        # By a worker, and waited for with a limit: a signal handler may have interrupted a request that holds a lock.
+        Worker(self._stop, "redis-ledger consumer closing").join(CLOSE_S_MAX)
+
+    def _stop(self) -> None:
         if self._worker is not None:
             self._worker.join()
+        with self._mutex:
+            ahead = [message.id for message in self._ahead] if self._loops else None
+        if ahead != []:
+            self._give_back(ahead)
+
+    def _give_back(self, ids: list[MessageId] | None = None) -> None:
+        """ids None: everything that is leased to this consumer."""
         if self._is_created:
-            try:
-                self._leases.nack(self.topic, self.subscription, self.name, None, timeout_ms=CLOSE_MS)
-            except LedgerError:
-                # Nobody waits for this: the leases end by themselves when their time is up.
-                return
+            # If it fails, the leases end by themselves when their time is up.
+            with suppress(LedgerError):
+                self._leases.nack(self.topic, self.subscription, self.name, ids, timeout_ms=CLOSE_MS)
 
     def _create(self) -> None:
         if not self._is_created:
@@ -226,13 +274,13 @@ class Consumer:
                     turn, room = self._turn, self._prefetch - len(self._ahead)
                 messages = self._fetch(room, POLL_MS)
                 with self._mutex:
-                    is_meant = turn == self._turn and not self._is_closed
+                    is_meant = turn == self._turn
                     if is_meant:
                         self._ahead.extend(messages)
                         self._arrived.notify_all()
-                if messages and not is_meant and not self._is_closed:
+                if messages and not is_meant:
                     self.nack(messages)
-        except (LedgerError, msgspec.MsgspecError) as error:
+        except LedgerError as error:
             # The next receive raises it, and the one after that tries again.
             self._error = error
         finally:

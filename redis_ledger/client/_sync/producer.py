@@ -9,11 +9,14 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
+from redis_ledger.client import arguments
 from redis_ledger.client._sync.admin import Topics
+from redis_ledger.client._sync.closing import close_after
 from redis_ledger.client._sync.sender import Sender, Sending
 from redis_ledger.client.batches import Entry, Habits
 from redis_ledger.client.deliveries import Moment, Span, delivery_of
-from redis_ledger.client.models import Headers, header_pairs, key_bytes, value_bytes
+from redis_ledger.client.models import Headers
+from redis_ledger.client.values import header_pairs, key_bytes, value_bytes
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.records.partitioner import partition_for
 
@@ -42,8 +45,8 @@ class Producer:
     def __enter__(self) -> Producer:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        close_after(error, self.close)
 
     def send(
         self,
@@ -55,25 +58,41 @@ class Producer:
         timestamp_ms: int | None = None,
         deliver_at: Moment | None = None,
         deliver_after: Span | None = None,
+        idempotency_key: str | None = None,
         txn: Transaction | None = None,
     ) -> Sending:
         """Takes the record into a batch; the result is there once the broker has answered.  Waits while the buffer is
         full.  value: bytes, str, None (a tombstone) or what has a JSON form.
 
-        deliver_at     not to be seen before: a datetime with a zone, or ms since 1970
-        deliver_after  the same as a timedelta or ms, from when the broker receives it
+        deliver_at       not to be seen before: a datetime with a zone, or ms since 1970
+        deliver_after    the same as a timedelta or ms, from when the broker receives it
+        idempotency_key  names this record, as the id of an outbox row does: sent again with the same key, by any
+                         process, it is written once, and the result is the position it got the first time.  The broker
+                         keeps keys for a day.  Another record under the key raises IdempotencyKeyReused.  Each such
+                         record is a request of its own
 
         sending = producer.send(b"...", key="order-7", headers={"source": "web"}, txn=txn)
         """
-        if timestamp_ms is not None and timestamp_ms < 0:
-            raise InvalidRequest(f"A record's timestamp is {timestamp_ms}; it must be 0 or later, in milliseconds.")
+        if txn is None:
+            self._sender.check_open()
+        else:
+            txn.check_usable()
+        arguments.check(partition=partition, timestamp_ms=timestamp_ms, idempotency_key=idempotency_key)
+        if idempotency_key is not None and txn is not None:
+            raise InvalidRequest("A record of a transaction has no idempotency_key; give it to client.execute.")
         entry = Entry(
-            key_bytes(key), value_bytes(value), header_pairs(headers), -1 if timestamp_ms is None else timestamp_ms
+            key_bytes(key),
+            value_bytes(value),
+            header_pairs(headers),
+            -1 if timestamp_ms is None else timestamp_ms,
+            idempotency_key=idempotency_key,
+            partition=partition,
         )
         if deliver_at is not None or deliver_after is not None:
             entry = entry._replace(delivery=delivery_of(deliver_at, deliver_after))
-            if len(dict(entry.headers)) != len(entry.headers):
-                raise InvalidRequest("A record that is delivered later has each header at most once.")
+        is_json = entry.delivery is not None or idempotency_key is not None
+        if is_json and len(dict(entry.headers)) != len(entry.headers):
+            raise InvalidRequest("A record with deliver_at, deliver_after or idempotency_key has each header once.")
         if partition is None:
             partition = self._partition_of(entry, self._topics.partition_count(self.topic))
         if txn is None:
@@ -90,15 +109,15 @@ class Producer:
         return self._keyless_partition % partitions
 
     def flush(self) -> None:
-        """Returns when every record sent so far outside of transactions is answered; raises the first error since the
-        last flush.  Records of a transaction are flushed by its commit.
+        """Returns when every record sent so far outside of transactions is answered.  Raises the first error since the
+        last flush, unless `result()` has raised it already.  Records of a transaction are flushed by its commit.
 
         producer.flush()
         """
         self._sender.flush()
 
     def close(self) -> None:
-        """Flushes and stops.
+        """Flushes and stops.  Raises as `flush` does.
 
         producer.close()
         """

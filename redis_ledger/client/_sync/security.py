@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from redis_ledger.client import arguments
 from redis_ledger.client._sync.transport import Transport, path
 from redis_ledger.client.security_models import Acl, ApiToken, AuditEntry, NewToken
 
@@ -54,7 +55,7 @@ class Acls:
 
         client.acls.add([Acl("User:ada", "WRITE", "TOPIC", "orders-", pattern="PREFIXED")])
         """
-        body = {"acls": [msgspec.to_builtins(acl) for acl in acls]}
+        body = {"acls": arguments.sequence("acls", acls)}
         return (self._transport.call("POST", path("acls"), body, answer=_Added, idempotency_key=True)).added
 
     def delete(self, **wanted: str) -> AclList:

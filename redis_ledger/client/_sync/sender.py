@@ -13,12 +13,10 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any, TypeAlias
 
-import msgspec
-
-from redis_ledger.client import batches
+from redis_ledger.client import answers, batches
 from redis_ledger.client._sync.transport import BATCH, Transport, path
 from redis_ledger.client.batches import SEQUENCES, Entry, Habits, Lanes, Outcome
-from redis_ledger.client.bodies import ProducedBody, ProducerBody, contents_body, places_of
+from redis_ledger.client.bodies import ProducedBody, ProducerBody, places_of, record_body
 from redis_ledger.client.concurrency import (
     Condition,
     Event,
@@ -28,16 +26,17 @@ from redis_ledger.client.concurrency import (
     sleep,
 )
 from redis_ledger.client.deliveries import positions
-from redis_ledger.client.models import RecordPosition
+from redis_ledger.client.models import RecordPosition, ScheduledPosition
 from redis_ledger.errors import (
+    ClientClosed,
     DuplicateSequence,
     LedgerError,
     OutcomeUnknown,
     ProducerError,
     TransactionEnded,
-    Unavailable,
     UnknownProducer,
 )
+from redis_ledger.ids import ScheduledId
 from redis_ledger.records.build import encode
 
 Batch: TypeAlias = "batches.Batch[Event]"
@@ -46,6 +45,7 @@ Lane: TypeAlias = "batches.Lane[Event]"
 IDLE_S_MAX = 60.0  # a worker without work looks around this often
 YIELD_S = 0.001  # how long one caller may go on before the workers have a turn
 NO_ID = (-1, -1)
+FAILED_MAX = 100  # failed batches that are remembered until a caller has got their errors
 
 
 class Sending(Result[RecordPosition]):
@@ -88,7 +88,7 @@ class Sender:
         self._workers: list[Worker] = []
         self._resting = 0
         self._is_closing = False
-        self._failure: LedgerError | None = None
+        self._failed: list[Batch] = []
         self._yielded_s = 0.0
 
     def put(self, topic: str, partition: int, txn: Any, entry: Entry, habits: Habits) -> Sending:
@@ -96,8 +96,7 @@ class Sender:
             while self._lanes.bytes_waiting >= self._buffer_bytes and not self._is_closing:
                 self._hurry()
                 self._settled.wait()
-            if self._is_closing:
-                raise Unavailable("The producer is closed; make a new one from an open client.")
+            self.check_open()
             now_s = monotonic()
             batch, index = self._lanes.put(topic, partition, txn, entry, now_s, habits)
             if index == 0 or batch.is_full:
@@ -110,16 +109,25 @@ class Sender:
             sleep(0)
         return Sending(batch, index)
 
+    def check_open(self) -> None:
+        """Raises ClientClosed."""
+        if self._is_closing:
+            raise ClientClosed("The producer is closed; make a new one from an open client.")
+        self._transport.check_open()
+
     def flush(self, txn: Any = ...) -> None:
         """Sends what waits and returns when it is answered, of one transaction or of all.  Without a transaction it
-        raises the first error since the last flush: a record nobody waited for does not vanish unseen."""
+        raises the first error since the last flush that no `result()` has raised: no record fails unnoticed, and no
+        error is raised twice."""
         with self._mutex:
             while not self._lanes.is_idle(txn):
                 self._hurry(txn)
                 self._settled.wait()
-            failure, self._failure = self._failure, None
-        if failure is not None and txn is ...:
-            raise failure
+            if txn is not ...:
+                return
+            failed, self._failed = [batch for batch in self._failed if not batch.is_raised], []
+        if failed and isinstance(failed[0].outcome, LedgerError):
+            raise failed[0].outcome
 
     def drop(self, txn: Any) -> None:
         """Fails what the transaction has not sent yet, and waits for what is on its way."""
@@ -190,6 +198,8 @@ class Sender:
 
     def _send(self, lane: Lane, batch: Batch) -> Outcome:
         """The base offset, or where each record went."""
+        if batch.entries[0].idempotency_key is not None:
+            return self._send_keyed(lane, batch.entries[0])
         try:
             return self._send_once(lane, batch)
         except UnknownProducer:
@@ -225,15 +235,31 @@ class Sender:
             sequence=lane.sequence if producer else -1,
             transactional=lane.txn is not None,
         )
+        where = path("topics", lane.topic, "records")
         response = self._transport.send(
             "POST",
-            path("topics", lane.topic, "records"),
+            where,
             data,
             headers={"content-type": BATCH},
             params=params,
             repeatable=producer is not None,
         )
-        return msgspec.json.decode(response.content, type=ProducedBody).results[0].base_offset
+        return answers.decode("POST", where, response, ProducedBody).results[0].base_offset
+
+    def _send_keyed(self, lane: Lane, entry: Entry) -> Outcome:
+        body: dict[str, Any] = {"records": [record_body(entry)]}
+        if entry.partition is not None:
+            body["partition"] = entry.partition
+        answer = self._transport.call(
+            "POST",
+            path("topics", lane.topic, "records"),
+            body,
+            answer=ProducedBody,
+            idempotency_key=entry.idempotency_key or False,
+        )
+        result = answer.results[0]
+        placed = [ScheduledPosition(ScheduledId.parse(each.id), each.deliver_at_ms) for each in result.scheduled]
+        return placed or [RecordPosition(result.partition, result.base_offset)]
 
     def _send_delayed(self, lane: Lane, batch: Batch, producer: tuple[int, int] | None) -> Sequence[RecordPosition]:
         body: dict[str, Any] = {"partition": lane.partition, "records": []}
@@ -245,10 +271,7 @@ class Sender:
         for entry in batch.entries:
             assert entry.delivery is not None, "a batch with times of delivery holds a record without"
             deliveries.append(entry.delivery)
-            record = {**contents_body(entry.key, entry.value, entry.headers), **entry.delivery.members()}
-            if entry.timestamp_ms >= 0:
-                record["timestamp_ms"] = entry.timestamp_ms
-            body["records"].append(record)
+            body["records"].append(record_body(entry))
         answer = self._transport.call(
             "POST",
             path("topics", lane.topic, "records"),
@@ -262,12 +285,12 @@ class Sender:
         with self._mutex:
             batch.outcome = outcome
             if isinstance(outcome, LedgerError):
-                if lane.txn is None:  # a transaction keeps its own failure, and tells it at commit
-                    self._failure = self._failure or outcome
+                if lane.txn is None:  # a transaction keeps its own failure, and raises it at commit
+                    self._failed = [*(each for each in self._failed if not each.is_raised), batch][:FAILED_MAX]
                 # A batch that was refused left its sequence numbers free; after these two nobody knows.
                 if isinstance(outcome, (OutcomeUnknown, ProducerError)):
                     lane.producer = None
-            else:
+            elif batch.entries[0].idempotency_key is None:
                 lane.sequence = (lane.sequence + len(batch.entries)) % SEQUENCES
             batch.entries = []
             batch.settled.set()

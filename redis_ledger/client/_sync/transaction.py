@@ -17,16 +17,19 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from redis_ledger.client import arguments
 from redis_ledger.client._sync.admin import Transactions
 from redis_ledger.client._sync.consumer import Consumer
 from redis_ledger.client._sync.leases import Leases
 from redis_ledger.client._sync.sender import Sender, Sending
 from redis_ledger.client.concurrency import Condition, Mutex
 from redis_ledger.client.deliveries import Moment, Span
-from redis_ledger.client.models import Headers, ids_of
+from redis_ledger.client.models import Headers
 from redis_ledger.client.states import TxnEvent, TxnState, after
+from redis_ledger.client.values import id_of, ids_of
 from redis_ledger.errors import (
     AlreadyAborted,
+    InvalidRequest,
     LedgerError,
     NotFound,
     TransactionAbortOnly,
@@ -154,15 +157,15 @@ class Transaction:
         txn.ack_cumulative(consumer, messages[-1])
         """
         with self.operation():
-            self._leases.ack_cumulative(*where(source), ids_of(message)[0], txn=self.id)
+            self._leases.ack_cumulative(*where(source), id_of(message), txn=self.id)
 
     @contextmanager
     def operation(self) -> Iterator[None]:
         """Something that takes part.  Commit and abort wait for its end; if it fails, only abort is left."""
-        self._may_operate()
+        self.check_usable()
         self.begin()
         with self._mutex:
-            self._may_operate()
+            self.check_usable()
             self._operations += 1
         try:
             yield
@@ -174,7 +177,8 @@ class Transaction:
                 self._operations -= 1
                 self._changed.notify_all()
 
-    def _may_operate(self) -> None:
+    def check_usable(self) -> None:
+        """Raises InvalidTxnStatus if it is over, TransactionAbortOnly if an operation of it failed."""
         after(self.state, TxnEvent.OPERATE, self)
         if self._failure is not None:
             raise self._abort_only() from self._failure
@@ -287,8 +291,11 @@ def where(source: Source) -> tuple[str, str, str]:
     """Topic, subscription and consumer's name."""
     if isinstance(source, Consumer):
         return source.topic, source.subscription, source.name
-    topic, subscription, *name = source
-    return topic, subscription, name[0] if name else "default"
+    names = arguments.sequence("source", source)
+    if not 2 <= len(names) <= 3:
+        raise InvalidRequest(f"{source!r:.60} is not a consumer, nor a topic, a subscription and a consumer's name.")
+    topic, subscription, name = (*names, "default")[:3]
+    return topic, subscription, name
 
 
 def _left_to_time(txn: Transaction, error: LedgerError) -> str:

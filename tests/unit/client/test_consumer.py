@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import threading
 
 import pytest
 
@@ -54,8 +56,9 @@ async def test_closing_gives_back_at_once_what_was_not_acknowledged(stub, client
     await consumer.close()
     assert stub.leased == {}
     assert sorted(message["id"] for message in stub.queue) == [f"0:{n}" for n in range(1, 10)]
-    with pytest.raises(errors.Unavailable):
+    with pytest.raises(errors.ClientClosed) as refused:
         await consumer.receive()
+    assert not refused.value.retriable
 
 
 async def test_a_message_whose_lease_ran_out_while_it_waited_is_not_handed_out(stub, client):
@@ -106,3 +109,69 @@ def test_the_twin_for_threads_receives_and_closes(stub):
                 break
     assert seen == list(range(10))
     assert stub.leased == {}
+
+
+@pytest.mark.parametrize("prefetch", [0, 10])
+async def test_a_loop_ends_when_another_task_closes_its_consumer(stub, client, prefetch):
+    consumer = client.consumer("orders", "billing", prefetch=prefetch)
+    seen = []
+
+    async def loop() -> None:
+        async for message in consumer:
+            seen.append(message.json())
+            await consumer.ack(message)
+
+    looping = asyncio.create_task(loop())
+    while len(seen) < 10:
+        await asyncio.sleep(0.001)
+    await consumer.close()
+    await asyncio.wait_for(looping, 10)
+    assert seen == list(range(10))
+
+
+@pytest.mark.parametrize("prefetch", [0, 10])
+def test_a_loop_ends_when_another_thread_closes_its_consumer_and_the_message_in_hand_is_acknowledged(stub, prefetch):
+    with Client("http://b", http=stub) as client:
+        consumer = client.consumer("orders", "billing", prefetch=prefetch)
+        seen = []
+        for message in consumer:
+            seen.append(message.json())
+            if len(seen) == 3:
+                closing = threading.Thread(target=consumer.close)
+                closing.start()
+                closing.join()
+                # What was fetched ahead is given back, and the message in hand is still this consumer's.
+                assert list(stub.leased) == ["0:2"]
+            consumer.ack(message)
+    assert seen == [0, 1, 2]
+    assert stub.acked == ["0:0", "0:1", "0:2"]
+    assert stub.leased == {}
+
+
+def test_a_signal_handler_may_close_a_consumer_in_the_middle_of_anything(stub):
+    # Given handlers that close, while the main thread is at any point of its loop
+    for delay_s in (0.0005, 0.002, 0.01, 0.05):
+        with Client("http://b", http=stub) as client:
+            consumer = client.consumer("orders", f"s{delay_s}", prefetch=4)
+            before = signal.signal(signal.SIGALRM, lambda *_, closed=consumer: closed.close())
+            try:
+                signal.setitimer(signal.ITIMER_REAL, delay_s)
+                # When it goes on, then the loop ends, and raises nothing
+                for message in consumer:
+                    consumer.nack(message)
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                signal.signal(signal.SIGALRM, before)
+            assert consumer.is_closed
+            assert stub.leased == {}
+
+
+async def test_what_a_left_loop_had_in_hand_is_given_back_by_closing(stub, client):
+    consumer = client.consumer("orders", "billing", prefetch=10)
+    async for message in consumer:
+        assert message.id == (0, 0)
+        break
+    await consumer.close()
+    while stub.leased:
+        await asyncio.sleep(0.001)
+    assert len(stub.queue) == 10

@@ -4,7 +4,9 @@ import msgspec
 import pytest
 
 from redis_ledger.client.bodies import MessagesBody, RecordBody, body_of, message_of
-from redis_ledger.client.models import Message, Record, header_pairs, ids_of, value_bytes
+from redis_ledger.client.models import Message, Record
+from redis_ledger.client.values import header_pairs, ids_of, value_bytes
+from redis_ledger.errors import InvalidRequest
 from redis_ledger.ids import MessageId
 
 
@@ -26,7 +28,7 @@ def test_a_value_is_stored_as_bytes_text_or_json(value, stored):
 
 
 def test_a_value_without_a_json_form_is_refused_before_anything_is_sent():
-    with pytest.raises(TypeError):
+    with pytest.raises(InvalidRequest):
         value_bytes(object())
 
 

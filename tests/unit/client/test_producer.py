@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from redis_ledger import AsyncClient, Client, errors
@@ -57,8 +59,6 @@ async def test_after_a_batch_of_unknown_fate_the_partition_goes_on_under_a_fresh
         await (await producer.send("after")).result()
         # Then that batch is under another id, from sequence 0
         assert stub.producers == 2
-        with pytest.raises(errors.OutcomeUnknown):
-            await producer.flush()
     assert values(stub)[-1] == b"after"
 
 
@@ -70,8 +70,6 @@ async def test_a_refused_batch_fails_its_records_and_leaves_its_sequence_to_the_
         with pytest.raises(errors.RequestTooLarge):
             await (await producer.send("big")).result()
         assert (await (await producer.send("small")).result()).offset == 0
-        with pytest.raises(errors.RequestTooLarge):
-            await producer.flush()
     assert values(stub) == [b"small"]
 
 
@@ -172,3 +170,62 @@ async def test_a_record_that_cannot_be_written_is_refused_by_send_and_harms_no_o
             await producer.send(**{"value": "x", **wrong})
         await producer.send("after", key="k")
     assert values(stub) == [b"before", b"after"]
+
+
+async def test_an_error_is_raised_once_by_result_or_by_flush():
+    stub = StubBroker()
+    async with AsyncClient("http://b", http=stub) as client:
+        producer = client.producer("orders", linger_ms=0)
+        stub.fail("POST", "/records", errors.RequestTooLarge("First."))
+        first = await producer.send("a")
+        while not first.is_done():
+            await asyncio.sleep(0.001)
+        stub.fail("POST", "/records", errors.RequestTooLarge("Second."))
+        second = await producer.send("b")
+        while not second.is_done():
+            await asyncio.sleep(0.001)
+        with pytest.raises(errors.RequestTooLarge, match="First"):
+            await first.result()
+        # Only what no result has raised is left for flush, and after it there is nothing left for leaving.
+        with pytest.raises(errors.RequestTooLarge, match="Second"):
+            await producer.flush()
+        await producer.flush()
+
+
+async def test_an_exception_in_the_block_is_not_replaced_by_one_of_closing():
+    stub = StubBroker()
+    stub.fail("POST", "/records", errors.RequestTooLarge("Too large."))
+
+    async def leave() -> None:
+        async with AsyncClient("http://b", http=stub) as client:
+            await client.producer("orders", linger_ms=60_000).send("a")
+            raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine") as raised:
+        await leave()
+    assert raised.value.__notes__ == ["Closing failed as well: Too large."]
+
+
+async def test_a_record_with_an_idempotency_key_is_a_request_that_another_process_makes_alike():
+    bodies = []
+    for _ in range(2):  # with random partitions and producer ids of its own each time
+        stub = StubBroker(partitions=3)
+        async with AsyncClient("http://b", http=stub) as client, client.producer("orders") as producer:
+            await producer.send("before", partition=0)
+            sending = await producer.send({"order": 7}, headers={"h": "v"}, partition=0, idempotency_key="order-7")
+            await producer.send("after", partition=0)
+        assert await sending.result() == (0, 1)
+        bodies.append(stub.bodies[-1])
+        assert [key for key in stub.keys if key == "order-7"] == ["order-7"]
+        assert stub.producers == 1
+    assert bodies[0] == bodies[1]
+    assert bodies[0] == {"partition": 0, "records": [{"text": '{"order":7}', "headers_base64": {"h": "dg=="}}]}
+
+
+async def test_a_record_of_a_transaction_has_no_idempotency_key_of_its_own():
+    stub = StubBroker()
+    async with AsyncClient("http://b", http=stub) as client:
+        txn = client.transaction()
+        with pytest.raises(errors.InvalidRequest, match="execute"):
+            await client.producer("orders").send("a", txn=txn, idempotency_key="k")
+    assert stub.calls == []

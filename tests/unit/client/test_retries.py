@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from redis_ledger import errors
-from redis_ledger.client import retries
+from redis_ledger.client import answers, retries
 from redis_ledger.client.retries import Failure
 
 UNBELIEVED = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: Hostname mismatch. (_ssl.c:1006)"
@@ -17,7 +17,6 @@ UNBELIEVED = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: Hostna
     [
         (httpx.ConnectError(""), Failure.NOT_SENT),
         (httpx.ConnectTimeout(""), Failure.NOT_SENT),
-        (httpx.PoolTimeout(""), Failure.NOT_SENT),
         (httpx.ReadError(""), Failure.LOST),
         (httpx.ReadTimeout(""), Failure.LOST),
         (httpx.WriteError(""), Failure.LOST),
@@ -77,7 +76,7 @@ def test_every_problem_comes_back_as_the_class_it_was(known):
     # Given the problem document of an error, with a fact
     body = {"code": known.code, "detail": "Why.", "title": "T", "status": 400, "topic": "orders"}
     # When it is read
-    error = retries.error_of(400, json.dumps(body).encode())
+    error = answers.error_of("GET", "/v1/x", httpx.Response(400, content=json.dumps(body).encode()))
     # Then class, sentence and fact are there
     assert type(error) is known
     assert error.detail == "Why."
@@ -85,9 +84,19 @@ def test_every_problem_comes_back_as_the_class_it_was(known):
 
 
 @pytest.mark.parametrize(
-    "body", [b"<html>Bad Gateway</html>", b"", b"[1]", b'{"code": "from_the_future", "detail": "x"}']
+    ("status", "body", "kind"),
+    [
+        (502, b"<html>Bad Gateway</html>", errors.LedgerError),
+        (504, b"", errors.LedgerError),
+        (503, b'{"code": "from_the_future", "detail": "x", "seen": 1}', errors.LedgerError),
+        (409, b'{"code": "from_the_future", "detail": "x", "seen": 1}', errors.LedgerError),
+        (404, b"[1]", errors.UnexpectedAnswer),
+        (404, b"<html>Not Found</html>", errors.UnexpectedAnswer),
+        (307, b"", errors.UnexpectedAnswer),
+    ],
 )
-def test_an_answer_that_is_no_problem_of_ours_is_a_plain_ledger_error(body):
-    error = retries.error_of(502, body)
-    assert type(error) is errors.LedgerError
+def test_an_answer_that_is_no_problem_of_ours_says_what_it_is(status, body, kind):
+    error = answers.error_of("GET", "/v1/x", httpx.Response(status, content=body))
+    assert type(error) is kind
     assert error.detail != ""
+    assert error.facts.get("seen") == (1 if b"seen" in body else None)

@@ -225,7 +225,26 @@ def test_the_twin_for_threads_commits_and_aborts():
         with client.transaction() as txn:
             assert txn.send("invoices", "a") is not None
         aborted = client.transaction()
-        with pytest.raises(TypeError), aborted:
+        with pytest.raises(errors.InvalidRequest), aborted:
             aborted.send("invoices", object())
     assert visible(stub) == [b"a"]
     assert (txn.state, aborted.state) == (TxnState.COMMITTED, TxnState.ABORTED)
+
+
+@pytest.mark.parametrize("end", ["commit", "abort"])
+async def test_a_handle_that_is_over_refuses_without_a_request(end):
+    stub = StubBroker()
+    async with AsyncClient("http://b", http=stub) as client:
+        txn = client.transaction()
+        await txn.begin()
+        await getattr(txn, end)()
+        asked = len(stub.calls)
+        for late in (
+            lambda: txn.send("another", "v"),
+            lambda: client.producer("another").send("v", txn=txn),
+            lambda: txn.ack(("orders", "billing"), "0:1"),
+            lambda: txn.ack_cumulative(("orders", "billing"), "0:1"),
+        ):
+            with pytest.raises(errors.InvalidTxnStatus):
+                await late()
+        assert len(stub.calls) == asked

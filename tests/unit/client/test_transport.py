@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from importlib.metadata import version
 
 import httpx
 import pytest
@@ -154,3 +156,79 @@ def test_names_cannot_leave_their_place_in_a_path():
     assert (
         path("topics", "a/b", "subscriptions", "x:ack", call=":seek") == "/v1/topics/a%2Fb/subscriptions/x%3Aack:seek"
     )
+
+
+async def test_requests_name_the_client_and_its_version():
+    agents = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        agents.append(request.headers["user-agent"])
+        return httpx.Response(200, json={"topics": []})
+
+    for headers in (None, {"User-Agent": "mine/1"}):
+        async with AsyncClient("http://b", http=httpx.MockTransport(answer), headers=headers) as client:
+            await client.topics.list()
+    assert agents == [f"redis-ledger-python/{version('redis-ledger')}", "mine/1"]
+
+
+class Busy(httpx.AsyncBaseTransport):
+    """Answers when it is released, and counts."""
+
+    def __init__(self) -> None:
+        self.now = self.most = self.answered = 0
+        self.released = asyncio.Event()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await self.released.wait()
+        self.now -= 1
+        self.answered += 1
+        if request.url.path.endswith(":receive"):
+            return httpx.Response(200, json={"messages": []})
+        return httpx.Response(200, json={"topics": []})
+
+
+async def test_no_more_requests_than_the_limit_are_under_way_and_all_are_answered():
+    busy = Busy()
+    async with AsyncClient("http://b", http=busy, requests_max=3) as client:
+        calls = [asyncio.create_task(client.topics.list()) for _ in range(50)]
+        while busy.now < 3:
+            await asyncio.sleep(0)
+        calls[10].cancel()  # one that waits for its turn
+        calls[0].cancel()  # and one that has it
+        busy.released.set()
+        done = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(each) for each in done].count(asyncio.CancelledError) == 2
+    assert sum(each == [] for each in done) == 48
+    assert busy.most == 3
+
+
+async def test_waiting_for_a_turn_ends_with_the_time_of_the_call():
+    busy = Busy()
+    async with AsyncClient("http://b", http=busy, requests_max=1, timeout_ms=50) as client:
+        first = asyncio.create_task(client.topics.list())
+        while not busy.now:
+            await asyncio.sleep(0)
+        with pytest.raises(
+            errors.Unavailable, match=r"waited 50 ms for other requests.*requests_max.*Nothing was sent"
+        ):
+            await client.topics.list()
+        busy.released.set()
+        assert await first == []
+        assert await client.topics.list() == []
+
+
+async def test_consumers_that_wait_for_messages_take_no_turn_of_other_calls():
+    busy = Busy()
+    async with AsyncClient("http://b", http=busy, requests_max=1) as client:
+        polls = [
+            asyncio.create_task(client._leases.receive("t", "s", "c", 1, 1_000, 1_000)) for _ in range(5)
+        ]  # fmt: skip
+        while busy.now < 5:
+            await asyncio.sleep(0)
+        call = asyncio.create_task(client.topics.list())
+        while busy.now < 6:
+            await asyncio.sleep(0)
+        busy.released.set()
+        assert await asyncio.gather(call, *polls) == [[]] * 6

@@ -1,4 +1,4 @@
-"""The version of what is running, as the package's metadata says."""
+"""The version of the installed package, from its metadata."""
 
 from __future__ import annotations
 
