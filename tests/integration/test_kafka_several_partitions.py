@@ -206,6 +206,18 @@ async def test_offset_fetch_answers_every_partition_with_its_own_outcome(stage, 
     assert offsets == dict.fromkeys(WRONG, -1) | dict.fromkeys(GOOD, 1)
 
 
+@pytest.mark.parametrize("version", [2, 7, 8, 10])
+async def test_a_fetch_of_all_offsets_leaves_out_topics_that_may_not_be_described(stage, version):
+    stage.trouble.lost.clear()
+    root = await stage.world.client("root")
+    places = [GOOD[0], HELD, GOOD[1]]
+    assert codes(await root.ask(several.commit_offsets(places, 1), 8)) == dict.fromkeys(places, NONE)
+    for client, shown in ((stage.ada, GOOD), (root, places)):
+        asked = several.fetch_all_offsets(version)
+        found = answered(await client.ask(asked, version))
+        assert len(list(found)) == len(shown)
+
+
 @pytest.mark.parametrize("places", ORDERS)
 @pytest.mark.parametrize("version", [3, 5])
 async def test_txn_offset_commit_answers_every_partition_with_its_own_outcome(stage, places, version):

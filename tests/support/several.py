@@ -120,6 +120,12 @@ def fetch_offsets(places: Sequence[Place], group: str = "g") -> OffsetFetchReque
     return OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group, topics=topics)])
 
 
+def fetch_all_offsets(version: int, group: str = "g") -> OffsetFetchRequest:
+    if version < 8:
+        return OffsetFetchRequest(group, topics=None)
+    return OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group, topics=None)])
+
+
 def commit_in_transaction(
     places: Sequence[Place], offset: int, txn: tuple[str, int, int], group: str = "g"
 ) -> TxnOffsetCommitRequest:
