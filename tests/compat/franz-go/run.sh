@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs kgo's own tests against the brokers at KAFKA (host:port, or several with commas between).
+# Runs kgo's own tests, and those of this folder, against the brokers at KAFKA (host:port, or several with commas between).
 #
 #   KAFKA=127.0.0.1:9092 ./run.sh           all of them
 #   KAFKA=... QUICK=1 ./run.sh              those marked quick in tests.allow
@@ -13,9 +13,11 @@ set -euo pipefail
 cd "$(dirname "$0")"
 PYTHON=${PYTHON:-python3}
 OUT=${OUT:-build}
-BINARY=build/kgo.test
+BINARY=build/kgo.test OWN=build/own.test
 
-is_built() { [ -x "$BINARY" ] && [ "$BINARY" -nt go.mod ] && [ "$BINARY" -nt go.sum ] && command -v go >/dev/null; }
+is_built() {
+  [ -x "$BINARY" ] && [ -x "$OWN" ] && [ -z "$(find go.mod go.sum ./*.go -newer "$OWN")" ] && command -v go >/dev/null
+}
 
 prepare() {
   ! is_built || return 0
@@ -23,6 +25,7 @@ prepare() {
   echo "building kgo's tests (half a minute)" >&2
   mkdir -p build
   go test -c -o "$BINARY" github.com/twmb/franz-go/pkg/kgo
+  go test -c -o "$OWN" .
 }
 
 if [ "${1:-}" = prepare ]; then
@@ -48,6 +51,7 @@ here=$PWD sources=$(go list -f '{{.Dir}}' github.com/twmb/franz-go/pkg/kgo)
 flags_of_go=(-test.v=test2json -test.count=1 "-test.parallel=${PARALLEL:-4}" "-test.timeout=${DEADLINE_S:-280}s")
 (cd "$sources" && go tool test2json -t "$here/$BINARY" "${flags_of_go[@]}" -test.run "$pattern") \
   >"$OUT/results.json" || code=$?
+go tool test2json -t "$OWN" "${flags_of_go[@]}" -test.run "$pattern" >>"$OUT/results.json" || code=$?
 if [ -n "${1:-}" ]; then
   "$PYTHON" ../verdict.py show "$OUT/results.json"
   exit "$code"

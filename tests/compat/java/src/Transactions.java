@@ -61,6 +61,28 @@ final class Transactions {
         Lab.same(List.of("aborted", "kept"), lab.everything(topic, 0, "read_uncommitted"));
     }
 
+    /** Each record is a batch of its own, and several are in flight together: a gap would fail a transaction. */
+    @Case(seconds = 400)
+    static void small_batches_in_flight_together_make_no_transaction_fail(Lab lab) {
+        String given = System.getenv("TRANSACTIONS");
+        int count = "1".equals(System.getenv("QUICK")) ? 100 : 1_000;
+        count = given == null || given.isEmpty() ? count : Integer.parseInt(given);
+        String topic = lab.topic(3);
+        var producer = lab.transactional(Lab.name("tx"), "linger.ms", 0, "batch.size", 1);
+        List<List<String>> expected = List.of(new ArrayList<>(), new ArrayList<>(), new ArrayList<>());
+        for (int number = 0; number < count; number++) {
+            producer.beginTransaction();
+            for (int record = 0; record < 6; record++) {
+                String value = number + "-" + record;
+                producer.send(new ProducerRecord<>(topic, record % 3, null, value));
+                expected.get(record % 3).add(value);
+            }
+            producer.flush();
+            producer.commitTransaction();
+        }
+        Lab.same(expected, List.of(lab.everything(topic, 0), lab.everything(topic, 1), lab.everything(topic, 2)));
+    }
+
     @Case
     static void a_hundred_transactions_in_a_row_commit_and_abort_in_turn(Lab lab) {
         String topic = lab.topic(3);
