@@ -4,7 +4,7 @@
 What it costs is so little that it goes on when memory is full: members must be able to read on then.
 
 KEYS        1 state  hash  owner (broker), kind, generation, type (protocol type, as the last owner knew it); of the
-            members: told (generation), membership, members (how many), m:<id> (one row for each)
+            members: told (generation), membership, members (how many), empty (since when), m:<id> (one row for each)
 ARGV        1 broker  2 dead  an owner that the caller has found dead, or ""
             3 kind    of its members from now on; a group that has members stored keeps its kind
             4 generation  int  the last one the caller knows of; above the stored one when Redis has lost some

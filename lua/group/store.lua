@@ -6,10 +6,10 @@ Members are few and small, and a full memory must not stop a rebalance: consumer
 KEYS        1 state
 ARGV        1 broker  2 generation  the last one that members were told
             3 membership  4 members  how many there are from now on  5 whole  1: these rows replace all others; else 0
-            6.. pairs: member id, row ("" removes it)
+            6 now_ms  7.. pairs: member id, row ("" removes it)
 RETURNS     {OK} | {NOT_OWNER, owner, "" for none}
 COMPLEXITY  O(rows given), and O(n) for n rows stored if they are replaced
-WRITES      only when it returns OK; a repeated call writes the same again
+WRITES      only when it returns OK; a repeated call writes the same again; `empty` is the time when the last member went
 SOURCE      docs/decisions/0018; Kafka's GroupMetadataValue
 ]]
 --- @include "include/status"
@@ -22,7 +22,7 @@ if ARGV[5] == "1" then
     if string.sub(field, 1, 2) == "m:" then redis.call("HDEL", state, field) end
   end
 end
-for i = 6, #ARGV, 2 do
+for i = 7, #ARGV, 2 do
   if ARGV[i + 1] == "" then
     redis.call("HDEL", state, "m:" .. ARGV[i])
   else
@@ -30,4 +30,5 @@ for i = 6, #ARGV, 2 do
   end
 end
 redis.call("HSET", state, "told", ARGV[2], "membership", ARGV[3], "members", ARGV[4])
+if ARGV[4] == "0" then redis.call("HSETNX", state, "empty", ARGV[6]) else redis.call("HDEL", state, "empty") end
 return { OK }

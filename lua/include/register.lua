@@ -4,7 +4,7 @@
 -- Writes are numbered in the order they come in.  What a transaction wrote counts from its commit on, unless something
 -- written after it counts already (as in Kafka, whose order is that of its log).  Offsets have 63 bits and stay strings.
 --     fence    the highest generation that has committed or fetched here; below it nobody commits any more
---     seen     when somebody last committed, or fetched with a generation: an idle register expires by it
+--     seen     time of the last commit, or the last fetch by a member: an idle register expires by it
 local registers = {}
 
 -- Without an offset.  The other keys of a cursor get their sentinels too, so that a script may name them.

@@ -137,7 +137,7 @@ class Broker:
         self.idempotency = Idempotency(store, lease_ms=config.idempotency_lease_ms, keep_ms=config.idempotency_key_ms)
         self.offsets = Offsets(store, self.catalog, self.coordinators, self.transactions.finish, config, clock)
         self.positions = Positions(self.offsets, registry, self.catalog)
-        self.groups = Groups(store, self.members, self.offsets, config, self.security.sees)
+        self.groups = Groups(store, self.members, self.offsets, config, clock, self.security.sees)
         self.consumers = Consumers(self.groups, self.catalog, self.security)
         self.loop_lag = LoopLag()
         self.overview = Overview(store, self.catalog, self.coordinators, self.members, config, clock)

@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 from redis_ledger.auth.acl import Caller
 from redis_ledger.broker.members import Members
+from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import (
     GroupFull,
@@ -85,13 +86,14 @@ class Groups:
         members: Members,
         offsets: GroupOffsets,
         config: Config,
+        clock: Clock,
         visible: Visible = everybody_sees_all,
     ) -> None:
         self._store, self._members, self._offsets, self._config = store, members, offsets, config
         self._visible = visible
         self._limits = Limits(config.group_initial_rebalance_delay_ms, config.group_members_max)
         self._registry = CatalogKeys(store.prefix).groups
-        self._ownership = Ownership(store, members)
+        self._ownership = Ownership(store, members, clock)
         kinds: dict[str, Maker] = {"classic": self._make_classic, CONSUMER: self._make_consumer}
         self.coordinator = Coordinator(self._ownership, kinds, self._give_up, self.tidy, config.group_bytes_max)
 
@@ -216,23 +218,24 @@ class Groups:
         raise IllegalGeneration(f"Group {group!r} has no members; generation {generation} is over.")
 
     async def fence_for_fetch(self, group: str, member_id: str | None = None, member_epoch: int = -1) -> int:
-        """What reading offsets raises in the partitions: nobody of an earlier generation commits there from then on.
+        """The generation that reading offsets raises in the partitions: earlier ones commit nothing there from then on.
 
-        Any broker can tell it of a classic group; -1 when there is no such group.
+        -1 while the group has no members: what administrators read changes nothing.
         member_id: of a member of KIP-848, for whom it is the member's epoch.  Raises NotCoordinator, UnknownMember and
         StaleMember for one.
         """
         held = self.coordinator.held(check_group(group))
         if held is None:
             (stored,) = await self._ownership.look([group])
-            if stored.kind != CONSUMER:
-                return stored.generation
-            if member_id is None or member_epoch < 0:
+            if stored.kind == CONSUMER and member_id is not None and member_epoch >= 0:
+                held = await self.held(group)
+                if held is None:
+                    raise UnknownMember(f"Group {group!r} has no members; join it again.")
+            elif stored.kind == CONSUMER or not stored.members:
                 return -1
-            held = await self.held(group)
-        if held is not None:
-            return held.check_fetch(member_id, member_epoch)
-        raise UnknownMember(f"Group {group!r} has no members; join it again.")
+            else:
+                return stored.generation
+        return -1 if held.is_empty and member_epoch < 0 else held.check_fetch(member_id, member_epoch)
 
     # -- administrators ----------------------------------------------------------------------------------------------
 

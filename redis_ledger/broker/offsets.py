@@ -298,32 +298,35 @@ class Offsets:
         )
 
     async def expire(self, is_live: Callable[[str], bool]) -> int:
-        """Forgets what groups without members have not touched for offsets_retention_ms; on how many topics.
+        """Removes offsets that were committed more than offsets_retention_ms ago, of groups that have had no members
+        for as long; on how many topics.
 
         is_live: whether there is a broker of this name.  A group that such a broker owns may have members, and keeps
-        all it has.  A broker that is silent for a moment only must not count as gone, so a group is looked at twice, in
-        this call and in the one before.  One that gets a member meanwhile is safe too: who takes a partition over is
-        seen there.
+        all it has.  A group has to be found without an owner twice, in this call and in the one before, so a broker
+        that is silent for a moment does not count as gone.  A member that takes over a partition in between reads its
+        offset there, which keeps it.
         """
         expired, cursor, ownerless = 0, b"0", set()
         while True:
             command = ("HSCAN", self._keys.groups, cursor, "COUNT", 100)
             cursor, rows = await self._store.command(*command, key=self._keys.groups)
             groups = [unquote(name.decode()) for name in rows[::2] if name]
-            for group, (owner, kind) in zip(groups, await asyncio.gather(*map(self._owner, groups)), strict=True):
-                if owner and is_live(owner.decode()):
+            stored = await asyncio.gather(*map(self._stored, groups))
+            for group, (owner, kind, members, empty_ms) in zip(groups, stored, strict=True):
+                if (owner and is_live(owner.decode())) or int(members or 0) > 0:
                     continue
                 ownerless.add(group)
-                if group in self._ownerless:
+                is_recent = int(empty_ms or 0) > self._clock.now_ms() - self._config.offsets_retention_ms
+                if group in self._ownerless and not is_recent:
                     expired += await self._expire_group(group, kind is None)
             if cursor == b"0":
                 break
         self._ownerless = ownerless
         return expired
 
-    def _owner(self, group: str) -> asyncio.Future[Any]:
+    def _stored(self, group: str) -> asyncio.Future[Any]:
         state = GroupKeys(self._store.prefix, group).state
-        return self._store.command("HMGET", state, "owner", "kind", key=state)
+        return self._store.command("HMGET", state, "owner", "kind", "members", "empty", key=state)
 
     async def _expire_group(self, group: str, is_simple: bool) -> int:
         """is_simple: nobody has ever joined it, so there is nothing of it but its offsets."""

@@ -312,7 +312,7 @@ class Coordinator:
     async def look_after(self) -> None:
         """Drops groups that others own by now, stores again what Redis has lost, and releases groups that are empty for
         long.  Cost: one read for each group, pipelined."""
-        watched = [(name, held) for name, held in self._held.items() if held.storing is None]
+        watched = list(self._held.items())
         owners = await self._ownership.look([name for name, _ in watched])
         for (name, held), stored in zip(watched, owners, strict=True):
             if self._held.get(name) is not held:

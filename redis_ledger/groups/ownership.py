@@ -15,6 +15,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from redis_ledger.clock import Clock
 from redis_ledger.errors import NotCoordinator
 from redis_ledger.groups.member import Changes
 from redis_ledger.store.keys import CatalogKeys, GroupKeys, encode_name
@@ -74,8 +75,8 @@ class Stored(NamedTuple):
 
 
 class Ownership:
-    def __init__(self, store: Store, brokers: Brokers) -> None:
-        self._store, self._brokers = store, brokers
+    def __init__(self, store: Store, brokers: Brokers, clock: Clock) -> None:
+        self._store, self._brokers, self._clock = store, brokers, clock
         self._catalog = CatalogKeys(store.prefix)
 
     async def claim(self, group: str, kind: str, generation: int = 0) -> Stored:
@@ -132,7 +133,10 @@ class Ownership:
     async def store(self, group: str, kind: str, changes: Changes) -> None:
         """Raises NotCoordinator when this broker is not the owner any more."""
         rows = [part for row in changes.rows.items() for part in row]
-        args = (self._brokers.name, changes.generation, changes.membership, changes.members, int(changes.is_whole))
+        args = (
+            self._brokers.name, changes.generation, changes.membership, changes.members, int(changes.is_whole),
+            self._clock.now_ms(),
+        )  # fmt: skip
         owner = b""
         for _ in range(ATTEMPTS):
             status, *rest = await self._store.call(STORE, (self._state(group),), (*args, *rows))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import UnknownPartition, UnknownTopic
+from redis_ledger.groups import coordinator
 from redis_ledger.store.keys import GroupKeys
 from tests.support.broker import one
+from tests.support.consumer_members import Member as ConsumerMember
+from tests.support.kafka import KafkaClient, listening
+from tests.support.kafka_groups import Member as ClassicMember
+from tests.support.kafka_offsets import fetch
 from tests.support.offsets import commit, in_transaction, offsets, registry
 
 WEEK_MS = 604_800_000
@@ -160,3 +165,56 @@ async def test_an_offset_with_another_one_pending_does_not_expire(timed):
     timed.broker.upkeep._tasks[0].cancel()  # the sweep would end the transaction
     assert await timed.expire(2) == [0, 0]
     assert await offsets(timed.broker) == {("t", 0): 1}
+
+
+@pytest.mark.parametrize("kind", ["classic", "consumer", None])
+async def test_reading_the_offsets_of_a_group_without_members_keeps_none_of_them(timed, kind):
+    # Given a group that nobody is in, or that nobody ever joined
+    state = GroupKeys(timed.broker.store.prefix, "g").state
+    if kind is not None:
+        await timed.broker.store.command("HSET", state, "kind", kind, "generation", 5, key=state)
+    await commit(timed.broker, ("t", 0, 1), fence=-1 if kind is None else 4)
+    # When a lag exporter reads its offsets every day
+    async with listening(timed.broker) as address, KafkaClient(address) as client:
+        for _ in range(8):
+            timed.time.now += WEEK_MS // 7
+            assert await fetch(client, None) == {("t", 0): (1, 0)}
+    # Then they expire as if it had not
+    assert sum(await timed.expire(2)) == 1
+    assert await offsets(timed.broker) == {}
+
+
+@pytest.mark.parametrize("kind", ["classic", "consumer"])
+async def test_offsets_are_kept_for_a_week_after_the_last_member_has_left(timed, kind, monkeypatch):
+    monkeypatch.setattr(coordinator, "IDLE_MS", 0)
+    groups = timed.broker.groups
+    async with listening(timed.broker) as address, KafkaClient(address) as client:
+        # Given a member that committed once, and stayed
+        member: Any
+        if kind == "classic":
+            member = ClassicMember(client)
+            assert (await member.join()).error_code == 0
+            await member.sync({member.id: b""})
+            await commit(timed.broker, ("t", 0, 1), fence=member.generation)
+        else:
+            member = ConsumerMember(client, timed.broker, "m")
+            await member.join("t")
+            await commit(timed.broker, ("t", 0, 1), fence=member.epoch)
+        timed.time.now += 3 * WEEK_MS
+        # When it leaves
+        await (member.leave() if kind == "classic" else member.send(-1))
+        while groups.coordinator.groups:
+            await groups.coordinator.look_after()
+    # Then a week begins
+    timed.time.now += WEEK_MS - 1
+    assert await timed.expire(3) == [0, 0, 0]
+    timed.time.now += 2
+    assert sum(await timed.expire(2)) == 1
+
+
+async def test_offsets_of_a_group_whose_broker_died_with_members_in_it_do_not_expire(timed):
+    state = GroupKeys(timed.broker.store.prefix, "g").state
+    await timed.broker.store.command("HSET", state, "owner", "gone", "kind", "classic", "members", 2, key=state)
+    await commit(timed.broker, ("t", 0, 1), fence=1)
+    timed.time.now += WEEK_MS + 1
+    assert await timed.expire(3) == [0, 0, 0]

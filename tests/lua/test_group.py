@@ -28,9 +28,9 @@ class Group:
         rows = {name.removeprefix("m:"): row for name, row in self.stored.items() if name.startswith("m:")}
         return self.run("claim", broker, "", "classic", 0)[4:], rows
 
-    def store(self, broker, generation, rows, *, members, is_whole=False, membership="head"):
+    def store(self, broker, generation, rows, *, members, is_whole=False, membership="head", now=7):
         pairs = [part for row in rows.items() for part in row]
-        return self.run("store", broker, generation, membership, members, int(is_whole), *pairs)
+        return self.run("store", broker, generation, membership, members, int(is_whole), now, *pairs)
 
     def advance(self, broker, generation, protocol_type="consumer"):
         return self.run("advance", broker, generation, protocol_type)
@@ -175,3 +175,10 @@ def test_members_are_deleted_with_their_group(group):
     group.store("b1", 1, {"x": "1"}, members=1)
     assert group.run("delete", "b1") == [Status.OK]
     assert group.stored == {}
+
+
+def test_a_group_remembers_since_when_it_is_empty(group):
+    group.claim("b1")
+    for now, members, since in ((1, 0, "1"), (2, 0, "1"), (3, 1, None), (4, 1, None), (5, 0, "5"), (6, 0, "5")):
+        group.store("b1", 1, {"x": "row" if members else ""}, members=members, now=now)
+        assert group.stored.get("empty") == since
