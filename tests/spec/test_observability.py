@@ -208,7 +208,7 @@ async def test_an_alert_fires_when_what_is_stored_fills_redis(prefix, monkeypatc
     with redis_server() as server:
         async with one(server.url, prefix) as broker:
             await broker.topics.create("t")
-            await broker.records.produce("t", records("x" * 500_000))
+            await broker.records.produce("t", records("x" * 900_000) * 8)
 
             async def share():
                 """Of this Redis: metrics of other tests' servers may be there too."""

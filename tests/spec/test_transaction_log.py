@@ -112,13 +112,14 @@ async def test_the_log_of_a_broker_shows_each_kind_of_step_with_its_fields(redis
         (r.op, r.serial, r.expected_status, r.new_status, list(r.participants), r.timeout_ms, r.owner, r.max_serial)
         for r in found
     ]
+    first, second = str(begun.id.serial), str(expired.serial)
     assert shown == [
-        (Op.NEW, "0", 0, Status.OPEN, [], 5_000, "al%20ice", "0"),
-        (Op.ADD_PARTITION, "0", 0, 0, [f"t/{topic_id}/0"], 0, "", "0"),
-        (Op.ADD_SUBSCRIPTION, "0", 0, 0, [f"t/{topic_id}/0/s%2Fu"], 0, "", "0"),
-        (Op.NEW, "1", 0, Status.OPEN, [], 1, "", "1"),
-        (Op.UPDATE, "1", Status.OPEN, Status.ABORTING, [], 0, "", "1"),
-        (Op.UPDATE, "0", Status.OPEN, Status.COMMITTING, [], 0, "", "1"),
+        (Op.NEW, first, 0, Status.OPEN, [], 5_000, "al%20ice", first),
+        (Op.ADD_PARTITION, first, 0, 0, [f"t/{topic_id}/0"], 0, "", first),
+        (Op.ADD_SUBSCRIPTION, first, 0, 0, [f"t/{topic_id}/0/s%2Fu"], 0, "", first),
+        (Op.NEW, second, 0, Status.OPEN, [], 1, "", second),
+        (Op.UPDATE, second, Status.OPEN, Status.ABORTING, [], 0, "", second),
+        (Op.UPDATE, first, Status.OPEN, Status.COMMITTING, [], 0, "", second),
     ]
     assert all(0 <= record.time_ms - begun.started_ms < 60_000 for record in found)
     assert 0 <= found[0].started_ms - begun.started_ms < 60_000
@@ -137,10 +138,11 @@ async def test_begins_of_a_call_that_redis_refuses_fail_and_the_next_ones_work(p
             assert await live_transactions(broker) == 0
             assert server.ask("CONFIG", "SET", "min-replicas-to-write", "0") == b"OK"
             begun = await asyncio.gather(*(broker.transactions.begin() for _ in range(5)))
-            assert [txn.id.serial for txn in begun] == [0, 1, 2, 3, 4]
+            serials = [txn.id.serial for txn in begun]
+            assert serials == sorted(set(serials))
         async with one(server.url, prefix, coordinators=1) as after:
             assert [txn.id for txn in await after.transactions.list()] == [txn.id for txn in begun]
-            assert [record.serial for record in await logged(after, TxnId(0, 0))] == ["0", "1", "2", "3", "4"]
+            assert [record.serial for record in await logged(after, TxnId(0, 0))] == [str(serial) for serial in serials]
 
 
 async def test_a_store_that_closes_during_begins_answers_each_once_and_keeps_what_it_confirmed(redis_url, prefix):
@@ -158,7 +160,8 @@ async def test_a_store_that_closes_during_begins_answers_each_once_and_keeps_wha
     assert len(confirmed) + len(refused) == 512
     assert all(isinstance(answer, LedgerError) for answer in refused)
     assert isinstance(late[0], StoreUnavailable)
-    assert [txn.serial for txn in confirmed] == list(range(len(confirmed))), "what is confirmed is the beginning"
+    confirmed_first = [not isinstance(answer, BaseException) for answer in answers]
+    assert confirmed_first == sorted(confirmed_first, reverse=True), "a begin was confirmed after one that was refused"
     async with one(redis_url, prefix, coordinators=1) as after:
         there = {txn.id for txn in await after.transactions.list(limit=1_000)}
         assert set(confirmed) <= there
