@@ -331,6 +331,47 @@ async def test_hanging_transactions_are_found_described_and_aborted(producer, cl
     assert re.match("(Complete|Prepare)Abort", described[0].transaction_state)
 
 
+async def test_a_marker_with_an_earlier_epoch_does_not_abort_the_transaction_of_a_later_producer(client):
+    first = await Transactional(client, "pay", OLD).init()
+    second = await Transactional(client, "pay", OLD).init()
+    assert (second.pid, second.epoch) == (first.pid, first.epoch + 1)
+    assert await second.send("t", "later") == 0
+    abort = WritableTxnMarker(first.pid, first.epoch, False, [WritableTxnMarkerTopic("t", [0])])
+    answer = await client.ask(WriteTxnMarkersRequest([abort]), 1)
+    assert answer.markers[0].topics[0].partitions[0].error_code == FENCED_EPOCH
+    assert await second.end() == 0
+    assert await read(client) == ["later"]
+
+
+async def test_transactions_are_listed_by_state_producer_duration_and_name(redis_url, prefix):
+    clock = ManualClock()
+    async with one(redis_url, prefix, clock=clock) as broker, listening(broker) as address:
+        await broker.topics.create("t")
+        async with BrokerClient(broker, address) as client:
+            await Transactional(client, "pay-idle", NEW).init()
+            older = await Transactional(client, "pay-older", NEW).init()
+            younger = await Transactional(client, "younger", NEW).init()
+            assert await older.send("t", "a") == 0
+            clock.advance(10_000)
+            assert await younger.send("t", "b") == 0
+            clock.advance(5_000)
+
+            async def listed(*filters):
+                found = (await client.ask(ListTransactionsRequest(*filters), 2)).transaction_states
+                return sorted(each.transactional_id for each in found)
+
+            everybody = ["pay-idle", "pay-older", "younger"]
+            assert await listed() == await listed([], [], -1, "") == everybody
+            assert await listed(["Ongoing"]) == ["pay-older", "younger"]
+            assert await listed(["Empty"]) == ["pay-idle"]
+            assert await listed([], [younger.pid]) == ["younger"]
+            assert await listed([], [], 0) == ["pay-older", "younger"]
+            assert await listed([], [], 7_000) == ["pay-older"]
+            assert await listed([], [], 16_000) == []
+            assert await listed([], [], -1, "pay-.*") == ["pay-idle", "pay-older"]
+            assert await listed(["Ongoing"], [], -1, "pay-.*") == ["pay-older"]
+
+
 async def test_an_administrator_cannot_commit_what_the_coordinator_has_not(producer, client):
     await producer.send("t", "a")
     commit = WritableTxnMarker(producer.pid, producer.epoch, True, [WritableTxnMarkerTopic("t", [0])])
