@@ -19,6 +19,7 @@ from redis_ledger.kafka.wire.messages.list_offsets_request import (
 from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from redis_ledger.records.build import encode
 from redis_ledger.records.read import decode
+from tests.support import several
 from tests.support.batches import NOW_MS, batch, fetch, fetched, produce, produced, values
 from tests.support.broker import one, receive_values, two, values_of
 from tests.support.kafka import BrokerClient, KafkaClient, listening
@@ -319,6 +320,23 @@ async def test_a_topic_that_was_made_again_behind_a_brokers_back_is_written_afte
         codes = [produced(await client.ask(produce("t", batch("new")), 9)).error_code for _ in range(2)]
         assert codes in ([UNKNOWN_TOPIC, 0], [0, 0])  # the second when this broker had noticed by itself
         assert "old" not in await values_of(second, "t")
+
+
+@pytest.mark.parametrize(
+    ("asked", "version"),
+    [(several.list_offsets, 7), (several.fetch, 12), (several.end_of_epoch, 4), (several.delete_records, 2)],
+)
+async def test_a_topic_that_was_made_again_behind_a_brokers_back_is_found_after_one_refusal(
+    redis_url, prefix, asked, version
+):
+    place = ("t", 0)
+    async with two(redis_url, prefix) as (first, second), listening(first) as address, KafkaClient(address) as client:
+        await first.topics.create("t")
+        assert several.codes(await client.ask(asked([place]), version)) == {place: 0}
+        await second.topics.delete("t")
+        await second.topics.create("t")
+        codes = [several.codes(await client.ask(asked([place]), version))[place] for _ in range(2)]
+        assert codes in ([UNKNOWN_TOPIC, 0], [0, 0])
 
 
 async def test_one_answer_has_no_more_than_the_broker_allows_whatever_is_asked(redis_url, prefix):
