@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from app.bodies import (
@@ -72,6 +73,22 @@ class Receive(Request):
     wait_ms: Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Wait for messages; capped by the broker.")] = 0
     ack_timeout_ms: Annotated[int, Meta(ge=1, le=86_400_000)] | None = None
     partitions: Annotated[list[Partition], Meta(min_length=1, max_length=10_000)] | None = None
+    after: Annotated[
+        list[MessageIdText],
+        Meta(
+            max_length=10_000,
+            description="Of an exclusive subscription: the last message of each partition that the consumer has.",
+        ),
+    ] = msgspec.field(default_factory=list)
+    request_id: (
+        Annotated[
+            str, Meta(pattern="^[A-Za-z0-9_-]{1,64}$", description="Names this request, so that it can be repeated.")
+        ]
+        | None
+    ) = None
+    repeat: Annotated[
+        bool, Meta(description="The answer to a request with this request_id was lost; get its messages again.")
+    ] = False
 
 
 class Message(Reply, omit_defaults=True):

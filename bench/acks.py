@@ -66,12 +66,18 @@ async def deliver(broker: Broker, count: int) -> None:
     for _ in range(-(-count // PER_BATCH)):
         await broker.records.produce_batches("t", 0, data)
     partition = await broker.catalog.partition("t", 0)
+    request = calls.Request("default", 1 << 40, ACK_TIMEOUT_MS, ACK_TIMEOUT_MS)
     left = True
     while left:
         received = await calls.receive(
-            broker.store, partition.keys, partition.topic_id, "s", "default", now_ms=broker.clock.now_ms(),
-            records_max=10_000, bytes_max=1 << 40, ack_timeout_ms=ACK_TIMEOUT_MS, session_ms=ACK_TIMEOUT_MS,
-        )  # fmt: skip
+            broker.store,
+            partition.keys,
+            partition.topic_id,
+            "s",
+            request,
+            now_ms=broker.clock.now_ms(),
+            records_max=10_000,
+        )
         left = bool(received.deliveries)
 
 

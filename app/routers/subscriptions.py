@@ -144,12 +144,22 @@ async def receive(call: Call, topic: str, name: str, body: bodies.Receive) -> bo
 
     With `wait_ms` the request waits for the first message. What is not acknowledged in time is delivered again, with a
     higher `redelivery_count`.
+
+    An exclusive subscription has one owner for all partitions: the consumer that received first, until it has not
+    called for the length of a session (`consumer_session_ms`). Its messages come in order: first all that it has not
+    acknowledged, or of these, with `after`, only those behind the last one that it has; then new ones. So a consumer
+    that receives again before it has acknowledged names in `after` the last message it has of each partition.
+
+    If the answer is lost, repeat the request with the same `request_id` and `repeat: true` to get the same messages.
     """
     _limit(call, body.max_records, "$.max_records")
+    if body.repeat and body.request_id is None:
+        raise InvalidRequest("$.repeat: give the request_id of the request whose answer was lost.")
     wait_ms = min(body.wait_ms, call.config.wait_ms_max)
     work = call.broker.subscriptions.receive(
         topic, _known(name), body.consumer, max_records=body.max_records, wait_ms=wait_ms,
         ack_timeout_ms=body.ack_timeout_ms, partitions=body.partitions,
+        after=[MessageId.parse(text) for text in body.after], request=body.request_id or "", is_repeat=body.repeat,
     )  # fmt: skip
     messages = await (call.waiting(work) if wait_ms else work)
     if tracing.tracer is not None:
@@ -168,6 +178,7 @@ async def receive(call: Call, topic: str, name: str, body: bodies.Receive) -> bo
 async def ack(call: Call, topic: str, name: str, body: bodies.Ack) -> bodies.Acknowledged:
     """Acknowledge messages, so that they are not delivered again.
 
+    All or nothing for each partition: when the messages of one partition are refused, those of the others count.
     With `transaction` the acknowledgement counts when it commits, and is taken back when it aborts.
     """
     done = await call.broker.subscriptions.ack(
@@ -184,7 +195,10 @@ async def ack(call: Call, topic: str, name: str, body: bodies.Ack) -> bodies.Ack
     examples=examples.ACK_CUMULATIVE,
 )
 async def ack_cumulative(call: Call, topic: str, name: str, body: bodies.AckCumulative) -> bodies.Acknowledged:
-    """Acknowledge every message of a partition up to and including one; exclusive subscriptions only."""
+    """Acknowledge every message of a partition up to and including one; exclusive subscriptions only.
+
+    It is refused when one of them was not delivered to this consumer.
+    """
     done = await call.broker.subscriptions.ack_cumulative(
         topic, _known(name), body.consumer, MessageId.parse(body.id), transaction=await own(call, body.transaction)
     )

@@ -2,7 +2,7 @@
 --[[ cursor/ack: acknowledge offsets one by one or in ranges, for good; all of them or, when one is refused, none.
 
 KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
-ARGV        1 topic_id  2 consumer  3 now_ms  4.. first, last of each range, ascending and disjoint
+ARGV        1 topic_id  2 consumer  3.. first, last of each range, ascending and disjoint
 RETURNS     {OK, acknowledged, mark} | {NOT_LEASED, offset, consumer that has it} | {NOT_DELIVERED, offset}
             | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
             acknowledged counts what was acknowledged before as well; what a transaction holds is left to it, uncounted
@@ -16,7 +16,7 @@ if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPI
 local c, refused = cursors.open(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
 if not c then return refused end
 
-local ranges, total = cursors.given(4)
+local ranges, total = cursors.given(3)
 local early = cursors.undelivered(c, ranges)
 if early then return { NOT_DELIVERED, early } end
 local touched, size = cursors.touched(c, ranges)
@@ -31,6 +31,5 @@ end
 
 cursors.cut(c, touched)
 for i = 1, #holes, 2 do cursors.delete(c, holes[i], holes[i + 1]) end
-cursors.alive(c, ARGV[2], tonumber(ARGV[3]))
 cursors.save(c)
 return { OK, total - pending, c.mark }

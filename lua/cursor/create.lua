@@ -1,27 +1,45 @@
 #!lua
 --[[ cursor/create: make a subscription on one partition.
 
+Partition 0 is made first and registers the subscription with an incarnation, a random word.  The cursors of the other
+partitions carry the same word.  A cursor with another one is the leftover of a deleted subscription and is replaced.
+
 KEYS        1 state  2 subs  3 cursor  4 acks  5 leases  6 spans  7 due  8 pending
 ARGV        1 topic_id  2 name (percent-encoded)  3 kind (exclusive or shared)  4 start (earliest, latest or an offset)
-            5 now_ms
-RETURNS     {OK, created 0 or 1} | {EXISTS, kind} when it is there with another kind | {BAD_OFFSET, start, next}
-            | {UNKNOWN_TOPIC}
+            5 now_ms  6 incarnation: on partition 0 the one to use if the subscription is not there, else the registered one
+            7 partitions: how many the topic has; "" on every partition but 0
+            8 anew   1: the subscription was registered just now, so a cursor without an incarnation (made by an earlier
+            release) is a leftover; 0: it belongs to the subscription
+RETURNS     {OK, created 0 or 1} | {EXISTS, kind} when it is registered with another kind
+            | {BAD_OFFSET, start, next} | {UNKNOWN_TOPIC}
 COMPLEXITY  O(1)
-WRITES      only when it is not there; every key gets a sentinel so that it always exists
-SOURCE      docs/decisions/0004
+WRITES      only when this incarnation is not there; every key gets a sentinel so that it always exists
+SOURCE      docs/decisions/0004, 0019
 ]]
 --- @include "include/status"
 --- @include "include/where"
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "next")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
-local held = redis.call("HMGET", KEYS[3], "kind", "created")
-if held[1] and held[1] ~= ARGV[3] then return { EXISTS, held[1] } end
-if held[1] then return { OK, held[2] == ARGV[5] and 1 or 0 } end -- the same time: the same call, repeated
+local registers = ARGV[7] ~= ""
+local held = redis.call("HMGET", KEYS[3], "kind", "incarnation")
+local incarnation = held[2] or ""
+if held[1] and registers then
+  if held[1] ~= ARGV[3] then return { EXISTS, held[1] } end
+  return { OK, incarnation == ARGV[6] and 1 or 0 } -- the same word: this very call, repeated
+end
+if held[1] == ARGV[3] and incarnation == ARGV[6] then return { OK, 0 } end
 
 local at = offset_of(ARGV[4], state)
 if not at then return { BAD_OFFSET, state[2], state[3] } end
+if held[1] == ARGV[3] and incarnation == "" and ARGV[8] == "0" then
+  redis.call("HSET", KEYS[3], "incarnation", ARGV[6])
+  return { OK, 0 }
+end
+-- session: read by brokers of earlier releases only.
+redis.call("UNLINK", KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8])
 redis.call("HSET", KEYS[3], "kind", ARGV[3], "created", ARGV[5], "mark", at, "read", at, "leased", 0, "held", 0,
-  "delivered", 0, "redelivered", 0, "consumer", "", "consumer_until", 0, "session", 0)
+  "delivered", 0, "redelivered", 0, "consumer", "", "consumer_until", 0, "session", 0, "incarnation", ARGV[6])
+if registers then redis.call("HSET", KEYS[3], "start", ARGV[4], "partitions", ARGV[7]) end
 for _, key in ipairs({ KEYS[4], KEYS[5], KEYS[8] }) do redis.call("HSET", key, "", "") end
 for _, key in ipairs({ KEYS[6], KEYS[7] }) do redis.call("ZADD", key, -1, "") end
 redis.call("HSET", KEYS[2], ARGV[2], ARGV[3])

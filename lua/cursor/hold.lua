@@ -4,15 +4,14 @@
 All of them or, when one is refused, none.  Held offsets lose their lease and keep their delivery count.
 
 KEYS        1 state  2 ended  3 watermarks  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
-ARGV        1 topic_id  2 consumer  3 now_ms  4 coordinator  5 serial
-            6 call     "" for ranges; for a cumulative ack a name of this call, no spaces, equal only in its repetition
-            7.. first, last of each range, ascending and disjoint; or one offset (inclusive) for a cumulative ack
+ARGV        1 topic_id  2 consumer  3 coordinator  4 serial  5 cumulative (1 or 0)
+            6.. first, last of each range, ascending and disjoint; or one offset (inclusive) for a cumulative ack
 RETURNS     {OK, held, mark} held counts the offsets of the call, of a cumulative ack those its transaction holds now
             | {TXN_ENDED} | {TXN_CONFLICT, offset, transaction that has it or "" when acknowledged}
             | {NOT_LEASED, offset, consumer that has it} | {NOT_DELIVERED, offset} | {WRONG_KIND, kind}
-            | {CONSUMER_BUSY, consumer, ms it has left} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
+            | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
 COMPLEXITY  O(r log l + m) for r ranges, l leases, m of them touched; a cumulative ack reads all pending acks
-WRITES      only when it returns OK; held again by the same transaction, an offset stays as it is
+WRITES      only when it returns OK; a repetition in the same transaction changes nothing
 SOURCE      PIP-31 "acknowledgement"; requirements AK-05 to AK-16; docs/decisions/0004
 ]]
 --- @include "include/status"
@@ -21,8 +20,8 @@ SOURCE      PIP-31 "acknowledgement"; requirements AK-05 to AK-16; docs/decision
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
 if not c then return refused end
-local consumer, now, coordinator, serial, call = ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6]
-local txn, cumulative = coordinator .. "-" .. serial, call ~= ""
+local consumer, coordinator, serial, cumulative = ARGV[2], ARGV[3], ARGV[4], ARGV[5] == "1"
+local txn = coordinator .. "-" .. serial
 local watermark = redis.call("HGET", KEYS[3], coordinator)
 if redis.call("ZSCORE", KEYS[2], txn) or (watermark and watermark ~= "" and serial_at_most(serial, watermark)) then
   return { TXN_ENDED }
@@ -31,12 +30,11 @@ end
 local ranges, total, text = nil, 0, redis.call("HGET", c.pending, txn)
 local head = text and cursors.pending_head(text) or "I "
 if cumulative then
-  local offset = tonumber(ARGV[7])
+  local offset = tonumber(ARGV[6])
   if c.kind ~= "exclusive" then return { WRONG_KIND, c.kind } end
-  if c.consumer ~= consumer and c.consumer_until > now then return { CONSUMER_BUSY, c.consumer, c.consumer_until - now } end
   if offset >= c.read then return { NOT_DELIVERED, c.read } end
-  local upto, made_by = string.match(head, "^C (%d+) (%S+) $")
-  if tonumber(upto) == offset and made_by == call then -- a repetition, answered as the first time
+  local upto = string.match(head, "^C (%d+) ")
+  if tonumber(upto) == offset then -- a repetition, answered as the first time
     return { OK, select(2, cursors.without(cursors.pending_ranges(c, text), {})), c.mark }
   end
   if upto and offset <= tonumber(upto) then return { TXN_CONFLICT, offset, txn } end
@@ -48,15 +46,18 @@ if cumulative then
       if first <= offset or string.sub(all[i + 1], 1, 1) == "C" then return { TXN_CONFLICT, math.min(first, offset), all[i] } end
     end
   end
-  ranges, head = { c.mark, offset }, "C " .. ARGV[7] .. " " .. call .. " "
+  ranges, head = { c.mark, offset }, "C " .. ARGV[6] .. " - "
 else
-  ranges, total = cursors.given(7)
+  ranges, total = cursors.given(6)
   local early = cursors.undelivered(c, ranges)
   if early then return { NOT_DELIVERED, early } end
 end
 
 local touched, size = cursors.touched(c, ranges)
-if not cumulative then
+if cumulative then
+  local unconfirmed = cursors.unconfirmed(c, touched, consumer)
+  if unconfirmed then return unconfirmed end
+else
   for _, lease in ipairs(touched) do
     if cursors.is_others(lease, consumer) then return { NOT_LEASED, lease.holes[1], lease.consumer } end
   end
@@ -97,7 +98,6 @@ if open then parts[#parts + 1] = cursors.range_text(open[1], open[2], open[3]) e
 text = head .. table.concat(parts, ",")
 cursors.cut(c, touched)
 c.held = c.held + size
-cursors.alive(c, consumer, now)
 redis.call("HSET", c.pending, txn, text)
 cursors.save(c)
 if cumulative then total = select(2, cursors.without(cursors.pending_ranges(c, text), {})) end

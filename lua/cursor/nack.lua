@@ -36,6 +36,5 @@ for _, lease in ipairs(touched) do
     end
   end
 end
-cursors.alive(c, consumer, now)
 cursors.save(c)
 return { OK, returned }

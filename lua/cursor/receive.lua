@@ -7,53 +7,104 @@ acknowledged in the same step, also behind the last record delivered, so they ne
     log      a   b·t1  ✓t1   c·t2  ✗t2  d          leases of this call    a b  and, since 2 is passed,  d
     offset   0   1     2     3     4    5          bits set               2 3 4
 
+A shared subscription delivers leases that are due, whoever had them.  An exclusive one delivers in order: first every
+lease that its owner does not have yet or has not acknowledged, then new records.
+
+    after 3     0  1  2  3 | 4  5 | 6  7       4 and 5 are leased to the owner, but the answer that carried them was lost:
+                they have them           new    they are delivered again, with the same count, and then 6 and 7
+
 KEYS        1 state  2 log  3 aborted  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
 ARGV        1 topic_id  2 consumer  3 now_ms  4 max_records  5 max_bytes (the record that passes it is the last)
             6 ack_timeout_ms  7 session_ms (exclusive)
-            8 again    1: the reply of this very call was lost; what it leased is leased again
+            8 epoch (exclusive): of the ownership of this consumer, from cursor/own; "" when none was asked for
+            9 after (exclusive): the consumer has what was delivered up to this offset; "": deliver again all that is leased
+            10 unseen   1: what is leased beyond `after` was never seen, so it keeps its count
+            11 request  name of the request, no spaces, or ""
+            12 again    1: the answer to this very request was lost; what it leased is delivered again, with the same count
 RETURNS     {OK, mark, read, stable, more, next_due, deliveries...} more 1: there is more right now; next_due: when the next
             lease runs out, in ms, or -1; a delivery is 11 values: first, last, count (0: the first time), ledger, entry, base,
             records, bytes, producer, flags, append time, the last eight those of the log entry
-            | {CONSUMER_BUSY, consumer, ms it has left} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
-COMPLEXITY  O(d log l + e) for d due leases (at most 512) of l, and e log entries passed (at most 1000 beyond those delivered)
-WRITES      nothing when there is nothing to deliver or to pass and no session to prolong
-SOURCE      transaction buffer RFC "dispatch"; requirements TB-05, TB-06, TB-28, TB-30; docs/decisions/0004
+            | {NOT_OWNER} an exclusive subscription and no epoch, or one of an earlier owner: call cursor/own first
+            | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
+COMPLEXITY  O(d log l + e) for d due leases (at most 512, and 1000 looked through for a repeated request) of l, and e log
+            entries passed (at most 1000 beyond those delivered)
+WRITES      nothing when there is nothing to deliver or to pass and the subscription is shared
+SOURCE      transaction buffer RFC "dispatch"; requirements TB-05, TB-06, TB-28, TB-30; docs/decisions/0004, 0019
 ]]
 --- @include "include/status"
 --- @include "include/cursor"
 --- @include "include/deliverable"
-local DUE_MAX, PASS_MAX = 512, 1000
+local DUE_MAX, AGAIN_MAX, PASS_MAX = 512, 1000, 1000
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
 if not c then return refused end
 local log, aborted, stable = KEYS[2], KEYS[3], tonumber(state[3])
 local consumer, now, left, room = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local deadline, exclusive = now + tonumber(ARGV[6]), c.kind == "exclusive"
-if exclusive and c.consumer ~= consumer and c.consumer_until > now then
-  return { CONSUMER_BUSY, c.consumer, c.consumer_until - now }
-end
+local deadline, exclusive, epoch = now + tonumber(ARGV[6]), c.kind == "exclusive", tonumber(ARGV[8])
+local after, is_unseen, request = tonumber(ARGV[9]) or -1, ARGV[10] == "1", ARGV[11]
+if exclusive and (not epoch or epoch < c.epoch) then return { NOT_OWNER } end
 cursors.trim(c, tonumber(state[2]))
-
--- Leases that are due before their time: those of the consumer whose place this one takes, and those of the lost reply.
-local early = {}
-if exclusive and c.consumer ~= consumer and c.consumer ~= "" then
-  for _, lease in ipairs(cursors.leases_at(c, redis.call("ZRANGEBYSCORE", c.spans, 0, "+inf"))) do
-    if cursors.is_others(lease, consumer) then early[#early + 1] = lease end
+if exclusive then
+  if c.consumer ~= consumer then -- a new owner: what it had in an earlier time of its own may be another's by now
+    after, is_unseen, c.taken = -1, false, c.read
   end
-elseif ARGV[8] == "1" then
-  for _, lease in ipairs(cursors.leases_at(c, redis.call("ZRANGEBYSCORE", c.due, deadline, deadline))) do
-    if lease.consumer == consumer then early[#early + 1] = lease end
+  c.consumer, c.epoch, c.consumer_until = consumer, epoch, now + tonumber(ARGV[7])
+end
+
+-- Leases to deliver again ---------------------------------------------------------------------------------------------
+-- By first offset: { lease, the first of its offsets to deliver, whether its count stays }.
+
+local again, truncated = {}, false
+
+local function add(lease, from, keeps_count)
+  local known = again[lease.first]
+  if not known or from < known[2] then
+    again[lease.first] = { lease, from, keeps_count or lease.consumer == cursors.UNSEEN }
   end
 end
-for _, lease in ipairs(early) do
-  cursors.drop(c, lease)
-  cursors.put(c, lease.first, lease.last, lease.consumer, lease.count, math.min(lease.deadline, now))
+
+local function of_this_request(lease)
+  if lease.consumer ~= consumer then return false end
+  if request ~= "" then return lease.request == request end
+  return lease.deadline == deadline
+end
+
+if ARGV[12] == "1" then
+  local names = redis.call("ZREVRANGEBYSCORE", c.due, "+inf", now, "LIMIT", 0, AGAIN_MAX)
+  for _, lease in ipairs(cursors.leases_at(c, names)) do
+    if of_this_request(lease) then add(lease, lease.first, true) end
+  end
 end
 if exclusive then
-  c.consumer, c.session, c.consumer_until = consumer, tonumber(ARGV[7]), now + tonumber(ARGV[7])
+  local names = redis.call("ZRANGEBYSCORE", c.spans, math.max(after, 0), "+inf", "LIMIT", 0, DUE_MAX)
+  truncated = #names == DUE_MAX
+  local before = after >= 0 and redis.call("ZREVRANGEBYSCORE", c.spans, "(" .. cursors.whole(after), 0, "LIMIT", 0, 1)[1]
+  names[#names + 1] = before or nil -- it may begin before `after` and end behind it
+  for _, lease in ipairs(cursors.leases_at(c, names)) do
+    local is_own = lease.consumer == consumer
+    if lease.last > after and (is_own or cursors.is_others(lease, consumer)) then
+      add(lease, math.max(lease.first, after + 1), is_own and is_unseen)
+    end
+  end
 end
-if #early > 0 then cursors.save(c) end
+
+-- By offset.  With more due leases than one call looks at, those are taken that are first in the log, so that a consumer
+-- that takes over finds everything in order.
+local names = redis.call("ZRANGEBYSCORE", c.due, 0, now, "LIMIT", 0, DUE_MAX)
+local found = {}
+if #names == DUE_MAX then
+  truncated = true
+  for _, lease in ipairs(cursors.leases_at(c, redis.call("ZRANGEBYSCORE", c.spans, 0, "+inf", "LIMIT", 0, DUE_MAX))) do
+    if lease.deadline <= now then found[#found + 1] = lease end
+  end
+end
+if #found == 0 then found = cursors.leases_at(c, names) end
+for _, lease in ipairs(found) do add(lease, lease.first, false) end
+
+local due = {}
+for _, each in pairs(again) do due[#due + 1] = each end
+table.sort(due, function(a, b) return a[1].first < b[1].first end)
 
 local reply, more, changed = { OK, 0, 0, 0, 0, 0 }, 0, exclusive
 local grants, passed = {}, {}
@@ -94,30 +145,20 @@ local function take(count)
   end
 end
 
--- By offset.  With more due leases than one call looks at, those are taken that are first in the log, so that a consumer
--- that takes over finds everything in order.
-local names = redis.call("ZRANGEBYSCORE", c.due, 0, now, "LIMIT", 0, DUE_MAX)
-local due = {}
-if #names == DUE_MAX then
-  more = 1
-  for _, lease in ipairs(cursors.leases_at(c, redis.call("ZRANGEBYSCORE", c.spans, 0, "+inf", "LIMIT", 0, DUE_MAX))) do
-    if lease.deadline <= now then due[#due + 1] = lease end
-  end
-end
-if #due == 0 then
-  due = cursors.leases_at(c, names)
-  table.sort(due, function(a, b) return a.first < b.first end)
-end
-for _, lease in ipairs(due) do
+if truncated then more = 1 end
+for _, each in ipairs(due) do
   if left <= 0 or room <= 0 then
     more = 1
     break
   end
-  local count = lease.consumer == cursors.UNSEEN and lease.count or lease.count + 1
-  local reached = each_stretch(log, aborted, lease.first, lease.last + 1, lease.last - lease.first + 1, take(count))
+  local lease, from = each[1], each[2]
+  local count = each[3] and lease.count or lease.count + 1
+  local reached = each_stretch(log, aborted, from, lease.last + 1, lease.last - from + 1, take(count))
   cursors.drop(c, lease)
-  if reached <= lease.last then cursors.put(c, reached, lease.last, lease.consumer, lease.count, lease.deadline) end
+  cursors.keep(c, lease, lease.first, from - 1)
+  cursors.keep(c, lease, reached, lease.last)
 end
+if exclusive and truncated then left = 0 end -- in order: nothing new before all of those
 for _, grant in ipairs(grants) do
   if grant[3] > 0 then c.redelivered = c.redelivered + grant[2] - grant[1] + 1 end
 end
@@ -130,7 +171,7 @@ end
 changed = changed or #grants > 0 or #passed > 0
 
 for i = 1, #passed, 2 do cursors.delete(c, passed[i], passed[i + 1]) end
-for _, grant in ipairs(grants) do cursors.put(c, grant[1], grant[2], consumer, grant[3], deadline) end
+for _, grant in ipairs(grants) do cursors.put(c, grant[1], grant[2], consumer, grant[3], deadline, request) end
 if changed then cursors.save(c) end
 local following = redis.call("ZRANGEBYSCORE", c.due, 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)[2]
 reply[2], reply[3], reply[4], reply[5], reply[6] = c.mark, c.read, stable, more, tonumber(following or -1)

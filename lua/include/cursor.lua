@@ -4,9 +4,13 @@
 --
 -- so of the offsets from mark to read those without a lease and without a holder are the acknowledged ones, and their
 -- number needs no counter.  The mark itself is always leased, held, or equal to read.
---     leases   first → "last consumer count deadline"; spans and due index them by offset and by deadline
+--     leases   first → "last consumer count deadline", and the request that asked for it if the client named one; spans and
+--              due index them by offset and by deadline
 --     acks     offset // 8192 → bitmap, most significant bit first
---     pending  "coordinator-serial" → "I ranges" or "C upto call ranges", a range being first-last-count
+--     consumer, epoch, taken   of an exclusive subscription: who received here last, with which epoch of ownership
+--              (cursor/own), and where `read` stood when it received for the first time
+--     pending  "coordinator-serial" → "I ranges" or "C upto - ranges" (earlier releases wrote a word for the dash),
+--              a range being first-last-count
 -- Functions read Redis at once and write to fields of `c`; cursors.save puts all of it into Redis, in one stroke at the end.
 local CHUNK = 8192
 local cursors = {}
@@ -21,13 +25,13 @@ end
 -- The cursor, whatever its kind; nil when it is not there.  One of kind kafka has nothing but its keys: include/register.
 function cursors.read(cursor, acks, leases, spans, due, pending)
   local v = redis.call("HMGET", cursor, "kind", "mark", "read", "leased", "held", "delivered", "redelivered",
-    "consumer", "consumer_until", "session")
+    "consumer", "consumer_until", "epoch", "taken")
   if not v[1] then return nil end
   return {
     cursor = cursor, acks = acks, leases = leases, spans = spans, due = due, pending = pending,
     kind = v[1], mark = tonumber(v[2]), read = tonumber(v[3]), leased = tonumber(v[4]), held = tonumber(v[5]),
     delivered = tonumber(v[6]), redelivered = tonumber(v[7]), consumer = v[8], consumer_until = tonumber(v[9]),
-    session = tonumber(v[10]), mark_was = tonumber(v[2]), writes = {}, chunks = {},
+    epoch = tonumber(v[10] or 0), taken = tonumber(v[11] or 0), mark_was = tonumber(v[2]), writes = {}, chunks = {},
   }
 end
 
@@ -100,11 +104,21 @@ function cursors.is_others(lease, consumer)
   return lease.consumer ~= consumer and lease.consumer ~= "" and lease.consumer ~= cursors.UNSEEN
 end
 
+-- What forbids the consumer a cumulative acknowledgement over these leases, as the reply of a script; nil when nothing does.
+-- The consumer must have been given every one of them.  A lease of no consumer below `taken` was given to an earlier owner.
+function cursors.unconfirmed(c, touched, consumer)
+  for _, lease in ipairs(touched) do
+    local offset = lease.holes[1]
+    if cursors.is_others(lease, consumer) then return { NOT_LEASED, offset, lease.consumer } end
+    if lease.consumer == cursors.UNSEEN or (lease.consumer == "" and offset < c.taken) then return { NOT_DELIVERED, offset } end
+  end
+end
+
 function cursors.lease(first, text)
-  local last, consumer, count, deadline = string.match(text, "^(%d+) (%S*) (%d+) (%d+)$")
+  local last, consumer, count, deadline, request = string.match(text, "^(%d+) (%S*) (%d+) (%d+) ?(%S*)$")
   return {
     first = first, last = tonumber(last), consumer = consumer, count = tonumber(count), deadline = tonumber(deadline),
-    holes = {},
+    request = request, holes = {},
   }
 end
 
@@ -151,8 +165,11 @@ function cursors.touched(c, ranges)
   return touched, size
 end
 
-function cursors.put(c, first, last, consumer, count, deadline)
-  c.writes[first] = { string.format("%d %s %d %d", last, consumer, count, deadline), cursors.whole(deadline) }
+-- request: the name of the request that leases it; nil or "" when it has none.
+function cursors.put(c, first, last, consumer, count, deadline, request)
+  local text = string.format("%d %s %d %d", last, consumer, count, deadline)
+  if request and request ~= "" then text = text .. " " .. request end
+  c.writes[first] = { text, cursors.whole(deadline) }
   c.leased = c.leased + last - first + 1
 end
 
@@ -161,16 +178,21 @@ function cursors.drop(c, lease)
   c.leased = c.leased - (lease.last - lease.first + 1)
 end
 
+-- Leases a part of a lease as the whole was.
+function cursors.keep(c, lease, first, last)
+  if first <= last then cursors.put(c, first, last, lease.consumer, lease.count, lease.deadline, lease.request) end
+end
+
 -- Takes the holes out of the leases; what remains of each keeps its consumer, count and deadline.
 function cursors.cut(c, touched)
   for _, lease in ipairs(touched) do
     local at = lease.first
     cursors.drop(c, lease)
     for i = 1, #lease.holes, 2 do
-      if at < lease.holes[i] then cursors.put(c, at, lease.holes[i] - 1, lease.consumer, lease.count, lease.deadline) end
+      cursors.keep(c, lease, at, lease.holes[i] - 1)
       at = lease.holes[i + 1] + 1
     end
-    if at <= lease.last then cursors.put(c, at, lease.last, lease.consumer, lease.count, lease.deadline) end
+    cursors.keep(c, lease, at, lease.last)
   end
 end
 
@@ -254,7 +276,7 @@ end
 
 function cursors.range_text(first, last, count) return string.format("%d-%d-%d", first, last, count) end
 
--- The part of a pending record before its ranges: "I " or "C upto call ".
+-- The part of a pending record before its ranges: "I " or "C upto - ".
 function cursors.pending_head(text) return string.match(text, "^(.*%s)%S*$") end
 
 -- Keeping up and saving ------------------------------------------------------------------------------------------
@@ -283,13 +305,6 @@ function cursors.trim(c, start)
   end
   c.mark, c.read = start, math.max(c.read, start)
   cursors.save(c)
-end
-
--- The consumer of an exclusive subscription has called: its session goes on.
-function cursors.alive(c, consumer, now)
-  if c.consumer == consumer and consumer ~= "" and c.session > 0 then
-    c.consumer_until = math.max(c.consumer_until, now + c.session)
-  end
 end
 
 -- Moves the mark over what is acknowledged, and writes everything that has changed.
@@ -335,6 +350,6 @@ function cursors.save(c)
   redis.call("HSET", c.cursor, "mark", cursors.whole(c.mark), "read", cursors.whole(c.read), "leased",
     cursors.whole(c.leased), "held", cursors.whole(c.held), "delivered", cursors.whole(c.delivered), "redelivered",
     cursors.whole(c.redelivered), "consumer", c.consumer, "consumer_until", cursors.whole(c.consumer_until),
-    "session", cursors.whole(c.session))
+    "epoch", cursors.whole(c.epoch), "taken", cursors.whole(c.taken))
   c.writes, c.chunks, c.mark_was = {}, {}, c.mark
 end

@@ -141,7 +141,7 @@ class Broker:
         self.consumers = Consumers(self.groups, self.catalog, self.security)
         self.loop_lag = LoopLag()
         self.overview = Overview(store, self.catalog, self.coordinators, self.members, config, clock)
-        self.retention = TopicRetention(store, self.catalog, self.cold, config, clock)
+        self.retention = TopicRetention(store, self.catalog, self.subscriptions.cursors, self.cold, config, clock)
         self.upkeep = Upkeep(
             store, self.catalog, self.coordinators, self.transactions, self.members, self.offsets, self.producers,
             self.delays, self.retention, config, clock,

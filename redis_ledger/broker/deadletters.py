@@ -174,13 +174,16 @@ class DeadLetters:
 
         Raises what receive raises, such as ConsumerBusy.
         """
-        done, seen, stay = 0, 0, list[MessageId]()
+        done, seen, stay, last = 0, 0, list[MessageId](), dict[int, MessageId]()
         try:
             while seen < limit:
-                messages = await self.subscriptions.receive(topic, name, PUTS_BACK, max_records=limit - seen)
+                messages = await self.subscriptions.receive(
+                    topic, name, PUTS_BACK, max_records=limit - seen, after=list(last.values())
+                )
                 if not messages:
                     break
                 seen += len(messages)
+                last |= {each.id.partition: each.id for each in messages}
                 stay += [each.id for each in messages]
                 moves = [move for each in messages if (move := revived(each)) is not None and may_write(move.topic)]
                 gone = set(await self._move(topic, name, PUTS_BACK, moves, never)) if moves else set()

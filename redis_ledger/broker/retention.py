@@ -4,8 +4,8 @@
 
 A topic may keep what its subscriptions have not acknowledged (retention_acknowledged).  A subscription exists when it
 exists on partition 0, and has a cursor on every partition or gets it on first use; so a partition gets the cursors it
-lacks before it is trimmed.  A cursor that partition 0 does not know is being made just now, and counts, or was left
-behind by a delete that was cut short: after LEFTOVER_MS it counts no more.
+lacks before it is trimmed.  A cursor that partition 0 does not know was left behind by a delete that was cut short, or
+is being made by a broker of an earlier release: after LEFTOVER_MS it does not count any more.
 
 Every broker does this, and nobody has to be first: all of it is idempotent.
 Source: Kafka's log cleaner (delete), Pulsar "message retention"; docs/howto/retention.md.
@@ -22,11 +22,11 @@ from urllib.parse import unquote
 import structlog
 
 from redis_ledger.broker.cold import Cold
+from redis_ledger.broker.cursors import Cursors
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
-from redis_ledger.cursor import calls
 from redis_ledger.delay.calls import DelayCalls
-from redis_ledger.errors import LedgerError, SubscriptionExists, UnknownTopic
+from redis_ledger.errors import LedgerError, UnknownSubscription, UnknownTopic
 from redis_ledger.ledger.catalog import Catalog, TopicEntry
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.log import Seldom
@@ -53,8 +53,11 @@ class _Ends(NamedTuple):
 
 
 class TopicRetention:
-    def __init__(self, store: Store, catalog: Catalog, cold: Cold, config: Config, clock: Clock) -> None:
-        self._store, self._catalog, self._cold, self._config, self._clock = store, catalog, cold, config, clock
+    def __init__(
+        self, store: Store, catalog: Catalog, cursors: Cursors, cold: Cold, config: Config, clock: Clock
+    ) -> None:
+        self._store, self._catalog, self._cursors, self._cold = store, catalog, cursors, cold
+        self._config, self._clock = config, clock
         self._looked: dict[tuple[str, int], _Ends] = {}  # a partition's manifest has nothing below its log start
 
     async def retain(self) -> None:
@@ -118,16 +121,16 @@ class TopicRetention:
     async def _leftovers(self, partition: Partition) -> Mapping[str, str]:
         """The cursors that do not count, by their subscription (percent-encoded), with the time they were made.
 
-        The partition is read first: a subscription that is made in between is known to partition 0 last.
+        The partition is read first: a subscription is registered on partition 0 before it has other cursors.
         """
         if partition.number == 0:
             return {}
         here = await self._subscriptions(partition)
         known = await self._subscriptions(await self._catalog.partition(partition.topic, 0))
-        for name, kind in known.items():
+        for name in known:
             if name not in here:
-                with suppress(SubscriptionExists):  # made again meanwhile, as another kind
-                    await self._make(partition, name, kind)
+                with suppress(UnknownSubscription):  # deleted meanwhile
+                    await self._cursors.ensure(partition, unquote(name))
         before = self._clock.now_ms() - LEFTOVER_MS
         strange = [name for name in here if name not in known]
         created = await asyncio.gather(*(self._created(partition, name) for name in strange))
@@ -138,10 +141,6 @@ class TopicRetention:
         rows = await self._store.command("HGETALL", k.subs, key=k.state)
         kinds = {name.decode(): kind.decode() for name, kind in zip(rows[::2], rows[1::2], strict=True) if name}
         return {name: kind for name, kind in kinds.items() if kind != "kafka"}
-
-    async def _make(self, partition: Partition, name: str, kind: Any) -> None:
-        now = self._clock.now_ms()
-        await calls.create(self._store, partition.keys, partition.topic_id, unquote(name), kind, "earliest", now_ms=now)
 
     async def _created(self, partition: Partition, name: str) -> str:
         cursor = partition.keys.sub(unquote(name)).cursor

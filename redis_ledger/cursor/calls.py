@@ -6,30 +6,17 @@ way out.  All calls may be repeated: a call whose reply was lost is sent again b
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
 from redis_ledger.cursor.ranges import Range, flat, size
-from redis_ledger.errors import (
-    ConsumerBusy,
-    LedgerError,
-    NotDelivered,
-    NotYourMessage,
-    OffsetOutOfRange,
-    OutcomeUnknown,
-    SubscriptionExists,
-    TransactionConflict,
-    TransactionEnded,
-    UnknownSubscription,
-    UnknownTopic,
-    WrongSubscriptionKind,
-)
+from redis_ledger.cursor.refusals import checked, text, token
+from redis_ledger.errors import OutcomeUnknown
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.log import LogEntry
-from redis_ledger.store.keys import PartitionKeys, encode_name
+from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.replies import Status
 from redis_ledger.store.store import Script, Store
 
@@ -38,8 +25,6 @@ Where = int | Literal["earliest", "latest"]
 
 BACKLOG_ENTRIES = 1_000  # log entries that stats looks at
 
-_CREATE = Script.load("cursor/create")
-_DELETE = Script.load("cursor/delete")
 _RECEIVE = Script.load("cursor/receive")
 _ACK = Script.load("cursor/ack")
 _ACK_CUMULATIVE = Script.load("cursor/ack_cumulative")
@@ -119,30 +104,24 @@ class Standing(NamedTuple):
     next_due_ms: int
 
 
-async def create(
-    store: Store,
-    keys: PartitionKeys,
-    topic_id: str,
-    name: str,
-    kind: Literal["exclusive", "shared"],
-    start: Where,
-    now_ms: int,
-) -> bool:
-    """True when this call made it.  Raises SubscriptionExists when it is there with another kind."""
-    args = (topic_id, encode_name(name), kind, start, now_ms)
-    reply = await store.call(_CREATE, (keys.state, keys.subs, *keys.sub(name).all()), args)
-    if reply[0] == Status.EXISTS:
-        raise SubscriptionExists(
-            f"Subscription {name!r} exists and is {_text(reply[1])}; use it so, or choose another name."
-        )
-    return bool(_checked(reply, name)[1])
+class NotOwner(Exception):
+    """The subscription is exclusive, and the epoch is missing or an earlier owner's: see registration.own."""
 
 
-async def delete(store: Store, keys: PartitionKeys, topic_id: str, name: str) -> bool:
-    """True when it was there."""
-    sub = keys.sub(name).all()
-    reply = await store.call(_DELETE, (keys.state, keys.subs, *sub), (topic_id, encode_name(name)))
-    return bool(_checked(reply, name)[1])
+class Request(NamedTuple):
+    """A receive, as far as it is the same on every partition.
+
+    epoch      of an exclusive subscription: from registration.own; else None
+    name       of the client's request, "" without one; is_repeat: its answer was lost, and it is sent again
+    """
+
+    consumer: str
+    bytes_max: int
+    ack_timeout_ms: int
+    session_ms: int
+    epoch: int | None = None
+    name: str = ""
+    is_repeat: bool = False
 
 
 async def receive(
@@ -150,26 +129,35 @@ async def receive(
     keys: PartitionKeys,
     topic_id: str,
     name: str,
-    consumer: str,
+    request: Request,
     *,
     now_ms: int,
     records_max: int,
-    bytes_max: int,
-    ack_timeout_ms: int,
-    session_ms: int,
+    after: int | None = None,
+    unseen: bool = False,
 ) -> Received:
-    """Leases due records first, then new ones.  bytes_max is soft: the batch that passes it is delivered whole.
+    """Leases due records first, then new ones.  request.bytes_max is soft: the batch that passes it is delivered whole.
 
-    Raises ConsumerBusy (with the owner and how long its session lasts) on an exclusive subscription.
+    after    of an exclusive subscription: the consumer has what was delivered up to this offset.  None: it gets all
+             that it has not acknowledged.
+    unseen   what is leased beyond `after` never reached the consumer: its delivery count stays.
+
+    Raises NotOwner on an exclusive subscription.
     """
     places = (keys.state, keys.log, keys.aborted, *keys.sub(name).all())
-    args = (topic_id, _token(consumer), now_ms, records_max, bytes_max, ack_timeout_ms, session_ms)
+    args = (
+        topic_id, token(request.consumer), now_ms, records_max, request.bytes_max, request.ack_timeout_ms,
+        request.session_ms, "" if request.epoch is None else request.epoch, "" if after is None else after, int(unseen),
+        request.name,
+    )  # fmt: skip
     try:
-        reply = await store.call(_RECEIVE, places, (*args, 0), retry=False)
+        reply = await store.call(_RECEIVE, places, (*args, int(request.is_repeat)), retry=False)
     except OutcomeUnknown:
-        # What the lost reply leased is leased once more by this call; else it would come late, and out of order.
+        # What the lost reply leased is delivered by this call; otherwise it would come late and out of order.
         reply = await store.call(_RECEIVE, places, (*args, 1))
-    _checked(reply, name)
+    if reply[0] == Status.NOT_OWNER:
+        raise NotOwner
+    checked(reply, name)
     deliveries = [
         Delivery(
             reply[i], reply[i + 1], reply[i + 2], int(reply[i + 3]), int(reply[i + 4]), int(reply[i + 5]),
@@ -187,28 +175,27 @@ async def ack(
     name: str,
     consumer: str,
     ranges: Sequence[Range],
-    *,
-    now_ms: int,
 ) -> int:
     """How many of these offsets are acknowledged now; those that a transaction holds are left to it and not counted.
 
     All or nothing.  Raises NotYourMessage, NotDelivered.
     """
-    args: list[str | int] = [topic_id, _token(consumer), now_ms, *flat(ranges)]
+    args: list[str | int] = [topic_id, token(consumer), *flat(ranges)]
     reply = await store.call(_ACK, (keys.state, *keys.sub(name).all()), args)
-    return int(_checked(reply, name)[1])
+    return int(checked(reply, name)[1])
 
 
 async def ack_cumulative(
-    store: Store, keys: PartitionKeys, topic_id: str, name: str, consumer: str, offset: int, *, now_ms: int
+    store: Store, keys: PartitionKeys, topic_id: str, name: str, consumer: str, offset: int
 ) -> int:
-    """How many offsets this call has acknowledged: all up to `offset` that were not, save what transactions hold.
+    """How many offsets this call has acknowledged: all up to `offset` that were not, except what transactions hold.
 
-    Raises WrongSubscriptionKind on a shared subscription, ConsumerBusy, NotDelivered.
+    Raises WrongSubscriptionKind on a shared subscription; NotDelivered, NotYourMessage when one of the offsets was not
+    delivered to this consumer.
     """
-    args = (topic_id, _token(consumer), now_ms, offset)
+    args = (topic_id, token(consumer), offset)
     reply = await store.call(_ACK_CUMULATIVE, (keys.state, *keys.sub(name).all()), args)
-    return int(_checked(reply, name)[1])
+    return int(checked(reply, name)[1])
 
 
 async def hold(
@@ -219,14 +206,12 @@ async def hold(
     consumer: str,
     txn: TxnId,
     ranges: Sequence[Range],
-    *,
-    now_ms: int,
 ) -> int:
     """How many offsets the transaction holds of these (all of them); this subscription must be registered with it.
 
     All or nothing.  Raises TransactionConflict, TransactionEnded, NotYourMessage, NotDelivered.
     """
-    args: list[str | int] = [topic_id, _token(consumer), now_ms, txn.coordinator, txn.serial, "", *flat(ranges)]
+    args: list[str | int] = [topic_id, token(consumer), txn.coordinator, txn.serial, 0, *flat(ranges)]
     return await _hold(store, keys, name, args)
 
 
@@ -236,15 +221,13 @@ async def hold_many(
     topic_id: str,
     name: str,
     holds: Sequence[tuple[str, TxnId, Sequence[Range]]],
-    *,
-    now_ms: int,
 ) -> bool:
     """The holds of several transactions (consumer, transaction, ranges) at once.  False: one of them is in doubt, and
     nothing was done; hold decides on each.  A repetition finds its own holds and says False, which is right as well."""
-    args: list[str | int] = [topic_id, now_ms, len(holds)]
+    args: list[str | int] = [topic_id, len(holds)]
     spread: list[tuple[int, int, int]] = []
     for number, (consumer, txn, ranges) in enumerate(holds, 1):
-        args += (_token(consumer), txn.coordinator, txn.serial, size(ranges))
+        args += (token(consumer), txn.coordinator, txn.serial, size(ranges))
         spread += [(first, last, number) for first, last in ranges]
     spread.sort()
     if any(here[1] >= following[0] for here, following in pairwise(spread)):
@@ -263,14 +246,13 @@ async def hold_cumulative(
     consumer: str,
     txn: TxnId,
     offset: int,
-    *,
-    now_ms: int,
 ) -> int:
-    """How many offsets the transaction holds on this partition now.  A second call must name a higher offset (AK-13).
+    """How many offsets the transaction holds on this partition now.  A repetition changes nothing; another call must
+    name a higher offset (AK-13).
 
-    Raises as hold, and WrongSubscriptionKind, ConsumerBusy.
+    Raises as hold, and WrongSubscriptionKind.
     """
-    args = (topic_id, _token(consumer), now_ms, txn.coordinator, txn.serial, secrets.token_hex(6), offset)
+    args = (topic_id, token(consumer), txn.coordinator, txn.serial, 1, offset)
     return await _hold(store, keys, name, args)
 
 
@@ -292,99 +274,30 @@ async def nack(
     """
     if ranges is not None and not ranges:
         return 0
-    args: list[str | int] = [topic_id, _token(consumer), now_ms, delay_ms, int(unseen), *flat(ranges or ())]
+    args: list[str | int] = [topic_id, token(consumer), now_ms, delay_ms, int(unseen), *flat(ranges or ())]
     reply = await store.call(_NACK, (keys.state, *keys.sub(name).all()), args)
-    return int(_checked(reply, name)[1])
+    return int(checked(reply, name)[1])
 
 
 async def seek(store: Store, keys: PartitionKeys, topic_id: str, name: str, where: Where) -> int:
     """The offset at which it begins again.  Raises OffsetOutOfRange beyond the end of the log."""
     reply = await store.call(_SEEK, (keys.state, *keys.sub(name).all()), (topic_id, where))
-    return int(_checked(reply, name)[1])
+    return int(checked(reply, name)[1])
 
 
 async def stats(
     store: Store, keys: PartitionKeys, topic_id: str, name: str, *, entries_max: int = BACKLOG_ENTRIES
 ) -> Standing:
     places = (keys.state, keys.log, keys.aborted, *keys.sub(name).all())
-    reply = _checked(await store.call(_STATS, places, (topic_id, entries_max)), name)
+    reply = checked(await store.call(_STATS, places, (topic_id, entries_max)), name)
     kind: Kind = reply[1].decode()
     mark, read, stable, acked, leased, held, backlog, exact, delivered, redelivered = reply[2:12]
     return Standing(
         kind, int(mark), int(read), stable, acked, leased, held, backlog, exact == 1, delivered, redelivered,
-        unquote(_text(reply[12])), reply[13], int(reply[14]), reply[15],
+        unquote(text(reply[12])), reply[13], int(reply[14]), reply[15],
     )  # fmt: skip
 
 
 async def _hold(store: Store, keys: PartitionKeys, name: str, args: Sequence[str | int]) -> int:
     reply = await store.call(_HOLD, (keys.state, keys.ended, keys.watermarks, *keys.sub(name).all()), args)
-    return int(_checked(reply, name)[1])
-
-
-def _checked(reply: list[Any], name: str) -> list[Any]:
-    if reply[0] == Status.OK:
-        return reply
-    raise _refusal(reply, name)
-
-
-def _refusal(reply: list[Any], name: str) -> LedgerError:
-    """What a script's refusal means, with its facts."""
-    status = Status(reply[0])
-    if status == Status.UNKNOWN_TOPIC:
-        return UnknownTopic()
-    if status == Status.UNKNOWN_SUB:
-        return UnknownSubscription(
-            f"There is no subscription {name!r}; create it with POST /v1/topics/{{topic}}/subscriptions.",
-            subscription=name,
-        )
-    if status == Status.CONSUMER_BUSY:
-        owner, left_ms = unquote(_text(reply[1])), reply[2]
-        return ConsumerBusy(
-            f"Consumer {owner!r} holds the exclusive subscription {name!r} for at least {left_ms} ms more; stop it, "
-            "wait, or use a shared subscription.",
-            consumer=owner,
-            retry_after_ms=left_ms,
-        )
-    if status == Status.NOT_LEASED:
-        owner = unquote(_text(reply[2]))
-        return NotYourMessage(
-            f"The message at offset {reply[1]} is leased to consumer {owner!r}; drop it, that consumer handles it.",
-            offset=reply[1],
-            consumer=owner,
-        )
-    if status == Status.NOT_DELIVERED:
-        return NotDelivered(
-            f"Offset {reply[1]} has not been delivered on {name!r}; acknowledge only what receive returned.",
-            offset=reply[1],
-        )
-    if status == Status.TXN_CONFLICT:
-        holder = _text(reply[2])
-        by = f"held by transaction {holder}" if holder else "acknowledged already"
-        return TransactionConflict(
-            f"The message at offset {reply[1]} is {by}; abort this transaction and receive again.",
-            offset=reply[1],
-            transaction=holder,
-        )
-    if status == Status.TXN_ENDED:
-        return TransactionEnded()
-    if status == Status.WRONG_KIND and reply[1] == b"kafka":
-        return WrongSubscriptionKind(f"{name!r} is a Kafka consumer group; only its members take and commit messages.")
-    if status == Status.WRONG_KIND:
-        return WrongSubscriptionKind(
-            f"Subscription {name!r} is {_text(reply[1])}; cumulative acknowledgement needs an exclusive one."
-        )
-    assert status == Status.BAD_OFFSET, f"a cursor script answered {reply!r}"
-    start, end = int(reply[1]), int(reply[2])
-    return OffsetOutOfRange(
-        f"The log goes from offset {start} to {end}; choose an offset in it.", start_offset=start, end_offset=end
-    )
-
-
-def _token(consumer: str) -> str:
-    """A consumer's name without spaces; never empty, for a lease of the empty name is nobody's."""
-    assert consumer, "a consumer has a name"
-    return encode_name(consumer)
-
-
-def _text(value: bytes) -> str:
-    return value.decode()
+    return int(checked(reply, name)[1])

@@ -12,7 +12,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from redis_ledger.clock import Clock
 from redis_ledger.cursor import calls
 from redis_ledger.cursor.ranges import Range, size
 from redis_ledger.errors import LedgerError, StoreUnavailable
@@ -30,8 +29,8 @@ class Hold(NamedTuple):
 
 
 class Holds:
-    def __init__(self, store: Store, keys: PartitionKeys, topic_id: str, name: str, clock: Clock) -> None:
-        self._store, self._keys, self._topic_id, self._name, self._clock = store, keys, topic_id, name, clock
+    def __init__(self, store: Store, keys: PartitionKeys, topic_id: str, name: str) -> None:
+        self._store, self._keys, self._topic_id, self._name = store, keys, topic_id, name
         self._loop = asyncio.get_running_loop()
         self._group: GroupCommit[Hold] = GroupCommit(
             self._send, self._settle, items_max=16, turnstile=lambda: store.turnstile(keys.state)
@@ -51,17 +50,16 @@ class Holds:
         return self._loop.create_task(self._carry(holds))
 
     async def _carry(self, holds: list[Hold]) -> list[int | LedgerError]:
-        now = self._clock.now_ms()
         if len(holds) > 1 and len({hold.txn for hold in holds}) == len(holds):
             together = [(hold.consumer, hold.txn, hold.ranges) for hold in holds]
-            if await calls.hold_many(self._store, self._keys, self._topic_id, self._name, together, now_ms=now):
+            if await calls.hold_many(self._store, self._keys, self._topic_id, self._name, together):
                 return [size(hold.ranges) for hold in holds]
-        return [await self._one(hold, now) for hold in holds]
+        return [await self._one(hold) for hold in holds]
 
-    async def _one(self, hold: Hold, now_ms: int) -> int | LedgerError:
+    async def _one(self, hold: Hold) -> int | LedgerError:
         try:
             return await calls.hold(
-                self._store, self._keys, self._topic_id, self._name, hold.consumer, hold.txn, hold.ranges, now_ms=now_ms
+                self._store, self._keys, self._topic_id, self._name, hold.consumer, hold.txn, hold.ranges
             )
         except LedgerError as error:
             return error

@@ -98,9 +98,9 @@ async def test_a_repetition_of_the_call_changes_nothing_and_says_so(broker):
     partition = await broker.catalog.partition("t", 0)
     holds = [("c1", txns[0], [Range(0, 3)]), ("c1", txns[1], [Range(4, 5), Range(8, 8)])]
     where = (broker.store, partition.keys, partition.topic_id, "s")
-    answers = [await calls.hold_many(*where, holds, now_ms=broker.clock.now_ms()) for _ in range(2)]
+    answers = [await calls.hold_many(*where, holds) for _ in range(2)]
     assert answers == [True, False]
-    again = [await calls.hold(*where, *hold, now_ms=broker.clock.now_ms()) for hold in holds]
+    again = [await calls.hold(*where, *hold) for hold in holds]
     assert again == [4, 3]
     assert (await broker.subscriptions.stats("t", "s")).cursors[0].pending == 7
 
@@ -111,5 +111,5 @@ async def test_acks_of_one_call_that_overlap_are_left_to_be_taken_one_by_one(bro
     partition = await broker.catalog.partition("t", 0)
     holds = [("c1", txns[0], [Range(0, 3)]), ("c1", txns[1], [Range(3, 5)])]
     where = (broker.store, partition.keys, partition.topic_id, "s")
-    assert not await calls.hold_many(*where, holds, now_ms=broker.clock.now_ms())
+    assert not await calls.hold_many(*where, holds)
     assert (await broker.subscriptions.stats("t", "s")).cursors[0].pending == 0

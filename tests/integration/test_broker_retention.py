@@ -11,7 +11,8 @@ from redis_ledger.broker.offsets import OffsetEntry
 from redis_ledger.broker.retention import LEFTOVER_MS
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.clock import ManualClock
-from redis_ledger.cursor import calls
+from redis_ledger.cursor import registration
+from redis_ledger.cursor.registration import Register
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.ids import MessageId
 from redis_ledger.ledger.retention import TRIM
@@ -308,7 +309,8 @@ async def test_a_cursor_that_a_cut_short_delete_left_behind_counts_for_ten_minut
     # Given one that partition 0 does not know (any more, or yet)
     await broker.topics.create("t", 2, settings=AT_ONCE)
     partition = await broker.catalog.partition("t", 1)
-    await calls.create(broker.store, partition.keys, partition.topic_id, "s", "shared", "earliest", clock.now_ms())
+    place = (broker.store, partition.keys, partition.topic_id, "s")
+    await registration.make(*place, Register("shared", "deleted"), 1, clock.now_ms(), anew=True)
     await fill(broker, "a", partition=1)
     clock.advance(LEFTOVER_MS)
     assert await start(broker, partition=1) == 0

@@ -184,21 +184,20 @@ def test_leftovers_below_the_watermark_of_their_coordinator_are_aborted(sub):
 
 
 def test_a_cumulative_ack_is_one_transactions_at_a_time(exclusive):
-    assert exclusive.hold_cumulative("0-1", 3, call="a") == [OK, 4, 0]
+    assert exclusive.hold_cumulative("0-1", 3) == [OK, 4, 0]
     for offset in (2, 3, 5):
-        assert exclusive.hold_cumulative("0-2", offset, call="b")[0] == CONFLICT
+        assert exclusive.hold_cumulative("0-2", offset)[0] == CONFLICT
     exclusive.settle("0-1", commit=False)
-    assert exclusive.hold_cumulative("0-2", 5, call="b") == [OK, 6, 0]
+    assert exclusive.hold_cumulative("0-2", 5) == [OK, 6, 0]
 
 
 def test_a_cumulative_ack_only_goes_forward(exclusive):
     exclusive.ack_cumulative(1)
-    assert exclusive.hold_cumulative("0-1", 1, call="a") == [CONFLICT, 1, ""]
-    assert exclusive.hold_cumulative("0-1", 6, call="b") == [OK, 5, 2]
-    assert exclusive.hold_cumulative("0-1", 6, call="b") == [OK, 5, 2]  # the same call, repeated
-    assert exclusive.hold_cumulative("0-1", 6, call="c") == [CONFLICT, 6, "0-1"]
-    assert exclusive.hold_cumulative("0-1", 5, call="d") == [CONFLICT, 5, "0-1"]
-    assert exclusive.hold_cumulative("0-1", 7, call="e") == [OK, 6, 2]
+    assert exclusive.hold_cumulative("0-1", 1) == [CONFLICT, 1, ""]
+    assert exclusive.hold_cumulative("0-1", 6) == [OK, 5, 2]
+    assert exclusive.hold_cumulative("0-1", 6) == [OK, 5, 2]  # a repetition
+    assert exclusive.hold_cumulative("0-1", 5) == [CONFLICT, 5, "0-1"]
+    assert exclusive.hold_cumulative("0-1", 7) == [OK, 6, 2]
     exclusive.settle("0-1", commit=True)
     assert exclusive.placed().mark == 8
 
@@ -214,12 +213,12 @@ def test_an_aborted_cumulative_ack_comes_back_in_order(exclusive):
 @pytest.mark.parametrize("commit_second", [True, False])
 def test_individual_and_cumulative_acks_of_two_transactions_conflict(exclusive, commit_first, commit_second):
     # Given a cumulative ack, inside of which an individual one of another transaction is refused
-    exclusive.hold_cumulative("0-1", 4, call="a")
+    exclusive.hold_cumulative("0-1", 4)
     assert exclusive.hold("0-2", [2]) == [CONFLICT, 2, "0-1"]
     # And an individual one beyond it, which refuses the cumulative one to go on over it
     assert exclusive.hold("0-2", [7])[0] == OK
-    assert exclusive.hold_cumulative("0-1", 8, call="b") == [CONFLICT, 7, "0-2"]
-    assert exclusive.hold_cumulative("0-1", 6, call="c") == [OK, 7, 0]
+    assert exclusive.hold_cumulative("0-1", 8) == [CONFLICT, 7, "0-2"]
+    assert exclusive.hold_cumulative("0-1", 6) == [OK, 7, 0]
     # When both end
     assert exclusive.settle("0-2", commit=commit_second) == 1
     assert exclusive.settle("0-1", commit=commit_first) == 7
@@ -232,17 +231,17 @@ def test_individual_and_cumulative_acks_of_two_transactions_conflict(exclusive, 
 def test_a_cumulative_ack_over_its_own_individual_ones_takes_them_in(exclusive):
     exclusive.hold("0-1", [2, 5])
     exclusive.ack([3])
-    assert exclusive.hold_cumulative("0-1", 4, call="a") == [OK, 5, 0]  # 0 1 2 4 5
+    assert exclusive.hold_cumulative("0-1", 4) == [OK, 5, 0]  # 0 1 2 4 5
     assert exclusive.settle("0-1", commit=True) == 5
     assert exclusive.placed().mark == 6
 
 
 def test_another_cumulative_ack_waits_though_the_first_holds_only_what_is_beyond(log, exclusive):
     exclusive.hold("0-1", [8])
-    exclusive.hold_cumulative("0-1", 3, call="a")
+    exclusive.hold_cumulative("0-1", 3)
     log.trim(4)  # takes its cumulative part and leaves 8
     exclusive.receive()
-    assert exclusive.hold_cumulative("0-2", 5, call="b") == [CONFLICT, 5, "0-1"]
+    assert exclusive.hold_cumulative("0-2", 5) == [CONFLICT, 5, "0-1"]
 
 
 def test_seeking_drops_what_transactions_hold(sub):

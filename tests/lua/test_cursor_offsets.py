@@ -312,7 +312,7 @@ def test_what_retention_took_is_not_lagged_behind_and_not_held_back(group):
 
 def test_a_group_is_deleted_as_a_subscription_is(group):
     group.commit(4, generation=3)
-    assert group.delete() == [OK, 1]
+    assert group.delete() == [OK, 1, ""]
     assert group.held() == {}
     assert group.commit(1, generation=1) == [OK, 1]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.store.replies import Status
-from tests.support.cursors import ACK_TIMEOUT, CHUNK, SESSION, Subscription, connected
+from tests.support.cursors import ACK_TIMEOUT, CHUNK, Subscription, connected
 from tests.support.fakelog import FakeLog
 from tests.support.servers import redis_server
 
@@ -205,36 +205,30 @@ def test_due_records_come_by_offset_and_before_new_ones(log, sub):
     assert list(got.items()) == [(2, 1), (9, 1), (10, 1), (12, 1), (15, 0), (16, 0)]
 
 
-def test_an_exclusive_subscription_has_one_consumer_at_a_time(log):
-    sub = Subscription(log, kind="exclusive")
-    log.append(700)
-    for _ in range(600):
-        sub.receive("c1", 1)
-    # When another asks while the first one's session lives
-    sub.now += 1_000
-    assert sub.receive_raw("c2") == [Status.CONSUMER_BUSY, "c1", SESSION - 1_000]
-    assert sub.ack_cumulative(3, "c2") == [Status.CONSUMER_BUSY, "c1", SESSION - 1_000]
-    # And an acknowledgement keeps it alive
-    assert sub.ack([0], "c1")[0] == Status.OK
-    assert sub.receive_raw("c2")[2] == SESSION
-    # Then after it, the new one finds everything in order, long before any lease runs out
-    sub.now += SESSION
-    seen: list[int] = []
-    while got := sub.receive("c2", 250).offsets:
-        seen.extend(got)
-    assert seen == list(range(1, 700))
-    assert sub.ack([1], "c1") == [Status.NOT_LEASED, 1, "c2"]
-    sub.placed()
-
-
-def test_what_a_lost_reply_leased_is_leased_again(log, sub):
+def test_what_a_lost_reply_leased_is_delivered_again_and_does_not_count(log, sub):
     log.append(6)
     sub.receive("c2", 1)
     sub.receive("c1", 3)  # the reply that got lost
-    assert sub.receive("c1", 3, again=1).offsets == {1: 1, 2: 1, 3: 1}
-    assert sub.receive("c1", 3, again=1).offsets == {1: 2, 2: 2, 3: 2}
+    assert sub.receive("c1", 3, again=1).offsets == {1: 0, 2: 0, 3: 0}
+    assert sub.receive("c1", 3, again=1).offsets == {1: 0, 2: 0, 3: 0}
     sub.now += 1
     assert sub.receive("c1", 9, again=1).offsets == {4: 0, 5: 0}
+
+
+def test_a_named_request_that_is_repeated_gets_the_same_messages_at_any_time(log, sub):
+    log.append(9)
+    assert list(sub.receive("c1", 2, request="r1").offsets) == [0, 1]
+    assert list(sub.receive("c1", 2, request="r2").offsets) == [2, 3]
+    assert list(sub.receive("c2", 2, request="r2").offsets) == [4, 5]
+    sub.now += 20
+    # When the first request is repeated after others, and one of its messages is acknowledged already
+    sub.ack([0])
+    assert sub.receive("c1", 2, request="r1", again=1).offsets == {1: 0, 6: 0}
+    assert sub.receive("c1", 2, request="r2", again=1).offsets == {2: 0, 3: 0}
+    # Then its messages are leased anew
+    assert sub.placed().leases[1] == ("c1", 0, sub.now + ACK_TIMEOUT)
+    # And another consumer's request of the same name is another one
+    assert list(sub.receive("c3", 9, request="r2", again=1).offsets) == [7, 8]
 
 
 def test_retention_takes_the_subscription_along(log, sub):
@@ -283,11 +277,26 @@ def test_creating_is_idempotent_and_a_kind_is_for_life(log):
     sub = Subscription(log, name="a b/ü")
     assert sub.created == [Status.OK, 1]
     assert sub.create("shared") == [Status.OK, 1]  # the same call, repeated
-    sub.now += 1
-    assert sub.create("shared") == [Status.OK, 0]
+    assert sub.create("shared", incarnation="second") == [Status.OK, 0]
     assert sub.create("exclusive") == [Status.EXISTS, "shared"]
     assert log.client.hgetall(log.keys.subs) == {b"": b"", b"a%20b%2F%C3%BC": b"shared"}
     sub.placed()
+
+
+def test_a_cursor_of_another_incarnation_is_replaced_and_one_without_is_adopted_or_replaced(log, sub):
+    """On a partition that is not the register: `partitions` is ""."""
+    log.append(3)
+    sub.receive(most=2)
+    assert sub.create("shared", incarnation="first", partitions="") == [Status.OK, 0]
+    assert sub.placed().read == 2
+    log.client.hdel(sub.keys.cursor, "incarnation")  # as an earlier release made it
+    assert sub.create("shared", incarnation="second", partitions="", anew=0) == [Status.OK, 0]
+    assert (sub.placed().read, sub.placed().fields["incarnation"]) == (2, "second")
+    assert sub.create("shared", incarnation="third", partitions="") == [Status.OK, 1]
+    assert (sub.placed().read, sub.placed().fields["incarnation"]) == (0, "third")
+    log.client.hdel(sub.keys.cursor, "incarnation")
+    assert sub.create("shared", "latest", incarnation="fourth", partitions="") == [Status.OK, 1]
+    assert sub.placed().read == 3
 
 
 @pytest.mark.parametrize(("start", "seen"), [("earliest", [4, 5, 6]), ("latest", []), (5, [5, 6]), (1, [4, 5, 6])])
@@ -309,8 +318,9 @@ def test_deleting_is_idempotent_and_leaves_nothing(log, sub):
     log.append(3)
     sub.receive()
     sub.hold("0-1", [1])
-    assert sub.delete() == [Status.OK, 1]
-    assert sub.delete() == [Status.OK, 0]
+    assert sub.delete("another") == [Status.OK, 0, "first"]
+    assert sub.delete("first") == [Status.OK, 1, "first"]
+    assert sub.delete() == [Status.OK, 0, ""]
     assert [log.client.exists(key) for key in sub.keys.all()] == [0] * 6
     assert log.client.hgetall(log.keys.subs) == {b"": b""}
     assert sub.settle("0-1", commit=True) == 0

@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 
 from redis_ledger.clock import ManualClock
 from redis_ledger.config import Config
-from redis_ledger.cursor import calls
+from redis_ledger.cursor import calls, registration
+from redis_ledger.cursor.calls import Request
 from redis_ledger.cursor.ranges import to_ranges
+from redis_ledger.cursor.registration import Register
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.keys import PartitionKeys
@@ -135,10 +137,11 @@ class World:
     async def subscribe(self, which: int) -> None:
         name = SUBS[which]
         if name in self.log.subs:
-            await calls.delete(*self.place, name)
+            await registration.delete(*self.place, name)
             del self.log.subs[name]
         else:
-            await calls.create(*self.place, name, "shared", "earliest", self.clock.now_ms())
+            wanted = Register("shared", str(next(self.serials)), partitions=1)
+            await registration.register(*self.place, name, wanted, self.clock.now_ms())
             self.log.subs[name] = Owed(self.log.start)
 
     async def receive(self, which: int, count: int) -> None:
@@ -147,9 +150,8 @@ class World:
             return
         owed = self.log.subs[name]
         got = await calls.receive(
-            *self.place, name, CONSUMER, now_ms=self.clock.now_ms(), records_max=count, bytes_max=1 << 20,
-            ack_timeout_ms=1 << 40, session_ms=1,
-        )  # fmt: skip
+            *self.place, name, Request(CONSUMER, 1 << 20, 1 << 40, 1), now_ms=self.clock.now_ms(), records_max=count
+        )
         offsets = [at for d in got.deliveries for at in range(d.first, d.last + 1)]
         held = {at for each in owed.held.values() for at in each}
         assert not held & set(offsets)
@@ -165,14 +167,13 @@ class World:
         chosen = sorted({owed.leased[pick % len(owed.leased)] for pick in picks} if owed.leased else set())
         if not chosen:
             return
-        now = self.clock.now_ms()
         owed.leased = [at for at in owed.leased if at not in chosen]
         if in_txn:
             txn = TxnId(1, next(self.serials))
-            assert await calls.hold(*self.place, name, CONSUMER, txn, to_ranges(chosen), now_ms=now) == len(chosen)
+            assert await calls.hold(*self.place, name, CONSUMER, txn, to_ranges(chosen)) == len(chosen)
             owed.held[txn] = chosen
         else:
-            assert await calls.ack(*self.place, name, CONSUMER, to_ranges(chosen), now_ms=now) == len(chosen)
+            assert await calls.ack(*self.place, name, CONSUMER, to_ranges(chosen)) == len(chosen)
             owed.acknowledged.update(chosen)
 
     async def take(self, which: int, count: int) -> None:

@@ -99,20 +99,47 @@ class Subscription:
             return [reply]
         return [Status(reply[0]), *(value.decode() if isinstance(value, bytes) else value for value in reply[1:])]
 
-    def create(self, kind: str, start: Any = "earliest") -> list[Any]:
-        p = self.log.keys
-        args = (TOPIC_ID, encode_name(self.name), kind, start, self.now)
-        return self.run("cursor/create", (p.state, p.subs, *self.keys.all()), *args)
-
-    def delete(self) -> list[Any]:
-        p = self.log.keys
-        return self.run("cursor/delete", (p.state, p.subs, *self.keys.all()), TOPIC_ID, encode_name(self.name))
-
-    def receive_raw(
-        self, consumer: str, most: int = 100, *, most_bytes: int = 1 << 20, again: int = 0, topic_id: str = TOPIC_ID
+    def create(
+        self, kind: str, start: Any = "earliest", *, incarnation: str = "first", partitions: Any = 1, anew: int = 1
     ) -> list[Any]:
         p = self.log.keys
-        args = (topic_id, consumer, self.now, most, most_bytes, ACK_TIMEOUT, SESSION, again)
+        args = (TOPIC_ID, encode_name(self.name), kind, start, self.now, incarnation, partitions, anew)
+        return self.run("cursor/create", (p.state, p.subs, *self.keys.all()), *args)
+
+    def delete(self, incarnation: str = "*") -> list[Any]:
+        p = self.log.keys
+        args = (TOPIC_ID, encode_name(self.name), incarnation)
+        return self.run("cursor/delete", (p.state, p.subs, *self.keys.all()), *args)
+
+    def own(self, consumer: str = "c1", *, take: bool = True) -> list[Any]:
+        args = (TOPIC_ID, consumer, self.now, SESSION, int(take))
+        return self.run("cursor/own", (self.log.keys.state, self.keys.cursor), *args)
+
+    def receive_raw(
+        self,
+        consumer: str,
+        most: int = 100,
+        *,
+        most_bytes: int = 1 << 20,
+        epoch: Any = None,
+        after: Any = "",
+        unseen: bool = True,
+        request: str = "",
+        again: int = 0,
+        topic_id: str = TOPIC_ID,
+    ) -> list[Any]:
+        """epoch None: that of the consumer's ownership, which it takes first if the subscription is exclusive."""
+        p = self.log.keys
+        if epoch is None:
+            epoch = ""
+            if self.kind == "exclusive":
+                status, epoch, *_ = owned = self.own(consumer)
+                if status != Status.OK:
+                    return owned
+        args = (
+            topic_id, consumer, self.now, most, most_bytes, ACK_TIMEOUT, SESSION, epoch, after, int(unseen), request,
+            again,
+        )  # fmt: skip
         return self.run("cursor/receive", (p.state, p.log, p.aborted, *self.keys.all()), *args)
 
     def receive(self, consumer: str = "c1", most: int = 100, **more: Any) -> Got:
@@ -128,22 +155,22 @@ class Subscription:
         return Got(offsets, reply[1], reply[2], reply[3], reply[4] == 1, reply[5])
 
     def ack(self, offsets: Any, consumer: str = "c1") -> list[Any]:
-        args = (TOPIC_ID, consumer, self.now, *flat(to_ranges(offsets)))
+        args = (TOPIC_ID, consumer, *flat(to_ranges(offsets)))
         return self.run("cursor/ack", (self.log.keys.state, *self.keys.all()), *args)
 
     def ack_cumulative(self, offset: int, consumer: str = "c1") -> list[Any]:
-        args = (TOPIC_ID, consumer, self.now, offset)
+        args = (TOPIC_ID, consumer, offset)
         return self.run("cursor/ack_cumulative", (self.log.keys.state, *self.keys.all()), *args)
 
     def hold(self, txn: str, offsets: Any, consumer: str = "c1") -> list[Any]:
-        return self._hold(txn, consumer, "", *flat(to_ranges(offsets)))
+        return self._hold(txn, consumer, 0, *flat(to_ranges(offsets)))
 
-    def hold_cumulative(self, txn: str, offset: int, consumer: str = "c1", call: str = "call-1") -> list[Any]:
-        return self._hold(txn, consumer, call, offset)
+    def hold_cumulative(self, txn: str, offset: int, consumer: str = "c1") -> list[Any]:
+        return self._hold(txn, consumer, 1, offset)
 
-    def _hold(self, txn: str, consumer: str, call: str, *offsets: int) -> list[Any]:
+    def _hold(self, txn: str, consumer: str, cumulative: int, *offsets: int) -> list[Any]:
         p = self.log.keys
-        args = (TOPIC_ID, consumer, self.now, *txn.split("-"), call, *offsets)
+        args = (TOPIC_ID, consumer, *txn.split("-"), cumulative, *offsets)
         return self.run("cursor/hold", (p.state, p.ended, p.watermarks, *self.keys.all()), *args)
 
     def settle(self, txn: str, *, commit: bool) -> int:
@@ -177,7 +204,7 @@ class Subscription:
         leases: dict[int, tuple[str, int, int]] = {}
         rows = {int(k): v.decode() for k, v in client.hgetall(keys.leases).items() if k}
         for first, text in rows.items():
-            last, consumer, count, deadline = text.split(" ")
+            last, consumer, count, deadline, *_ = text.split(" ")
             for offset in range(first, int(last) + 1):
                 assert offset not in leases, f"offset {offset} is in two leases"
                 leases[offset] = (consumer, int(count), int(deadline))

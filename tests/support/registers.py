@@ -26,6 +26,7 @@ class Group(Subscription):
     def __init__(self, log: Any, name: str = "g") -> None:
         self.log, self.name = log, name
         self.keys = log.keys.sub(name)
+        self.kind = "kafka"
         self.now = log.now if hasattr(log, "now") else 1_000_000
 
     def commit(

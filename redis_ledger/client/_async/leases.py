@@ -1,11 +1,13 @@
 """The calls a consumer makes: receive, ack, nack.  Each is safe to repeat.
 
-A receive whose answer was lost leaves its messages leased until their time is up, and then they come again: at least
-once.  An acknowledgement that was carried out already is carried out again as nothing.
+A receive whose answer was lost is repeated under the name of the first attempt and gets the same messages.  On an
+exclusive subscription it also names the last message of each partition that the consumer has, so nothing is left out
+and the order holds.  An acknowledgement that was carried out already is carried out again as nothing.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from time import monotonic
 from typing import Any
@@ -13,6 +15,7 @@ from typing import Any
 from redis_ledger.client._async.transport import AsyncTransport, path
 from redis_ledger.client.bodies import MessagesBody, message_of
 from redis_ledger.client.models import Message
+from redis_ledger.errors import OutcomeUnknown
 from redis_ledger.ids import MessageId, TxnId
 
 IDS_MAX = 10_000  # of one request
@@ -23,19 +26,41 @@ class AsyncLeases:
         self._transport = transport
 
     async def receive(
-        self, topic: str, subscription: str, consumer: str, max_records: int, wait_ms: int, ack_timeout_ms: int
+        self,
+        topic: str,
+        subscription: str,
+        consumer: str,
+        max_records: int,
+        wait_ms: int,
+        ack_timeout_ms: int,
+        after: Sequence[MessageId] = (),
     ) -> list[Message]:
-        body = {
+        """after: on an exclusive subscription, the last message of each partition that the consumer has."""
+        body: dict[str, Any] = {
             "consumer": consumer,
             "max_records": min(max_records, IDS_MAX),
             "wait_ms": wait_ms,
             "ack_timeout_ms": ack_timeout_ms,
+            "request_id": secrets.token_urlsafe(9),
         }
-        found = await self._transport.call(
-            "POST", _path(topic, subscription, ":receive"), body, answer=MessagesBody, wait_ms=wait_ms
-        )
+        if after:
+            body["after"] = [str(id) for id in after]
+        # The broker leases them after it got the request, so until then at least they are this consumer's.
         leased_until_s = monotonic() + ack_timeout_ms / 1000
+        try:
+            found = await self._receive(topic, subscription, body, wait_ms, repeatable=False)
+        except OutcomeUnknown:
+            leased_until_s = monotonic() + ack_timeout_ms / 1000
+            found = await self._receive(topic, subscription, {**body, "repeat": True}, wait_ms, repeatable=True)
         return [message_of(message, topic, leased_until_s) for message in found.messages]
+
+    async def _receive(
+        self, topic: str, subscription: str, body: dict[str, Any], wait_ms: int, *, repeatable: bool
+    ) -> MessagesBody:
+        where = _path(topic, subscription, ":receive")
+        return await self._transport.call(
+            "POST", where, body, answer=MessagesBody, wait_ms=wait_ms, repeatable=repeatable
+        )
 
     async def ack(
         self, topic: str, subscription: str, consumer: str, ids: Sequence[MessageId], txn: TxnId | None = None

@@ -4,8 +4,10 @@
                           lease runs …………………………………………………………………………………………… out: another consumer gets it
 
 A message fetched ahead whose lease has run out is dropped, since by then the broker delivers it to another consumer.
-Closing hands back at once what was not acknowledged.  A message in the body of a running loop stays leased until the
-loop asks for the next one, so that its acknowledgement still counts.
+On an exclusive subscription every request names the last message of each partition that this consumer has; what was
+dropped, or lost with an answer, then comes again before anything that follows it.  Closing hands back at once what was
+not acknowledged.  A message in the body of a running loop stays leased until the loop asks for the next one, so that
+its acknowledgement still counts.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from redis_ledger.client._sync.admin import Subscriptions
 from redis_ledger.client._sync.leases import Leases
 from redis_ledger.client.concurrency import Condition, Mutex, Worker
 from redis_ledger.client.models import Kind, Message
+from redis_ledger.client.progress import Progress
 from redis_ledger.client.values import id_of, ids_of
 from redis_ledger.errors import ClientClosed, LedgerError
 from redis_ledger.ids import MessageId
@@ -78,6 +81,11 @@ class Consumer:
         self._is_closed = False
         self._error: LedgerError | None = None
         self._turn = 0  # rises when what is fetched ahead loses its meaning
+        self._handed_out = Progress()
+
+    @property
+    def _is_exclusive(self) -> bool:
+        return self._kind == "exclusive"
 
     @property
     def is_closed(self) -> bool:
@@ -146,8 +154,10 @@ class Consumer:
                 self._arrived.wait(left_s)
 
     def _receive_directly(self, max_messages: int, wait_ms: int) -> list[Message] | None:
-        messages = self._fetch(max_messages, wait_ms)
+        messages = self._fetch(max_messages, wait_ms, self._handed_out)
         if not self._is_closed:
+            for message in messages:
+                self._handed_out.add(message)
             return messages
         if messages:
             self._give_back([message.id for message in messages])
@@ -244,10 +254,16 @@ class Consumer:
     def _take(self, max_messages: int) -> list[Message]:
         taken: list[Message] = []
         now_s = monotonic()
+        dropped: set[int] = set()
         while self._ahead and len(taken) < max_messages:
             message = self._ahead.popleft()
             if message.leased_until_s > now_s:
                 taken.append(message)
+                self._handed_out.add(message)
+            elif self._is_exclusive:
+                dropped.add(message.partition)
+                self._ahead = deque(each for each in self._ahead if each.partition not in dropped)
+                self._turn += 1
         if len(self._ahead) <= self._prefetch // 2:
             self._room.notify()
         return taken
@@ -255,12 +271,14 @@ class Consumer:
     def _forget_ahead(self) -> None:
         with self._mutex:
             self._ahead.clear()
+            self._handed_out.clear()
             self._turn += 1
             self._room.notify()
 
-    def _fetch(self, max_messages: int, wait_ms: int) -> list[Message]:
+    def _fetch(self, max_messages: int, wait_ms: int, has: Progress) -> list[Message]:
+        after = has.last if self._is_exclusive else ()
         return self._leases.receive(
-            self.topic, self.subscription, self.name, max_messages, wait_ms, self._ack_timeout_ms
+            self.topic, self.subscription, self.name, max_messages, wait_ms, self._ack_timeout_ms, after
         )
 
     def _fetch_ahead(self) -> None:
@@ -272,13 +290,15 @@ class Consumer:
                     if self._is_closed:
                         return
                     turn, room = self._turn, self._prefetch - len(self._ahead)
-                messages = self._fetch(room, POLL_MS)
+                    has = self._handed_out.with_(self._ahead)
+                messages = self._fetch(room, min(POLL_MS, self._ack_timeout_ms // 4), has)
                 with self._mutex:
                     is_meant = turn == self._turn
                     if is_meant:
                         self._ahead.extend(messages)
                         self._arrived.notify_all()
-                if messages and not is_meant:
+                # An exclusive consumer gets them again, since its next request names an earlier message.
+                if messages and not is_meant and not self._is_exclusive:
                     self.nack(messages)
         except LedgerError as error:
             # The next receive raises it, and the one after that tries again.
