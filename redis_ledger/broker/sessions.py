@@ -9,14 +9,12 @@ subscriptions are shared and have no owner.  What it remembers may be outdated: 
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections import OrderedDict
 from typing import NamedTuple
 
 from redis_ledger.clock import Clock
 from redis_ledger.cursor import registration
-from redis_ledger.errors import LedgerError
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
 
@@ -47,13 +45,12 @@ class Sessions:
         return await self._own(first, name, consumer, take=True)
 
     async def prolong(self, first: Partition, name: str, consumer: str) -> None:
-        """The consumer has called, so its session goes on.  Does nothing for a consumer that is not the owner."""
+        """The consumer has called, so its session goes on.  Raises ConsumerBusy for one that is not the owner."""
         if (first.topic_id, name) in self._shared:
             return
         entered = self._entered.get((first.topic_id, name, consumer))
         if entered is None or self._is_old(entered):
-            with contextlib.suppress(LedgerError):
-                await self._own(first, name, consumer, take=False)
+            await self._own(first, name, consumer, take=False)
 
     def forget(self, first: Partition, name: str, consumer: str) -> None:
         """A partition has refused what this broker remembered."""

@@ -7,6 +7,7 @@ is in dispatch.py, who owns an exclusive subscription in sessions.py.
 from __future__ import annotations
 
 import builtins
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeVar
 from urllib.parse import unquote
@@ -206,9 +207,10 @@ class Subscriptions:
         return returned
 
     async def prolong(self, topic: str, name: str, consumer: str) -> None:
-        """The consumer has called: its session goes on, if it owns the subscription."""
-        (first,) = await self.cursors.chosen(topic, (0,))
-        await self._sessions.prolong(first, name, consumer)
+        """The consumer has called: its session goes on if it owns the subscription.  Raises nothing."""
+        with contextlib.suppress(LedgerError):
+            (first,) = await self.cursors.chosen(topic, (0,))
+            await self._sessions.prolong(first, name, consumer)
 
     # -- steps -------------------------------------------------------------------------------------------------------
 

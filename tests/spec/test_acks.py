@@ -96,7 +96,7 @@ async def test_acks_left_by_ended_transactions_are_given_back_by_the_next_end_of
                 await broker.transactions.abort(txn)
                 await calls.hold(
                     broker.store, partition.keys, partition.topic_id, "s", "c1", txn,
-                    to_ranges([ids[first + n].offset]), now_ms=broker.clock.now_ms(),
+                    to_ranges([ids[first + n].offset]),
                 )  # fmt: skip
         assert (await standing(broker)).pending == 4
         # When a later transaction of one coordinator ends on this subscription
