@@ -31,7 +31,7 @@ func TestSmallBatches(t *testing.T) {
 	seeds := kgo.SeedBrokers(strings.Split(os.Getenv("KGO_SEEDS"), ",")...)
 	topic := fmt.Sprintf("small-%d", time.Now().UnixNano())
 	producer, err := kgo.NewClient(seeds, kgo.TransactionalID(topic), kgo.DefaultProduceTopic(topic),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0), kgo.ProducerBatchMaxBytes(128),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0), kgo.ProducerBatchMaxBytes(512),
 		kgo.RecordRetries(20))
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestSmallBatches(t *testing.T) {
 		for record := 0; record < records; record++ {
 			partition, value := int32(record%partitions), fmt.Sprintf("%d-%d", number, record)
 			expected[partition] = append(expected[partition], value)
-			one := &kgo.Record{Partition: partition, Value: []byte(value)}
+			one := &kgo.Record{Partition: partition, Key: make([]byte, 300), Value: []byte(value)} // no two fit a batch
 			producer.Produce(ctx, one, func(_ *kgo.Record, err error) {
 				if err != nil {
 					t.Errorf("transaction %d: produce: %v", number, err)
