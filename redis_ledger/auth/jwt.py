@@ -5,7 +5,7 @@
     "User:" + claims["sub"]     or another claim, if settings name one
 
 Only asymmetric algorithms: whoever can check a token must not be able to make one, and `none` proves nothing.
-Pure: no I/O; `now` is PyJWT's.  Needs the extra `redis-ledger[jwt]`.  Source: RFC 7517, RFC 7519, RFC 8725.
+Pure: no I/O; `now` is PyJWT's.  Needs the extra `jwt`.  Source: RFC 7517, RFC 7519, RFC 8725.
 """
 
 from __future__ import annotations
@@ -90,5 +90,5 @@ def library() -> Any:
     try:
         import jwt
     except ImportError:
-        raise InvalidRequest("jwt_jwks takes PyJWT: pip install redis-ledger[jwt].") from None
+        raise InvalidRequest("jwt_jwks takes PyJWT: pip install '.[jwt]' in a checkout.") from None
     return jwt

@@ -21,7 +21,7 @@ try:
     from pyarrow import fs as filesystems
 except ImportError as missing:
     raise ImportError(
-        "Offloaded records are Parquet, and that takes pyarrow: pip install 'redis-ledger[cold]'"
+        "Offloaded records are Parquet, and that takes pyarrow: pip install '.[cold]' in a checkout"
     ) from missing
 
 UNFINISHED = "_tmp-"  # begins the names of files that are being written; a reader passes over them

@@ -5,7 +5,7 @@
     register(spark)        a session of yours
     spark = session()      or one that needs nothing set up: Java is found, and this Python runs the workers
 
-Needs the extra `redis-ledger[spark]`; importing this package loads none of it.
+Needs the extra `spark`; importing this package loads none of it.
 """
 
 from __future__ import annotations

@@ -268,4 +268,4 @@ except ImportError as error:
     print(error)
 """
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert "pip install 'redis-ledger[cold]'" in told.stdout
+    assert "pip install '.[cold]'" in told.stdout

@@ -190,7 +190,7 @@ def test_without_pyarrow_a_home_is_a_problem_and_what_to_install_is_said(
     monkeypatch.delitem(sys.modules, "redis_ledger.offload.home", raising=False)
     code, [found] = home_seen(tmp_path, "--cold-home", tmp_path)
     assert (code, found["level"]) == (1, "problem")
-    assert found["seen"].endswith("pip install 'redis-ledger[cold]'")
+    assert found["seen"].endswith("pip install '.[cold]' in a checkout")
 
 
 def test_for_people_it_is_a_table(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.pages import blocks, calls, differences, names, program, renamed
+from tests.support.pages import HERE, KAFKA_HERE, blocks, calls, differences, names, program, renamed
 from tests.support.serving import ROOT, Serve
 
 README = ROOT / "README.md"
@@ -58,6 +58,16 @@ def test_the_readme_runs_as_printed(serve):
     served = serve()
     check_calls(README, served.urls[0])
     check_python(README, served)
+
+
+@pytest.mark.parametrize("number", range(len(blocks(README, "python"))))
+def test_a_program_of_the_readme_runs_alone(number, serve):
+    served = serve()
+    code = blocks(README, "python")[number].replace(HERE, served.urls[0]).replace(KAFKA_HERE, served.field("kafka"))
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (ran.stderr, ran.returncode) == ("", 0)
 
 
 @pytest.mark.parametrize("page", WITH_PYTHON[1:], ids=lambda page: page.stem)

@@ -240,7 +240,7 @@ def test_a_broker_that_lacks_what_reads_history_says_so_before_anything_is_start
         Serve(*asked, "--cold-home", tmp_path / "history", environ=lacking),
         Serve(*asked, environ={**lacking, "REDIS_LEDGER_COLD_HOME": str(tmp_path / "history")}),
     ):
-        assert "pip install 'redis-ledger[cold]'" in refusal(processes(given))
+        assert "pip install '.[cold]'" in refusal(processes(given))
     assert not (tmp_path / "data").exists()
 
 

