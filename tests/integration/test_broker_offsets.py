@@ -244,6 +244,17 @@ async def test_what_was_decided_and_not_carried_is_carried_by_whoever_reads_the_
         assert [(each.offset, each.pending) for each in found] == [(6 if decided else 1, ()), (7 if decided else 1, ())]
 
 
+async def test_every_decided_transaction_is_carried_whichever_partition_it_is_pending_on(redis_url, prefix):
+    async with one(redis_url, prefix, end_overdue_ms=60_000) as broker:
+        await broker.topics.create("t", partitions=3)
+        places = [("t", number) for number in range(3)]
+        for topic, number in places:
+            txn = await in_transaction(broker, (topic, number, number + 5))
+            await broker.coordinators.decide(txn, commit=True)
+        found = await broker.offsets.fetch("g", places, settle=True)
+        assert [(each.offset, each.pending) for each in found] == [(5, ()), (6, ()), (7, ())]
+
+
 async def test_a_transaction_past_its_deadline_is_ended_by_whoever_reads_the_offsets(redis_url, prefix):
     async with one(redis_url, prefix, sweep_interval_ms=60_000, default_timeout_ms=50) as broker:
         await broker.topics.create("t", partitions=1)
