@@ -1,10 +1,12 @@
-"""Two brokers on one Redis that are stopped and started again at their addresses:  python -m tests.support.rolling
+"""Brokers on one Redis that are stopped and started again at their addresses:  python -m tests.support.rolling [2]
 
-    → 127.0.0.1:9092,127.0.0.1:9093      their Kafka addresses, once both know of each other
+    → 127.0.0.1:9092,127.0.0.1:9093      their Kafka addresses, once they know of each other
     ← stop 0                             SIGTERM
     → 0                                  its exit code
+    ← kill 0                             kill -9
+    → killed
     ← start 0
-    → ready                              and both know of each other again
+    → ready                              and they know of each other again
 
 Until stdin ends.  For Kafka clients whose environment is not this project's: they run it as a process of its own.
 """
@@ -26,10 +28,10 @@ from tests.support.serving import Serve
 PATIENCE_S = 40.0
 
 
-class Pair:
-    def __init__(self, data_dir: Path) -> None:
+class Brokers:
+    def __init__(self, data_dir: Path, count: int) -> None:
         self._data_dir = data_dir
-        self._brokers = [self._serve(), self._serve()]
+        self._brokers = [self._serve() for _ in range(count)]
 
     def _serve(self, http: str = "127.0.0.1:0", kafka: str = "127.0.0.1:0") -> Serve:
         return Serve("--data-dir", self._data_dir, "--durability", "process", "--kafka", kafka, http=http)
@@ -41,6 +43,9 @@ class Pair:
     def stop(self, number: int) -> int:
         """Its exit code."""
         return self._brokers[number].terminate()
+
+    def kill(self, number: int) -> None:
+        self._brokers[number].kill()
 
     def start(self, number: int) -> None:
         """At the addresses that it had."""
@@ -69,9 +74,9 @@ async def know_each_other(*brokers: Serve) -> None:
 
 
 @contextlib.contextmanager
-def pair() -> Iterator[Pair]:
+def rolling(count: int) -> Iterator[Brokers]:
     with tempfile.TemporaryDirectory(prefix="redis-ledger-rolling-", ignore_cleanup_errors=True) as folder:
-        brokers = Pair(Path(folder) / "data")
+        brokers = Brokers(Path(folder) / "data", count)
         try:
             brokers.know_each_other()
             yield brokers
@@ -80,12 +85,15 @@ def pair() -> Iterator[Pair]:
 
 
 def main() -> int:
-    with pair() as brokers:
+    with rolling(int(sys.argv[1]) if len(sys.argv) > 1 else 2) as brokers:
         print(brokers.kafka, flush=True)
         for line in sys.stdin:
             order, number = line.split()
             if order == "stop":
                 print(brokers.stop(int(number)), flush=True)
+            elif order == "kill":
+                brokers.kill(int(number))
+                print("killed", flush=True)
             else:
                 brokers.start(int(number))
                 print("ready", flush=True)

@@ -11,51 +11,21 @@ The test has brokers of its own, of redis-ledger; beside a Kafka that is tested 
 from __future__ import annotations
 
 import os
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-ROOT = Path(__file__).resolve().parents[3]
+from tests.compat.rolled import Brokers
+
 TOPIC, PARTITIONS = "load", 4
 PATIENCE_S = 60.0
 STEP_S = 30.0  # of a transaction
 ABORTED_EVERY = 5
-# The owner of a group may change at any time, and takes no members over: an application polls on.
-REBALANCED = (KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS, KafkaError.UNKNOWN_MEMBER_ID)
-
-
-class Brokers:
-    """What tests/support/rolling.py does."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [os.environ["PYTHON"], "-m", "tests.support.rolling"],
-            cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True,
-        )  # fmt: skip
-        self.kafka = self._line()
-
-    def ask(self, order: str) -> str:
-        assert self._process.stdin is not None
-        self._process.stdin.write(order + "\n")
-        self._process.stdin.flush()
-        return self._line()
-
-    def _line(self) -> str:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline().strip()
-        assert line, "the brokers have ended"
-        return line
-
-    def clean_up(self) -> None:
-        self._process.communicate()  # which closes its stdin
 
 
 @pytest.fixture
@@ -71,14 +41,13 @@ def brokers() -> Iterator[Brokers]:
 
 class Load:
     """Applications in threads.  acknowledged: what each writer was told is there; got: (partition, offset) → value, of
-    each group; errors: what was told to an application, but that its group was rebalanced (rebalanced)."""
+    each group; errors: what was told to an application."""
 
     def __init__(self, kafka: str) -> None:
         self._kafka = kafka
         self.acknowledged: dict[str, list[bytes]] = {"plain": [], "txn": []}
         self.got: dict[str, dict[tuple[int, int], bytes]] = {"by hand": {}, "by itself": {}}
         self.errors: list[str] = []
-        self.rebalanced: list[str] = []
         self._writing, self._reading = threading.Event(), threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -174,12 +143,7 @@ class Load:
         while not self._reading.is_set():
             if not self._consume(consumer, "by hand"):
                 continue
-            try:
-                consumer.commit(asynchronous=False)
-            except KafkaException as failed:
-                if failed.args[0].code() not in REBALANCED:
-                    raise
-                self.rebalanced.append(failed.args[0].name())
+            consumer.commit(asynchronous=False)
         consumer.close()
 
     def by_itself(self) -> None:
