@@ -66,6 +66,47 @@ async def test_a_version_of_api_versions_we_do_not_know_is_answered_in_version_0
         writer.close()
 
 
+async def test_a_newer_client_is_told_what_there_is_and_goes_on_with_that(broker):
+    """ApiVersions 5 of Kafka 4.4 names a cluster and a node behind the client's software."""
+    async with listening(broker) as address:
+        reader, writer = await raw(address)
+        body = (
+            struct.pack(">hhih", 18, 5, 7, 1) + b"c" + b"\0" + b"\x05java" + b"\x064.4.0" + b"\0" + b"\xff" * 4 + b"\0"
+        )
+        writer.write(struct.pack(">i", len(body)) + body)
+        size = int.from_bytes(await reader.readexactly(4), "big")
+        number, answer = read_response(18, 0, memoryview(await reader.readexactly(size)))
+        assert (number, answer.error_code) == (7, UNSUPPORTED_VERSION)
+        told = {key.api_key: (key.min_version, key.max_version) for key in answer.api_keys}
+        assert told[18] == (0, 4)
+        body = struct.pack(">hhih", 18, 4, 8, 1) + b"c" + b"\0" + b"\x05java" + b"\x064.4.0" + b"\0"
+        writer.write(struct.pack(">i", len(body)) + body)
+        size = int.from_bytes(await reader.readexactly(4), "big")
+        number, answer = read_response(18, 4, memoryview(await reader.readexactly(size)))
+        assert (number, answer.error_code) == (8, 0)
+        writer.close()
+
+
+# Share groups, streams groups, elections, reassignments, delegation tokens and client metrics, by Kafka's keys.
+NOT_SERVED = (38, 39, 40, 41, 43, 45, 46, 71, 72, 76, 77, 78, 79, 83, 84, 85, 86, 87, 88, 89, 90, 91, 92)
+
+
+async def test_what_is_not_served_is_not_advertised_and_its_request_ends_its_connection_alone(broker, capsys):
+    """As in Kafka: a client that read the list refuses by itself, and one that did not is disconnected."""
+    async with listening(broker) as address:
+        async with KafkaClient(address) as client:
+            advertised = {key.api_key for key in (await client.ask(ApiVersionsRequest("a", "1"), 3)).api_keys}
+            assert advertised & set(NOT_SERVED) == set()
+            for key in NOT_SERVED:
+                reader, writer = await raw(address)
+                body = struct.pack(">hhih", key, 0, 1, 1) + b"c" + b"\0" * 8
+                writer.write(struct.pack(">i", len(body)) + body)
+                assert await is_closed(reader), key
+                writer.close()
+            assert f"there is no API {NOT_SERVED[0]}" in capsys.readouterr().err
+            assert (await client.ask(ApiVersionsRequest("a", "1"), 3)).error_code == 0
+
+
 @pytest.mark.parametrize(
     "sent",
     [

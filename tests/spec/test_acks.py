@@ -12,8 +12,8 @@ from redis_ledger import AsyncClient, errors
 from redis_ledger.client import TxnState
 from redis_ledger.cursor import calls
 from redis_ledger.cursor.ranges import to_ranges
-from redis_ledger.errors import InvalidTopicName, TransactionConflict
-from redis_ledger.ids import TxnId
+from redis_ledger.errors import InvalidTopicName, NotDelivered, NotYourMessage, TransactionConflict
+from redis_ledger.ids import MessageId, TxnId
 from tests.support.broker import eventually, one, receive_values, records, two, vanish
 from tests.support.proxy import proxy
 from tests.support.served import served
@@ -144,3 +144,25 @@ async def test_an_ack_of_unknown_outcome_fails_leaves_only_abort_and_loses_nothi
         assert await receive_values(other, "t", "s", "c2", wait_ms=10_000) == {first: "0", second: "1"}
         assert await receive_values(other, "t", "s", "c3") == {}
         assert (await standing(other)).pending == 0
+
+
+@pytest.mark.parametrize("transactional", [True, False])
+async def test_a_list_with_a_message_that_cannot_be_acknowledged_acknowledges_none_of_it(
+    redis_url, prefix, transactional
+):
+    """AK-27: the others stay leased, and the transaction stays open, so nothing else takes them back."""
+    async with one(redis_url, prefix) as broker:
+        ids = await filled(broker, 3)
+        await broker.records.produce("t", records("3", "4"))
+        (others, undelivered) = (MessageId(0, 3), MessageId(0, 4))
+        assert list(await receive_values(broker, "t", "s", "c2", max_records=1)) == [others]
+        txn = (await broker.transactions.begin()).id if transactional else None
+        for refused, error in ((undelivered, NotDelivered), (others, NotYourMessage)):
+            with pytest.raises(error):
+                await broker.subscriptions.ack("t", "s", "c1", [*ids, refused], transaction=txn)
+            cursor = await standing(broker)
+            assert (cursor.mark_delete, cursor.acked_ahead, cursor.leased, cursor.pending) == (0, 0, 4, 0)
+        assert await broker.subscriptions.ack("t", "s", "c1", ids, transaction=txn) == 3
+        if txn is not None:
+            await broker.transactions.commit(txn)
+        assert (await standing(broker)).mark_delete == 3

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 
 import httpx
 import pytest
 
 from redis_ledger import AsyncClient, errors
+from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, NewRecord
 from redis_ledger.client import TxnState
 from redis_ledger.proto.txn_log_pb2 import TransactionLogOp as Op
 from redis_ledger.txn import log as txn_log
@@ -76,6 +78,72 @@ async def test_a_subscription_is_registered_before_its_first_ack_and_once(redis_
         for name in leased:
             (cursor,) = (await broker.subscriptions.stats("t", name)).cursors
             assert (cursor.mark_delete, cursor.pending) == (20, 0)
+
+
+CODES = {"b": "begin", "e": "decide", "d": "done", "n": "answered", "x": "expire"}
+
+
+@pytest.mark.parametrize("how", ["in calls", "as one step"])
+async def test_the_steps_of_a_transaction_come_in_the_order_of_pip_31(redis_url, prefix, monkeypatch, how):
+    """CL-15: consume, transform, produce on two partitions, as Redis gets it."""
+    async with one(redis_url, prefix, coordinators=1, end_overdue_ms=60_000) as broker:
+        await broker.upkeep.close()
+        await broker.topics.create("in")
+        await broker.topics.create("out", 2)
+        await broker.subscriptions.create("in", "s")
+        await broker.records.produce("in", records("a"))
+        (id_,) = await receive_values(broker, "in", "s")
+        (coordinator,) = broker.coordinators
+        steps, call, multi, submit = list[str](), broker.store.call, broker.store.multi, coordinator.submit
+
+        def submitted(code, subject, rest="", *, lazy=False):
+            """A step of the coordinator counts when it is answered, its completion when it is sent."""
+            names = [
+                f"add {'partition' if word.count('/') == 2 else 'subscription'}" for word in rest.split() if "/" in word
+            ]
+            names = [CODES[code], *names] if code != "a" else names
+            future = submit(code, subject, rest, lazy=lazy)
+            if code == "d":
+                steps.extend(names)
+            else:
+                future.add_done_callback(lambda _: steps.extend(names))
+            return future
+
+        def called(script, keys, args, *, retry=True):
+            steps.extend([script.name] * (script.name != "txn/apply"))
+            return call(script, keys, args, retry=retry)
+
+        def together(key, commands, *, retry=False):
+            steps.extend(each.script.name for each in commands if hasattr(each, "script"))
+            return multi(key, commands, retry=retry)
+
+        monkeypatch.setattr(coordinator, "submit", submitted)
+        monkeypatch.setattr(broker.store, "call", called)
+        monkeypatch.setattr(broker.store, "multi", together)
+        output = [NewRecord(None, b"x", partition=n) for n in (0, 1)]
+        if how == "in calls":
+            txn = (await broker.transactions.begin()).id
+            await broker.records.produce("out", output, transaction=txn)
+            await broker.subscriptions.ack("in", "s", "c1", [id_], transaction=txn)
+            await broker.transactions.commit(txn)
+        else:
+            acks = [ExecuteAcks("in", "s", "c1", [id_])]
+            txn = (await broker.transactions.execute(acks, [ExecuteRecords("out", output)])).transaction
+
+        async def status():
+            return (await broker.transactions.get(txn)).status
+
+        assert await eventually(status, "committed") == "committed"
+    assert Counter(steps) == {
+        "begin": 1, "add partition": 2, "add subscription": 1, "ledger/append": 2, "cursor/hold": 1, "decide": 1,
+        "txn/end": 3, "done": 1,
+    }  # fmt: skip
+    ends = [place for place, step in enumerate(steps) if step == "txn/end"]
+    assert steps[0] == "begin"
+    assert steps.index("ledger/append") > steps.index("add partition")
+    assert steps.index("cursor/hold") > steps.index("add subscription")
+    assert steps[ends[0] - 1] == "decide"
+    assert (steps[-1], ends[-1]) == ("done", len(steps) - 2)
 
 
 class LosesAnswers(httpx.AsyncBaseTransport):

@@ -107,7 +107,7 @@ async def test_the_log_of_a_broker_shows_each_kind_of_step_with_its_fields(redis
         assert await broker.coordinators.expire(expired) is not None
         await broker.coordinators.decide(begun.id, commit=True)
         found = await logged(broker, begun.id)
-    topic_id = found[1].participants[0].split("/")[1]
+    topic_id, first, second = found[1].participants[0].split("/")[1], str(begun.id.serial), str(expired.serial)
     shown = [
         (r.op, r.serial, r.expected_status, r.new_status, list(r.participants), r.timeout_ms, r.owner, r.max_serial)
         for r in found
