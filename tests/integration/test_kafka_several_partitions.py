@@ -29,7 +29,7 @@ from tests.support.several import Place, answered, codes
 GOOD: list[Place] = [("orders", 0), ("orders", 1)]
 LOST, MISSING, HELD, NOWHERE = ("orders", 2), ("orders", 9), ("held", 0), ("nowhere", 0)
 PLACES: list[Place] = [GOOD[0], MISSING, LOST, HELD, GOOD[1], NOWHERE]
-NONE, UNKNOWN, FORBIDDEN, LOADING, NOT_ATTEMPTED = 0, 3, 29, 14, 55
+NONE, UNKNOWN, FORBIDDEN, LOADING, NOT_ATTEMPTED, TXN_FORBIDDEN = 0, 3, 29, 14, 55, 53
 STORE = StoreUnavailable.kafka_code
 WRONG = {MISSING: UNKNOWN, LOST: STORE, HELD: FORBIDDEN, NOWHERE: UNKNOWN}
 # Every place is the first one once, and the last one once.
@@ -232,6 +232,15 @@ async def test_txn_offset_commit_answers_every_partition_with_its_own_outcome(st
     producer.pid, producer.epoch = txn[1:]
     assert await producer.end() == 0
     assert await stage.committed() == {GOOD[0]: 1, GOOD[1]: 1, LOST: -1}
+
+
+async def test_the_right_to_write_the_topics_adds_them_to_no_transaction_of_another(stage):
+    txn = await stage.transaction()
+    await stage.world.allow("sender", Op.WRITE, Resource.TOPIC, "orders")
+    sender = await stage.world.client("sender")
+    answer = await sender.ask(several.add_to_transaction(GOOD, txn), 3)
+    assert codes(answer) == dict.fromkeys(GOOD, TXN_FORBIDDEN)
+    assert await stage.world.broker.transactions.list(status="open") == []
 
 
 @pytest.mark.parametrize("places", ORDERS)
