@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib.util
+import json
 import os
 import platform
 import resource
@@ -18,27 +19,29 @@ import ssl
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
 import httpx
 
 from app import cold_home, redis_url, server_binary, settings
+from app.data_dir import CLUSTER_ID, living_brokers
+from app.data_disk import PROBE_BYTES
 from app.embedded import Durability, configured_durability, running_pid
-from app.listen import HostPort, check_not_open, listen, without_secrets
+from app.listen import HostPort, check_not_open, listen
 from app.listeners import listeners
+from app.redis_check import checked
 from app.refusal import Refusal
 from app.tls import Tls
 from redis_ledger.config import Config
-from redis_ledger.errors import LedgerError
-from redis_ledger.store.checks import UnsuitableRedis, check
+from redis_ledger.store.checks import UnsuitableRedis
+from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
 
 Level = Literal["fine", "warning", "problem"]
 FREE_BYTES_MIN = 1 << 30
 OPEN_FILES_MIN = 4_096
-MEMORY_SHARE_MAX = 0.8
 # Variables that commands read besides the settings, without their prefix.
 OF_COMMANDS = (
     "REDIS_URL", "REDIS_URL_FILE", "IMPORT_REDIS_URL", "SERVER_BIN", "DATA_DIR", "HTTP", "HTTP_ADVERTISED", "KAFKA",
@@ -89,14 +92,17 @@ async def examine(setup: Setup) -> AsyncIterator[Finding]:
     """Findings as they are made, from the ground up."""
     for finding in (*_machine(), *_environment(setup)):
         yield finding
-    async for finding in _storage(setup):
+    brokers = Brokers(advertised=setup.kafka_advertised is not None)
+    async for finding in _storage(setup, brokers):
         yield finding
     with contextlib.suppress(settings.BadSetting):  # it has been told
         if setup.config.cold_home:
             yield Finding("cold home", *await asyncio.to_thread(cold_home.look, setup.config.cold_home))
-    async for finding in _ports("http", lambda: [HostPort.parse(setup.http, "--http")], setup, _broker_at):
+    async for finding in _ports(
+        "http", lambda: [HostPort.parse(setup.http, "--http")], setup, partial(_broker_at, brokers)
+    ):
         yield finding
-    async for finding in _ports("kafka", lambda: _listeners(setup), setup, _kafka_at):
+    async for finding in _ports("kafka", lambda: _listeners(setup), setup, partial(_kafka_at, brokers)):
         yield finding
 
 
@@ -134,7 +140,30 @@ def _environment(setup: Setup) -> Iterator[Finding]:
     yield Finding("settings", "fine", f"chosen: {', '.join(chosen)}" if chosen else "all have their defaults")
 
 
-async def _storage(setup: Setup) -> AsyncIterator[Finding]:
+class Brokers:
+    """The brokers of this set-up's Redis: by name, and the ports that their Kafka listeners advertise."""
+
+    def __init__(self, *, advertised: bool) -> None:
+        """advertised: ports may be others than those that are bound."""
+        self.is_known, self.advertised = False, advertised
+        self.names: set[str] = set()
+        self.kafka_ports: set[int] = set()
+
+    def learn(self, rows: Mapping[str, Mapping[str, Any]]) -> None:
+        self.is_known = True
+        for name, row in rows.items():
+            self.names.add(name)
+            for address in (row.get("kafka", ""), *(row.get("listeners") or {}).values()):
+                if (port := str(address).rpartition(":")[2]).isdigit():
+                    self.kafka_ports.add(int(port))
+
+    def stranger(self, where: str) -> Refusal:
+        return Refusal(
+            f"A broker of another Redis or data directory serves at {where}: stop it, or choose another port."
+        )
+
+
+async def _storage(setup: Setup, brokers: Brokers) -> AsyncIterator[Finding]:
     try:
         url = redis_url.given(setup.redis, setup.environ)
     except Refusal as refusal:
@@ -147,7 +176,8 @@ async def _storage(setup: Setup) -> AsyncIterator[Finding]:
         running = running_pid(setup.data_dir.expanduser().resolve())
         if running is None:
             yield _binary(setup.environ)
-    async for finding in _redis(setup, url, running):
+            brokers.learn({})
+    async for finding in _redis(setup, url, running, brokers):
         yield finding
 
 
@@ -160,8 +190,14 @@ def _data_dir(data_dir: Path) -> Iterator[Finding]:
     if path.exists() and os.listdir(path) and not (path / "brokers").is_dir():
         yield Finding("data directory", "problem", f"{path} belongs to something else", "Name another with --data-dir.")
         return
+    if (path / CLUSTER_ID).exists() and not (path / "appendonlydir").exists():
+        cure = f"Restore appendonlydir; or, to give up what was acknowledged, delete {path / CLUSTER_ID}."
+        yield Finding("data directory", "problem", f"{path} has lost its data: appendonlydir is gone", cure)
+        return
     free = shutil.disk_usage(place).free
-    if free < FREE_BYTES_MIN:
+    if free < PROBE_BYTES:
+        yield Finding("data directory", "problem", f"{path}: no space left on the device", "Free space there.")
+    elif free < FREE_BYTES_MIN:
         yield Finding(
             "data directory", "warning", f"{path}: {free >> 20} MiB free", "Free space: a full disk stops all writes."
         )
@@ -177,8 +213,8 @@ def _binary(environ: Mapping[str, str]) -> Finding:
     return Finding("server binary", "fine", f"{binary.path} {server_binary.dotted(binary.version)}")
 
 
-async def _redis(setup: Setup, url: str | None, running: int | None) -> AsyncIterator[Finding]:
-    durability = setup.durability
+async def _redis(setup: Setup, url: str | None, running: int | None, brokers: Brokers) -> AsyncIterator[Finding]:
+    durability, path = setup.durability, None
     if url is None:
         if running is None:
             yield Finding("redis", "fine", "no embedded server runs now; serve starts one")
@@ -188,43 +224,50 @@ async def _redis(setup: Setup, url: str | None, running: int | None) -> AsyncIte
         yield Finding("redis", "fine", f"an embedded server runs (process {running}), durability {found}")
         if found != durability:
             cure = f"Start further brokers with --durability {found}, or stop those that run."
-            yield Finding("durability", "warning", f"it runs with {found}, you ask for {durability}", cure)
+            # serve restarts a server that nobody uses, and refuses to change one that brokers use.
+            level: Level = "problem" if any(living_brokers(path)) else "warning"
+            yield Finding("durability", level, f"it runs with {found}, you ask for {durability}", cure)
         url, durability = f"unix://{path}/redis.sock", found
         if (path / "socket-path").exists():
             url = f"unix://{(path / 'socket-path').read_text().strip()}"
-    shown = without_secrets(url)
     try:
-        store = await Store.open(url, timeout_ms=3_000, retry_ms=1_000)
-    except ValueError as error:
-        yield Finding("redis", "problem", str(error), "Correct --redis or REDIS_LEDGER_REDIS_URL.")
-        return
-    except LedgerError as error:
-        yield Finding("redis", "problem", f"{shown}: {error.detail}", "Start it, or correct --redis.")
+        prefix = setup.config.prefix
+    except settings.BadSetting:  # it has been told
         return
     try:
-        report = await check(store, durability)
+        store = await redis_url.opened(url, prefix=prefix, timeout_ms=3_000, retry_ms=1_000)
+    except Refusal as refusal:
+        yield _problem("redis", refusal, ". ")
+        return
+    try:
+        report = await checked(store, durability, path)
+        brokers.learn(await _registered(store))
+    except Refusal as refusal:
+        yield _problem("redis", refusal)
+        return
     except UnsuitableRedis as unsuitable:
-        yield _problem("redis", unsuitable, "; ")
-        return
-    except LedgerError as error:
-        yield Finding("redis", "problem", f"{shown}: {error.detail}", "Look at the server's log.")
+        for problem in unsuitable.problems:
+            yield Finding("redis", problem.level, problem.seen, problem.cure)
         return
     finally:
         await store.close()
     for node in report.nodes:
         yield Finding("redis", "fine", f"{node.address}: {node.product} {node.product_version}")
-        used, most = node.used_memory_bytes or 0, node.maxmemory_bytes or 0
-        if most and used > MEMORY_SHARE_MAX * most:
-            seen = f"{node.address} uses {used >> 20} of {most >> 20} MiB"
-            yield Finding("memory", "warning", seen, "Raise maxmemory, or shorten retention: when full, writes fail.")
     for warning in report.warnings:
-        yield Finding("durability", "warning", warning, "Let this user run CONFIG GET, or check it by hand.")
+        yield Finding("durability", warning.level, warning.seen, warning.cure)
     if durability == "lossy":
         yield Finding(
             "durability", "warning", "lossy", "Answered writes may be lost; use --durability disk or process."
         )
     elif not report.warnings:
         yield Finding("durability", "fine", str(report.durability))
+
+
+async def _registered(store: Store) -> dict[str, Any]:
+    """Brokers that have said where they are, by name."""
+    key = CatalogKeys(store.prefix).addresses
+    row = await store.command(b"HGETALL", key, key=key)
+    return {name.decode(): json.loads(text) for name, text in zip(row[::2], row[1::2], strict=True)}
 
 
 def _listeners(setup: Setup) -> list[HostPort]:
@@ -259,18 +302,22 @@ async def _ports(
         yield Finding(name, "fine", f"{address} is free")
 
 
-async def _broker_at(address: HostPort) -> str | None:
+async def _broker_at(brokers: Brokers, address: HostPort) -> str | None:
+    """Raises Refusal if the broker there is none of this set-up."""
     for url in (address.url, address.https_url):
         with contextlib.suppress(httpx.HTTPError, ValueError):
             async with httpx.AsyncClient(timeout=2, trust_env=False, verify=_unchecked()) as http:
-                answer = await http.get(f"{url}/v1")
-            if answer.status_code == 200 and answer.json().get("name") == "redis-ledger":
-                return url
+                if (await http.get(f"{url}/v1")).json().get("name") != "redis-ledger":
+                    continue
+                name = (await http.get(f"{url}/readyz")).json().get("broker")
+            if brokers.is_known and name is not None and name not in brokers.names:
+                raise brokers.stranger(url)
+            return url
     return None
 
 
-async def _kafka_at(address: HostPort) -> str | None:
-    """What listens there answers ApiVersions as a Kafka broker does."""
+async def _kafka_at(brokers: Brokers, address: HostPort) -> str | None:
+    """What listens there answers ApiVersions as a Kafka broker does.  Raises Refusal if it is none of this set-up."""
     asked = struct.pack(">ihhih", 10, 18, 0, 1, -1)
     for tls in (None, _unchecked()):
         with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
@@ -282,6 +329,8 @@ async def _kafka_at(address: HostPort) -> str | None:
                 finally:
                     writer.transport.abort()
             if size > 6 and (number, error) == (1, 0):
+                if brokers.is_known and address.port not in brokers.kafka_ports and not brokers.advertised:
+                    raise brokers.stranger(str(address))
                 return f"{address}{'' if tls is None else ', by TLS'}"
     return None
 

@@ -4,6 +4,7 @@
       lock               flocked while somebody joins, leaves, starts or stops
       brokers/<pid>-<n>  one per attached broker, flocked as long as it lives: the kernel lets go, also after kill -9
       server.lock        flocked by the server itself, through a descriptor that it inherits
+      cluster-id         JSON, by prefix: the cluster whose data is here; a server without it has lost its data
       redis.conf         generated, 0600;  redis.pid, redis.log beside it
       redis.sock         the only door; a path over 100 bytes moves to a 0700 directory under the temp folder,
       socket-path        which this file then names
@@ -26,12 +27,12 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
-from app import server_binary
+from app import data_disk, server_binary
 from app.refusal import Refusal
 from app.server_probe import is_loading, is_ready, is_server_of
 from redis_ledger import log
@@ -45,6 +46,8 @@ STOP_S_MAX = 60.0
 UNKNOWN_SERVER_S_MAX = 3.0
 WATCH_INTERVAL_S = 0.1
 RESTART_PAUSE_S_MAX = 5.0
+STEADY_S = 10.0  # a server that ran as long as this is restarted at once
+PROBE_EVERY_S = 1.0
 
 _log = log.get()
 
@@ -97,22 +100,44 @@ class Embedded:
         # Between exec and its first line of work a server has no pid file yet.
         return self._child.pid if self._child is not None else None
 
-    async def watch(self) -> None:
-        """Restart the server whenever it is gone.  Runs until cancelled."""
-        pause_s = WATCH_INTERVAL_S
+    async def watch(self, tell: Callable[[str], None]) -> None:
+        """Restarts the server whenever it is gone.  Runs until cancelled.
+
+        tell: gets a sentence when the server cannot work, and "" when it can again.  A server that dies soon after each
+        start is started less and less often.
+        """
+        pid, log_from, told = self.pid(), data_disk.log_size(self.data_dir), ""
+        pause_s, started_s, probed_s = WATCH_INTERVAL_S, float("-inf"), 0.0
         while True:
-            await asyncio.sleep(pause_s)
-            if self.pid() is not None:
+            await asyncio.sleep(WATCH_INTERVAL_S)
+            now_s, was, pid = time.monotonic(), pid, self.pid()
+            if pid is not None and pid == was:
+                if told and now_s - probed_s > PROBE_EVERY_S:
+                    probed_s = now_s
+                    if not await asyncio.to_thread(data_disk.unwritable, self.data_dir):
+                        told = ""
+                        tell("")
                 continue
-            _log.warning("embedded server died", data_dir=str(self.data_dir))
+            # It died, and another broker may have started it again.
+            if reason := await asyncio.to_thread(data_disk.trouble, self.data_dir, log_from):
+                told = reason
+                tell(reason)
+            log_from = data_disk.log_size(self.data_dir)
+            if pid is not None:
+                continue
+            _log.warning("embedded server died", data_dir=str(self.data_dir), reason=reason or "its log has the reason")
+            is_steady = now_s - started_s > STEADY_S
+            pause_s = WATCH_INTERVAL_S if is_steady else min(pause_s * 2, RESTART_PAUSE_S_MAX)
+            await asyncio.sleep(0 if is_steady else pause_s)
             try:
                 await asyncio.to_thread(self.ensure_running)
             except Refusal as refusal:
-                pause_s = min(max(1.0, pause_s * 2), RESTART_PAUSE_S_MAX)
-                _log.error("embedded server does not restart", reason=str(refusal), next_try_s=pause_s)
+                told = data_disk.trouble(self.data_dir, log_from) or str(refusal)
+                tell(told)
+                _log.error("embedded server does not restart", reason=told, next_try_s=pause_s)
             else:
-                pause_s = WATCH_INTERVAL_S
                 _log.warning("embedded server restarted", pid=self.pid())
+            pid, started_s = self.pid(), time.monotonic()
 
     def ensure_running(self) -> None:
         with self._locked():
@@ -170,12 +195,19 @@ class Embedded:
             )
         binary = server_binary.find(self._environ)
         _place_socket(self.data_dir)
-        self.conf.touch(mode=0o600)
-        self.conf.write_text(configuration(self.data_dir, self.socket, self.durability))
+        wanted = configuration(self.data_dir, self.socket, self.durability)
+        try:
+            if not self.conf.exists() or self.conf.read_text() != wanted:
+                data_disk.replace(self.conf, wanted)
+        except OSError as error:
+            raise Refusal(data_disk.trouble(self.data_dir, 0) or f"{self.conf} cannot be written: {error}.") from error
+        log_from = data_disk.log_size(self.data_dir)
         self._start(binary.path)
         if not self._becomes_ready():
+            reason = data_disk.trouble(self.data_dir, log_from)
             raise Refusal(
-                f"The embedded server of {self.data_dir} does not start: "
+                reason
+                or f"The embedded server of {self.data_dir} does not start: "
                 f"{_last_line(self.data_dir / 'redis.log')} (see redis.log there)."
             )
 

@@ -16,10 +16,12 @@ from pathlib import Path
 
 from app.refusal import Refusal
 from redis_ledger.errors import StoreUnavailable
+from redis_ledger.log import get
 from redis_ledger.store.store import Store
 
 URL = "REDIS_LEDGER_REDIS_URL"
 FILE = "REDIS_LEDGER_REDIS_URL_FILE"
+_log = get()
 
 
 def given(option: str | None, environ: Mapping[str, str]) -> str | None:
@@ -44,14 +46,14 @@ def is_from_file(option: str | None, environ: Mapping[str, str]) -> bool:
 
 
 async def opened(url: str, *, prefix: str, timeout_ms: int, retry_ms: int) -> Store:
-    """A store on the Redis at the URL, wherever it was named.  Raises Refusal when that cannot be used."""
+    """A store on the Redis at the URL, wherever it was named.  While it waits it says why.  Raises Refusal when Redis
+    cannot be used."""
     try:
-        return await Store.open(url, prefix=prefix, timeout_ms=timeout_ms, retry_ms=retry_ms)
+        return await Store.open(url, prefix=prefix, timeout_ms=timeout_ms, retry_ms=retry_ms, on_wait=_log.warning)
     except ValueError as error:
         raise Refusal(f"--redis cannot be used: {error}") from error
     except StoreUnavailable as error:
-        why = error.detail.rstrip(".")
-        raise Refusal(f"{why[:1].upper()}{why[1:]}; start it, or correct --redis.") from error
+        raise Refusal(f"{error.detail[:1].upper()}{error.detail[1:]}") from error
 
 
 def _read(path: Path) -> str:

@@ -22,12 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from app import redis_url
+from app.data_dir import remember_cluster
 from app.embedded import Durability, Embedded
 from app.guard import Limits
 from app.listen import HostPort, listen, told, without_secrets
 from app.listeners import KafkaAddress, speaking_tls
 from app.listeners import shown as named
 from app.main import create_app
+from app.redis_check import checked
 from app.refusal import Refusal
 from app.server import HttpServer
 from app.tls import Tls
@@ -36,9 +38,11 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.clock import SystemClock
 from redis_ledger.config import Config
 from redis_ledger.kafka.server import KafkaServer, Listener
-from redis_ledger.store.checks import UnsuitableRedis, check
+from redis_ledger.store.checks import Report, UnsuitableRedis
+from redis_ledger.store.store import Store
 
 DRAIN_S_MAX = 20
+CLAIM_S = 1.0
 
 _log = log.get()
 
@@ -62,10 +66,29 @@ def say_ready(line: str) -> None:
     print(line, flush=True)
 
 
-async def attach(stack: AsyncExitStack, options: Options, environ: Mapping[str, str]) -> str:
-    """The URL of the Redis to use; an embedded server is watched, and released when the stack unwinds."""
+class Trouble:
+    """What keeps the embedded server from working, for those who refuse writes because of it; "" is nothing."""
+
+    def __init__(self) -> None:
+        self.sentence = ""
+        self._bars: list[Callable[[str], None]] = []
+
+    def tell(self, sentence: str) -> None:
+        self.sentence = sentence
+        for bar in self._bars:
+            bar(sentence)
+
+    def bars(self, bar: Callable[[str], None]) -> None:
+        self._bars.append(bar)
+        bar(self.sentence)
+
+
+async def attach(
+    stack: AsyncExitStack, options: Options, environ: Mapping[str, str], trouble: Trouble
+) -> Embedded | None:
+    """The embedded server, unless a Redis is named; it is watched, and released when the stack unwinds."""
     if options.redis_url is not None:
-        return options.redis_url
+        return None
     joining = asyncio.create_task(asyncio.to_thread(Embedded.attach, options.data_dir, options.durability, environ))
     try:
         embedded = await asyncio.shield(joining)
@@ -74,9 +97,20 @@ async def attach(stack: AsyncExitStack, options: Options, environ: Mapping[str, 
         await asyncio.to_thread((await joining).release)
         raise
     stack.push_async_callback(asyncio.to_thread, embedded.release)
-    watcher = asyncio.create_task(embedded.watch(), name="embedded server watcher")
+    watcher = asyncio.create_task(embedded.watch(trouble.tell), name="embedded server watcher")
     stack.push_async_callback(_cancel, watcher)
-    return embedded.url
+    return embedded
+
+
+async def _checked(store: Store, options: Options, embedded: Embedded | None) -> Report:
+    """Raises UnsuitableRedis, Refusal."""
+    data_dir = None if embedded is None else embedded.data_dir
+    report = await checked(store, options.durability, data_dir)
+    if embedded is None and not store.admission.cluster_id:
+        # A broker that runs, and knew this Redis before it was emptied, has noticed by then.
+        await asyncio.sleep(CLAIM_S)
+        report = await checked(store, options.durability, data_dir)
+    return report
 
 
 async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> None:
@@ -94,18 +128,22 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
         http_told = options.http_advertised or told(bound, http)
         shown, reached = (each.url if tls is None else each.https_url for each in (http, http_told))
         named_by = None if tls is None else tls.named_by
-        url = await attach(stack, options, environ)
+        trouble = Trouble()
+        embedded = await attach(stack, options, environ, trouble)
+        url = options.redis_url if embedded is None else embedded.url
+        assert url is not None
         store = await redis_url.opened(
             url, prefix=options.config.prefix, timeout_ms=options.config.redis_timeout_ms,
             retry_ms=options.config.redis_retry_ms,
         )  # fmt: skip
         stack.push_async_callback(store.close)
         try:
-            report = await check(store, options.durability)
+            report = await _checked(store, options, embedded)
         except UnsuitableRedis as unsuitable:
-            raise Refusal(str(unsuitable)) from unsuitable
+            raise Refusal(trouble.sentence or str(unsuitable)) from unsuitable
+        trouble.bars(store.admission.bar)
         for warning in report.warnings:
-            _log.warning("Redis may not keep the promise", reason=warning, durability=report.durability)
+            _log.warning("Redis may not keep the promise", reason=str(warning), durability=report.durability)
         if options.config.otel_enabled:
             try:
                 tracing.enable(broker=reached)
@@ -114,6 +152,11 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
             stack.push_async_callback(asyncio.to_thread, tracing.disable)
         broker = await Broker.open(store, options.config, clock=SystemClock(), http_address=reached)
         stack.push_async_callback(broker.close)
+        if embedded is not None:
+            try:
+                remember_cluster(embedded.data_dir, options.config.prefix, broker.members.cluster_id)
+            except OSError as error:
+                raise Refusal(f"The data directory cannot be written ({error.strerror}): free space there.") from error
         broker.facts["durability"] = report.durability
         if tls is not None:
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, tls.read_again)

@@ -307,6 +307,22 @@ family(
     "redis_ledger_redis_round_trips_total", "Writes to Redis: all calls of one event-loop tick to one node are one.",
     unit="round trips", kind="counter", source=lambda: [((), redis_calls.writes)],
 )  # fmt: skip
+redis_changed = counter(
+    "redis_ledger_redis_changed",
+    "Redis nodes that were restarted, replaced or new when this broker connected to them.",
+    unit="nodes",
+)  # fmt: skip
+redis_unfit = family(
+    "redis_ledger_redis_unfit",
+    "1: this broker refuses writes to the node because it is empty, foreign (another cluster), claimed (another broker "
+    "knew another cluster), disk (it cannot save) or weaker (than the promised durability).",
+    labels=("node", "reason"),
+)
+redis_rolled_back = counter(
+    "redis_ledger_redis_rolled_back",
+    "Partitions whose end offset this broker found lower than before: Redis came back with older data.",
+    unit="partitions",
+)
 redis_round_trip = spreads(
     "redis_ledger_redis_round_trip_seconds",
     "From such a write to the last answer to what it carried. One at a time is timed on each connection.",

@@ -114,7 +114,7 @@ def _run(
     async def several() -> None:
         async with contextlib.AsyncExitStack() as stack:
             # Held here as well, so that a broker that dies alone does not take the server with it.
-            await serving.attach(stack, options, os.environ)
+            await serving.attach(stack, options, os.environ, serving.Trouble())
             arguments = ["--data-dir", str(data_dir), "--durability", durability, *logged]
             arguments += ["--allow-anonymous"] if allow_anonymous else []
             arguments += [word for each in settings for word in ("--set", each)]

@@ -63,6 +63,7 @@ class Facts(msgspec.Struct):
     overdue_ms: int = 0
     memory: float | None = None
     durability: str = ""
+    unfit: str = ""  # why writes to Redis are refused
     unread: int = 0  # topics that could not be looked at
     is_cut: bool = False  # there is more than was looked at
     sees_all: bool = True  # there may be more that the visitor may not see
@@ -147,6 +148,8 @@ def _behind(facts: Facts) -> list[Sentence]:
 
 def _rest(facts: Facts) -> list[Sentence]:
     found = []
+    if facts.unfit:
+        found.append(Sentence("bad", facts.unfit, href("brokers")))
     if facts.open_brokers:
         who = "1 broker asks" if facts.open_brokers == 1 else f"{facts.open_brokers} brokers ask"
         text = f"{who} nobody who they are, so rules keep nobody out: an older release, or one without auth_required."

@@ -10,7 +10,7 @@ from app import bodies, examples
 from app.calls import Answer, Call
 from app.needs import OPEN
 from app.operations import Routes
-from redis_ledger.errors import Draining, StoreUnavailable
+from redis_ledger.errors import Draining, RedisUnfit, StoreUnavailable
 from redis_ledger.version import VERSION
 
 routes = Routes("health")
@@ -26,7 +26,7 @@ async def livez(call: Call) -> bodies.Live:
     "/readyz",
     needs=OPEN,
     answers={200: dict[str, Any]},
-    errors=(StoreUnavailable, Draining),
+    errors=(StoreUnavailable, RedisUnfit, Draining),
     examples=examples.READY,
 )
 async def readyz(call: Call) -> Answer:

@@ -9,8 +9,10 @@ means that Redis was away or stopped, every broker that was live then has a full
 KEYS        1 brokers  2 addresses  3 state
 ARGV        1 broker  2 silent_ms  3 every_ms  4 main Kafka address, "" for none  5 addresses (JSON)
             6 now_ms ("" the server's clock: what brokers pass, so that a call that waited carries no old time)
+            7 cluster id that the broker knows, "" at its first heartbeat
 RETURNS     {OK, now_ms, cluster id, node id, broker, addresses, ...} live brokers, the caller first, with their
             addresses (JSON), node id included
+            | {OTHER_CLUSTER, cluster id or ""} the broker knows another one: this Redis lost its data
 COMPLEXITY  O(n log n) for n known brokers
 WRITES      heartbeat and addresses; the heartbeat of an earlier broker of the same address is removed; heartbeats of
             other live brokers move forward by the time that does not count as silence
@@ -24,6 +26,7 @@ if not now then
 end
 local now_text = string.format("%d", now)
 local cluster = redis.call("HGET", KEYS[3], "cluster")
+if ARGV[7] ~= "" and cluster ~= ARGV[7] then return { OTHER_CLUSTER, cluster or "" } end
 local mine = redis.call("HGET", KEYS[2], ARGV[1])
 local node = mine and tonumber(string.match(mine, '"node":(%d+)'))
 local names = redis.call("ZRANGE", KEYS[1], 0, -1, "WITHSCORES")

@@ -1,8 +1,11 @@
 --- @include "include/status"
 -- Changes one topic's entry in the catalog if it still is what the caller saw, and raises the version.  The version is at
 -- least the time in ms, so that a Redis that has lost its newest writes does not use one twice: a broker that compares
--- versions would keep topics that are not there.
-local function change_entry(topics, state, topic, known, wanted, now_ms)
+-- versions would keep topics that are not there.  A caller that knows another cluster id than the stored one has met a
+-- Redis that lost all its data: it changes nothing.
+local function change_entry(topics, state, topic, known, wanted, now_ms, cluster)
+  local stored = redis.call("HGET", state, "cluster") or ""
+  if cluster ~= "" and stored ~= cluster then return { OTHER_CLUSTER, stored } end
   local now = redis.call("HGET", topics, topic) or ""
   if now == wanted then return { OK, tonumber(redis.call("HGET", state, "version") or 0) } end
   if now ~= known then return { STALE, now } end

@@ -48,9 +48,10 @@ from redis_ledger.broker.transactions import Transactions
 from redis_ledger.broker.types import ExecuteAcks, Executed, ExecuteRecords
 from redis_ledger.broker.upkeep import Upkeep
 from redis_ledger.broker.users import Users
+from redis_ledger.broker.vigil import Vigil
 from redis_ledger.clock import Clock, SystemClock
 from redis_ledger.config import Config
-from redis_ledger.errors import StoreUnavailable, TransactionError
+from redis_ledger.errors import RedisUnfit, StoreUnavailable, TransactionError
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.waiters import Waiters
@@ -99,6 +100,7 @@ class Broker:
         self.catalog = Catalog(store, config, clock)
         self.cold_reader = ColdReader(store, config.cold_home, config.cold_cache_bytes) if config.cold_home else None
         self.catalog.cold = self.cold_reader
+        self.vigil = Vigil(store.admission, self.catalog)
         self.waiters = Waiters(store)
         self.coordinators = Coordinators(store, self.name, config, clock)
         self.members = Members(store, self.name, http_address, asks=config.auth_required)
@@ -163,6 +165,7 @@ class Broker:
         await broker.coordinators.refresh()
         await broker.identities.open()
         await broker.upkeep.start()
+        broker.vigil.start()
         await broker.delays.open()
         broker.loop_lag.start()
         await broker.security.open()
@@ -174,6 +177,7 @@ class Broker:
 
     async def close(self) -> None:
         """Finishes what is under way and leaves; requests must not come in any more."""
+        await self.vigil.close()
         await self.security.close()
         await self.quotas.close()
         await self.dead_letters.close()
@@ -197,7 +201,9 @@ class Broker:
             return False
 
     async def ready(self) -> dict[str, Any]:
-        """What /readyz tells.  Raises StoreUnavailable when Redis does not answer."""
+        """What /readyz tells.  Raises StoreUnavailable when Redis does not answer, RedisUnfit when it is not fit."""
+        if refusal := self.store.admission.refusal():
+            raise RedisUnfit(refusal.detail, broker=self.name)
         answer = await self.store.command("PING")
         if answer != b"PONG":
             raise StoreUnavailable(f"Redis answered {answer!r} to PING.")

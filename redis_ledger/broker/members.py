@@ -123,9 +123,12 @@ class Members:
         named = {name: address for name, address in self._kafka.items() if name}
         facts = {"http": self._http, "kafka": main, "listeners": named, "asks": self._asks, "leaving": self._leaves}
         mine = msgspec.json.encode(facts)
-        args = (self._name, SILENT_MS, BEAT_MS, main, mine, "")
+        admission = self._store.admission
+        args = (self._name, SILENT_MS, BEAT_MS, main, mine, "", admission.cluster_id)
         reply = await self._store.call(BEAT, (k.brokers, k.addresses, k.state), args)
+        admission.check(reply[0])
         now_ms, self.cluster_id, self.node_id = int(reply[1]), reply[2].decode(), int(reply[3])
+        admission.learn(self.cluster_id)
         nodes = []
         for name, text in zip(reply[4::2], reply[5::2], strict=True):
             found = _decode(text)

@@ -34,7 +34,9 @@
     ├── Forbidden                   and may not do this
     │   └── TopicForbidden  GroupForbidden  ClusterForbidden  TransactionForbidden
     └── Unavailable                 the same request may work a moment later
-        ├── StoreUnavailable  StoreTimeout  StorageFull  TooManyTransactions  Draining  ColdUnavailable
+        ├── StoreUnavailable
+        │   └── RedisUnfit
+        ├── StoreTimeout  StorageFull  TooManyTransactions  Draining  ColdUnavailable
         ├── QuotaExceeded
         │   └── TransactionQuotaExceeded
         └── OutcomeUnknown          the reply was lost and the call was not safe to repeat
@@ -137,6 +139,7 @@ from redis_ledger.errors.states import (
     NotDelivered,
     NotYourMessage,
     OutcomeUnknown,
+    RedisUnfit,
     RequestInProgress,
     StorageFull,
     StoreTimeout,
@@ -231,6 +234,7 @@ __all__ = [
     "ProducerFenced",
     "QuotaExceeded",
     "RebalanceInProgress",
+    "RedisUnfit",
     "RequestInProgress",
     "RequestTooLarge",
     "RouteNotFound",

@@ -65,6 +65,13 @@ class StoreUnavailable(Unavailable):
     code = "store_unavailable"
 
 
+class RedisUnfit(StoreUnavailable):
+    """This Redis lost its data, cannot save, or keeps less than was promised. The detail says what to do about it."""
+
+    # KAFKA_STORAGE_ERROR: clients repeat the request, and do not take it for written.
+    code, kafka_code = "redis_unfit", 56
+
+
 class StoreTimeout(Unavailable):
     """Redis did not answer in time. Try again; repeating this request is safe."""
 

@@ -14,7 +14,7 @@ import asyncio
 import builtins
 import contextlib
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -116,6 +116,9 @@ class Catalog:
     def opened(self, topic: str, number: int) -> Partition | None:
         """The partition if this broker has it open: a look at what it remembers."""
         return self._partitions.get((topic, number))
+
+    def opened_partitions(self) -> Sequence[Partition]:
+        return tuple(self._partitions.values())
 
     def marker_written(self, topic: str, topic_id: str, number: int, entry: LogEntry) -> None:
         """By this broker: the partition's tail goes on behind it."""
@@ -357,7 +360,9 @@ class Catalog:
     async def _swap(self, name: str, expected: bytes, wanted: bytes, script: Script = CATALOG) -> bytes | None:
         """None when the entry was changed; else the entry as it is."""
         keys = (self._keys.topics, self._keys.state)
-        reply = await self._store.call(script, keys, (name, expected, wanted, self._clock.now_ms()))
+        admission, now_ms = self._store.admission, self._clock.now_ms()
+        reply = await self._store.call(script, keys, (name, expected, wanted, now_ms, admission.cluster_id))
+        admission.check(reply[0])
         if reply[0] == Status.OK:
             return None
         current: bytes = reply[1]

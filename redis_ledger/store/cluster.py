@@ -10,19 +10,24 @@ that wait for a node that lost its slots go to the new owner.  Source: Redis Clu
 from __future__ import annotations
 
 import asyncio
+import logging
 from binascii import crc_hqx
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from hiredis import ReplyError
+
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.address import Address, Target
 from redis_ledger.store.connection import Call, ask_once
+from redis_ledger.store.explain import Unreachable, explain
 from redis_ledger.store.gate import Gate
 from redis_ledger.store.link import Link, Watch
-from redis_ledger.store.topology import Topology
+from redis_ledger.store.topology import OnWait, Topology, Waiting
 
 SLOTS = 16_384
 REFRESH_PAUSE_S = 0.1  # least time between two looks at the map
+_log = logging.getLogger("redis_ledger.store")
 _KEYS_CACHED_MAX = 100_000
 
 
@@ -35,16 +40,23 @@ def key_slot(key: bytes) -> int:
     return crc_hqx(key, 0) % SLOTS
 
 
+def _log_failure(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _log.error("the map of the Redis cluster could not be read", exc_info=error)
+
+
 class Cluster(Topology):
-    def __init__(self, watch: Watch, target: Target) -> None:
-        super().__init__(watch)
+    has_slots = True
+
+    def __init__(self, watch: Watch, target: Target, prefix: str) -> None:
+        super().__init__(watch, prefix)
         self._seeds = target.seeds
         self._like = target.seeds[0]  # credentials and TLS of every node
         self._nodes: dict[str, Link] = {}
         self._owners: list[Link | None] = [None] * SLOTS
         self._slots: dict[bytes, int] = {}
         self._refreshing: asyncio.Task[None] | None = None
-        self._why: object = "no node answered"
+        self._why = Unreachable("no node answered")
         self._closing: set[asyncio.Task[None]] = set()
 
     def slot(self, key: bytes) -> int:
@@ -63,13 +75,15 @@ class Cluster(Topology):
     def links(self) -> Sequence[Link]:
         return tuple(self._nodes.values())
 
-    async def open(self) -> None:
+    async def open(self, on_wait: OnWait) -> None:
+        waiting = Waiting(on_wait, self.loop.time())
         until = self.loop.time() + self.watch.retry_ms / 1000
         while not await self._read_map():
-            if self.loop.time() >= until:
-                raise StoreUnavailable(f"the Redis cluster cannot be used: {self._why}.")
+            if self.loop.time() >= until or self._why.is_final:
+                raise StoreUnavailable(f"the Redis cluster cannot be used: {self._why}")
+            waiting.tell(f"waiting for the Redis cluster: {self._why.reason}", self.loop.time())
             await asyncio.sleep(REFRESH_PAUSE_S)
-        await self.first_ready(self.links())
+        await self.first_ready(self.links(), on_wait)
 
     async def close(self) -> None:
         if self._refreshing is not None:
@@ -95,6 +109,7 @@ class Cluster(Topology):
         """Reads the map again soon; many who ask share one look."""
         if self._refreshing is None or self._refreshing.done():
             self._refreshing = self.loop.create_task(self._refresh())
+            self._refreshing.add_done_callback(_log_failure)
         return self._refreshing
 
     async def _refresh(self) -> None:
@@ -107,13 +122,15 @@ class Cluster(Topology):
             try:
                 answer = await ask_once(address, (b"CLUSTER", b"SLOTS"), timeout_s=1.0)
             except OSError as error:
-                self._why = f"{address.name} does not answer: {error}"
+                refused = error.__cause__ if isinstance(error.__cause__, ReplyError) else error
+                why = explain(refused, address)
+                self._why = why._replace(reason=f"{address.name}: {why.reason}")
                 continue
             ranges = list(self._ranges(answer, address))
             if ranges:
                 self._take_map(ranges)
                 return True
-            self._why = f"{address.name} knows no slots"
+            self._why = Unreachable(f"{address.name} knows no slots", "Finish the cluster with redis-cli --cluster.")
         self._reroute()
         return False
 
@@ -130,7 +147,8 @@ class Cluster(Topology):
             async def locate() -> Address:
                 return address
 
-            link = Link(self.watch, locate, self.conclude, self._down, name=address.name)
+            link = Link(self.watch, locate, self.conclude, self._down, name=address.name,
+                        primary=lambda: False, admission=self.admission)  # fmt: skip
             self._nodes[address.name] = link
         return link
 

@@ -76,6 +76,9 @@ class Call:
     def fail(self, error: BaseException) -> None:
         if not self.future.done():
             self.future.set_exception(error)
+            # A caller whose first of two calls failed does not wait for the second.  Without this asyncio would log
+            # that as an exception that was never retrieved.
+            self.future.exception()
 
 
 def pack(args: Sequence[Arg]) -> Frame:
@@ -148,6 +151,10 @@ class Connection(asyncio.Protocol):
         if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
 
     def send(self, call: Call) -> None:
         self.queue.append(call)
@@ -286,7 +293,7 @@ async def ask_once(address: Address, command: Sequence[Arg], *, timeout_s: float
         finally:
             connection.close()
     if isinstance(reply, ReplyError):
-        raise ConnectionRefusedError(str(reply))
+        raise ConnectionRefusedError(str(reply)) from reply
     if isinstance(reply, Exception):
         raise reply
     return reply

@@ -49,7 +49,9 @@ and all keys of one coordinator share a slot, so one script can change them atom
                                         "m:<id>" → protobuf, and told, membership, members of all of them
     rl:{group:<name>}:topics    set     topics the group has offsets on
     rl:{catalog}:topics         hash    topic → JSON: id, partitions, state, settings
-    rl:{catalog}:state          hash    version, number of coordinators, stored format
+    rl:{catalog}:state          hash    version, number of coordinators, stored format, cluster id, number of witnesses
+    rl:{catalog}:claim          string  cluster id that a running broker knew, if it is not the stored one; expires
+    rl:{witness:<n>}:cluster    string  copy of the cluster id; on a Redis Cluster only, n from 0 to 63
     rl:{catalog}:brokers        zset    broker id, score = time of its last heartbeat
     rl:{catalog}:addresses      hash    broker id → JSON with its addresses
     rl:{catalog}:groups         hash    group (percent-encoded) → kind
@@ -219,8 +221,8 @@ class CatalogKeys:
     """The keys that every broker shares."""
 
     __slots__ = (
-        "acls", "addresses", "audit", "brokers", "deadletters", "due", "groups", "quotas", "state", "tokens", "topics",
-        "users",
+        "acls", "addresses", "audit", "brokers", "claim", "deadletters", "due", "groups", "quotas", "state", "tokens",
+        "topics", "users",
     )  # fmt: skip
 
     def __init__(self, prefix: str) -> None:
@@ -230,6 +232,7 @@ class CatalogKeys:
         self.brokers = f"{base}:brokers".encode()
         self.addresses = f"{base}:addresses".encode()
         self.groups = f"{base}:groups".encode()
+        self.claim = f"{base}:claim".encode()
         self.due = f"{base}:due".encode()
         self.users = f"{base}:users".encode()
         self.acls = f"{base}:acls".encode()
@@ -248,6 +251,10 @@ class GroupKeys:
         base = f"{prefix}:{{group:{encode_name(group)}}}"
         self.state = f"{base}:state".encode()
         self.topics = f"{base}:topics".encode()
+
+
+def witness(prefix: str, number: int) -> bytes:
+    return f"{prefix}:{{witness:{number}}}:cluster".encode()
 
 
 def idempotency_key(prefix: str, digest: str) -> bytes:

@@ -16,14 +16,19 @@ import logging
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hiredis import HiredisError, ReplyError
+from hiredis import HiredisError
 
 from redis_ledger.errors import LedgerError, OutcomeUnknown, StoreTimeout, StoreUnavailable
 from redis_ledger.store.address import Address
+from redis_ledger.store.commands import ADMINISTRATION, READS, first_word
 from redis_ledger.store.connection import NEVER, Call, Connection, ask, dial, fail_all, let_in, pack, settle
+from redis_ledger.store.explain import Unreachable, explain
 from redis_ledger.store.scripts import Script
+
+if TYPE_CHECKING:
+    from redis_ledger.store.admission import Admission
 
 BACKOFF_S_MIN, BACKOFF_S_MAX = 0.02, 0.5
 _log = logging.getLogger("redis_ledger.store")
@@ -61,7 +66,8 @@ class Link:
     """locate     where the node is now; asked before every attempt to connect (a sentinel may name another one)
     conclude   takes every reply that is an error or ends a unit
     on_down    called after every failed attempt and every break
-    primary    whether a replica at that address is to be refused
+    primary    whether a replica at that address is to be refused now
+    questions  what a new connection asks before it carries anything; admit takes the replies
     """
 
     def __init__(
@@ -71,18 +77,22 @@ class Link:
         conclude: Callable[[Link, Call, Any], None],
         on_down: Callable[[Link], None] = lambda link: None,
         *,
-        name: str = "",
-        primary: bool = False,
+        name: str,
+        primary: Callable[[], bool],
+        admission: Admission,
     ) -> None:
         self.name = name
         self.address: Address | None = None
         self.conn: Connection | None = None
         self.waiting: deque[Call] = deque()
-        self.why: Exception | None = None  # why the last attempt failed
-        self.refused_entry = False  # ... because Redis does not let us in: waiting does not help
+        self.why: Unreachable | None = None  # why the last attempt failed
+        self.barred: LedgerError | None = None  # why writes are refused
+        self.is_readable = True
         self.ready = asyncio.Event()
         self._watch = watch
         self.locate, self._conclude, self._on_down, self._primary = locate, conclude, on_down, primary
+        self._admission = admission
+        self._tried: Address | None = None
         self._broke = asyncio.Event()
         self._closed = False
         watch.watched.append(self.look)
@@ -94,6 +104,10 @@ class Link:
         watch = self._watch
         if not call.tick:
             call.tick = watch.tick
+        if self.barred is not None and self._is_barred(call):
+            call.fail(self.barred)
+            self.leave(call)
+            return
         conn = self.conn
         if conn is not None:
             conn.send(call)
@@ -101,6 +115,32 @@ class Link:
         if call.give_up == NEVER:
             call.give_up = watch.tick + watch.retry_ticks
         self.waiting.append(call)
+
+    def bar(self, why: LedgerError | None, *, is_readable: bool) -> None:
+        """Refuses writes, and reads unless is_readable, until it is called with None.  Calls that wait for a
+        connection are refused as well; those that Redis has already are not."""
+        self.barred, self.is_readable = why, is_readable
+        if why is not None:
+            waiting, self.waiting = self.waiting, deque()
+            for call in waiting:
+                self.send(call)
+
+    def _is_barred(self, call: Call) -> bool:
+        word = first_word(call.frame)
+        return word not in ADMINISTRATION and not (self.is_readable and word in READS)
+
+    async def ask(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """Replies to commands that are sent although the node is barred; errors are values."""
+        conn = self.conn
+        if conn is None:
+            return [self._unreachable()] * len(commands)
+        futures = []
+        for command in commands:
+            call = Call(asyncio.get_running_loop().create_future(), pack(command), -1, True)
+            call.tick = self._watch.tick
+            futures.append(call.future)
+            conn.send(call)
+        return await asyncio.gather(*futures, return_exceptions=True)
 
     def fence(self, done: Callable[[], None]) -> None:
         """Calls done once everything issued so far has been answered, refused, failed or moved elsewhere."""
@@ -155,10 +195,14 @@ class Link:
 
     def expired(self, call: Call, *, written: bool) -> LedgerError:
         if not (written or call.written):
-            return StoreUnavailable(f"Redis at {self.name} cannot be reached: {self.why or 'no connection yet'}.")
+            return self._unreachable()
         if call.retry:
             return StoreTimeout(f"Redis at {self.name} did not answer within {self._watch.timeout_ms} ms.")
         return OutcomeUnknown(f"Redis at {self.name} did not answer in time; the write may or may not have happened.")
+
+    def _unreachable(self) -> LedgerError:
+        why = self.why.reason if self.why is not None else "no connection yet"
+        return StoreUnavailable(f"Redis at {self.name} cannot be reached: {why}.")
 
     # Connecting
 
@@ -168,7 +212,7 @@ class Link:
             try:
                 await self._connect()
             except (OSError, ValueError, HiredisError, LedgerError) as error:  # a host name can be a ValueError
-                self.why = error
+                self.why = explain(error, self._tried)
                 attempt += 1
                 self._on_down(self)
                 pause_s = min(BACKOFF_S_MAX, BACKOFF_S_MIN * 2 ** min(attempt, 16))
@@ -179,16 +223,20 @@ class Link:
 
     async def _connect(self) -> None:
         async with asyncio.timeout(max(0.2, min(self._watch.timeout_ms, self._watch.retry_ms) / 1000)):
-            address = await self.locate()
+            self._tried = None
+            self._tried = address = await self.locate()
             conn = await dial(address, lambda: Connection(settle, self._lost))
             try:
                 await self._greet(conn, address)
+                # The last reply and the end of the connection may have arrived together.
+                if not conn.is_open:
+                    raise ConnectionError("the connection broke while it was being opened")
             except BaseException:
                 conn.close()
                 raise
         self.address = address
         self.name = address.name
-        self.why, self.refused_entry = None, False
+        self.why = None
         self._broke.clear()
         conn.conclude = self._take_reply
         self.conn = conn
@@ -197,31 +245,27 @@ class Link:
             if call.future.done():
                 self.leave(call)
             else:
-                conn.send(call)
+                self.send(call)
         self.ready.set()
 
     async def _greet(self, conn: Connection, address: Address) -> None:
-        try:
-            await let_in(conn, address)
-        except ReplyError:
-            self.refused_entry = True
-            raise
-        scripts = Script.all()
-        pong, role, *loaded = await ask(
-            conn,
-            [(b"PING",), (b"ROLE",), *((b"SCRIPT", b"LOAD", script.source) for script in scripts)],
-        )
-        if isinstance(pong, Exception):
-            self.refused_entry = str(pong).startswith(("NOAUTH", "NOPERM"))
+        await let_in(conn, address)
+        scripts, questions = Script.all(), self._admission.questions(self)
+        loads = [(b"SCRIPT", b"LOAD", script.source) for script in scripts]
+        role, *replies = await ask(conn, [(b"ROLE",), *questions, *loads])
+        pong, loaded = replies[0], replies[len(questions) :]
+        if isinstance(pong, Exception) and not str(pong).startswith("MISCONF"):
             raise pong
-        if isinstance(role, list) and role[0] != b"master" and self._primary:
+        if isinstance(role, list) and role[0] != b"master" and self._primary():
             raise StoreUnavailable(f"Redis at {address.name} is not the primary any more.")
+        if broken := next((each for each in replies if isinstance(each, ConnectionError)), None):
+            raise broken
         for script, sha in zip(scripts, loaded, strict=True):
-            if isinstance(sha, ConnectionError):
-                raise sha
             if isinstance(sha, Exception):
                 # The others still serve; a call of this one will fail with the same words, and the start-up checks do.
                 _log.error("Redis at %s does not take the script %s: %s", address.name, script.name, sha)
+        self._admission.take(self, address.name, questions, replies[: len(questions)])
+        await ask(conn, self._admission.claim(self))
 
     # What arrives
 
@@ -234,7 +278,7 @@ class Link:
             fail_all(conn, why)
             return
         self.conn = None
-        self.why = error
+        self.why = Unreachable(str(error))
         self.ready.clear()
         watch = self._watch
         for place, call in enumerate(conn.queue):

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class NodeInfo:
-    """One primary.  None: the server does not tell (CONFIG or INFO is refused, or has no such field).
+    """One server.  None: the server does not tell (CONFIG or INFO is refused, or has no such field).
 
-    version  what it is compatible with, as Redis counts; product: "redis" or "valkey", product_version its own number
+    version      what it is compatible with, as Redis counts; product: "redis" or "valkey"; product_version: its own
+    run_id       new at each start of the server
+    config_file  "" if the server was started without one: then CONFIG REWRITE fails
+    keys         in all databases
+    follows      "host:port" of the primary, if this is a replica
     """
 
     address: str
@@ -26,13 +31,21 @@ class NodeInfo:
     appendfsync: str | None
     replicas: int | None
     replication_id: str | None
+    run_id: str | None = None
+    config_file: str | None = None
+    keys: int | None = None
+    follows: str | None = None
+    min_replicas_to_write: int | None = None
+    is_cluster_node: bool = False
 
 
-CONFIG_NAMES = (b"maxmemory-policy", b"appendonly", b"appendfsync", b"maxmemory")
+CONFIG_NAMES = (b"maxmemory-policy", b"appendonly", b"appendfsync", b"maxmemory", b"min-replicas-to-write")
+QUESTIONS: tuple[tuple[bytes, ...], ...] = ((b"INFO",), *((b"CONFIG", b"GET", name) for name in CONFIG_NAMES))
 
 
-def read_node(address: str, info: Any, configs: list[Any]) -> NodeInfo:
-    """info: the reply to INFO; configs: those to CONFIG GET of CONFIG_NAMES, in order; an error means unknown."""
+def read_node(address: str, replies: Sequence[Any]) -> NodeInfo:
+    """replies: those to QUESTIONS, in order; an error means unknown."""
+    info, *configs = replies
     facts = _facts(info) if isinstance(info, bytes) else {}
     config = {
         name: reply[1].decode() if isinstance(reply, list) and len(reply) == 2 else None
@@ -54,7 +67,19 @@ def read_node(address: str, info: Any, configs: list[Any]) -> NodeInfo:
         appendfsync=config[b"appendfsync"],
         replicas=_number(facts.get("connected_slaves")),
         replication_id=facts.get("master_replid"),
+        run_id=facts.get("run_id"),
+        config_file=facts.get("config_file"),
+        keys=_keys(facts) if facts else None,
+        follows=f"{facts['master_host']}:{facts.get('master_port', '?')}" if "master_host" in facts else None,
+        min_replicas_to_write=_number(config[b"min-replicas-to-write"]),
+        is_cluster_node=facts.get("cluster_enabled") == "1",
     )
+
+
+def _keys(facts: dict[str, str]) -> int:
+    """From lines like db0:keys=12,expires=3,avg_ttl=0."""
+    rows = (value for name, value in facts.items() if name.startswith("db") and value.startswith("keys="))
+    return sum(_number(row.removeprefix("keys=").partition(",")[0]) or 0 for row in rows)
 
 
 def _facts(info: bytes) -> dict[str, str]:

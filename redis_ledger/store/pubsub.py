@@ -290,7 +290,12 @@ class Pubsub:
     def _later(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._moving.add(task)
-        task.add_done_callback(self._moving.discard)
+        task.add_done_callback(self._moved)
+
+    def _moved(self, task: asyncio.Task[None]) -> None:
+        self._moving.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("a subscription could not be moved to another node", exc_info=error)
 
     async def _replace(self, channel: _Channel) -> None:
         await self._topology.learn()

@@ -32,3 +32,4 @@ class Status(IntEnum):
     UNKNOWN_PRODUCER = -22
     STALE = -23  # the caller's picture is old; the reply carries the new one
     FENCED = -24  # the generation is below one that was seen here
+    OTHER_CLUSTER = -25  # the stored cluster id is not the one that the caller knows: Redis lost its data

@@ -14,17 +14,19 @@ from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.address import Address, Target
 from redis_ledger.store.connection import ask_once
 from redis_ledger.store.link import Link, Watch
-from redis_ledger.store.topology import Topology
+from redis_ledger.store.topology import OnWait, Topology
 
 
 class Single(Topology):
-    def __init__(self, watch: Watch, target: Target) -> None:
-        super().__init__(watch)
+    def __init__(self, watch: Watch, target: Target, prefix: str) -> None:
+        super().__init__(watch, prefix)
         self._target = target
         self._link = self._make_link(watch)
 
     def _make_link(self, watch: Watch) -> Link:
-        return Link(watch, self._locate, self.conclude, name=self._target.seeds[0].name)
+        # A replica is let in at the start, so that all its problems are named; later a failover is waited for.
+        return Link(watch, self._locate, self.conclude, name=self._target.seeds[0].name,
+                    primary=lambda: self.admission.is_open, admission=self.admission)  # fmt: skip
 
     async def _locate(self) -> Address:
         return self._target.seeds[0]
@@ -35,17 +37,18 @@ class Single(Topology):
     def links(self) -> Sequence[Link]:
         return (self._link,)
 
-    async def open(self) -> None:
-        await self.first_ready([self._link])
+    async def open(self, on_wait: OnWait) -> None:
+        await self.first_ready([self._link], on_wait)
 
 
 class Sentinel(Single):
-    def __init__(self, watch: Watch, target: Target) -> None:
-        super().__init__(watch, target)
+    def __init__(self, watch: Watch, target: Target, prefix: str) -> None:
+        super().__init__(watch, target, prefix)
         self._sentinels = list(target.seeds)
 
     def _make_link(self, watch: Watch) -> Link:
-        return Link(watch, self._locate, self.conclude, name=self._target.service, primary=True)
+        return Link(watch, self._locate, self.conclude, name=self._target.service,
+                    primary=lambda: True, admission=self.admission)  # fmt: skip
 
     async def _locate(self) -> Address:
         why: object = "no sentinel is named in the URL"

@@ -22,7 +22,7 @@ from redis_ledger.store.cluster import Cluster
 from redis_ledger.store.connection import Arg, Call, Frame, concat, pack, pack_small
 from redis_ledger.store.group_commit import Turnstile
 from redis_ledger.store.link import Link, Watch
-from redis_ledger.store.nodes import CONFIG_NAMES, NodeInfo, read_node
+from redis_ledger.store.nodes import QUESTIONS, NodeInfo, read_node
 from redis_ledger.store.pubsub import Pubsub
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.single import Sentinel, Single
@@ -30,7 +30,7 @@ from redis_ledger.store.topology import ANY, ScriptMissing, Topology
 
 __all__ = ["NodeInfo", "Packed", "ReplyError", "Script", "ScriptCall", "ScriptMissing", "Store"]
 
-_TOPOLOGIES: dict[str, Callable[[Watch, Target], Topology]] = {
+_TOPOLOGIES: dict[str, Callable[[Watch, Target, str], Topology]] = {
     "single": Single,
     "sentinel": Sentinel,
     "cluster": Cluster,
@@ -61,6 +61,7 @@ class Store:
         """Use Store.open."""
         self.prefix = prefix
         self.topology = topology
+        self.admission = topology.admission
         self._create_future = topology.loop.create_future
         self._slot = topology.slot
         self._send = topology.send
@@ -69,19 +70,30 @@ class Store:
         self._waits: dict[tuple[int | Link, tuple[Arg, ...]], asyncio.Future[Any]] = {}
 
     @classmethod
-    async def open(cls, url: str, *, prefix: str = "rl", timeout_ms: int = 10_000, retry_ms: int = 5_000) -> Store:
+    async def open(
+        cls,
+        url: str,
+        *,
+        prefix: str = "rl",
+        timeout_ms: int = 10_000,
+        retry_ms: int = 5_000,
+        on_wait: Callable[[str], None] = lambda sentence: None,
+    ) -> Store:
         """Connects and loads every script.
 
         timeout_ms  longest one call may take
         retry_ms    how long a call waits for Redis to come back, and a call with retry is repeated
+        on_wait     gets a sentence whenever there is something to say about why this takes long
         Raises ValueError for a URL that cannot be understood, StoreUnavailable if Redis is not there, ScriptBroken
         if the scripts are not whole.
         """
         target = parse_url(url)
         Script.all()  # a mistake among the scripts is told here, in its own words
-        topology = _TOPOLOGIES[target.kind](Watch(timeout_ms, retry_ms), target)
+        topology = _TOPOLOGIES[target.kind](Watch(timeout_ms, retry_ms), target, prefix)
         try:
-            await topology.open()
+            await topology.open(on_wait)
+            await topology.admission.look()  # of a cluster, what one node tells decides what another has to hold
+            topology.admission.open()
         except BaseException:
             await topology.close()
             raise
@@ -201,11 +213,8 @@ class Store:
     async def node_info(self) -> list[NodeInfo]:
         """Every primary, in no particular order."""
         names = [link.name for link in self.topology.links()]
-        infos, *configs = await asyncio.gather(
-            self.everywhere(b"INFO"),
-            *(self.everywhere(b"CONFIG", b"GET", name) for name in CONFIG_NAMES),
-        )
-        return [read_node(name, info, config) for name, info, *config in zip(names, infos, *configs, strict=True)]
+        replies = await asyncio.gather(*(self.everywhere(*question) for question in QUESTIONS))
+        return [read_node(name, told) for name, *told in zip(names, *replies, strict=True)]
 
 
 def _pass_on(shared: asyncio.Future[Any], mine: asyncio.Future[Any]) -> None:
@@ -214,6 +223,7 @@ def _pass_on(shared: asyncio.Future[Any], mine: asyncio.Future[Any]) -> None:
         return
     if error is not None:
         mine.set_exception(error)
+        mine.exception()  # as in Call.fail
     else:
         mine.set_result(shared.result())
 

@@ -9,13 +9,15 @@ A single server is a cluster of one slot, -1.  Replies that are errors come back
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hiredis import ReplyError
 
 from redis_ledger.errors import StorageFull, StoreUnavailable
+from redis_ledger.store.admission import Admission
 from redis_ledger.store.connection import Call
+from redis_ledger.store.explain import Unreachable
 from redis_ledger.store.gate import Gate
 from redis_ledger.store.link import Link, Watch
 from redis_ledger.store.verdict import Course, Verdict, is_script_missing, judge, judge_unit
@@ -23,6 +25,7 @@ from redis_ledger.store.verdict import Course, Verdict, is_script_missing, judge
 ANY = -1  # the slot of a call that may go to any node
 
 
+TELL_FIRST_S, TELL_EVERY_S = 1.0, 5.0
 LOADS_MAX = 3  # of a script that Redis still does not know afterwards
 
 
@@ -33,9 +36,12 @@ class ScriptMissing(Exception):
 class Topology:
     """What all three have in common.  Subclasses say who owns a slot and how it is found again."""
 
-    def __init__(self, watch: Watch) -> None:
+    has_slots = False  # whether keys are spread over nodes
+
+    def __init__(self, watch: Watch, prefix: str) -> None:
         self.loop = asyncio.get_running_loop()
         self.watch = watch
+        self.admission = Admission(self, prefix)
         self.gates: dict[int, Gate] = {}
         self.closed = False
         watch.watched.append(self._look)
@@ -55,7 +61,7 @@ class Topology:
         """Of every primary."""
         raise NotImplementedError
 
-    async def open(self) -> None:
+    async def open(self, on_wait: OnWait) -> None:
         """Raises StoreUnavailable if Redis cannot be reached within retry_ms, or does not let us in."""
         raise NotImplementedError
 
@@ -131,12 +137,31 @@ class Topology:
         await asyncio.gather(*(link.close() for link in self.links()))
         self.watch.stop()
 
-    async def first_ready(self, links: Sequence[Link]) -> None:
+    async def first_ready(self, links: Sequence[Link], on_wait: OnWait) -> None:
         """Waits until one of them is connected; raises StoreUnavailable with the reason of one that is not."""
+        waiting = Waiting(on_wait, self.loop.time())
         until = self.loop.time() + self.watch.retry_ms / 1000
         while not any(link.ready.is_set() for link in links):
-            barred = [link for link in links if link.refused_entry]
-            if len(barred) == len(links) or self.loop.time() >= until:
-                worst = (barred or list(links))[0]
-                raise StoreUnavailable(f"Redis at {worst.name} cannot be used: {str(worst.why or '') or 'no answer'}.")
+            hopeless = [link for link in links if link.why is not None and link.why.is_final]
+            worst = (hopeless or list(links))[0]
+            why = worst.why or Unreachable("it does not answer")
+            if len(hopeless) == len(links) or self.loop.time() >= until:
+                raise StoreUnavailable(f"Redis at {worst.name} cannot be used: {why}")
+            waiting.tell(f"waiting for Redis at {worst.name}: {why.reason}", self.loop.time(), is_sure=bool(worst.why))
             await asyncio.sleep(0.005)
+
+
+OnWait = Callable[[str], None]
+
+
+class Waiting:
+    """Tells why a start waits: at once when the reason is known or has changed, else every TELL_EVERY_S."""
+
+    def __init__(self, on_wait: OnWait, now_s: float) -> None:
+        self._on_wait, self._told = on_wait, ""
+        self._next_s = now_s + TELL_FIRST_S
+
+    def tell(self, sentence: str, now_s: float, *, is_sure: bool = True) -> None:
+        if now_s >= self._next_s or (is_sure and sentence != self._told):
+            self._told, self._next_s = sentence, now_s + TELL_EVERY_S
+            self._on_wait(sentence)

@@ -138,6 +138,12 @@ CASES = (
     Case("RedisLedgerRedisMemoryFragmented", "a small one", fragmented("9x60", "2000000x60"), (), 45),
     Case("RedisLedgerRedisAppendOnlyOff", "off", both("redis_append_only", "1x20 0x40", N), (N,)),
     Case("RedisLedgerRedisAppendOnlyOff", "not told", both("redis_append_only", "-1x60", N)),
+    Case(
+        "RedisLedgerRedisUnfit", "empty", {f'redis_unfit{{{N},reason="empty"}}': "0x20 1x40"}, (f'{N},reason="empty"',)
+    ),
+    Case("RedisLedgerRedisUnfit", "fit", {f'redis_unfit{{{N},reason="empty"}}': "0x60"}),
+    Case("RedisLedgerRedisRolledBack", "older", {f"redis_rolled_back_total{{{A}}}": "0x20 2x40"}, ("",)),
+    Case("RedisLedgerRedisRolledBack", "as it was", {f"redis_rolled_back_total{{{A}}}": "2x60"}),
     Case("RedisLedgerDurabilityUnknown", "not told", both("redis_append_only", "-1x60", N), (N,)),
     Case("RedisLedgerDurabilityUnknown", "on", both("redis_append_only", "1x60", N)),
     Case("RedisLedgerRedisRoundTripSlow", "one in ten", slow(TRIP, "0.05", 90, 10), (A,)),

@@ -103,11 +103,13 @@ def test_a_broker_without_a_kafka_port_says_so_and_is_not_named_to_kafka_clients
 
 
 def refusal(serve: Serve) -> str:
-    """What a serve that does not start says: one sentence on stderr, with exit code 2."""
+    """What a serve that does not start says: one line on stderr, or a numbered list, with exit code 2."""
     code, errors = serve.end()
     assert code == 2, errors
     assert errors.startswith("redis-ledger: ")
-    assert errors.count("\n") == 1
+    first, *rest = errors.splitlines()
+    assert [line[:5] for line in rest] == [f"  {number}. " for number in range(1, len(rest) + 1)]
+    assert not rest or first == f"redis-ledger: {len(rest)} things keep this Redis from being used:"
     return errors.removeprefix("redis-ledger: ").strip()
 
 
@@ -120,7 +122,7 @@ def refusal(serve: Serve) -> str:
         (("appendonly yes", "appendfsync no"), "--durability process"),
         (
             ("replicaof 127.0.0.1 1", "replica-serve-stale-data yes", "appendonly yes", "appendfsync always"),
-            "written to",
+            "read-only replica of 127.0.0.1:1",
         ),
     ],
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 from collections.abc import AsyncIterator
 
 import pytest
 
-from redis_ledger.errors import OutcomeUnknown, StoreTimeout, StoreUnavailable
+from redis_ledger.errors import LedgerError, OutcomeUnknown, StoreTimeout, StoreUnavailable
 from redis_ledger.store.store import Script, Store
 from tests.support.proxy import Proxy, proxy
 from tests.support.servers import Server, redis_server
@@ -164,3 +166,56 @@ async def test_what_is_not_redis_is_not_spoken_to(prefix):
     with pytest.raises(StoreUnavailable, match="Protocol error"):
         await Store.open(f"redis://127.0.0.1:{port}", retry_ms=100)
     server.close()
+
+
+class Half(Proxy):
+    """Relays only so many bytes of the next reply, and closes both sides then."""
+
+    keep = 0
+
+    async def _replies(
+        self, number: int, reader: asyncio.StreamReader, to: asyncio.StreamWriter, back: asyncio.StreamWriter
+    ) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(1 << 20):
+                if self.keep:
+                    to.write(data[: self.keep])
+                    await to.drain()
+                    self.keep = 0
+                    break
+                to.write(data)
+        to.close()
+        back.transport.abort()
+
+
+@pytest.mark.parametrize("kept", [b"+OK\r\n", b"+OK\r\n+QUEUED\r\n", b"+OK\r\n+QUEUED\r\n+QUEUED\r\n", b"+OK\r\n+QUE"])
+async def test_a_unit_of_which_some_replies_came_before_the_break_is_answered_whole(redis: Server, prefix: str, kept):
+    relay = Half("127.0.0.1", redis.port)
+    await relay.listen(None)
+    store = await Store.open(relay.url, prefix=prefix, timeout_ms=10_000, retry_ms=10_000)
+    await store.command(b"SET", key(store), b"v", key=key(store))
+    relay.keep = len(kept)
+    unit = store.multi(key(store), [(b"GET", key(store)), (b"STRLEN", key(store))], retry=True)
+    behind = store.command(b"GET", key(store), key=key(store))
+    assert await unit == [b"v", 1]
+    assert await behind == b"v"
+    assert relay.keep == 0
+    assert relay.connections == 2
+    await store.close()
+    await relay.close()
+
+
+async def test_a_failure_that_its_caller_does_not_wait_for_any_more_is_not_logged_as_an_error(store, relay):
+    logged: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: logged.append(context))
+    await relay.refuse()
+    calls = [store.command(b"GET", key(store), key=key(store)) for _ in range(2)]
+    calls += [store.wait(key(store), 0, 100)]
+    with pytest.raises(LedgerError):
+        await calls[0]
+    await asyncio.wait(calls)
+    calls.clear()
+    gc.collect()
+    await asyncio.sleep(0)
+    assert logged == []
+    await relay.accept_again()

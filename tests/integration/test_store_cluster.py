@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator
 
 import pytest
@@ -119,6 +120,41 @@ async def test_keys_on_their_way_are_asked_for_where_they_are(store, cluster):
     assert await behind == 4
     assert await pushed(store, here) == [0, 1, 99, 100]
     assert (await pushed(store, there))[-2:] == [20, 99]
+
+
+async def test_what_a_new_map_sends_elsewhere_waits_for_what_is_under_way_at_the_old_owner(prefix):
+    # Given a call that is with the old owner of a slot, which does not get to answer it
+    with redis_cluster() as servers:
+        store = await Store.open(servers.url, prefix=prefix, timeout_ms=20_000, retry_ms=10_000)
+        k = key(store)
+        slot = key_slot(k)
+        source, target = sides(servers, slot)
+        elsewhere = other_key_at(store, servers, target)
+        assert source._process is not None
+        source._process.send_signal(signal.SIGSTOP)
+        done: list[str] = []
+        first = store.call(PUSH, [k], [1])
+        first.add_done_callback(lambda _: done.append("first"))
+        # When the others say that the slot has another owner, and the store reads that map
+        for server in servers.servers:
+            if server is not source:
+                server.ask("CLUSTER", "SETSLOT", slot, "NODE", servers.id_of(target))
+        while store.topology.owner(slot).name != f"127.0.0.1:{target.port}":
+            await store.topology.learn()
+        second = store.call(PUSH, [k], [2])
+        second.add_done_callback(lambda _: done.append("second"))
+        assert await store.command(b"LLEN", elsewhere, key=elsewhere) == 0
+        # Then the next call does not overtake it
+        assert not done
+        source._process.send_signal(signal.SIGCONT)
+        await asyncio.gather(first, second)
+        assert done == ["first", "second"]
+        await store.close()
+
+
+def other_key_at(store: Store, servers: ClusterServers, server: Server) -> bytes:
+    """A key of another slot that has always been there: its answer says that what was sent before has been answered."""
+    return next(k for n in range(60) if servers.owner(key_slot(k := key(store, str(n)))) is server)
 
 
 async def test_calls_for_a_dead_node_fail_in_time_and_the_others_go_on(prefix):

@@ -30,7 +30,7 @@ class Brokers:
         kafka = f"{name}:9092" if kafka is None else kafka
         reply = self.node.run(
             "broker/beat", self.keys, name, SILENT, EVERY, kafka, json.dumps({"kafka": kafka}, separators=(",", ":")),
-            START + at,
+            START + at, "",
         )  # fmt: skip
         assert reply[0] == Status.OK
         assert int(reply[1]) == START + at

@@ -231,7 +231,7 @@ def swap(connect, prefix):
     keys = CatalogKeys(prefix)
     node = Node(connect(f"{prefix}:{{catalog}}:"), f"{prefix}:{{catalog}}")
     return node, lambda expected, wanted: node.run(
-        "ledger/catalog", (keys.topics, keys.state), "orders", expected, wanted, node.now
+        "ledger/catalog", (keys.topics, keys.state), "orders", expected, wanted, node.now, ""
     )
 
 

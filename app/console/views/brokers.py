@@ -22,17 +22,19 @@ class BrokersPage(msgspec.Struct):
     brokers: list[Broker]
     redis: list[NodeInfo]
     durability: str
+    unfit: str  # why writes to Redis are refused
     coordinators: int
     cluster_id: str
 
 
 @page("brokers", "Brokers and Redis", needs=(Op.DESCRIBE, Resource.CLUSTER, None))
 async def brokers(visit: Visit, query: Nothing) -> BrokersPage:
-    broker = visit.broker
+    broker, refusal = visit.broker, visit.broker.store.admission.refusal()
     return BrokersPage(
         [_shown(each, broker.name, each in broker.members.open) for each in broker.members.everybody],
         list(await broker.store.node_info()),
         str(broker.facts.get("durability", "unknown")),
+        refusal.detail if refusal else "",
         len(broker.coordinators),
         broker.members.cluster_id,
     )

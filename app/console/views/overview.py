@@ -47,6 +47,7 @@ async def overview(visit: Visit, query: Nothing) -> Overview:
     ]  # fmt: skip
     held = [await _as_seen(visit, each) for each in survey.held if each.topic in names]
     sees_all = visit.may(Op.DESCRIBE, Resource.CLUSTER)
+    refusal = broker.store.admission.refusal()
     facts = Facts(
         brokers=len(broker.members.live),
         topics=len(topics),
@@ -56,6 +57,7 @@ async def overview(visit: Visit, query: Nothing) -> Overview:
         overdue_ms=max((each.overdue_ms for each in topics), default=0),
         memory=survey.memory if sees_all else None,
         durability=str(broker.facts.get("durability", "")) if sees_all else "",
+        unfit=refusal.detail if refusal else "",
         unread=survey.unread,
         is_cut=survey.is_cut,
         sees_all=sees_all,

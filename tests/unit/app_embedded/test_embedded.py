@@ -102,7 +102,7 @@ def test_what_was_written_survives_a_clean_stop(attach: Attach, tmp_path: Path) 
 async def test_a_killed_server_is_back_within_a_second_with_its_data(attach: Attach, tmp_path: Path) -> None:
     # Given a watched server that has answered a write
     hold = attach(tmp_path / "data")
-    watcher = asyncio.create_task(hold.watch())
+    watcher = asyncio.create_task(hold.watch(lambda sentence: None))
     assert speak(hold, "SET", "k", "kept") == "OK"
     # When it is killed
     killed = kill_server(hold)

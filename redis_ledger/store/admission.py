@@ -1,0 +1,215 @@
+"""What a store knows of its Redis nodes: looked at before a connection carries a write, and regularly while it does.
+
+    connection ─▶ questions (INFO, CONFIG GET, cluster id) ─▶ judge (standing.py) ─▶ Link.barred
+    broker     ─▶ look() twice a second ─┘                                       └─▶ refusal(): /readyz, console
+
+The cluster id is written by the first heartbeat of a broker.  On a Redis Cluster each node holds copies of it, the
+witnesses, in slots of its own: 64 keys over 16 384 slots.  So a node that lost its data is found, whichever it is.
+A broker that meets another cluster id than the one it knew leaves a claim in that Redis while it runs.  So a broker
+that was started later, and can know nothing of this, refuses to serve it as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from hiredis import ReplyError
+
+from redis_ledger import metrics
+from redis_ledger.errors import LedgerError, RedisUnfit
+from redis_ledger.store.connection import Arg
+from redis_ledger.store.keys import CatalogKeys, witness
+from redis_ledger.store.nodes import QUESTIONS, NodeInfo, read_node
+from redis_ledger.store.replies import Status
+from redis_ledger.store.standing import FIT, Known, Promised, Seen, Standing, State, has_changed, judge
+
+if TYPE_CHECKING:
+    from redis_ledger.store.link import Link
+    from redis_ledger.store.topology import Topology
+
+LOOK_EVERY_S = 0.5
+CLAIM_MS = 5_000
+WITNESSES = 64
+_log = logging.getLogger("redis_ledger.store")
+Question = tuple[bytes, ...]
+Command = tuple[Arg, ...]
+PING: Question = (b"PING",)
+UNASKED: Any = object()
+
+
+class Admission:
+    """on_changed: called when a node was restarted or replaced, before its connection carries anything."""
+
+    def __init__(self, topology: Topology, prefix: str) -> None:
+        self.promised = Promised()
+        self.cluster_id = ""
+        self.on_changed: list[Callable[[], None]] = []
+        self._topology = topology
+        self._keys = CatalogKeys(prefix)
+        self._witnesses = [witness(prefix, number) for number in range(WITNESSES)]
+        self._stored: Question = (b"HGET", self._keys.state, b"cluster")
+        self._counted: Question = (b"HGET", self._keys.state, b"witnesses")
+        self._claimed: Question = (b"GET", self._keys.claim)
+        self._has_witnesses = False
+        self._fit: WeakKeyDictionary[Link, NodeInfo] = WeakKeyDictionary()  # as they were when they were last fit
+        self._last: WeakKeyDictionary[Link, NodeInfo] = WeakKeyDictionary()  # as they were when last looked at
+        self._standings: WeakKeyDictionary[Link, Standing] = WeakKeyDictionary()
+        self._outside = ""
+        self.is_open = False
+
+    def open(self) -> None:
+        """Every node that is met from now on may have taken the place of another."""
+        self.is_open = True
+
+    def learn(self, cluster_id: str) -> None:
+        """cluster_id: as a broker's heartbeat found or made it."""
+        self.cluster_id = self.cluster_id or cluster_id
+
+    def expect(self, cluster_id: str) -> None:
+        """cluster_id: as a data directory has it from an earlier start; "" if there was none."""
+        self.cluster_id = cluster_id or self.cluster_id
+
+    def check(self, status: int) -> None:
+        """Raises RedisUnfit if a script found another cluster id than the one that is known here."""
+        if status == Status.OTHER_CLUSTER:
+            raise RedisUnfit(
+                f"Redis does not hold the cluster {self.cluster_id} any more: its data was lost or replaced."
+            )
+
+    def bar(self, sentence: str) -> None:
+        """Refuses writes on all nodes because of something that Redis itself does not tell; "" ends it."""
+        self._outside = sentence
+        self._apply()
+
+    def standings(self) -> list[tuple[str, Standing]]:
+        """Of every primary, by address."""
+        return [(link.name, self._standings.get(link, FIT)) for link in self._topology.links()]
+
+    def refusal(self) -> RedisUnfit | None:
+        """Why writes are refused, the worst first; None when all is well."""
+        bad = [standing for _, standing in self.standings() if not standing.is_fit]
+        bad.sort(key=lambda standing: standing.is_readable)
+        sentence = bad[0].sentence if bad else self._outside
+        return RedisUnfit(sentence) if sentence else None
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    def questions(self, link: Link) -> list[Question]:
+        """PING first: Redis answers it with MISCONF when it refuses writes."""
+        asked: list[Question] = [PING, *QUESTIONS]
+        if self._owns(link, self._keys.state):
+            asked += [self._stored, self._claimed, self._counted]
+        return asked + [(b"GET", key) for key in self._witnesses_of(link)]
+
+    def take(self, link: Link, name: str, asked: Sequence[Question], replies: Sequence[Any]) -> Standing:
+        """asked: as questions(link) gave them; replies: in order, errors are values."""
+        answers = dict(zip(asked, replies, strict=True))
+        node = read_node(name, [answers[question] for question in QUESTIONS])
+        stored = _text(answers.get(self._stored, UNASKED))
+        self._has_witnesses |= bool(_text(answers.get(self._counted, UNASKED)))
+        copies = [_text(answers.get((b"GET", key), UNASKED)) for key in self._witnesses] if self._has_witnesses else []
+        told = [each for each in (stored, *copies) if each is not None]
+        wrong = [each for each in told if each != self.cluster_id]
+        claim = _text(answers.get(self._claimed, UNASKED)) or ""
+        seen = Seen(node, next(iter(wrong or told), None), claim, _misconf(answers[PING]))
+        standing = judge(self.promised, Known(self.cluster_id, self._fit.get(link)), seen)
+        self._settle(link, name, node, standing)
+        if standing.is_fit and stored:
+            self.learn(stored)
+        return standing
+
+    async def look(self) -> None:
+        """Looks at every node that is connected.  Cost: one round trip each."""
+        links = [link for link in self._topology.links() if link.conn is not None]
+        await asyncio.gather(*map(self._look_at, links))
+
+    async def _look_at(self, link: Link) -> None:
+        asked = self.questions(link)
+        replies = await link.ask(asked)
+        if any(isinstance(reply, LedgerError) and not _misconf(reply) for reply in replies):
+            return  # not reached; the next connection is looked at before it carries anything
+        if link.conn is None:
+            return
+        standing = self.take(link, link.name, asked, replies)
+        await link.ask(self.claim(link))
+        if standing.is_fit and self.cluster_id:
+            await self._bear_witness(link)
+
+    def claim(self, link: Link) -> list[Command]:
+        """What to send to a node after `take`: which cluster was there, if it holds another one or none now."""
+        if self._standings.get(link, FIT).state not in (State.EMPTY, State.FOREIGN):
+            return []
+        if not self._owns(link, self._keys.state):
+            return []
+        return [(b"SET", self._keys.claim, self.cluster_id, b"PX", CLAIM_MS)]
+
+    async def _bear_witness(self, link: Link) -> None:
+        """Once in the life of a cluster: writes what every node has to hold from now on."""
+        if self._has_witnesses or not self._topology.has_slots or not self._owns(link, self._keys.state):
+            return
+        for key in self._witnesses:
+            owner = self._topology.owner(self._topology.slot(key))
+            (reply,) = await owner.ask([(b"SET", key, self.cluster_id)])
+            if isinstance(reply, Exception):
+                return  # again at the next look
+        await link.ask([(b"HSET", self._keys.state, b"witnesses", WITNESSES)])
+
+    # -- what follows ------------------------------------------------------------------------------------------------
+
+    def _settle(self, link: Link, name: str, node: NodeInfo, standing: Standing) -> None:
+        before = self._last.get(link)
+        if has_changed(before, node) or (before is None and self.is_open):
+            metrics.redis_changed.inc()
+            what = (
+                "Redis at %s was restarted, replaced, or is new here: run id %s, replication id %s; caches are dropped"
+            )
+            _log.warning(what, name, node.run_id, node.replication_id)
+            for call in self.on_changed:
+                call()
+        known = self._standings.get(link, FIT)
+        if standing != known and self.promised.durability is not None:  # before that, `check` names what is wrong
+            if standing.is_fit:
+                _log.warning("Redis at %s is fit again: writes are taken", name)
+            else:
+                _log.error("%s", standing.sentence)
+        self._last[link] = node
+        if standing.is_fit or before is None:
+            self._fit[link] = node
+        self._standings[link] = standing
+        self._apply()
+
+    def _apply(self) -> None:
+        metrics.redis_unfit.put(
+            [((link.name, state.value), float(self._standings.get(link, FIT).state is state))
+             for link in self._topology.links() for state in State if state is not State.FIT]
+        )  # fmt: skip
+        for link in self._topology.links():
+            standing = self._standings.get(link, FIT)
+            sentence = standing.sentence or self._outside
+            link.bar(RedisUnfit(sentence) if sentence else None, is_readable=standing.is_readable)
+
+    def _owns(self, link: Link, key: bytes) -> bool:
+        return self._topology.owner(self._topology.slot(key)) is link
+
+    def _witnesses_of(self, link: Link) -> list[bytes]:
+        if not self._topology.has_slots:
+            return []
+        return [key for key in self._witnesses if self._owns(link, key)]
+
+
+def _text(reply: Any) -> str | None:
+    """None: it was not asked, or not told; "": there is none."""
+    if reply is UNASKED or isinstance(reply, Exception):
+        return None
+    return reply.decode(errors="replace") if reply else ""
+
+
+def _misconf(reply: Any) -> str:
+    """Why Redis refuses writes, if PING says so."""
+    text = str(reply) if isinstance(reply, (ReplyError, LedgerError)) else ""
+    at = text.find("MISCONF")
+    return text[at:] if at >= 0 else ""
