@@ -15,10 +15,11 @@ from redis_ledger import metrics
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import LedgerError, RedisUnfit
 from redis_ledger.store.checks import UnsuitableRedis, check
+from redis_ledger.store.cluster import key_slot
 from redis_ledger.store.standing import State
 from redis_ledger.store.store import Store
 from tests.support.broker import one, records, values_of
-from tests.support.servers import Server, redis_server
+from tests.support.servers import ClusterServers, Server, redis_cluster, redis_server
 
 KEEPS: dict[str, Any] = {"appendonly": "yes", "appendfsync": "always"}
 FAST: dict[str, Any] = {"coordinators": 1, "redis_retry_ms": 3_000}
@@ -245,3 +246,35 @@ async def test_an_end_offset_that_went_back_is_logged_and_counted(redis: Server,
     async with older(redis, prefix):
         await holds(lambda: metrics.redis_rolled_back._value.get() == before + 1)
     assert "Redis came back with older data" in capfd.readouterr().err
+
+
+async def test_a_node_of_a_cluster_that_lost_its_data_is_found_also_by_a_broker_that_starts_later(prefix: str):
+    with redis_cluster(**KEEPS) as servers:
+        async with one(servers.url, prefix, name="b1", **FAST) as broker:
+            await check(broker.store, "disk")
+            state = f"{prefix}:{{catalog}}:state"
+            await holds(lambda: catalog_server(servers, prefix).ask("HGET", state, "witnesses") == b"64")
+            witnesses = [server.ask("KEYS", f"{prefix}:{{witness:*") for server in servers.servers]
+            assert all(witnesses)
+            # When a node that does not hold the catalog is emptied
+            lost = next(each for each in servers.servers if each is not catalog_server(servers, prefix))
+            lost.ask("FLUSHALL")
+            await holds(lambda: State.EMPTY in states(broker))
+            assert sorted(state.value for state in states(broker)) == ["empty", "fit", "fit"]
+            with pytest.raises(RedisUnfit, match=f"127.0.0.1:{lost.port} has lost its data"):
+                await broker.ready()
+        # Then a broker that starts later finds it as well
+        store = await Store.open(servers.url, prefix=prefix)
+        with pytest.raises(UnsuitableRedis, match=f"127.0.0.1:{lost.port} has lost its data"):
+            await check(store, "disk")
+        await store.close()
+        # and the operator's command accepts the loss
+        assert catalog_server(servers, prefix).ask("HDEL", f"{prefix}:{{catalog}}:state", "witnesses") == 1
+        async with one(servers.url, prefix, name="b2", **FAST) as later:
+            await check(later.store, "disk")
+            await holds(lambda: bool(lost.ask("KEYS", f"{prefix}:{{witness:*")))
+            assert (await later.ready())["broker"] == later.name
+
+
+def catalog_server(servers: ClusterServers, prefix: str) -> Server:
+    return servers.owner(key_slot(f"{prefix}:{{catalog}}:state".encode()))
