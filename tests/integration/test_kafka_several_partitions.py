@@ -18,7 +18,7 @@ from redis_ledger.errors import StoreUnavailable
 from redis_ledger.kafka.wire.messages.init_producer_id_request import InitProducerIdRequest
 from redis_ledger.ledger.partition import Accepted
 from tests.support import several
-from tests.support.batches import fetch, values
+from tests.support.batches import batch, fetch, produce, values
 from tests.support.broker import eventually, one, records
 from tests.support.cut_store import Trouble
 from tests.support.kafka import BrokerClient, KafkaClient, listening
@@ -234,12 +234,15 @@ async def test_txn_offset_commit_answers_every_partition_with_its_own_outcome(st
     assert await stage.committed() == {GOOD[0]: 1, GOOD[1]: 1, LOST: -1}
 
 
-async def test_the_right_to_write_the_topics_adds_them_to_no_transaction_of_another(stage):
+async def test_the_right_to_write_the_topics_opens_no_transaction_of_another_to_them(stage):
     txn = await stage.transaction()
     await stage.world.allow("sender", Op.WRITE, Resource.TOPIC, "orders")
     sender = await stage.world.client("sender")
     answer = await sender.ask(several.add_to_transaction(GOOD, txn), 3)
     assert codes(answer) == dict.fromkeys(GOOD, TXN_FORBIDDEN)
+    data = batch("x", producer=(*txn[1:], 0), transactional=True)
+    answer = await sender.ask(produce("orders", data, transactional_id="tx"), NEW)
+    assert codes(answer) == {GOOD[0]: TXN_FORBIDDEN}
     assert await stage.world.broker.transactions.list(status="open") == []
 
 
