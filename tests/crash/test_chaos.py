@@ -48,7 +48,7 @@ async def work(broker, consumer):
             pass  # a lease that ran out, a transaction that expired: what was received is received again
 
 async def main(url, prefix, name):
-    async with one(url, prefix, name=name) as broker:
+    async with one(url, prefix, name=name, redis_retry_ms=60_000) as broker:
         await asyncio.gather(*(work(broker, f"{name}-{n}") for n in range(3)))
 
 asyncio.run(main(*sys.argv[1:]))
@@ -120,7 +120,7 @@ async def test_each_of_a_hundred_thousand_inputs_makes_one_output_under_two_hund
 async def check_outputs(
     url: str, prefix: str, seed: int, *, inputs: int, kills_min: int, kills_max: int, server: Server | None = None
 ) -> None:
-    async with one(url, prefix, **SHORT) as broker:
+    async with one(url, prefix, redis_retry_ms=60_000, **SHORT) as broker:  # a large Redis takes long to load its file
         # Given inputs on four partitions, and two brokers with three workers each
         for topic in ("in", "out"):
             await broker.topics.create(topic, PARTITIONS)

@@ -57,6 +57,18 @@ async def test_the_first_sends_of_a_transaction_wait_for_nothing_and_keep_their_
         assert await values_of(broker, "raced") == ["r"] * 10
 
 
+async def test_a_read_passes_over_what_nobody_gets_to_what_there_is(redis_url, prefix):
+    """TB-28: ten aborted transactions and their markers, with room for one entry in an answer."""
+    async with one(redis_url, prefix) as broker:
+        await broker.topics.create("t")
+        for n in range(10):
+            await broker.transactions.abort(await begun(broker, f"never {n}"))
+        await broker.records.produce("t", records("here"))
+        fetched = await broker.records.fetch("t", 0, 0, max_bytes=1)
+        assert [batch.base_offset for batch in fetched.batches] == [20]
+        assert fetched.next_offset == fetched.stable_offset == 21
+
+
 async def commands(broker):
     """How many commands Redis has processed since it started."""
     info = (await broker.store.command("INFO", "stats")).decode()
