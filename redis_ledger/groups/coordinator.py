@@ -224,14 +224,11 @@ class Coordinator:
         group = held.group
         try:
             while changes is not None:
-                ready, held.unsent = held.unsent, []
-                try:
-                    await self._persist(group, changes)
-                except BaseException:
-                    held.unsent = ready + held.unsent
-                    raise
+                ready = len(held.unsent)  # they stay there meanwhile, so that `drop` answers them
+                await self._persist(group, changes)
                 held.stored = Summary.of(changes)
-                _send(ready)
+                _send(held.unsent[:ready])
+                del held.unsent[:ready]
                 changes = group.take_changes()
             _send(held.unsent)
             held.unsent = []

@@ -74,6 +74,32 @@ async def test_who_waits_for_a_change_that_the_next_owner_forbids_is_sent_there(
     assert set(redis.members["g"]) == {"m-1"}
 
 
+@pytest.mark.parametrize("ends", ["it closes", "another broker takes over"])
+async def test_who_waits_for_a_change_that_is_not_stored_is_answered_when_the_group_goes(coordinator, redis, ends):
+    group = await coordinator.open("g", "classic")
+    joined = await join(coordinator, group, joining())
+    # Given an assignment that Redis has not answered yet
+    asked, answers = asyncio.Event(), asyncio.Event()
+
+    async def store(group, kind, changes):
+        asked.set()
+        await answers.wait()
+
+    redis.store = store
+    sync = Sync(joined.member_id, None, 1, None, None, {joined.member_id: b"all"})
+    synced = asyncio.create_task(coordinator.wait(group, lambda ticket, now: group.sync(sync, ticket, now)))
+    await asked.wait()
+    # When this broker does not own the group any more
+    if ends == "it closes":
+        await coordinator.close()
+    else:
+        redis.owners["g"] = "b2"
+        await coordinator.look_after()
+    # Then the member is sent to the next one
+    with pytest.raises(NotCoordinator):
+        await asyncio.wait_for(synced, 5)
+
+
 async def test_members_that_redis_has_lost_are_stored_again(coordinator, redis):
     await settled(coordinator)
     rows, summary = dict(redis.members["g"]), redis.stored["g"]
