@@ -63,22 +63,27 @@ class Problem(Reply):
 
 
 class Settings(Request):
-    retention_ms: Limit | UnsetType = UNSET
-    retention_bytes: Limit | UnsetType = UNSET
+    """null: the topic has no value of its own, and the broker's counts."""
+
+    retention_ms: Limit | UnsetType | None = UNSET
+    retention_bytes: Limit | UnsetType | None = UNSET
     retention_acknowledged: (
-        Annotated[bool, Meta(description="Trim only what every subscription has acknowledged.")] | UnsetType
+        Annotated[bool, Meta(description="Trim only what every subscription has acknowledged.")] | UnsetType | None
     ) = UNSET
-    batch_bytes_max: Annotated[int, Meta(ge=0, lt=1 << 31, description="Largest record batch.")] | UnsetType = UNSET
-    ledger_bytes_max: Annotated[int, Meta(ge=1 << 20, lt=1 << 31)] | UnsetType = UNSET
-    ledger_age_ms_max: Annotated[int, Meta(ge=1_000, le=NUMBER_MAX)] | UnsetType = UNSET
-    delayed_delivery: bool | UnsetType = UNSET
+    batch_bytes_max: Annotated[int, Meta(ge=0, lt=1 << 31, description="Largest record batch.")] | UnsetType | None = (
+        UNSET
+    )
+    ledger_bytes_max: Annotated[int, Meta(ge=1 << 20, lt=1 << 31)] | UnsetType | None = UNSET
+    ledger_age_ms_max: Annotated[int, Meta(ge=1_000, le=NUMBER_MAX)] | UnsetType | None = UNSET
+    delayed_delivery: bool | UnsetType | None = UNSET
     delayed_delivery_max_delay_ms: (
-        Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Longest delay; 0 is no limit.")] | UnsetType
+        Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Longest delay; 0 is no limit.")] | UnsetType | None
     ) = UNSET
-    delayed_delivery_tick_time_ms: Annotated[int, Meta(ge=0, le=60_000)] | UnsetType = UNSET
+    delayed_delivery_tick_time_ms: Annotated[int, Meta(ge=0, le=60_000)] | UnsetType | None = UNSET
     min_insync_replicas: (
         Annotated[int, Meta(ge=1, lt=1 << 31, description="Shown as set, without effect: Redis makes the copies.")]
         | UnsetType
+        | None
     ) = UNSET
     compression_type: (
         Annotated[
@@ -86,6 +91,7 @@ class Settings(Request):
             Meta(description="Shown as set, without effect: batches are stored as they were sent."),
         ]
         | UnsetType
+        | None
     ) = UNSET
 
 

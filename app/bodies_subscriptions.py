@@ -48,6 +48,13 @@ class CursorStats(Reply):
     pending: Annotated[int, Meta(description="Acknowledged in open transactions; of a Kafka group, their number.")]
     backlog: Annotated[int, Meta(description="What is not acknowledged; of a Kafka group, its lag in offsets.")]
     redelivered: int
+    backlog_is_exact: Annotated[
+        bool,
+        Meta(
+            description="False: the backlog is an upper bound. Far behind the end it is counted by offsets, in which "
+            "markers and aborted records are included; a Kafka group's always is."
+        ),
+    ]
 
 
 class DeadLetters(Reply):
@@ -60,6 +67,9 @@ class Subscription(Reply):
     name: str
     kind: Literal["shared", "exclusive", "kafka"]
     backlog: Annotated[int, Meta(description="What could be delivered and is not acknowledged.")]
+    backlog_is_exact: Annotated[
+        bool, Meta(description="Whether the backlog of every partition is; else an upper bound.")
+    ]
     delayed: Annotated[int, Meta(description="Records that are not due yet; the backlog does not count them.")]
     leased: int
     pending: int

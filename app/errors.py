@@ -91,8 +91,9 @@ def no_route(path: str) -> Answer:
 
 def wrong_method(method: str, path: str, allowed: list[str]) -> Answer:
     takes = ", ".join(allowed)
-    answer = problem(
-        MethodNotAllowed(f"{path[:200]!r} does not take {method[:20]}; it takes {takes}.", allowed=allowed)
-    )
+    detail = f"{path[:200]!r} does not take {method[:20]}; it takes {takes}."
+    if method == "GET" and path.endswith("/records"):
+        detail += " Records are read from one partition: GET /v1/topics/{topic}/partitions/{partition}/records."
+    answer = problem(MethodNotAllowed(detail, allowed=allowed))
     answer.headers.append((b"allow", takes.encode()))
     return answer

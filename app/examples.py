@@ -23,10 +23,11 @@ _PARTITION: Final = {
 }  # fmt: skip
 _CURSOR: Final = {
     "partition": 0, "mark_delete": 17, "read": 20, "end": 20, "acked_ahead": 1, "leased": 2, "pending": 0, "backlog": 2,
-    "redelivered": 0,
+    "redelivered": 0, "backlog_is_exact": True,
 }  # fmt: skip
 _SUBSCRIPTION: Final = {
-    "topic": "orders", "name": "billing", "kind": "shared", "backlog": 2, "delayed": 0, "leased": 2, "pending": 0,
+    "topic": "orders", "name": "billing", "kind": "shared", "backlog": 2, "backlog_is_exact": True, "delayed": 0,
+    "leased": 2, "pending": 0,
     "cursors": [_CURSOR],
 }  # fmt: skip
 _TRANSACTION: Final = {

@@ -64,6 +64,12 @@ async def docs_page(call: Call) -> Answer:
     return Answer(200, await asyncio.to_thread(_docs), b"text/html; charset=utf-8")
 
 
+@site.get("/", needs=OPEN, status=307)
+async def root(call: Call) -> Answer:
+    """Redirect to the console."""
+    return Answer(307, b"", b"text/plain", [(b"location", b"/console")])
+
+
 _PAGES = tuple(site.operations)
 
 

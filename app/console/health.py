@@ -49,6 +49,7 @@ class Behind(msgspec.Struct):
     name: str
     kind: str
     lag: int
+    is_exact: bool = True  # False: an upper bound
 
 
 class Facts(msgspec.Struct):

@@ -158,7 +158,8 @@ async def lags(broker: Broker, chosen: Sequence[tuple[str, str, str]]) -> list[B
     async def one(of: tuple[str, str, str]) -> Behind:
         topic, name, kind = of
         stats = await broker.subscriptions.stats(topic, name)
-        return Behind(topic, name, kind, sum(each.backlog for each in stats.cursors))
+        is_exact = kind == "kafka" or all(each.backlog_is_exact for each in stats.cursors)
+        return Behind(topic, name, kind, sum(each.backlog for each in stats.cursors), is_exact)
 
     return await _each(one, chosen)
 

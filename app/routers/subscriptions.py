@@ -354,7 +354,8 @@ async def shown(call: Call, stats: SubscriptionStats) -> bodies.Subscription:
     dead_letters = UNSET if rule is None else bodies.DeadLetters(max_deliveries=rule.max_deliveries, topic=rule.topic)
     return bodies.Subscription(
         topic=stats.topic, name=stats.name, kind=stats.kind, cursors=cursors,
-        backlog=sum(c.backlog for c in cursors), delayed=delayed, leased=sum(c.leased for c in cursors),
+        backlog=sum(c.backlog for c in cursors), backlog_is_exact=all(c.backlog_is_exact for c in cursors),
+        delayed=delayed, leased=sum(c.leased for c in cursors),
         pending=sum(c.pending for c in cursors),
         dead_letters=dead_letters,
     )  # fmt: skip

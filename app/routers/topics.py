@@ -63,7 +63,8 @@ async def describe_topic(call: Call, topic: str) -> bodies.TopicDetail:
 async def change_topic(call: Call, topic: str, body: bodies.ChangeTopic) -> bodies.Topic:
     """Add partitions to a topic, or change its settings.
 
-    Settings that are not named stay as they are. Keys may go to other partitions once there are more of them.
+    Settings that are not named stay as they are; `null` takes the topic's own value away. Keys may go to other
+    partitions once there are more of them.
     """
     if body.partitions is not None or body.settings is None:
         call.check(Op.ALTER, Resource.TOPIC, topic)
@@ -81,7 +82,7 @@ async def delete_topic(call: Call, topic: str) -> None:
     await call.broker.topics.delete(topic)
 
 
-def settings(given: bodies.Settings | None) -> dict[str, int] | None:
+def settings(given: bodies.Settings | None) -> dict[str, int | None] | None:
     return None if given is None else topic_settings.stored(msgspec.to_builtins(given))
 
 

@@ -84,7 +84,9 @@ class Subscriptions:
             partitions, name, lambda p: calls.stats(self._store, p.keys, p.topic_id, name)
         )
         cursors = [
-            CursorStats(p.number, s.mark, s.read, s.stable, s.acked, s.leased, s.held, s.backlog, s.redelivered)
+            CursorStats(
+                p.number, s.mark, s.read, s.stable, s.acked, s.leased, s.held, s.backlog, s.redelivered, s.is_exact
+            )
             for p, s in zip(partitions, standings, strict=True)
         ]
         return SubscriptionStats(topic, partitions[0].topic_id, name, standings[0].kind, cursors)

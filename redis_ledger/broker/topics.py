@@ -24,11 +24,12 @@ class Topics:
         self._catalog, self._store, self._config = catalog, store, config
 
     async def create(
-        self, name: str, partitions: int | None = None, settings: Mapping[str, int] | None = None
+        self, name: str, partitions: int | None = None, settings: Mapping[str, int | None] | None = None
     ) -> Topic:
         """Raises TopicExists, InvalidTopicName, InvalidRequest."""
         count = self._config.num_partitions if partitions is None else partitions
-        return self._shown(await self._catalog.create(name, count, dict(settings or {})))
+        own = {key: value for key, value in (settings or {}).items() if value is not None}
+        return self._shown(await self._catalog.create(name, count, own))
 
     async def list(self) -> builtins.list[Topic]:
         return [self._shown(entry) for entry in await self._catalog.list()]
@@ -47,8 +48,12 @@ class Topics:
         partitions = [await self._catalog.partition(topic.name, number) for number in range(topic.partitions)]
         return builtins.list(await asyncio.gather(*(partition.head() for partition in partitions)))
 
-    async def grow(self, name: str, partitions: int | None = None, settings: Mapping[str, int] | None = None) -> Topic:
-        """More partitions, other settings.  Raises UnknownTopic, InvalidRequest (fewer partitions), TopicBusy."""
+    async def grow(
+        self, name: str, partitions: int | None = None, settings: Mapping[str, int | None] | None = None
+    ) -> Topic:
+        """More partitions, other settings; None takes the topic's own value away.
+
+        Raises UnknownTopic, InvalidRequest (fewer partitions), TopicBusy."""
         return self._shown(await self._catalog.change(name, partitions, None if settings is None else dict(settings)))
 
     async def delete(self, name: str, topic_id: str | None = None) -> None:

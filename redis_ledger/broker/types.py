@@ -173,8 +173,9 @@ class CursorStats:
     acked_ahead: int
     leased: int
     pending: int  # acknowledged in transactions that are still open
-    backlog: int  # deliverable records not acknowledged yet
+    backlog: int  # deliverable records not acknowledged yet; of a Kafka group, its lag in offsets
     redelivered: int
+    backlog_is_exact: bool = True  # False: an upper bound, since markers and aborted records are counted in it
 
 
 @dataclass(slots=True)

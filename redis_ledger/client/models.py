@@ -282,6 +282,7 @@ class CursorStats(msgspec.Struct, frozen=True):
     pending: int = 0
     backlog: int = 0
     redelivered: int = 0
+    backlog_is_exact: bool = True
 
 
 class DeadLetters(msgspec.Struct, frozen=True):
@@ -294,6 +295,7 @@ class SubscriptionStats(msgspec.Struct, frozen=True):
     name: str
     kind: AnyKind
     backlog: int = 0
+    backlog_is_exact: bool = True  # False: an upper bound, which counts markers and aborted records as well
     delayed: int = 0  # records that are not due yet; no backlog counts them
     leased: int = 0
     pending: int = 0

@@ -84,6 +84,12 @@ def shown(settings: Mapping[str, int]) -> dict[str, int | bool | str]:
     return found
 
 
-def stored(given: Mapping[str, int | bool | str]) -> dict[str, int]:
-    """The numbers for what a caller wrote; the opposite of `shown`."""
-    return {name: CODECS[value] if isinstance(value, str) else int(value) for name, value in given.items()}
+def stored(given: Mapping[str, int | bool | str | None]) -> dict[str, int | None]:
+    """The numbers for what a caller wrote; the opposite of `shown`.  None: no value of the topic's own."""
+    return {name: _number(value) for name, value in given.items()}
+
+
+def _number(value: int | bool | str | None) -> int | None:
+    if isinstance(value, str):
+        return CODECS[value]
+    return None if value is None else int(value)

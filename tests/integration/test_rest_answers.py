@@ -1,0 +1,86 @@
+"""Answers of REST that a reader must not misunderstand."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.rest import rest
+
+ONE = "/v1/topics/orders/subscriptions/billing"
+
+
+@pytest.fixture
+async def api(redis_url, prefix):
+    async with rest(redis_url, prefix) as client:
+        await client.post("/v1/topics", json={"name": "orders"})
+        await client.post("/v1/topics/orders/subscriptions", json={"name": "billing", "kind": "exclusive"})
+        yield client
+
+
+async def test_a_backlog_that_is_only_an_upper_bound_is_marked(api, monkeypatch):
+    produced = {"records": [{"value": 1}]}
+    for _ in range(3):  # the log: record, marker, record, marker, ...
+        txn = (await api.post("/v1/transactions", json={})).json()["id"]
+        await api.post("/v1/topics/orders/records", json={**produced, "transaction": txn})
+        await api.post(f"/v1/transactions/{txn}:commit", json={})
+    exact = (await api.get(ONE)).json()
+    assert (exact["backlog"], exact["backlog_is_exact"], exact["cursors"][0]["backlog_is_exact"]) == (3, True, True)
+    monkeypatch.setattr("redis_ledger.cursor.calls.stats.__kwdefaults__", {"entries_max": 2})
+    bound = (await api.get(ONE)).json()
+    assert (bound["backlog"], bound["backlog_is_exact"], bound["cursors"][0]["backlog_is_exact"]) == (5, False, False)
+
+
+async def test_a_setting_of_a_topic_can_be_taken_back(api):
+    async def shown(**settings):
+        answer = await api.patch("/v1/topics/orders", json={"settings": settings})
+        return {name: answer.json()["settings"][name] for name in ("retention_ms", "batch_bytes_max")}
+
+    before = await shown()
+    assert await shown(retention_ms=5_000, batch_bytes_max=9_000) == {"retention_ms": 5_000, "batch_bytes_max": 9_000}
+    assert await shown(retention_ms=None, delayed_delivery=None) == {**before, "batch_bytes_max": 9_000}
+    made = await api.post("/v1/topics", json={"name": "new", "settings": {"retention_ms": None}})
+    assert (made.status_code, made.json()["settings"]["retention_ms"]) == (201, before["retention_ms"])
+
+
+async def test_reading_at_the_address_of_a_produce_names_the_right_one(api):
+    answer = await api.get("/v1/topics/orders/records")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    assert "GET /v1/topics/{topic}/partitions/{partition}/records" in answer.json()["detail"]
+
+
+async def test_the_root_leads_to_the_console(api):
+    answer = await api.get("/")
+    assert (answer.status_code, answer.headers["location"]) == (307, "/console")
+
+
+async def test_a_receive_is_repeated_under_its_name_and_continued_behind_the_last_message(api):
+    await api.post("/v1/topics/orders/records", json={"records": [{"value": n} for n in range(6)]})
+
+    async def ids(**more):
+        answer = await api.post(f"{ONE}:receive", json={"consumer": "c", "max_records": 2, **more})
+        assert answer.status_code == 200, answer.text
+        return [(message["id"], message["redelivery_count"]) for message in answer.json()["messages"]]
+
+    assert await ids(request_id="r1") == [("0:0", 0), ("0:1", 0)]
+    assert await ids(request_id="r1", repeat=True) == [("0:0", 0), ("0:1", 0)]
+    assert await ids(after=["0:1"]) == [("0:2", 0), ("0:3", 0)]
+    assert await ids(after=["0:1"]) == [("0:2", 0), ("0:3", 0)]
+    assert await ids() == [("0:0", 1), ("0:1", 1)]
+    refused = await api.post(f"{ONE}:receive", json={"repeat": True})
+    assert (refused.status_code, refused.json()["code"]) == (400, "invalid_request")
+    refused = await api.post(f"{ONE}:ackCumulative", json={"consumer": "other", "id": "0:3"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "not_your_message")
+    assert (await api.post(f"{ONE}:ackCumulative", json={"consumer": "c", "id": "0:3"})).json() == {"acknowledged": 4}
+
+
+async def test_an_ack_of_an_undelivered_message_is_refused_and_its_transaction_goes_on(api):
+    """AK-06, as decision 0019 departs from it."""
+    await api.post("/v1/topics/orders/records", json={"records": [{"value": 1}, {"value": 2}]})
+    await api.post(f"{ONE}:receive", json={"consumer": "c", "max_records": 1})
+    txn = (await api.post("/v1/transactions", json={})).json()["id"]
+    refused = await api.post(f"{ONE}:ack", json={"consumer": "c", "ids": ["0:1"], "transaction": txn})
+    assert (refused.status_code, refused.json()["code"]) == (409, "not_delivered")
+    taken = await api.post(f"{ONE}:ack", json={"consumer": "c", "ids": ["0:0"], "transaction": txn})
+    assert taken.json() == {"acknowledged": 1}
+    assert (await api.post(f"/v1/transactions/{txn}:commit", json={})).status_code == 200
+    assert (await api.get(ONE)).json()["backlog"] == 1
