@@ -186,6 +186,7 @@ def test_only_a_passed_deadline_expires_and_is_counted(coordinator):
 
 
 def test_an_overdue_end_is_picked_up_by_one_broker_at_a_time(coordinator):
+    """TS-11: and a decided transaction stays decided."""
     serial = coordinator.begin(60_000, "-", "-", P0)
     coordinator.one(f"e {serial} C", overdue_ms=1_000)
     assert coordinator.one(f"x {serial}") == "0 -"
