@@ -1,7 +1,7 @@
 """Times and durations as people write them → milliseconds.
 
     1795943400000   "2026-11-29T09:10:00Z"   "2026-11-29T10:10+01:00"     a moment, in ms since 1970 UTC
-    5000            "PT5S"   "P1DT12H"   "P2W"                            a duration, in ms
+    5000            "5s"   "2h"   "PT5S"   "P1DT12H"                        a duration, in ms
 
 Fractions of a millisecond are rounded up: what is to be delivered at a moment must not be there before.
 """
@@ -39,8 +39,8 @@ def duration_ms(given: int | str, where: str, error: Callable[[str], Exception] 
         ms = -1
     if not 0 <= ms <= deliver.LATEST_MS:
         raise error(
-            f"{where}: {str(given)[:64]!r} is not a duration that can be waited for; write it as PT5S or P1DT12H, or "
-            "in milliseconds."
+            f"{where}: {str(given)[:64]!r} is not a duration that can be waited for; write it as 5s, 2h, PT5S or "
+            "P1DT12H, or in milliseconds."
         )
     return ms
 

@@ -6,6 +6,7 @@ command is a Typer app (several sub-commands) or a function (one command).
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -34,6 +35,10 @@ COMMANDS = {
 }
 
 
+# Of click, which newer versions of typer bring along under another name.
+UsageError: Any = typer.BadParameter.__base__
+
+
 class Commands(TyperGroup):
     _is_listing = False
 
@@ -59,6 +64,22 @@ class Commands(TyperGroup):
 
         token.add_to(command)
         return command
+
+    def main(self, *given: Any, **more: Any) -> Any:
+        """With --json among the words, a usage error is a problem in JSON, as every other error is."""
+        words = next(iter(given), more.get("args"))
+        if "--json" not in (sys.argv[1:] if words is None else words):
+            return super().main(*given, **more)
+        try:
+            code = super().main(*given, **{**more, "standalone_mode": False})
+        except UsageError as wrong:
+            from app.cli.output import USAGE, usage_error
+
+            usage_error(wrong.format_message(), as_json=True)
+            sys.exit(USAGE)
+        except typer.Abort:
+            sys.exit(1)
+        sys.exit(code if isinstance(code, int) else 0)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         self._is_listing = True

@@ -33,13 +33,19 @@ DeliverAt = Annotated[
     str | None, typer.Option(metavar="TIME", help="Deliver then: 2027-01-31T09:00:00Z, or ms since 1970.")
 ]
 DeliverAfter = Annotated[
-    str | None, typer.Option(metavar="DURATION", help="Deliver so long after now: PT5S, P1DT12H, or ms.")
+    str | None, typer.Option(metavar="DURATION", help="Deliver so long after now: 5s, 2h, P1DT12H, or ms.")
 ]
 URL = "http://127.0.0.1:8080"
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 _NUMBER = re.compile(r"-?\d[\d ]*(\.\d+)?")
 TIMEOUT_MS = 5_000
+# What a broker advises callers of REST → what users of commands do.
+COMMANDS_OF_CALLS = {
+    "create it with POST /v1/topics/{topic}/subscriptions": "`redis-ledger consume --subscription` creates it",
+    "create it with POST /v1/topics": "create it with `redis-ledger topics create`",
+    "use the id that POST /v1/transactions returned": "use an id that `redis-ledger txns list` shows",
+}
 PIPE_WIDTH = 10_000
 LOGIN = " Commands send what --token-file names, or REDIS_LEDGER_TOKEN is."
 
@@ -65,6 +71,8 @@ def reporting(as_json: bool, url: str = "") -> Iterator[None]:
     try:
         yield
     except LedgerError as error:
+        for call, command in COMMANDS_OF_CALLS.items():
+            error.detail = error.detail.replace(call, command)
         # Exactly Unavailable: no broker answered at all.  Its subclasses are a broker's own words.
         nobody = type(error) is Unavailable
         advice = _asked(url) if nobody else LOGIN if url and isinstance(error, Unauthenticated) else ""
@@ -72,9 +80,7 @@ def reporting(as_json: bool, url: str = "") -> Iterator[None]:
         _tell(sentence, {**problem(error), "detail": sentence} if as_json else None)
         raise typer.Exit(USAGE if nobody else FAILED) from None
     except Refusal as refusal:
-        title = "The command was not called as it can be"
-        told = {"type": "urn:redis-ledger:problem:usage", "title": title, "detail": str(refusal), "code": "usage"}
-        _tell(str(refusal), told if as_json else None)
+        usage_error(str(refusal), as_json)
         raise typer.Exit(USAGE) from None
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
@@ -82,6 +88,12 @@ def reporting(as_json: bool, url: str = "") -> Iterator[None]:
         # Whoever read our output has enough.  Python flushes stdout again at exit; let that go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from None
+
+
+def usage_error(sentence: str, as_json: bool) -> None:
+    title = "The command cannot be called like this"
+    body = {"type": "urn:redis-ledger:problem:usage", "title": title, "detail": sentence, "code": "usage"}
+    _tell(sentence, body if as_json else None)
 
 
 def problem(error: LedgerError) -> dict[str, Any]:
@@ -152,7 +164,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, is_boxed: bo
     shown = Table(box=HEAVY_HEAD if is_boxed else None, pad_edge=is_boxed, header_style="bold")
     for index, column in enumerate(columns):
         is_number = bool(found) and all(_NUMBER.fullmatch(row[index].plain) for row in found)
-        shown.add_column(column, justify="right" if is_number else "left", overflow="fold")
+        width = max(map(len, column.split()), default=0)  # a heading is broken between words only
+        shown.add_column(column, justify="right" if is_number else "left", overflow="fold", min_width=width)
     for row in found:
         shown.add_row(*row)
     is_folded = sys.stdout.isatty() or "COLUMNS" in os.environ

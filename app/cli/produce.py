@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
@@ -23,7 +24,7 @@ from app.refusal import Refusal
 from app.times import delivery
 from redis_ledger.client.bodies import RecordBody, message_of
 from redis_ledger.client.models import Record
-from redis_ledger.errors import InvalidDelay, InvalidRequest
+from redis_ledger.errors import InvalidDelay, InvalidRequest, UnexpectedAnswer
 
 if TYPE_CHECKING:
     from redis_ledger import Client
@@ -47,6 +48,7 @@ def produce(
     key_separator: Annotated[
         str | None, typer.Option(metavar="TEXT", help="What stands between key and value.")
     ] = None,
+    key: Annotated[str | None, typer.Option(metavar="TEXT", help="The key of every record.")] = None,
     json_lines: Annotated[bool, typer.Option("--json-lines", help="Each line is a record in JSON.")] = False,
     transaction: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Write every N records in a transaction of their own.")
@@ -65,26 +67,36 @@ def produce(
     with reporting(json):
         if json_lines and key_separator is not None:
             raise Refusal("--json-lines and --key-separator do not go together: keys are members of the JSON lines.")
+        if key is not None and (json_lines or key_separator is not None):
+            raise Refusal("--key is one key for all lines; leave it out where each line has its own.")
         if file is not None and not file.is_file():
             raise Refusal(f"There is no file {str(file)!r}; name one, or leave out --file to read stdin.")
         times = timed(deliver_at, deliver_after)
-    parse = _json_record if json_lines else _keyed(key_separator) if key_separator else Record
+    parse = _json_record if json_lines else _keyed(key_separator) if key_separator else partial(Record, key=key)
     began_s = monotonic()
-    with connected(url, json, TIMEOUT_MS) as client, _opened(file) as lines, _progress(file, json) as moved:
+    with connected(url, json, TIMEOUT_MS) as client:
         write = _Writer(client, topic, partition, transaction, compression, times)
         try:
-            for number, line in enumerate(lines, 1):
-                text = line.rstrip(b"\n")
-                try:
-                    write.put(parse(text))
-                except (msgspec.MsgspecError, ValueError) as error:
-                    raise InvalidRequest(f"Line {number} cannot be read as a record: {error}.") from None
-                except InvalidDelay as error:
-                    raise InvalidDelay(f"Line {number}: {error.detail}") from None
-                moved(len(line), number)
-        finally:
-            write.finish(failed=sys.exc_info()[0] is not None)
+            with _opened(file) as lines, _progress(file, json) as moved:
+                _write_lines(lines, parse, write, moved)
+                write.finish()
+        finally:  # after the bar has gone, which shares the terminal with it
             _sum_up(topic, write.written, write.transactions, monotonic() - began_s, json)
+
+
+def _write_lines(
+    lines: BinaryIO, parse: Callable[[bytes], Record], write: _Writer, moved: Callable[[int, int], None]
+) -> None:
+    """Raises InvalidRequest or InvalidDelay, which name the line."""
+    for number, line in enumerate(lines, 1):
+        try:
+            write.put(parse(line.rstrip(b"\n")))
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise InvalidRequest(f"Line {number} cannot be read as a record: {error}.") from None
+        except (UnexpectedAnswer, InvalidDelay) as error:
+            kind = InvalidDelay if isinstance(error, InvalidDelay) else InvalidRequest
+            raise kind(f"Line {number}: {error.detail}") from None
+        moved(len(line), number)
 
 
 class _Writer:
@@ -120,11 +132,9 @@ class _Writer:
         if self._pending >= 100_000:
             self._flush()
 
-    def finish(self, *, failed: bool) -> None:
-        """failed: what is not answered yet stays uncounted, and an unfinished transaction is not begun."""
-        if not failed:
-            self._flush()
-            self._commit()
+    def finish(self) -> None:
+        self._flush()
+        self._commit()
 
     def _send(self, record: Record, txn: object = None) -> None:
         deliver_at, deliver_after = record.deliver_at, record.deliver_after

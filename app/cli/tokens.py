@@ -26,7 +26,8 @@ def create(
     principal: Principal,
     super_: Annotated[bool, typer.Option("--super", help="Allow the principal everything, by rules.")] = False,
     expires_after: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="It counts so long: P90D, PT8H, or ms; else until revoked.")
+        str | None,
+        typer.Option(metavar="DURATION", help="It counts so long: 90d, P90D, or ms; else until revoked."),
     ] = None,
     note: Annotated[str, typer.Option(help="What it is for.")] = "",
     data_dir: DataDir = DATA_DIR,

@@ -67,7 +67,7 @@ def describe(name: Name, url: Url = URL, json: Json = False) -> None:
             f"settings: {settings}"
         )
         heads = ["partition", "start", "cold", "stable", "end", "bytes", "ledgers", "open transactions"]
-        table(heads, [_row(p) for p in found.partition_states])
+        table(heads, [_row(p) for p in found.partition_states], is_boxed=False)
 
 
 @topics.command()

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
-from app.cli.output import URL, Json, Url, connected, document, group, table
+from app.cli.output import URL, Json, Url, connected, document, group, reporting, table
+from app.refusal import Refusal
+from app.times import duration_ms
 from redis_ledger.client.models import TransactionStatus
 
 txns = group("List, show, commit and abort transactions.")
@@ -28,15 +30,17 @@ class Status(StrEnum):
 def list_(
     status: Annotated[Status | None, typer.Option(help="Only those in this status.")] = None,
     min_age: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="Only those begun at least so long ago.")
-    ] = 0,
+        str, typer.Option(metavar="DURATION", help="Only those begun at least so long ago: 30s, 5m, PT1H, or ms.")
+    ] = "0",
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100,
     url: Url = URL,
     json: Json = False,
 ) -> None:
     """List transactions, oldest first."""
+    with reporting(json):
+        min_age_ms = duration_ms(min_age, "--min-age", Refusal)
     with connected(url, json) as client:
-        found = client.transactions.list(None if status is None else status.value, int(min_age * 1000), limit)
+        found = client.transactions.list(None if status is None else status.value, min_age_ms, limit)
         if json:
             for txn in found:
                 document(txn)

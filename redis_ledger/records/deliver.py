@@ -1,7 +1,7 @@
 """When a record wants to be delivered: the headers deliver-at and deliver-after.
 
     deliver-at      1767225600000   2026-01-01T00:00:00Z   2026-01-01T01:00:00+01:00      not before this time
-    deliver-after   90000           PT1M30S                P1DT12H                        not before receipt and this
+    deliver-after   90000           PT1M30S                P1DT12H               90s      not before receipt and this
 
 A bare number is in milliseconds, since 1970 in UTC for a time.  A fraction of a millisecond is rounded up, for nothing
 is delivered early.  A time without a zone, and a duration in months or years, could mean more than one thing: refused.
@@ -17,13 +17,15 @@ from redis_ledger.errors import InvalidDelay
 AT, AFTER = "deliver-at", "deliver-after"
 LATEST_MS = 253_402_300_799_999  # the end of the year 9999; 15 digits, as the largest number below
 
-_EXAMPLES = {AT: "1767225600000 (ms) or 2026-01-01T00:00:00Z", AFTER: "90000 (ms) or PT1M30S"}
+_EXAMPLES = {AT: "1767225600000 (ms) or 2026-01-01T00:00:00Z", AFTER: "90000 (ms), 90s or PT1M30S"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _DURATION = re.compile(
     r"P(?:(\d{1,9})W)?(?:(\d{1,9})D)?(?:T(?=\d)(?:(\d{1,12})H)?(?:(\d{1,12})M)?(?:(\d{1,12})(?:[.,](\d{1,9}))?S)?)?\Z",
     re.ASCII,
 )
+_SHORT = re.compile(r"(\d{1,12})(ms|s|m|h|d|w)\Z", re.ASCII)
+_UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _WEEK, _DAY, _HOUR, _MINUTE, _SECOND = (each * 1_000_000_000 for each in (604_800, 86_400, 3_600, 60, 1))  # ns
 
 
@@ -62,7 +64,10 @@ def moment_ms(text: str) -> int:
 
 
 def duration_ms(text: str) -> int:
-    """ISO 8601, of a length that does not depend on when it begins → ms.  Raises ValueError."""
+    """90s, or ISO 8601 of a length that does not depend on when it begins → ms.  Raises ValueError."""
+    short = _SHORT.match(text)
+    if short is not None:
+        return int(short[1]) * _UNITS_MS[short[2]]
     found = _DURATION.match(text)
     if found is None or len(text) < 3:
         raise ValueError("no duration of fixed length")

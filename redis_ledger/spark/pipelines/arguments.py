@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 from redis_ledger.client import Client
 from redis_ledger.errors import LedgerError, UnknownTopic
+from redis_ledger.records import deliver
 from redis_ledger.spark.options import Connection, connection
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 URL = "http://127.0.0.1:8080"
-UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 QUIET: Mapping[str, str] = {"spark.log.level": "FATAL", "spark.ui.showConsoleProgress": "false"}
 
 
@@ -178,11 +178,11 @@ def _is_ours(kind: str) -> bool:
 
 
 def duration_ms(text: str) -> int:
-    """5m, 12h, 1d, 500ms."""
-    found = re.fullmatch(r"(\d{1,9})(ms|s|m|h|d|w)", text.strip())
-    if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a duration; write it as 30s, 5m, 12h or 1d")
-    return int(found[1]) * UNITS_MS[found[2]]
+    """5m, 12h, 1d, 500ms, PT5M."""
+    try:
+        return deliver.duration_ms(text.strip())
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration; write it as 30s, 5m, 12h or 1d") from None
 
 
 def _setting(text: str) -> tuple[str, str]:

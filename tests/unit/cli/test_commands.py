@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import re
@@ -7,13 +8,14 @@ import subprocess
 import sys
 from importlib import import_module
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
 import redis_ledger
-from app.cli import consume, main
+from app.cli import consume, main, output
 from redis_ledger import Client, errors
 from redis_ledger.client.models import Message
 from tests.tidy.tree import ROOT
@@ -242,3 +244,85 @@ def test_where_a_quota_is_set_it_is_said_that_each_broker_has_its_own():
         "guide": (ROOT / "docs/howto/tls-and-quotas.md").read_text(),
     }
     assert [where for where, text in told.items() if "three times" not in text] == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("topics", "create", "--json"),
+        ("topics", "create", "orders", "--partitions", "many", "--json"),
+        ("topics", "absent", "--json"),
+        ("absent", "--json"),
+        ("consume", "orders", "--offset", "17", "--json"),
+        ("txns", "list", "--min-age", "5 days", "--json"),
+    ],
+)
+def test_wrong_usage_is_a_problem_in_json_when_json_is_asked_for(stub, words):
+    wrong = run(*words)
+    problem = json.loads(wrong.err)
+    assert (wrong.code, wrong.out, problem["code"]) == (2, "", "usage")
+    assert problem["detail"]
+
+
+def test_one_key_may_be_given_to_all_lines(stub):
+    assert run("produce", "orders", "--key", "alice", given=b"one\ntwo\n").code == 0
+    assert [(record.key, record.value) for _, _, record in stub.records] == [(b"alice", b"one"), (b"alice", b"two")]
+    assert run("produce", "orders", "--key", "alice", "--key-separator", ":", given=b"a:b\n").code == 2
+
+
+def test_an_age_is_a_duration(stub, monkeypatch):
+    asked: list[Any] = []
+
+    def listed(self: object, *given: Any) -> list[Any]:
+        asked.append(given)
+        return []
+
+    monkeypatch.setattr("redis_ledger.client._sync.admin.Transactions.list", listed)
+    for age in ("5m", "PT5M", "300000"):
+        run("txns", "list", "--min-age", age)
+    assert [given[1] for given in asked] == [300_000] * 3
+
+
+def test_a_heading_is_broken_between_words_only_at_80_columns(stub, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    offsets = {"start_offset": 123_456, "cold_offset": 0, "stable_offset": 1_234_567, "end_offset": 1_234_567}
+    stub.partition_states = [{"partition": 0, **offsets, "bytes": 12_345_678}]
+    lines = run("topics", "describe", "orders").out.splitlines()
+    words = {word for line in lines for word in re.findall(r"\w+", line)}
+    assert {"partition", "stable", "ledgers", "open", "transactions", "1234567", "12345678"} <= words
+
+
+def test_the_bar_is_gone_before_the_summary_is_printed(stub, monkeypatch):
+    said = []
+
+    @contextlib.contextmanager
+    def bar(*_):
+        yield lambda size, number: None
+        said.append("gone")
+
+    monkeypatch.setattr("app.cli.produce._progress", bar)
+    monkeypatch.setattr("app.cli.produce._sum_up", lambda *_: said.append("summary"))
+    assert run("produce", "orders", given=b"one\n").code == 0
+    assert said == ["gone", "summary"]
+
+
+def test_advice_names_commands(stub):
+    detail = "Topic 'orders' does not exist; create it with POST /v1/topics."
+    stub.fail("GET", "/orders", errors.UnknownTopic(detail, topic="orders"))
+    assert "create it with `redis-ledger topics create`." in run("topics", "describe", "orders").err
+    assert "`redis-ledger txns list`" in run("txns", "show", "nonsense").err
+
+
+def test_what_brokers_advise_callers_of_rest_has_a_command_here():
+    advice = re.compile(r"[^.;,\"(]*\b(?:POST|GET|PATCH|DELETE) /v1[^\s.,\"]*(?: returned)?")
+    files = [
+        *(ROOT / "redis_ledger" / "ledger").glob("*.py"),
+        *(ROOT / "redis_ledger" / "cursor").glob("*.py"),
+        ROOT / "redis_ledger" / "ids.py",
+    ]
+    found = {
+        each.strip().replace("{{", "{").replace("}}", "}")
+        for path in files
+        for each in advice.findall(path.read_text())
+    }
+    assert found == set(output.COMMANDS_OF_CALLS)

@@ -43,7 +43,7 @@ def test_a_line_of_json_may_say_its_own_time(stub):
     [
         ("produce", "orders", "--deliver-at", LATER, "--deliver-after", "PT5S"),
         ("produce", "orders", "--deliver-at", "tomorrow"),
-        ("produce", "orders", "--deliver-after", "5s"),
+        ("produce", "orders", "--deliver-after", "5 sec"),
         ("scheduled", "create", "orders", "v"),
         ("scheduled", "create", "orders", "v", "--repeat", "PT1H", "--until", "then"),
         ("scheduled", "reschedule", "orders", "0:0.0"),
