@@ -5,10 +5,9 @@ No payload is moved: a log entry points into the delay ledger.  Due is decided b
 after the first entry of a segment that is not loaded yet (the horizon) waits for it, so the order holds over all buckets.
 An index entry whose live bit is 0 was fired or cancelled before and is passed over.
 
-KEYS        1 state  2 ledgers  3 log
-            4 wake  channel  told (leader epoch, next offset, stable offset)
-            5 delay state  6 open  7 closing  8 queue  9 live  10 parts  11 moved  12 next  13 repeats
+KEYS        1 state  2 ledgers  3 log  4 delay state  5 open  6 closing  7 queue  8 live  9 parts  10 moved  11 next  12 repeats
 ARGV        1 topic_id  2 most index entries to take  3 now_ms ("" the server's clock: what brokers say)
+            4 channel that hears (leader epoch, next offset, stable offset)
 RETURNS     {OK, now_ms, index entries taken, records fired, first due left (-1 none), due of the horizon (-1 none), bucket of the
             horizon, decided transactions, entries that fired and repeat, entries in the open bucket, delay ledger, closing,
             entries fired, their summed lateness in ms, entries in the queue, buckets with unloaded segments} | {UNKNOWN_TOPIC} | {OK, now_ms} when nothing was ever scheduled here
@@ -20,7 +19,7 @@ SOURCE      PIP-195 "getScheduledMessages"; docs/decisions/0012
 --- @include "include/partition"
 --- @include "include/live"
 --- @include "include/members"
-local state, ledgers, delay = KEYS[1], KEYS[2], KEYS[5]
+local state, ledgers, delay = KEYS[1], KEYS[2], KEYS[4]
 local held = redis.call("HMGET", state, "topic_id", "next", "stable", "epoch", "newest")
 if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local now = tonumber(ARGV[3])
@@ -32,9 +31,9 @@ local own = redis.call("HMGET", delay, "ledger", "open", "closing", "decided", "
 if not own[1] then return { OK, whole(now) } end
 local most, now_text = tonumber(ARGV[2]), whole(now)
 local MEMBER = "^0*(%d+)%.?(%d*) (%S+) (%d+) (%d+) (%-?%d+)$" -- see include/members
-local SETS = { KEYS[8], KEYS[7], KEYS[6] }
+local SETS = { KEYS[7], KEYS[6], KEYS[5] }
 
-local horizon = redis.call("ZRANGEBYSCORE", KEYS[12], 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)
+local horizon = redis.call("ZRANGEBYSCORE", KEYS[11], 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)
 local horizon_due, horizon_name = tonumber(horizon[2]), horizon[1] and string.sub(horizon[1], 1, 12)
 local last_due = math.min(now, horizon_due or now)
 local lists, places, taken, sets = {}, {}, {}, {} -- of those sets in which something is due
@@ -62,8 +61,8 @@ local function following()
   return member, due
 end
 
-live.open(KEYS[9])
-local has_parts, has_repeats = redis.call("HLEN", KEYS[10]) > 1, redis.call("HLEN", KEYS[13]) > 1
+live.open(KEYS[8])
+local has_parts, has_repeats = redis.call("HLEN", KEYS[9]) > 1, redis.call("HLEN", KEYS[12]) > 1
 local next_offset, newest, nothing_open = tonumber(held[2]), tonumber(held[5]), held[2] == held[3]
 local rows, rows_of_parts, moved_gone, owed, put_back = {}, {}, {}, {}, {}
 -- The log entries to write, field by field: a table for each would cost as much as its XADD.
@@ -94,10 +93,10 @@ end
 -- The entry is over when nothing of it is pending any more.  An index entry from before its record was moved, or was
 -- scheduled again, says nothing; behind that comes the record's own time, for this may be all that an index knows of it.
 local function to_fire(entry, index, due, n)
-  local parts = has_parts and (rows_of_parts[entry] or redis.call("HGET", KEYS[10], whole(entry)))
+  local parts = has_parts and (rows_of_parts[entry] or redis.call("HGET", KEYS[9], whole(entry)))
   if not parts and index ~= "" then return 0 end
   if not parts then
-    local repeats = has_repeats and redis.call("HGET", KEYS[13], whole(entry))
+    local repeats = has_repeats and redis.call("HGET", KEYS[12], whole(entry))
     local own = repeats and tonumber(string.match(repeats, "^(%d+) "))
     if own and own ~= due then return 0, nil, false, own end
     return n, nil, true
@@ -110,7 +109,7 @@ local function to_fire(entry, index, due, n)
     local i, name = tonumber(index), whole(entry) .. "." .. index
     local mark = string.sub(parts, i + 1, i + 1)
     if mark == "m" then
-      local own = tonumber(redis.call("HGET", KEYS[11], name))
+      local own = tonumber(redis.call("HGET", KEYS[10], name))
       if own ~= due then return 0, nil, false, own end
       moved_gone[name] = true
     elseif mark ~= "b" then
@@ -152,7 +151,7 @@ while count < most do
       if is_over then
         live.clear(entry)
         entries = entries + 1
-        if has_repeats and redis.call("HEXISTS", KEYS[13], name) == 1 then
+        if has_repeats and redis.call("HEXISTS", KEYS[12], name) == 1 then
           owed[#owed + 1] = { name, whole(due) .. " " .. member_of(entry, string.match(member, "^%S+ (.*)$")) }
         else
           row.unlogged = row.unlogged - 1
@@ -175,25 +174,25 @@ end
 for k, members in ipairs(taken) do
   for i = 1, #members, 4000 do redis.call("ZREM", sets[k], unpack(members, i, math.min(i + 3999, #members))) end
 end
-add_members(KEYS[8], put_back)
+add_members(KEYS[7], put_back)
 for ledger, row in pairs(rows) do redis.call("HSET", ledgers, ledger, ledger_text(row)) end
 for entry, parts in pairs(rows_of_parts) do
   if is_pending(parts) or string.find(parts, "x", 1, true) then
-    redis.call("HSET", KEYS[10], whole(entry), parts)
+    redis.call("HSET", KEYS[9], whole(entry), parts)
   else
-    redis.call("HDEL", KEYS[10], whole(entry))
+    redis.call("HDEL", KEYS[9], whole(entry))
   end
 end
-for name in pairs(moved_gone) do redis.call("HDEL", KEYS[11], name) end
+for name in pairs(moved_gone) do redis.call("HDEL", KEYS[10], name) end
 if #owed > 0 then redis.call("HINCRBY", delay, "owed", whole(#owed)) end
-for _, o in ipairs(owed) do redis.call("HSET", KEYS[13], "!" .. o[1], o[2]) end
+for _, o in ipairs(owed) do redis.call("HSET", KEYS[12], "!" .. o[1], o[2]) end
 live.save()
 if records > 0 then
   redis.call("HINCRBY", delay, "records", whole(-records))
   redis.call("HINCRBY", delay, "entries", whole(-entries))
   redis.call("HINCRBY", delay, "fired", whole(records))
   local following_offset, stable = whole(next_offset), nothing_open and whole(next_offset) or held[3]
-  log_grew(state, KEYS[4], held[4], following_offset, stable, newest_text, whole(bytes))
+  log_grew(state, ARGV[4], held[4], following_offset, stable, newest_text, whole(bytes))
 end
 local first = -1
 for _, key in ipairs(SETS) do
@@ -203,5 +202,5 @@ end
 return {
   OK, now_text, count, records, whole(first), whole(horizon_due or -1), horizon[1] or "", own[4],
   #owed + tonumber(own[5] or 0), own[2], own[1], own[3],
-  writes, whole(lateness), redis.call("ZCARD", KEYS[8]) - 1, redis.call("ZCARD", KEYS[12]) - 1,
+  writes, whole(lateness), redis.call("ZCARD", KEYS[7]) - 1, redis.call("ZCARD", KEYS[11]) - 1,
 }

@@ -7,9 +7,8 @@ then gets its offset and its log entry.  Nobody predicts an offset, so any numbe
 
 KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 ended  8 watermarks
             9 data   stream   the ledger named in ARGV[2]
-            10 wake  channel  told (leader epoch, next offset, stable offset)
-ARGV        1 topic_id  2 ledger  3 now_ms
-            4.. the batches, nine each: records  bytes  max_timestamp_ms  producer_id (-1 none)  epoch  sequence (-1 none)
+ARGV        1 topic_id  2 ledger  3 now_ms  4 channel that hears (leader epoch, next offset, stable offset)
+            5.. the batches, nine each: records  bytes  max_timestamp_ms  producer_id (-1 none)  epoch  sequence (-1 none)
             coordinator  serial ("" not transactional)  verified (1: registered with its coordinator just now)
 RETURNS     {OK, leader_epoch, ledger_bytes, ledger_created_ms, answer ...} one answer for each batch:
             {OK, base_offset} | {DUPLICATE, base_offset} | {SEQUENCE_GAP, expected} | {UNKNOWN_PRODUCER, log_start}
@@ -31,7 +30,7 @@ if not held[1] or not text then
   if held[1] and held[1] == ARGV[1] then return { LEDGER_MOVED, held[2] } end
   return { UNKNOWN_TOPIC }
 end
-local row, count = ledger_row(text), (#ARGV - 3) / 9
+local row, count = ledger_row(text), (#ARGV - 4) / 9
 local surplus = redis.call("XLEN", data) - (row.issued - row.deleted)
 
 if surplus ~= count then -- a call before this one was cut off between its two halves, or XADDs of this one were refused
@@ -51,7 +50,7 @@ local next_offset, nothing_open = tonumber(held[3]), held[3] == held[4] -- only 
 -- Decide on every batch, in order; `accepted` then holds what to write.
 local answers, accepted, removed, opened, bytes, newest = {}, {}, {}, {}, 0, tonumber(held[6])
 for i = 1, count do
-  local at, entry = 9 * i - 5, row.issued + i
+  local at, entry = 9 * i - 4, row.issued + i
   local records, pid, epoch, sequence = tonumber(ARGV[at]), ARGV[at + 3], tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
   local serial, counted = ARGV[at + 7], pid ~= "-1" and sequence >= 0
   local refusal = counted and refusal_by_sequence(pid, epoch, sequence, records) or nil
@@ -89,6 +88,6 @@ opened_save(opened)
 if #accepted > 0 then
   local following, stable = whole(next_offset), held[4]
   if nothing_open then stable = opened[1] and opened[1][3] or following end
-  log_grew(state, KEYS[10], held[5], following, stable, whole(newest), whole(bytes))
+  log_grew(state, ARGV[4], held[5], following, stable, whole(newest), whole(bytes))
 end
 return { OK, held[5], whole(row.bytes), row.created, unpack(answers) }

@@ -3,10 +3,13 @@
 
 KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 aborted  8 ended  9 watermarks  10 subs
             11 data  stream  payload of ledger 1  12 delay state  13 cold
+            14 delay open  15 closing  16 queue  17 live  18 parts  19 moved  20 buckets  21 next  22 snaps  23 repeats
+            24 delay data  stream  payload of ledger -1
 ARGV        1 topic_id  2 now_ms
 RETURNS     {OK} | {EXISTS, topic_id} when a partition of another topic id is in the way
 COMPLEXITY  O(1)
-WRITES      only when the partition is not there; every small set gets a sentinel so that its key always exists
+WRITES      only when the partition is not there; every key gets a sentinel: one that is absent cannot be named while its
+            slot is on the move, and cannot be made there either
 SOURCE      docs/decisions/0001
 ]]
 --- @include "include/status"
@@ -16,10 +19,9 @@ if held == ARGV[1] then return { OK } end
 if held then return { EXISTS, held } end
 
 redis.call("HSET", KEYS[2], "1", "0 0 0 -1 0 0 " .. ARGV[2])
-for _, key in ipairs({ KEYS[4], KEYS[5], KEYS[9], KEYS[10], KEYS[12], KEYS[13] }) do redis.call("HSET", key, "", "") end
-for _, key in ipairs({ KEYS[6], KEYS[7], KEYS[8] }) do redis.call("ZADD", key, -1, "") end
-make_stream(KEYS[3])
-make_stream(KEYS[11])
+for _, i in ipairs({ 4, 5, 9, 10, 12, 13, 17, 18, 19, 20, 22, 23 }) do redis.call("HSET", KEYS[i], "", "") end
+for _, i in ipairs({ 6, 7, 8, 14, 15, 16, 21 }) do redis.call("ZADD", KEYS[i], -1, "") end
+for _, i in ipairs({ 3, 11, 24 }) do make_stream(KEYS[i]) end
 redis.call("HSET", KEYS[1], "topic_id", ARGV[1], "epoch", 0, "next", 0, "start", 0, "stable", 0, "ledger", 1,
   "bytes", 0, "newest", -1, "committed", 0, "aborted", 0, "created", ARGV[2])
 return { OK }

@@ -7,12 +7,12 @@ sequence is checked once.  What is due later goes into the open bucket, or, in a
 
 KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 ended  8 watermarks
             9 data   stream   the ledger named in ARGV[2]
-            10 wake  channel  told (leader epoch, next offset, stable offset)
-            11 delay data  stream  the ledger named in ARGV[3]
-            12 delay state  13 delay open  14 delay live  15 delay closing  16 delay queue  17 delay parts  18 delay moved
-            19 delay buckets  20 delay next  21 delay snaps  22 delay repeats
-ARGV        1 topic_id  2 ledger  3 delay ledger (-1, -2, ...)  4 now_ms  5 number of originals
-            6.. the originals: records  producer_id (-1 none)  epoch  sequence (-1 none)  coordinator  serial ("" none)
+            10 delay data  stream  the ledger named in ARGV[3]
+            11 delay state  12 delay open  13 delay live  14 delay closing  15 delay queue  16 delay parts  17 delay moved
+            18 delay buckets  19 delay next  20 delay snaps  21 delay repeats
+ARGV        1 topic_id  2 ledger  3 delay ledger (-1, -2, ...)  4 now_ms
+            5 channel that hears (leader epoch, next offset, stable offset)  6 number of originals
+            7.. the originals: records  producer_id (-1 none)  epoch  sequence (-1 none)  coordinator  serial ("" none)
             verified  now (records that are due now, 0 none)  bytes and newest timestamp of these  later (number of entries)
             records  bytes  blocks (numbers of all these entries), and for each of them due_ms (of a block, whose records
             are each due by themselves: their due times, with commas) and, as one text, the rest of its member: ledger
@@ -33,14 +33,14 @@ SOURCE      PIP-195; KIP-98; docs/decisions/0012
 --- @include "include/stream"
 --- @include "include/live"
 --- @include "include/members"
-local state, ledgers, data, delay_data, delay = KEYS[1], KEYS[2], KEYS[9], KEYS[11], KEYS[12]
+local state, ledgers, data, delay_data, delay = KEYS[1], KEYS[2], KEYS[9], KEYS[10], KEYS[11]
 local held = redis.call("HMGET", state, "topic_id", "ledger", "next", "stable", "epoch", "newest")
 local texts = redis.call("HMGET", ledgers, ARGV[2], ARGV[3])
 if not held[1] or (not texts[1] and held[1] ~= ARGV[1]) then return { UNKNOWN_TOPIC } end
 local own = redis.call("HMGET", delay, "ledger", "first", "open")
 
-local originals, now_count, later_count, at = {}, 0, 0, 6
-for i = 1, tonumber(ARGV[5]) do
+local originals, now_count, later_count, at = {}, 0, 0, 7
+for i = 1, tonumber(ARGV[6]) do
   local later = tonumber(ARGV[at + 10])
   originals[i] = { at = at, now = tonumber(ARGV[at + 7]), later = later }
   if originals[i].now > 0 then now_count = now_count + 1 end
@@ -55,11 +55,13 @@ local function refuse_all(...)
 end
 
 if held[1] ~= ARGV[1] then return refuse_all(UNKNOWN_TOPIC) end
-if not own[1] then -- nothing was ever scheduled here
+if not own[1] then -- nothing was ever scheduled here; older releases have made the partition without these keys
   if ARGV[3] == "-1" and not late then
-    for _, key in ipairs({ KEYS[14], KEYS[17], KEYS[18], KEYS[19], KEYS[21], KEYS[22] }) do redis.call("HSET", key, "", "") end
-    for _, key in ipairs({ KEYS[13], KEYS[15], KEYS[16], KEYS[20] }) do redis.call("ZADD", key, -1, "") end
+    for _, key in ipairs({ KEYS[13], KEYS[16], KEYS[17], KEYS[18], KEYS[20], KEYS[21] }) do redis.call("HSET", key, "", "") end
+    for _, key in ipairs({ KEYS[12], KEYS[14], KEYS[15], KEYS[19] }) do redis.call("ZADD", key, -1, "") end
     make_stream(delay_data)
+    redis.call("XTRIM", delay_data, "MAXLEN", "0") -- what this call wrote before it; entries count from 1
+    redis.call("XSETID", delay_data, "0-0")
     redis.call("HSET", ledgers, "-1", "0 0 0 -1 0 0 " .. ARGV[4])
     redis.call("HSET", delay, "ledger", "-1", "first", "-1", "open", "0", "records", "0", "entries", "0", "held", "0",
       "closing", "", "decided", "", "fired", "0", "cancelled", "0")
@@ -85,7 +87,7 @@ local function aside_of(txn)
   return aside[txn]
 end
 
-live.open(KEYS[14])
+live.open(KEYS[13])
 local next_offset, nothing_open, newest = tonumber(held[3]), held[3] == held[4], tonumber(held[6])
 local entry, delay_entry, bytes, delay_bytes, waiting = row.issued, late.issued, 0, 0, 0
 local answers, logged, removed, delay_removed, opened, members, chunks, blocks = {}, {}, {}, {}, {}, {}, {}, {}
@@ -186,9 +188,9 @@ end
 late.issued, late.deleted, late.bytes = delay_entry, late.deleted + #delay_removed, late.bytes + delay_bytes
 late.unlogged = late.unlogged + waiting
 redis.call("HSET", ledgers, ARGV[3], ledger_text(late))
-add_members(KEYS[13], members)
+add_members(KEYS[12], members)
 live.save()
-for _, block in ipairs(blocks) do redis.call("HSET", KEYS[17], block[1], block[2]) end
+for _, block in ipairs(blocks) do redis.call("HSET", KEYS[16], block[1], block[2]) end
 for _, chunk in ipairs(chunks) do redis.call("HSET", delay, chunk[1], chunk[2]) end
 for txn, mine in pairs(aside) do
   if mine and mine.is_new then
@@ -207,6 +209,6 @@ opened_save(opened)
 if #logged > 0 then
   local following, stable = whole(next_offset), held[4]
   if nothing_open then stable = opened[1] and opened[1][3] or following end
-  log_grew(state, KEYS[10], held[5], following, stable, whole(newest), whole(bytes))
+  log_grew(state, ARGV[5], held[5], following, stable, whole(newest), whole(bytes))
 end
 return { OK, held[5], whole(row.bytes), row.created, whole(late.bytes), late.created, open_count, unpack(answers) }

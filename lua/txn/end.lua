@@ -5,11 +5,12 @@ One call ends any number of transactions here.  An end whose serial is not the o
 tombstone (and settles its acks and offsets), so a repeated or late end changes nothing that can be seen.  The low watermark that
 rides on every end is raised, never lowered; open transactions at or below it are leftovers and are aborted.
 
-KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 aborted  8 ended  9 watermarks  10 subs  11 wake
-            12 delay state
-            13.. six keys for each subscription the operations name: cursor acks leases spans due pending
+KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 aborted  8 ended  9 watermarks  10 subs
+            11 delay state
+            12.. six keys for each subscription the operations name: cursor acks leases spans due pending
 ARGV        1 topic_id  2 now_ms  3 tombstone_ms  4 number of operations
-            5.. operations: producer_id coordinator serial commit (1 or 0) watermark ("" none) forget producer (1 or 0)
+            5 channel that hears (leader epoch, next offset, stable offset)
+            6.. operations: producer_id coordinator serial commit (1 or 0) watermark ("" none) forget producer (1 or 0)
             subscriptions (n) and n indexes into the subscriptions of KEYS, from 0
 RETURNS     {OK, marker offset or -1, ...} one for each operation, and behind them the transactions whose scheduled
             batches delay/settle has to see to, if there are any | {UNKNOWN_TOPIC}
@@ -27,7 +28,7 @@ local held = redis.call("HMGET", state, "topic_id", "next", "epoch", "stable", "
 if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local next_offset, before = tonumber(held[2]), held[2]
 local stable = tonumber(held[4])
-local delay = KEYS[12]
+local delay = KEYS[11]
 local decided, waiting = "", redis.call("HGET", delay, "decided") or ""
 local opened, returned = {}, 0 -- cursors by their place in KEYS; offsets that aborted acks give back
 local marks, touched = {}, {} -- coordinator → its watermark; coordinators whose watermark rose
@@ -58,7 +59,7 @@ local function cursor_at(k)
   return opened[k]
 end
 
-local reply, at = { OK }, 5
+local reply, at = { OK }, 6
 for i = 1, count do
   local pid, coordinator, serial, commit = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3] == "1"
   local watermark, native, subs = ARGV[at + 4], ARGV[at + 5] == "1", tonumber(ARGV[at + 6])
@@ -69,7 +70,7 @@ for i = 1, count do
     if c == coordinator and s == serial then marker = write_marker(pid, epoch, first, commit) end
   end
   for j = 1, subs do
-    local c = cursor_at(13 + 6 * tonumber(ARGV[at + 6 + j]))
+    local c = cursor_at(12 + 6 * tonumber(ARGV[at + 6 + j]))
     local held_here = c and settle(c, coordinator .. "-" .. serial, commit, now) or 0
     if not commit then returned = returned + held_here end
   end
@@ -124,9 +125,9 @@ end
 if #passed > 0 then redis.call("ZREM", ended, unpack(passed)) end
 if whole(next_offset) ~= before then
   redis.call("HSET", state, "next", whole(next_offset), "stable", whole(stable))
-  redis.call("SPUBLISH", KEYS[11], held[3] .. " " .. whole(next_offset) .. " " .. whole(stable))
+  redis.call("SPUBLISH", ARGV[5], held[3] .. " " .. whole(next_offset) .. " " .. whole(stable))
 end
 if decided ~= "" then redis.call("HSET", delay, "decided", waiting .. decided) end
-if returned > 0 then redis.call("SPUBLISH", KEYS[11], "look again") end
+if returned > 0 then redis.call("SPUBLISH", ARGV[5], "look again") end
 if waiting .. decided ~= "" then reply[#reply + 1] = waiting .. decided end
 return reply

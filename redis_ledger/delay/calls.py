@@ -114,10 +114,10 @@ class DelayCalls:
     async def fire(self, most: int, now_ms: int | None = None) -> Fired:
         k, d = self.keys, self.delay
         keys = (
-            k.state, k.ledgers, k.log, k.wake, d.state, d.open, d.closing, d.queue, d.live, d.parts, d.moved, d.next,
+            k.state, k.ledgers, k.log, d.state, d.open, d.closing, d.queue, d.live, d.parts, d.moved, d.next,
             d.repeats,
         )  # fmt: skip
-        reply = await self._call(FIRE, keys, most, "" if now_ms is None else now_ms)
+        reply = await self._call(FIRE, keys, most, "" if now_ms is None else now_ms, k.wake)
         if len(reply) == 2:
             return Fired(int(reply[1]))
         decided = tuple(reply[7].decode().split())

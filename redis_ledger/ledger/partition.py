@@ -180,23 +180,25 @@ class Partition(PartitionReader):
     def _schedule_calls(self, items: list[Batch]) -> list[Any]:
         data, delay_data = self.keys.data(self._ledger), self.keys.data(self._delay_ledger)
         commands = payloads(items, data, delay_data)
-        args: list[Any] = [self.topic_id, self._ledger, self._delay_ledger, self._clock.now_ms(), len(items)]
+        args: list[Any] = [
+            self.topic_id, self._ledger, self._delay_ledger, self._clock.now_ms(), self.keys.wake, len(items),
+        ]  # fmt: skip
         args += arguments(items, self._delay_ledger)
-        keys = (*self._append_keys, data, self.keys.wake, delay_data, *self._delay_keys)
+        keys = (*self._append_keys, data, delay_data, *self._delay_keys)
         commands.append(ScriptCall(SCHEDULE, keys, args))
         return commands
 
     def _append_calls(self, items: list[Batch]) -> list[Any]:
         data = self.keys.data(self._ledger)
         commands: list[Any] = [(b"XADD", data, b"NOMKSTREAM", b"0-*", b"b", item.payload) for item in items]
-        args: list[Any] = [self.topic_id, self._ledger, self._clock.now_ms()]
+        args: list[Any] = [self.topic_id, self._ledger, self._clock.now_ms(), self.keys.wake]
         for item in items:
             txn = item.txn
             args += (
                 item.records, len(item.payload), item.max_timestamp_ms, item.producer_id, item.epoch, item.sequence,
                 0 if txn is None else txn.coordinator, "" if txn is None else txn.serial, 1 if item.verified else 0,
             )  # fmt: skip
-        commands.append(ScriptCall(APPEND, (*self._append_keys, data, self.keys.wake), args))
+        commands.append(ScriptCall(APPEND, (*self._append_keys, data), args))
         return commands
 
     def _is_unclear(self, items: list[Batch], done: asyncio.Future[Any]) -> bool:
@@ -319,7 +321,7 @@ class Partition(PartitionReader):
     async def create(self) -> bool:
         """Makes the partition's keys; False when a partition of another topic id is in the way."""
         k = self.keys
-        keys = (*k.fixed()[:10], k.data(1), k.delay.state, k.cold)
+        keys = (*k.fixed()[:10], k.data(1), k.delay.state, k.cold, *k.delay.all()[1:], k.data(-1))
         reply = await self._store.call(CREATE, keys, (self.topic_id, self._clock.now_ms()))
         return bool(reply[0] == Status.OK)
 
@@ -392,7 +394,8 @@ class Partition(PartitionReader):
             command("HKEYS", k.ledgers, key=k.state), command("HKEYS", k.subs, key=k.state),
             command("HKEYS", k.delay.snaps, key=k.state),
         )  # fmt: skip
-        doomed = [k.state, *k.fixed()[1:10], k.cold, *(k.data(int(ledger)) for ledger in ledgers), *k.delay.all()]
+        data = [k.data(number) for number in {-1, *map(int, ledgers)}]
+        doomed = [k.state, *k.fixed()[1:10], k.cold, *data, *k.delay.all()]
         doomed += [k.delay.snapshot(each.decode()) for each in snapshots if each]
         doomed += [key for sub in subs if sub for key in k.sub(unquote(sub.decode())).all()]
         await self._store.call(DELETE, doomed, (self.topic_id,))

@@ -23,7 +23,7 @@ from redis_ledger.store.connection import Call, ask_once
 from redis_ledger.store.explain import Unreachable, explain
 from redis_ledger.store.gate import Gate
 from redis_ledger.store.link import Link, Watch
-from redis_ledger.store.topology import OnWait, Topology, Waiting
+from redis_ledger.store.topology import OnWait, Topology, Waiting, gate_of
 
 SLOTS = 16_384
 REFRESH_PAUSE_S = 0.1  # least time between two looks at the map
@@ -165,8 +165,9 @@ class Cluster(Topology):
         for link in tuple(self._nodes.values()):
             for call in link.under_way():
                 slot = call.slot
-                if slot >= 0 and before[slot] is link and owners[slot] is not link and slot not in self.gates:
-                    self.gates[slot] = Gate(self, slot, link)
+                place = gate_of(call)
+                if slot >= 0 and before[slot] is link and owners[slot] is not link and place not in self.gates:
+                    self.gates[place] = Gate(self, slot, place, link)
         self._reroute()
         self._retire(set(filter(None, owners)))
 
@@ -183,7 +184,7 @@ class Cluster(Topology):
 
     def _move(self, call: Call, link: Link, owner: Link) -> None:
         link.leave(call)
-        gate = self.gates.get(call.slot)
+        gate = self.gates.get(gate_of(call))
         if gate is not None:
             gate.strand(call)
         else:

@@ -46,6 +46,7 @@ class Call:
     tick      when it was issued, in ticks of the store's watch; give_up: when to stop trying to reach Redis
     written   an earlier connection wrote it and lost the reply
     hops      how often Redis refused it with "elsewhere" or "later"
+    apart     it may name keys that are absent: where its slot refuses it, other calls of the slot do not wait for it
     """
 
     # Defaults live on the class, so that making a call sets four attributes and not a dozen.
@@ -55,6 +56,7 @@ class Call:
     give_up = NEVER
     written = False
     hops = 0
+    apart = False
     got: list[Any]
     fences: tuple[Callable[[], None], ...] = ()
 

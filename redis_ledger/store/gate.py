@@ -30,11 +30,11 @@ _ASKING = pack((b"ASKING",))
 
 
 class Gate:
-    """link: where the slot's calls are in flight at the moment the gate closes."""
+    """place: its name among the topology's gates.  link: where the slot's calls are in flight when the gate closes."""
 
-    def __init__(self, topology: Topology, slot: int, link: Link) -> None:
+    def __init__(self, topology: Topology, slot: int, place: int, link: Link) -> None:
         self._topology = topology
-        self._slot = slot
+        self._slot, self._place = slot, place
         self._refused: deque[Call] = deque()  # came back since the last fence
         self._rest: deque[Call] = deque()  # refused before, not sent again yet; behind those
         self._held: deque[Call] = deque()
@@ -93,7 +93,7 @@ class Gate:
 
     def _open(self) -> None:
         topology = self._topology
-        del topology.gates[self._slot]
+        del topology.gates[self._place]
         for call in self._held:
             if not call.future.done():
                 topology.send(self._slot, call)

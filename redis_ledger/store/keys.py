@@ -137,10 +137,10 @@ class PartitionKeys:
         return keys
 
     def fixed(self) -> tuple[bytes, ...]:
-        """state ledgers log producers open firsts aborted ended watermarks subs wake, delay state: KEYS 1 to 12."""
+        """state ledgers log producers open firsts aborted ended watermarks subs, delay state: KEYS 1 to 11."""
         return (
             self.state, self.ledgers, self.log, self.producers, self.open, self.firsts, self.aborted, self.ended,
-            self.watermarks, self.subs, self.wake, self.delay.state,
+            self.watermarks, self.subs, self.delay.state,
         )  # fmt: skip
 
 

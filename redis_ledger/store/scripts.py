@@ -19,17 +19,31 @@ _INCLUDE = re.compile(rb'^[ \t]*---[ \t]*@include[ \t]+"([a-z0-9_/]+)"[ \t]*$', 
 _NAME = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)*\Z")
 
 
+# Scripts whose KEYS may be absent, since they make keys, remove them, or look whether they are there.  While a slot is
+# on the move such a call is answered TRYAGAIN until the move is over, for ever if it was given up.  Other calls of the
+# slot must not wait behind it.
+NAMES_ABSENT = frozenset(
+    {
+        "broker/rows", "cursor/create", "cursor/delete", "cursor/offset_commit", "cursor/offset_delete",
+        "cursor/offset_fetch", "cursor/stats", "delay/clear", "delay/drop_snapshot", "delay/rotate", "delay/write",
+        "ledger/catalog", "ledger/create", "ledger/delete", "ledger/drop", "ledger/retire", "ledger/roll",
+        "ledger/trim", "txn/open",
+    }
+)  # fmt: skip
+
+
 class ScriptBroken(Exception):
     """A script cannot be put together from its files; this is a mistake in lua/ or in the packaging."""
 
 
 class Script:
-    """One script.  sha: 40 hex digits, as EVALSHA wants them."""
+    """One script.  sha: 40 hex digits, as EVALSHA wants them.  names_absent: its KEYS may be absent."""
 
-    __slots__ = ("name", "sha", "source")
+    __slots__ = ("name", "names_absent", "sha", "source")
 
     def __init__(self, name: str, source: bytes) -> None:
         self.name = name
+        self.names_absent = name in NAMES_ABSENT
         self.source = source
         self.sha = hashlib.sha1(source, usedforsecurity=False).hexdigest().encode()
 

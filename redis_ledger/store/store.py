@@ -123,8 +123,10 @@ class Store:
         """EVALSHA on the node of keys[0].  retry: running it twice is the same as once."""
         future = self._create_future()
         slot = self._slot(keys[0])
-        frame = pack_small((b"EVALSHA", script.sha, len(keys), *keys, *args))
-        self._send(slot, Call(future, frame, slot, retry))
+        call = Call(future, pack_small((b"EVALSHA", script.sha, len(keys), *keys, *args)), slot, retry)
+        if script.names_absent:
+            call.apart = True
+        self._send(slot, call)
         return future
 
     def command(self, *args: Arg, key: bytes | None = None, retry: bool = True) -> asyncio.Future[Any]:

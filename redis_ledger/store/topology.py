@@ -29,6 +29,11 @@ TELL_FIRST_S, TELL_EVERY_S = 1.0, 5.0
 LOADS_MAX = 3  # of a script that Redis still does not know afterwards
 
 
+def gate_of(call: Call) -> int:
+    """The gate that the call waits at: that of its slot, or one beside it for calls that wait apart."""
+    return -2 - call.slot if call.apart else call.slot
+
+
 class ScriptMissing(Exception):
     """A script inside MULTI was not known to Redis.  It is loaded now; what the other commands did stands."""
 
@@ -81,8 +86,8 @@ class Topology:
         link.reset(ConnectionError(why))
 
     def send(self, slot: int, call: Call) -> None:
-        if self.gates and slot in self.gates:
-            self.gates[slot].hold(call)
+        if self.gates and (gate := self.gates.get(gate_of(call))) is not None:
+            gate.hold(call)
         elif self.closed:
             call.fail(StoreUnavailable("the store is closed."))
         else:
@@ -117,9 +122,10 @@ class Topology:
         if self.closed:
             call.fail(StoreUnavailable("the store is closed."))
             return
-        gate = self.gates.get(call.slot)
+        place = gate_of(call)
+        gate = self.gates.get(place)
         if gate is None:
-            gate = self.gates[call.slot] = Gate(self, call.slot, link)
+            gate = self.gates[place] = Gate(self, call.slot, place, link)
         gate.refuse(call, link, verdict)
 
     def _conclude_unit(self, link: Link, call: Call, result: Any) -> None:

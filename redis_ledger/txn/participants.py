@@ -58,7 +58,7 @@ class _PartitionEnds:
 
     def _send(self, ends: list[_End]) -> asyncio.Future[Any]:
         names: dict[str, int] = {}
-        args: list[Any] = [self._topic_id, self._clock.now_ms(), self._tombstone_ms, len(ends)]
+        args: list[Any] = [self._topic_id, self._clock.now_ms(), self._tombstone_ms, len(ends), self._keys.wake]
         for end in ends:
             decision = end.decision
             indexes = [names.setdefault(name, len(names)) for name in end.subscriptions]

@@ -76,11 +76,11 @@ class Delays(Ledger):
                 pipe.execute_command("XADD", delay_data, "NOMKSTREAM", "0-*", "b", each.payload, "d", each.due)
         k, d = self.keys, self.d
         keys = (
-            k.state, k.ledgers, k.log, k.producers, k.open, k.firsts, k.ended, k.watermarks, data, k.wake, delay_data,
+            k.state, k.ledgers, k.log, k.producers, k.open, k.firsts, k.ended, k.watermarks, data, delay_data,
             d.state, d.open, d.live, d.closing, d.queue, d.parts, d.moved, d.buckets, d.next, d.snaps, d.repeats,
         )  # fmt: skip
         topic_id = batches[0].get("topic_id", TOPIC_ID)
-        args: list[Any] = [topic_id, self.ledger, self.delay_ledger, self.now, len(batches)]
+        args: list[Any] = [topic_id, self.ledger, self.delay_ledger, self.now, k.wake, len(batches)]
         for batch in batches:
             args += self._original(**{name: value for name, value in batch.items() if name != "topic_id"})
         pipe.execute_command("EVALSHA", Script.load("ledger/schedule").sha, len(keys), *keys, *args)
@@ -127,7 +127,6 @@ class Delays(Ledger):
         keys = (
             k.ledgers,
             k.log,
-            k.wake,
             d.state,
             d.open,
             d.closing,
@@ -138,7 +137,7 @@ class Delays(Ledger):
             d.next,
             d.repeats,
         )
-        reply = self.call("fire", keys, most, now, **more)
+        reply = self.call("fire", keys, most, now, k.wake, **more)
         if len(reply) < 3:
             return reply
         texts = {6, 7, 11}

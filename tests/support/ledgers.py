@@ -68,7 +68,8 @@ class Ledger(Node):
         client.script_load(Script.load("ledger/append").source)
 
     def create(self, topic_id: str = TOPIC_ID) -> list[Any]:
-        keys = (*self.keys.fixed()[:10], self.keys.data(1), self.keys.delay.state, self.keys.cold)
+        k = self.keys
+        keys = (*k.fixed()[:10], k.data(1), k.delay.state, k.cold, *k.delay.all()[1:], k.data(-1))
         return self.run("ledger/create", keys, topic_id, self.now)
 
     def has_written(self, pid: int, epoch: int, first: int, last: int, offset: int = 0) -> None:
@@ -108,8 +109,8 @@ class Ledger(Node):
     def accept_call(self, data: bytes, *batches: dict[str, Any]) -> tuple[Script, Sequence[bytes], Sequence[Any]]:
         k = self.keys
         first = batches[0] if batches else {}
-        keys = (k.state, k.ledgers, k.log, k.producers, k.open, k.firsts, k.ended, k.watermarks, data, k.wake)
-        args: list[Any] = [first.get("topic_id", TOPIC_ID), first.get("ledger", self.ledger), self.now]
+        keys = (k.state, k.ledgers, k.log, k.producers, k.open, k.firsts, k.ended, k.watermarks, data)
+        args: list[Any] = [first.get("topic_id", TOPIC_ID), first.get("ledger", self.ledger), self.now, k.wake]
         for batch in batches or ({},):
             args += self._batch(**batch)
         return Script.load("ledger/append"), keys, args
@@ -134,7 +135,7 @@ class Ledger(Node):
     def end(self, *ends: dict[str, Any], topic_id: str = TOPIC_ID, tombstone_ms: int = TOMBSTONE_MS) -> list[Any]:
         """ends: txn (coordinator, serial), commit, and perhaps watermark, pid, subs."""
         names: dict[str, int] = {}
-        args: list[Any] = [topic_id, self.now, tombstone_ms, len(ends)]
+        args: list[Any] = [topic_id, self.now, tombstone_ms, len(ends), self.keys.wake]
         for each in ends:
             coordinator, serial = each["txn"]
             pid = each.get("pid", TxnId(int(coordinator), int(serial)).producer_id)

@@ -188,6 +188,18 @@ class ClusterServers:
         reply = source.ask("MIGRATE", "127.0.0.1", target.port, key, 0, 5_000)
         assert reply in (b"OK", b"NOKEY"), reply
 
+    def move_keys(self, slot: int, source: Server, target: Server, most: int = 1_000) -> int:
+        """Moves some of the keys that are still at the source; how many."""
+        keys = source.ask("CLUSTER", "GETKEYSINSLOT", slot, most)
+        assert isinstance(keys, list), keys
+        for key in keys:
+            self.move_key(key, source, target)
+        return len(keys)
+
+    def give_up_migration(self, slot: int, source: Server, target: Server) -> None:
+        for server in (target, source):
+            assert server.ask("CLUSTER", "SETSLOT", slot, "STABLE") == b"OK"
+
     def end_migration(self, slot: int, target: Server) -> None:
         name = self.id_of(target)
         for server in (target, *self.servers):
