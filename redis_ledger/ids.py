@@ -19,6 +19,7 @@ from redis_ledger.errors import InvalidPosition, InvalidRequest, InvalidTopicNam
 
 COORDINATORS_MAX = 1 << 15  # a producer id is a signed 64-bit number in Kafka's protocol
 SERIAL_BITS = 48
+SINCE_MS, EACH_MS = 1_735_689_600_000, 64  # how serials follow the clock: lua/include/numbers
 NO_PRODUCER = -1
 NO_EPOCH = -1
 
@@ -37,6 +38,11 @@ class TxnId(NamedTuple):
     @property
     def producer_id(self) -> int:
         return self.coordinator << SERIAL_BITS | self.serial
+
+    @property
+    def begun_ms(self) -> int:
+        """It was begun at this time or later.  Serials of older releases do not follow the clock; theirs is in 2025."""
+        return SINCE_MS + self.serial // EACH_MS
 
     def __str__(self) -> str:
         return f"{self.coordinator}-{self.serial}"

@@ -290,6 +290,12 @@ transactions_ended = counter(
     "redis_ledger_transactions_ended", "Transactions whose end this broker carried, by outcome: committed, aborted.",
     labels=("outcome",), unit="transactions",
 )  # fmt: skip
+transactions_forgotten = counter(
+    "redis_ledger_transactions_forgotten",
+    "Transactions that a partition still held and their coordinator did not have, ended on the partition, by outcome: "
+    "commit, abort.",
+    labels=("outcome",), unit="transactions",
+)  # fmt: skip
 coordinator_waiting = gauge(
     "redis_ledger_coordinator_waiting_operations",
     "Operations that wait for the next call of their transaction coordinator.", unit="operations",

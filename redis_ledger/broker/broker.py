@@ -27,6 +27,7 @@ from redis_ledger.broker.deadletters import DeadLetters
 from redis_ledger.broker.delays import Delays
 from redis_ledger.broker.execute import Execute
 from redis_ledger.broker.fetch import Fetching
+from redis_ledger.broker.forgotten import Forgotten
 from redis_ledger.broker.groups import Groups
 from redis_ledger.broker.idempotency import Idempotency
 from redis_ledger.broker.leases import Leases
@@ -144,9 +145,10 @@ class Broker:
         self.loop_lag = LoopLag()
         self.overview = Overview(store, self.catalog, self.coordinators, self.members, config, clock)
         self.retention = TopicRetention(store, self.catalog, self.subscriptions.cursors, self.cold, config, clock)
+        self.forgotten = Forgotten(store, self.catalog, self.coordinators, self.transactions, config, clock)
         self.upkeep = Upkeep(
             store, self.catalog, self.coordinators, self.transactions, self.members, self.offsets, self.producers,
-            self.delays, self.retention, config, clock,
+            self.delays, self.retention, self.forgotten, config, clock,
         )  # fmt: skip
 
     @classmethod

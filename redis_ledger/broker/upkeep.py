@@ -16,6 +16,7 @@ from typing import Any
 import structlog
 
 from redis_ledger.broker.delays import Delays
+from redis_ledger.broker.forgotten import Forgotten
 from redis_ledger.broker.members import BEAT_MS, Members
 from redis_ledger.broker.offsets import Offsets
 from redis_ledger.broker.producers import Producers
@@ -33,6 +34,7 @@ from redis_ledger.txn.coordinator import Coordinator, Coordinators
 RETENTION_S = 30.0
 IDLE_S = 600.0
 DELAYS_S = 10.0
+FORGOTTEN_S = 60.0
 BROKER_GONE_MS = 600_000
 ENDING_MAX = 256  # overdue transactions ended at once
 
@@ -53,13 +55,14 @@ class Upkeep:
         producers: Producers,
         delays: Delays,
         retention: TopicRetention,
+        forgotten: Forgotten,
         config: Config,
         clock: Clock,
     ) -> None:
         self._store, self._catalog, self._coordinators = store, catalog, coordinators
         self._transactions, self._config, self._clock = transactions, config, clock
         self._members, self._offsets, self._producers, self._delays = members, offsets, producers, delays
-        self._retention = retention
+        self._retention, self._forgotten = retention, forgotten
         self._keys = CatalogKeys(store.prefix)
         self._tasks: list[asyncio.Task[None]] = []
         self._ending: dict[TxnId, asyncio.Task[None]] = {}
@@ -74,6 +77,7 @@ class Upkeep:
             loop.create_task(self._repeat("retention", self.retain, lambda: RETENTION_S * random.uniform(0.7, 1.3))),
             loop.create_task(self._repeat("offsets", self.expire_offsets, lambda: IDLE_S)),
             loop.create_task(self._repeat("delays", self.tidy_delays, lambda: DELAYS_S * random.uniform(0.7, 1.3))),
+            loop.create_task(self._repeat("forgotten", self._forgotten.look, lambda: FORGOTTEN_S)),
             loop.create_task(self._repeat("identities", self.expire_identities, lambda: IDLE_S)),
         ]
 

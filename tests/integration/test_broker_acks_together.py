@@ -10,7 +10,7 @@ from redis_ledger.cursor import calls
 from redis_ledger.cursor.ranges import Range
 from redis_ledger.errors import AlreadyAborted, NotDelivered, NotYourMessage, TransactionConflict
 from redis_ledger.ids import MessageId
-from tests.support.broker import one, records
+from tests.support.broker import eventually, live_transactions, one, records
 
 COUNT = 40
 
@@ -41,6 +41,46 @@ async def together(broker, txns, offsets_of):
     for txn in txns:
         await broker.transactions.add_subscriptions(txn, [("t", "s")])
     return await asyncio.gather(*(ack(broker, t, *offsets_of(i)) for i, t in enumerate(txns)), return_exceptions=True)
+
+
+async def pending(broker):
+    return (await broker.subscriptions.stats("t", "s")).cursors[0].pending
+
+
+async def test_acks_that_come_together_after_the_end_of_one_of_them_are_not_held(broker):
+    """AK-03: else the ended one would hold its message for ever."""
+    await received(broker)
+    _, ended, open_ = await begun(broker, 3)  # the first keeps the watermark low: only the tombstone names the second
+    await broker.transactions.add_subscriptions(ended, [("t", "s")])
+    await broker.transactions.commit(ended)
+    partition = await broker.catalog.partition("t", 0)
+    holds = [("c1", ended, [Range(0, 0)]), ("c1", open_, [Range(1, 1)])]
+    where = (broker.store, partition.keys, partition.topic_id, "s")
+    assert not await calls.hold_many(*where, holds, now_ms=broker.clock.now_ms())
+    assert await pending(broker) == 0
+
+
+async def test_an_end_gives_back_the_acks_that_transactions_below_the_watermark_left_pending(redis_url, prefix):
+    async with one(redis_url, prefix, coordinators=1, end_overdue_ms=60_000) as broker:
+        await broker.topics.create("t")
+        await broker.subscriptions.create("t", "s")
+        await broker.records.produce("t", records("a", "b"))
+        assert await received(broker) == [0, 1]
+        lost, other = await begun(broker, 2)
+        await ack(broker, lost, 0)
+        await ack(broker, other, 1)
+        # Given a transaction whose coordinator is done with it, and whose end never came here
+        await broker.coordinators.decide(lost, commit=False)
+        await broker.coordinators.done(lost, lazy=False)
+        assert await pending(broker) == 2
+        await broker.transactions.commit(other)
+        await eventually(lambda: live_transactions(broker), 0)
+        # When another ends here, whose watermark has passed both
+        (third,) = await begun(broker, 1)
+        await broker.transactions.add_subscriptions(third, [("t", "s")])
+        await broker.transactions.commit(third)
+        assert await pending(broker) == 0
+        assert await received(broker, "c2") == [0]
 
 
 async def test_interleaved_acks_of_many_transactions_end_as_each_transaction_does(broker):

@@ -1,0 +1,144 @@
+"""Transactions that a partition still holds and their coordinator has forgotten.
+
+    partition    open row, pending acknowledgements, scheduled batches of 0-3821040230400
+    coordinator  live       leave it: its end or its timeout comes
+                 ended      the partition lost the end (its Redis came back older): carry the same outcome again
+                 not known  the coordinator lost the transaction: abort what the partition holds
+
+Without this such a row would hold back the stable offset and retention for ever, since the sweep of a coordinator sees
+only what the coordinator has.  A transaction is looked at when it is older than any transaction can be.  Its number
+says when it was begun.  Source: docs/decisions/0003.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+from urllib.parse import unquote
+
+import structlog
+
+from redis_ledger import metrics
+from redis_ledger.broker.transactions import Transactions
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.errors import CoordinatorNotFound, LedgerError, TransactionNotFound, UnknownTopic
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.store.store import Store
+from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Producer
+from redis_ledger.txn.states import State
+
+SLACK_MS = 60_000  # clocks differ, and an end takes a while
+PARTITIONS_MAX = 500  # one round looks at so many, the next one goes on behind them
+HELD_MAX = 32  # transactions that one look takes from each place of a partition
+SUBSCRIPTIONS_MAX = 256  # of a partition, taken at random: each has its turn
+AT_ONCE = 8
+_TXN = re.compile(rb"(\d+)-(\d+)\Z")
+
+log = structlog.get_logger(__name__)
+
+
+class Held(NamedTuple):
+    """What one partition holds of a transaction.  producer: of its open row; None for a native transaction, whose
+    producer id is its own id."""
+
+    txn: TxnId
+    producer: Producer | None
+    subscriptions: tuple[str, ...]
+
+
+class Forgotten:
+    def __init__(
+        self,
+        store: Store,
+        catalog: Catalog,
+        coordinators: Coordinators,
+        transactions: Transactions,
+        config: Config,
+        clock: Clock,
+    ) -> None:
+        self._store, self._catalog, self._coordinators = store, catalog, coordinators
+        self._transactions, self._clock = transactions, clock
+        self._age_ms = config.max_transaction_timeout_ms + SLACK_MS
+        self._next = 0  # place of the partition that the next round begins with
+
+    async def look(self) -> None:
+        """One round over the partitions."""
+        places = [(entry.name, number) for entry in await self._catalog.list() for number in range(entry.partitions)]
+        begin = self._next if self._next < len(places) else 0
+        places = places[begin : begin + PARTITIONS_MAX]
+        self._next = begin + len(places)
+        for first in range(0, len(places), AT_ONCE):
+            await asyncio.gather(*(self._look_quietly(*place) for place in places[first : first + AT_ONCE]))
+
+    async def _look_quietly(self, topic: str, number: int) -> None:
+        """A partition that cannot be reached holds up no other."""
+        try:
+            partition = await self._catalog.partition(topic, number)
+            for held in await self._held(partition):
+                await self._settle(partition, held)
+        except UnknownTopic:
+            return  # deleted meanwhile
+        except LedgerError as error:
+            log.warning("forgotten transactions cannot be looked for", topic=topic, partition=number, error=str(error))
+
+    async def _held(self, partition: Partition) -> list[Held]:
+        """Transactions the partition holds that are older than any can be, at most HELD_MAX of each kind; the oldest
+        open ones, and any of those that hold acknowledgements or scheduled batches."""
+        k = partition.keys
+        rows: dict[TxnId, Producer | None] = {}
+        oldest = await self._store.command("ZRANGEBYSCORE", k.firsts, 0, "+inf", "LIMIT", 0, HELD_MAX, key=k.state)
+        if oldest:
+            for pid, row in zip(oldest, await self._store.command("HMGET", k.open, *oldest, key=k.state), strict=True):
+                if row:
+                    epoch, coordinator, serial, _ = map(int, row.split())
+                    txn = TxnId(coordinator, serial)
+                    rows[txn] = None if int(pid) == txn.producer_id else Producer(int(pid), epoch, "")
+        fields = await self._store.command("HRANDFIELD", k.delay.state, HELD_MAX, key=k.state)
+        for found in filter(None, map(_TXN.match, fields)):
+            rows.setdefault(TxnId(int(found[1]), int(found[2])), None)
+        pending: dict[TxnId, list[str]] = {}
+        subscriptions = await self._store.command("HRANDFIELD", k.subs, SUBSCRIPTIONS_MAX, key=k.state)
+        names = [unquote(name.decode()) for name in subscriptions if name]
+        reads = [self._store.command("HRANDFIELD", k.sub(name).pending, HELD_MAX, key=k.state) for name in names]
+        for name, fields in zip(names, await asyncio.gather(*reads), strict=True):
+            for found in filter(None, map(_TXN.match, fields)):
+                pending.setdefault(TxnId(int(found[1]), int(found[2])), []).append(name)
+        before = self._clock.now_ms() - self._age_ms
+        return [
+            Held(txn, rows.get(txn), tuple(pending.get(txn, ())))
+            for txn in sorted(rows.keys() | pending.keys())
+            if txn.begun_ms < before
+        ]
+
+    async def _settle(self, partition: Partition, held: Held) -> None:
+        state = await self._outcome(held.txn)
+        if state is None:
+            return
+        here = participants(partition, held.subscriptions)
+        await self._transactions.carry(Decision(held.txn, state, here, -1, held.producer))
+        outcome = "commit" if state is State.COMMITTING else "abort"
+        metrics.transactions_forgotten.labels(outcome).inc()
+        log.warning(
+            "a partition held a transaction that its coordinator does not have; it was ended there",
+            topic=partition.topic, partition=partition.number, txn=str(held.txn), outcome=outcome,
+        )  # fmt: skip
+
+    async def _outcome(self, txn: TxnId) -> State | None:
+        """What its end must be; None: nothing is certain, or nothing is amiss."""
+        try:
+            record = await self._coordinators.get(txn)
+        except TransactionNotFound:
+            return State.ABORTING
+        except CoordinatorNotFound:
+            return None
+        return {State.COMMITTED: State.COMMITTING, State.ABORTED: State.ABORTING}.get(record.state)
+
+
+def participants(partition: Partition, subscriptions: Sequence[str]) -> list[Participant]:
+    here = Participant(partition.topic, partition.topic_id, partition.number)
+    return [here, *(here._replace(subscription=name) for name in subscriptions)]
