@@ -180,10 +180,8 @@ class Partition(PartitionReader):
     def _schedule_calls(self, items: list[Batch]) -> list[Any]:
         data, delay_data = self.keys.data(self._ledger), self.keys.data(self._delay_ledger)
         commands = payloads(items, data, delay_data)
-        args: list[Any] = [
-            self.topic_id, self._ledger, self._delay_ledger, self._clock.now_ms(), self.keys.wake, len(items),
-        ]  # fmt: skip
-        args += arguments(items, self._delay_ledger)
+        args: list[Any] = [self.topic_id, self._ledger, self._delay_ledger, self._clock.now_ms(), self.keys.wake]
+        args += (len(items), *arguments(items, self._delay_ledger))
         keys = (*self._append_keys, data, delay_data, *self._delay_keys)
         commands.append(ScriptCall(SCHEDULE, keys, args))
         return commands
