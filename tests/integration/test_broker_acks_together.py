@@ -56,7 +56,7 @@ async def test_acks_that_come_together_after_the_end_of_one_of_them_are_not_held
     partition = await broker.catalog.partition("t", 0)
     holds = [("c1", ended, [Range(0, 0)]), ("c1", open_, [Range(1, 1)])]
     where = (broker.store, partition.keys, partition.topic_id, "s")
-    assert not await calls.hold_many(*where, holds, now_ms=broker.clock.now_ms())
+    assert not await calls.hold_many(*where, holds)
     assert await pending(broker) == 0
 
 
