@@ -158,7 +158,7 @@ def test_losses_may_be_accepted_by_name(
 def test_a_redis_that_is_not_there_is_refused_and_its_password_not_shown(processes: Keep[Serve]) -> None:
     said = refusal(processes(Serve("--redis", "redis://me:secret@127.0.0.1:1", "--set", "redis_retry_ms=200")))
     assert said.startswith("Redis at 127.0.0.1:1 cannot be used: ")
-    assert said.endswith("; start it, or correct --redis.")
+    assert said.endswith(". Start it, or correct the Redis URL.")
     assert "secret" not in said
 
 
