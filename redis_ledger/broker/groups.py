@@ -231,10 +231,10 @@ class Groups:
                 held = await self.held(group)
                 if held is None:
                     raise UnknownMember(f"Group {group!r} has no members; join it again.")
-            elif stored.kind == CONSUMER or not stored.members:
-                return -1
             else:
-                return stored.generation
+                is_owned = self._ownership.is_mine(stored) or self._ownership.is_elsewhere(stored)
+                has_members = stored.members > 0 or is_owned  # a broker of an earlier release stores none
+                return stored.generation if stored.kind != CONSUMER and has_members else -1
         return -1 if held.is_empty and member_epoch < 0 else held.check_fetch(member_id, member_epoch)
 
     # -- administrators ----------------------------------------------------------------------------------------------
