@@ -41,8 +41,8 @@ def main() -> int:
         asyncio.run(know_each_other(*brokers))
         print(",".join(broker.field("kafka") for broker in brokers), flush=True)
         for line in sys.stdin:
-            order, number = line.split()
-            server = cluster.servers[int(number)]
+            order, index = line.split()
+            server = cluster.servers[int(index)]
             (server.freeze if order == "freeze" else server.thaw)()
             print("done", flush=True)
     return 0
