@@ -40,6 +40,14 @@ ScheduledIdText = Annotated[
 MessageIdText = Annotated[
     str, Meta(max_length=40, description="partition:offset", extra_json_schema={"pattern": r"^\d{1,9}:\d{1,16}$"})
 ]
+ValueForm = Annotated[
+    Literal["auto", "text", "base64"],
+    Meta(
+        description="The member that holds a value. auto: `value` if the bytes are JSON, else `text` if they are "
+        "UTF-8, else `base64`. text: `text` if they are UTF-8, else `base64`. base64: always `base64`. A tombstone is always "
+        '`"value": null`.'
+    ),
+]
 Limit = Annotated[int, Meta(ge=-1, le=NUMBER_MAX, description="-1 is no limit.")]
 
 
@@ -204,6 +212,7 @@ class FetchQuery(Request):
         int, Meta(ge=1, le=67_108_864, description="Most bytes of batches, but always at least one batch.")
     ] = 1_048_576
     wait_ms: Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Wait for records; capped by the broker.")] = 0
+    as_: ValueForm = field(name="as", default="auto")
 
 
 class OffsetQuery(Request):
@@ -221,7 +230,7 @@ class OffsetFound(Reply):
 
 
 class RecordOut(Reply, omit_defaults=True):
-    """value if the bytes read as JSON, else text if they are UTF-8, else base64; value null is a tombstone."""
+    """A value is in one of value, text and base64; the parameter `as` chooses which. value null is a tombstone."""
 
     offset: Offset
     timestamp_ms: int

@@ -18,6 +18,7 @@ from app.bodies import (
     ScheduledIdText,
     Span,
     TimeMs,
+    ValueForm,
 )
 
 Outcome = Literal["cancelled", "already_delivered", "unknown"]
@@ -77,6 +78,11 @@ class ScheduledQuery(Request):
     partition: Annotated[Partition, Meta(description="Only those of this partition.")] | UnsetType = UNSET
     limit: Annotated[int, Meta(ge=1, le=1_000, description="Most records of an answer.")] = 100
     after: Annotated[str, Meta(max_length=200, description="As the page before returned it.")] | UnsetType = UNSET
+    as_: ValueForm = field(name="as", default="auto")
+
+
+class OneScheduledQuery(Request):
+    as_: ValueForm = field(name="as", default="auto")
 
 
 class PartitionQuery(Request):

@@ -19,6 +19,7 @@ from app.bodies import (
     TimeMs,
     TopicName,
     TxnIdText,
+    ValueForm,
 )
 from redis_ledger.broker.deadletters import DELIVERIES_MAX
 
@@ -99,6 +100,7 @@ class Receive(Request):
     repeat: Annotated[
         bool, Meta(description="The answer to a request with this request_id was lost; get its messages again.")
     ] = False
+    as_: ValueForm = msgspec.field(name="as", default="auto")
 
 
 class Message(Reply, omit_defaults=True):

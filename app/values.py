@@ -2,10 +2,15 @@
 
     request                         stored                    answer
     "value": {"a": 1}           →   b'{"a": 1}'           →   "value": {"a": 1}      the JSON text itself, untouched
-    "text": "grüß"              →   UTF-8                 →   "text": "grüß"         or "value", if it reads as JSON
+    "text": "grüß"              →   UTF-8                 →   "text": "grüß"
     "base64": "/w=="            →   b"\\xff"               →   "base64": "/w=="
     "value": null, or nothing   →   no value (tombstone)  →   "value": null
-    "text": "null"              →   b"null"               →   "text": "null"         so that a tombstone is told apart
+    "text": "null"              →   b"null"               →   "text": "null"         not a tombstone
+    "text": "1.10"              →   b"1.10"               →   "value": 1.10          "text": "1.10" with as=text
+
+The form in which a value was produced is not stored, so by default (as=auto) its content decides in which member it is
+returned.  The reader may choose: as=text returns UTF-8 as text even if it is JSON, as=base64 returns every value as
+base64.
 
 JSON values are never parsed into Python objects: msgspec checks them and hands over their bytes.  It does so by
 recursion, so depth is bounded here, on the way in (refused) and on the way out (shown as text).
@@ -103,14 +108,18 @@ def _json_value(value: bytes, where: str, index: int) -> bytes | None:
     return value
 
 
-def shown_value(value: bytes | None) -> ShownValue:
-    """value, text, base64: exactly one of them set."""
+def shown_value(value: bytes | None, form: str = "auto") -> ShownValue:
+    """value, text, base64: exactly one of them set.  form: auto, text or base64."""
     if value is None:
         return _TOMBSTONE, msgspec.UNSET, msgspec.UNSET
+    if form == "base64":
+        return msgspec.UNSET, msgspec.UNSET, value
     try:
         text = value.decode()
     except UnicodeDecodeError:
         return msgspec.UNSET, msgspec.UNSET, value
+    if form == "text":
+        return msgspec.UNSET, text, msgspec.UNSET
     if value != b"null" and not (value[:1] in b"[{ \t\r\n" and is_too_deep(value)):
         try:
             raw = _read_json(value)

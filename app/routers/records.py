@@ -167,8 +167,12 @@ def placed(found: Sequence[Placed]) -> list[bodies.Placed] | UnsetType:
 async def fetch(call: Call, topic: str, partition: str, query: bodies.FetchQuery) -> Answer:
     """Read records of a partition from an offset on.
 
-    `read_committed` stops at the first open transaction and leaves out aborted ones. Read on at `next_offset`. With
-    `Accept: application/vnd.redis-ledger.batch` the answer is record batches as they are stored (whole batches: the
+    `read_committed` stops at the first open transaction and leaves out aborted ones. Read on at `next_offset`.
+
+    A record does not store which member its value was produced in. By default the content decides: the text `1.10`
+    is read back as the number `"value": 1.10`. A reader that needs one form gives `as=text` or `as=base64`.
+
+    With `Accept: application/vnd.redis-ledger.batch` the answer is record batches as they are stored (whole batches: the
     first may begin below `offset`), and the offsets are headers.
     """
     number = partition_number(partition)
@@ -238,7 +242,7 @@ def _records(fetched: Fetched, query: bodies.FetchQuery) -> bodies.Fetched:
         for record in records:
             unpacked += len(record.key or b"") + len(record.value or b"")
             key, key_base64 = shown_key(record.key)
-            value, text, base64 = shown_value(record.value)
+            value, text, base64 = shown_value(record.value, query.as_)
             headers, headers_base64 = shown_headers(record.headers) if record.headers else (UNSET, UNSET)
             shown.append(
                 bodies.RecordOut(

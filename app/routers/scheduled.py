@@ -130,13 +130,17 @@ async def list_scheduled(call: Call, topic: str, query: bodies.ScheduledQuery) -
         topic, partition=_set(query.partition), from_ms=_time(query.from_, "from") or 0, to_ms=_time(query.to, "to"),
         key=key, limit=query.limit, after=_set(query.after),
     )  # fmt: skip
-    return bodies.ScheduledPage(scheduled=[_shown(each) for each in found], after=UNSET if after is None else after)
+    return bodies.ScheduledPage(
+        scheduled=[_shown(each, query.as_) for each in found], after=UNSET if after is None else after
+    )
 
 
 @routes.get(_ONE, needs=(READ_TOPIC,), errors=_ONE_ERRORS, examples=examples.GET_SCHEDULED)
-async def get_scheduled(call: Call, topic: str, scheduled: str) -> bodies.ScheduledRecord:
+async def get_scheduled(
+    call: Call, topic: str, scheduled: str, query: bodies.OneScheduledQuery
+) -> bodies.ScheduledRecord:
     """Show a record that waits."""
-    return _shown(await call.broker.delays.get(topic, ScheduledId.parse(scheduled)))
+    return _shown(await call.broker.delays.get(topic, ScheduledId.parse(scheduled)), query.as_)
 
 
 @routes.delete(
@@ -266,9 +270,9 @@ def _placed(found: types.Placed) -> Placed:
     return Placed(id=str(found.id), deliver_at_ms=found.deliver_at_ms)
 
 
-def _shown(found: types.Scheduled) -> bodies.ScheduledRecord:
+def _shown(found: types.Scheduled, form: str) -> bodies.ScheduledRecord:
     key, key_base64 = shown_key(found.key)
-    value, text, base64 = shown_value(found.value)
+    value, text, base64 = shown_value(found.value, form)
     headers, headers_base64 = shown_headers(found.headers)
     return bodies.ScheduledRecord(
         id=str(found.id), deliver_at_ms=found.deliver_at_ms, timestamp_ms=found.timestamp_ms, key=key,

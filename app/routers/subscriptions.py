@@ -151,6 +151,8 @@ async def receive(call: Call, topic: str, name: str, body: bodies.Receive) -> bo
     that receives again before it has acknowledged names in `after` the last message it has of each partition.
 
     If the answer is lost, repeat the request with the same `request_id` and `repeat: true` to get the same messages.
+
+    The content of a value decides whether it is in `value`, `text` or `base64`, unless `as` is given.
     """
     _limit(call, body.max_records, "$.max_records")
     if body.repeat and body.request_id is None:
@@ -164,7 +166,7 @@ async def receive(call: Call, topic: str, name: str, body: bodies.Receive) -> bo
     messages = await (call.waiting(work) if wait_ms else work)
     if tracing.tracer is not None:
         traces.delivered(topic, messages)
-    return bodies.Received(messages=[_message(message) for message in messages])
+    return bodies.Received(messages=[_message(message, body.as_) for message in messages])
 
 
 @routes.post(
@@ -335,9 +337,9 @@ def message_ids(call: Call, ids: Sequence[str]) -> list[MessageId]:
     return [MessageId.parse(text) for text in ids]
 
 
-def _message(message: Message) -> bodies.Message:
+def _message(message: Message, form: str) -> bodies.Message:
     key, key_base64 = shown_key(message.key)
-    value, text, base64 = shown_value(message.value)
+    value, text, base64 = shown_value(message.value, form)
     headers, headers_base64 = shown_headers(message.headers)
     return bodies.Message(
         id=str(message.id), partition=message.id.partition, offset=message.id.offset,

@@ -84,3 +84,34 @@ async def test_an_ack_of_an_undelivered_message_is_refused_and_its_transaction_g
     assert taken.json() == {"acknowledged": 1}
     assert (await api.post(f"/v1/transactions/{txn}:commit", json={})).status_code == 200
     assert (await api.get(ONE)).json()["backlog"] == 1
+
+
+async def test_a_reader_chooses_the_member_that_holds_a_value(api):
+    """By default the content decides, so text that happens to be JSON comes back as JSON."""
+    records = [{"text": "1.10"}, {"text": "plain"}, {"base64": "/w=="}, {"value": None}]
+    await api.post("/v1/topics/orders/records", json={"records": records})
+    later = [{**record, "deliver_after": "PT1H"} for record in records]
+    placed = (await api.post("/v1/topics/orders/scheduled", json={"records": later})).json()["scheduled"]
+
+    async def read(form):
+        where = {} if not form else {"as": form}
+        await api.post(f"{ONE}:seek", json={"to": "earliest"})
+        fetched = (await api.get("/v1/topics/orders/partitions/0/records", params={"offset": 0, **where})).json()
+        received = (await api.post(f"{ONE}:receive", json=where)).json()
+        listed = (await api.get("/v1/topics/orders/scheduled", params=where)).json()
+        one = [(await api.get(f"/v1/topics/orders/scheduled/{each['id']}", params=where)).json() for each in placed]
+        found = (fetched["records"], received["messages"], listed["scheduled"], one)
+        members = ("value", "text", "base64")
+        return [[{name: each[name] for name in members if name in each} for each in every] for every in found]
+
+    tombstone = {"value": None}
+    as_auto = [{"value": 1.1}, {"text": "plain"}, {"base64": "/w=="}, tombstone]
+    assert await read("") == await read("auto") == [as_auto] * 4
+    assert await read("text") == [[{"text": "1.10"}, {"text": "plain"}, {"base64": "/w=="}, tombstone]] * 4
+    as_base64 = [{"base64": "MS4xMA=="}, {"base64": "cGxhaW4="}, {"base64": "/w=="}, tombstone]
+    assert await read("base64") == [as_base64] * 4
+    for refused in (
+        await api.get("/v1/topics/orders/partitions/0/records", params={"as": "xml"}),
+        await api.post(f"{ONE}:receive", json={"as": "xml"}),
+    ):
+        assert (refused.status_code, refused.json()["code"]) == (400, "invalid_request")
