@@ -44,8 +44,8 @@ ValueForm = Annotated[
     Literal["auto", "text", "base64"],
     Meta(
         description="The member that holds a value. auto: `value` if the bytes are JSON, else `text` if they are "
-        "UTF-8, else `base64`. text: `text` if they are UTF-8, else `base64`. base64: always `base64`. A tombstone is always "
-        '`"value": null`.'
+        "UTF-8, else `base64`. text: `text` if they are UTF-8, else `base64`. base64: always `base64`. A tombstone is "
+        'always `"value": null`.'
     ),
 ]
 Limit = Annotated[int, Meta(ge=-1, le=NUMBER_MAX, description="-1 is no limit.")]

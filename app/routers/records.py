@@ -172,8 +172,8 @@ async def fetch(call: Call, topic: str, partition: str, query: bodies.FetchQuery
     A record does not store which member its value was produced in. By default the content decides: the text `1.10`
     is read back as the number `"value": 1.10`. A reader that needs one form gives `as=text` or `as=base64`.
 
-    With `Accept: application/vnd.redis-ledger.batch` the answer is record batches as they are stored (whole batches: the
-    first may begin below `offset`), and the offsets are headers.
+    With `Accept: application/vnd.redis-ledger.batch` the answer is record batches as they are stored (whole
+    batches: the first may begin below `offset`), and the offsets are headers.
     """
     number = partition_number(partition)
     wait_ms = min(query.wait_ms, call.config.wait_ms_max)

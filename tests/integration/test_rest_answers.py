@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.support.rest import rest
@@ -93,8 +95,8 @@ async def test_a_reader_chooses_the_member_that_holds_a_value(api):
     later = [{**record, "deliver_after": "PT1H"} for record in records]
     placed = (await api.post("/v1/topics/orders/scheduled", json={"records": later})).json()["scheduled"]
 
-    async def read(form):
-        where = {} if not form else {"as": form}
+    async def read(form: str) -> list[list[dict[str, Any]]]:
+        where: dict[str, str] = {} if not form else {"as": form}
         await api.post(f"{ONE}:seek", json={"to": "earliest"})
         fetched = (await api.get("/v1/topics/orders/partitions/0/records", params={"offset": 0, **where})).json()
         received = (await api.post(f"{ONE}:receive", json=where)).json()
