@@ -22,7 +22,8 @@ def twenty(ledger: Ledger) -> Ledger:
 def subscribe(ledger: Ledger, name: str, mark: int, kind: str = "shared") -> None:
     """A subscription that has acknowledged what is below mark."""
     keys = (ledger.keys.state, ledger.keys.subs, *ledger.keys.sub(name).all())
-    assert ledger.run("cursor/create", keys, TOPIC_ID, encode_name(name), kind, mark, ledger.now) == [Status.OK, 1]
+    args = (TOPIC_ID, encode_name(name), kind, mark, ledger.now, f"incarnation of {name} at {mark}", 1, 0)
+    assert ledger.run("cursor/create", keys, *args) == [Status.OK, 1]
 
 
 # -- acknowledged ------------------------------------------------------------------------------------------------------
