@@ -95,10 +95,7 @@ def judge(promised: Promised, known: Known, seen: Seen) -> Standing:
             f"Bring back the Redis with the earlier data, {over}."
         ))  # fmt: skip
     if seen.misconf:
-        return Standing(State.DISK, (
-            f"{at} refuses writes because it cannot save them: {seen.misconf.removeprefix('MISCONF ').rstrip('.')}. "
-            "Look at its disk and its log; writes go on when it can save again."
-        ))  # fmt: skip
+        return Standing(State.DISK, refused_by_redis(seen.node.address, seen.misconf))
     if promised.durability is not None:
         restarted = has_restarted(known.node, seen.node) and bool(known.node and known.node.appendonly)
         found = [each for each in problems(seen.node, promised.durability, restarted=restarted)
@@ -109,6 +106,21 @@ def judge(promised: Promised, known: Known, seen: Seen) -> Standing:
                 f"{' '.join(f'{each.seen}. {each.cure}' for each in found)}"
             ))  # fmt: skip
     return FIT
+
+
+def refused_by_redis(address: str, reply: str) -> str:
+    """The sentence for a node that itself refuses a write, and what to do.  reply: its error, MISCONF or NOREPLICAS."""
+    word, _, rest = reply.partition(" ")
+    reason = rest.rstrip(".")
+    if word == "NOREPLICAS":
+        return (
+            f"Redis at {address} refuses writes because it has too few replicas: {reason}. "
+            "Look at its replicas and at min-replicas-to-write; writes go on when enough replicas are in sync."
+        )
+    return (
+        f"Redis at {address} refuses writes because it cannot save them: {reason}. "
+        "Look at its disk and its log; writes go on when it can save again."
+    )
 
 
 def has_restarted(before: NodeInfo | None, now: NodeInfo) -> bool:

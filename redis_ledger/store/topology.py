@@ -14,12 +14,13 @@ from typing import Any
 
 from hiredis import ReplyError
 
-from redis_ledger.errors import StorageFull, StoreUnavailable
+from redis_ledger.errors import RedisUnfit, StorageFull, StoreUnavailable
 from redis_ledger.store.admission import Admission
 from redis_ledger.store.connection import Call
 from redis_ledger.store.explain import Unreachable
 from redis_ledger.store.gate import Gate
 from redis_ledger.store.link import Link, Watch
+from redis_ledger.store.standing import refused_by_redis
 from redis_ledger.store.verdict import Course, Verdict, is_script_missing, judge, judge_unit
 
 ANY = -1  # the slot of a call that may go to any node
@@ -114,7 +115,7 @@ class Topology:
         elif course is Course.FULL:
             call.fail(StorageFull(f"Redis at {link.name} has reached its maxmemory; nothing was written."))
         elif course is Course.UNABLE:
-            call.fail(StoreUnavailable(f"Redis at {link.name} refuses writes: {verdict.text}"))
+            call.fail(RedisUnfit(refused_by_redis(link.name, verdict.text)))
         elif not call.future.done():
             self._refused(link, call, verdict)
 

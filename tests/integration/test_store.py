@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from redis_ledger.errors import StorageFull, StoreUnavailable, Unavailable
+from redis_ledger.errors import RedisUnfit, StorageFull, StoreUnavailable, Unavailable
 from redis_ledger.store.store import ReplyError, Script, ScriptCall, ScriptMissing, Store
 from tests.support.proxy import proxy
 from tests.support.servers import Server, redis_server
+from tests.support.serving import eventually
 
 PUSH = Script("test/push", b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
 FREE = Script("test/free", b"#!lua flags=allow-oom\nreturn redis.call('DEL', KEYS[1])")
@@ -216,3 +217,39 @@ async def test_a_node_tells_about_itself(store, redis: Server):
     )  # fmt: skip
     assert node.used_memory_bytes is not None
     assert node.used_memory_bytes > 0
+
+
+def lacks_replicas(server: Server) -> None:
+    assert server.ask("CONFIG", "SET", "min-replicas-to-write", 1) == b"OK"
+
+
+def cannot_save(server: Server) -> None:
+    gone = server.folder / "gone"
+    gone.mkdir()
+    assert server.ask("CONFIG", "SET", "dir", str(gone)) == b"OK"
+    gone.rmdir()
+    assert server.ask("CONFIG", "SET", "save", "3600 1") == b"OK"
+    server.ask("BGSAVE")
+    eventually(lambda: b"rdb_last_bgsave_status:err" in bytes(server.ask("INFO", "persistence")))  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(("breaks", "why"), [(lacks_replicas, "too few replicas"), (cannot_save, "cannot save them")])
+async def test_a_write_that_redis_itself_refuses_fails_as_unfit_before_the_broker_has_looked(
+    prefix: str, breaks: Callable[[Server], None], why: str
+) -> None:
+    with redis_server(enable_protected_configs="local") as server:
+        store = await Store.open(server.url, prefix=prefix)
+        # Given a Redis that begins to refuse writes, and a store that has not looked at it since
+        breaks(server)
+        # When a script, a command and a unit write, then each is refused with the same error and the same sentence
+        refusals = await asyncio.gather(
+            store.call(PUSH, [key(store)], [b"a"]),
+            store.command(b"SET", key(store), b"a", key=key(store)),
+            store.multi(key(store), [(b"SET", key(store), b"a")]),
+            return_exceptions=True,
+        )
+        assert [type(each) for each in refusals] == [RedisUnfit] * 3
+        for each in refusals:
+            assert why in str(each)
+            assert "writes go on when" in str(each)
+        await store.close()
