@@ -247,6 +247,9 @@ class RecordOut(Reply, omit_defaults=True):
 class Fetched(Reply):
     records: list[RecordOut]
     next_offset: Annotated[int, Meta(description="Where to read on.")]
+    more: Annotated[
+        bool, Meta(description="Whether records from next_offset on can be read already; false: wait for new ones.")
+    ]
     start_offset: int
     stable_offset: int
     end_offset: int

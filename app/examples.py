@@ -64,7 +64,7 @@ FETCH: Examples = {
                 "headers": {"source": "shop"}, "transaction": "3-3821040230400",
             }
         ],
-        "next_offset": 18, "start_offset": 0, "stable_offset": 18, "end_offset": 20,
+        "next_offset": 18, "more": False, "start_offset": 0, "stable_offset": 18, "end_offset": 20,
     },
 }  # fmt: skip
 FIND_OFFSET: Examples = {

@@ -167,7 +167,8 @@ def placed(found: Sequence[Placed]) -> list[bodies.Placed] | UnsetType:
 async def fetch(call: Call, topic: str, partition: str, query: bodies.FetchQuery) -> Answer:
     """Read records of a partition from an offset on.
 
-    `read_committed` stops at the first open transaction and leaves out aborted ones. Read on at `next_offset`.
+    `read_committed` stops at the first open transaction and leaves out aborted ones. Read on at
+    `next_offset` while `more` is true.
 
     A record does not store which member its value was produced in. By default the content decides: the text `1.10`
     is read back as the number `"value": 1.10`. A reader that needs one form gives `as=text` or `as=base64`.
@@ -183,6 +184,15 @@ async def fetch(call: Call, topic: str, partition: str, query: bodies.FetchQuery
     fetched = await (call.waiting(work) if wait_ms else work)
     # An answer of batches is cut between batches only, so max_records means nothing there.
     shown = None if call.accepts_batches() else _records(fetched, query)
+    end = fetched.stable_offset if query.isolation == "read_committed" else fetched.end_offset
+    if (shown is None or shown.next_offset == fetched.next_offset) and fetched.next_offset < end:
+        fetched.next_offset = await call.broker.fetching.next_readable(
+            topic, number, fetched.next_offset, isolation=query.isolation
+        )
+        if shown is not None:
+            shown.next_offset = fetched.next_offset
+    if shown is not None:
+        shown.more = shown.next_offset < end
     _count(call, topic, number, fetched, None if shown is None else len(shown.records))
     if tracing.tracer is not None:
         traces.received(topic, number, [batch.data for batch in fetched.batches if not batch.is_control])
@@ -237,8 +247,9 @@ def _records(fetched: Fetched, query: bodies.FetchQuery) -> bodies.Fetched:
         transaction: Any = UNSET if batch.transaction is None else str(batch.transaction)
         records = decode_range(batch.data, first, last)
         if len(records) <= last - first:  # history in Parquet has gaps between its offsets
-            records = decode_range(batch.data, first, batch.last_offset)[:room]
-            last = records[-1].offset if len(records) == room else batch.last_offset
+            found = decode_range(batch.data, first, batch.last_offset)
+            records = found[:room]
+            last = records[-1].offset if len(found) > room else batch.last_offset
         for record in records:
             unpacked += len(record.key or b"") + len(record.value or b"")
             key, key_base64 = shown_key(record.key)
@@ -254,8 +265,8 @@ def _records(fetched: Fetched, query: bodies.FetchQuery) -> bodies.Fetched:
             next_offset = last + 1
             break
     return bodies.Fetched(
-        records=shown, next_offset=next_offset, start_offset=fetched.start_offset, stable_offset=fetched.stable_offset,
-        end_offset=fetched.end_offset,
+        records=shown, next_offset=next_offset, more=True, start_offset=fetched.start_offset,
+        stable_offset=fetched.stable_offset, end_offset=fetched.end_offset,
     )  # fmt: skip
 
 

@@ -69,6 +69,11 @@ class Fetching:
             self._catalog.forget(topic)
             raise
 
+    async def next_readable(self, topic: str, number: int, offset: int, *, isolation: Isolation) -> int:
+        """The offset to read on at: `offset`, moved over markers and, for a committed reader, aborted batches."""
+        partition = await self._catalog.partition(topic, number)
+        return await partition.next_readable(offset, committed=isolation == "read_committed")
+
     async def poll(
         self, wanted: Sequence[Wanted], *, committed: bool, bytes_min: int, bytes_max: int, wait_ms: int
     ) -> list[Polled]:

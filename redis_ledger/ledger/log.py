@@ -97,11 +97,12 @@ def is_aborted(entry: LogEntry, aborted: Iterable[Aborted]) -> bool:
 
 
 def that_fit(entries: Iterable[LogEntry], end_offset: int, bytes_max: int) -> list[LogEntry]:
-    """The first entries below end_offset whose payload fits in bytes_max; always the first one, however large."""
+    """The first entries below end_offset whose payload fits in bytes_max; always the first batch, however large.
+    Markers have no payload, so they always fit."""
     taken: list[LogEntry] = []
     total = 0
     for entry in entries:
-        if entry.last_offset >= end_offset or (taken and total + entry.size > bytes_max):
+        if entry.last_offset >= end_offset or (total and entry.size and total + entry.size > bytes_max):
             break
         total += entry.size
         taken.append(entry)

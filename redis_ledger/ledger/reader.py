@@ -15,7 +15,7 @@ import asyncio
 from bisect import bisect_left
 from collections.abc import Sequence
 from operator import attrgetter, itemgetter
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from redis_ledger.errors import (
     BadRequest,
@@ -38,6 +38,7 @@ from redis_ledger.store.store import Store
 OFFSET_MAX = (1 << 63) - 1
 AHEAD_BYTES_MAX, AHEAD_S_MAX = 2 << 20, 2.0  # a read ahead is never larger, and never older when it is used
 ENTRIES_MAX = 1024  # log entries one read looks at
+PEEK_ENTRIES = 64  # log entries one round trip of next_readable looks at
 ABORTED_MAX = 256  # aborted transactions fetched with a read; more are fetched only when a range needs them
 
 
@@ -141,6 +142,36 @@ class PartitionReader(PartitionPlaces):
         self._look_ahead(offset, committed, bytes_max, read)
         return read
 
+    async def next_readable(self, offset: int, *, committed: bool) -> int:
+        """The first offset from `offset` on at which a reader finds a batch; if none follows, the end of what it may
+        read.
+
+        At most ENTRIES_MAX log entries are read. If they hold nothing, the offset behind them is returned.
+        Cost: one round trip for every PEEK_ENTRIES of them.
+        """
+        k, command, at = self.keys, self._store.command, offset
+        for _ in range(ENTRIES_MAX // PEEK_ENTRIES):
+            head, log, reply = await asyncio.gather(
+                self.head(),
+                command("XRANGE", k.log, at, "+", "COUNT", PEEK_ENTRIES, key=k.state),
+                command("ZRANGEBYSCORE", k.aborted, at, "+inf", "WITHSCORES", "LIMIT", 0, ABORTED_MAX, key=k.state),
+            )
+            end = head.stable_offset if committed else head.end_offset
+            if at < head.cold_offset and self.cold is not None:
+                entries, aborted = (await self._from_cold(self.cold, at, head.cold_offset, 1))[0], list[logs.Aborted]()
+            else:
+                entries = logs.parse_log(log)
+                aborted = await self._aborted(at, entries, reply)
+            for entry in entries:
+                if entry.last_offset >= end:
+                    return end
+                if not entry.is_marker and not (committed and logs.is_aborted(entry, aborted)):
+                    return at
+                at = entry.last_offset + 1
+            if not entries or at >= end:
+                return end
+        return at
+
     async def _read_ahead(self, offset: int, committed: bool, bytes_max: int) -> Read | None:
         ahead = self._ahead
         if ahead is None or (ahead.offset, ahead.committed, ahead.bytes_max) != (offset, committed, bytes_max):
@@ -218,13 +249,19 @@ class PartitionReader(PartitionPlaces):
         entries = logs.that_fit(logs.parse_log(answers[1]), end, bytes_max)
         if entries:
             self._entry_bytes = max(1, sum(entry.size for entry in entries) // len(entries))
-        aborted = logs.parse_aborted(answers[2])
-        if entries and not logs.covers(aborted, entries[-1].last_offset + 1, ABORTED_MAX):
-            rest = await command("ZRANGEBYSCORE", k.aborted, offset, "+inf", "WITHSCORES", key=k.state)
-            aborted = logs.parse_aborted(rest)
+        aborted = await self._aborted(offset, entries, answers[2])
         payloads = await self.payloads(entries) if entries else []
         self.tail.learn(entries, payloads, head.end_offset)
         return Read(head, entries, list(payloads), aborted)
+
+    async def _aborted(self, offset: int, entries: Sequence[logs.LogEntry], reply: Any) -> list[logs.Aborted]:
+        """Aborted transactions that entries from `offset` on may belong to.  reply: the first ABORTED_MAX of them."""
+        aborted = logs.parse_aborted(reply)
+        if entries and not logs.covers(aborted, entries[-1].last_offset + 1, ABORTED_MAX):
+            k = self.keys
+            rest = await self._store.command("ZRANGEBYSCORE", k.aborted, offset, "+inf", "WITHSCORES", key=k.state)
+            aborted = logs.parse_aborted(rest)
+        return aborted
 
     async def _read_cold(self, cold: ColdReading, offset: int, committed: bool, bytes_max: int) -> Read:
         """Of what was committed, as plain batches without gaps but in offsets: nothing of it is told as aborted."""

@@ -110,16 +110,16 @@ class Tail:
         return self.first <= offset < self.end
 
     def since(self, offset: int, end: int, bytes_max: int) -> tuple[list[LogEntry], list[bytes | memoryview]]:
-        """Entries from the one that holds `offset` on, below end, as many as fit; always the first."""
+        """Entries from the one that holds `offset` on, below end, as many as fit, as logs.that_fit counts."""
         entries: list[LogEntry] = []
         payloads: list[bytes | memoryview] = []
         total = 0
         at = bisect_left(self._held, offset, self._begin, key=_last_offset)
         for i in range(at, len(self._held)):
             last_offset, entry, payload = self._held[i]
-            total += len(payload)
-            if last_offset >= end or (entries and total > bytes_max):
+            if last_offset >= end or (total and len(payload) and total + len(payload) > bytes_max):
                 break
+            total += len(payload)
             entries.append(entry)
             payloads.append(payload)
         return entries, payloads

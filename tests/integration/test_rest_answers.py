@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.rest import rest
+from app.calls import BATCH
+from tests.support.rest import client_of, open_broker, rest
 
 ONE = "/v1/topics/orders/subscriptions/billing"
 
@@ -90,7 +91,7 @@ async def test_an_ack_of_an_undelivered_message_is_refused_and_its_transaction_g
 
 async def test_a_reader_chooses_the_member_that_holds_a_value(api):
     """By default the content decides, so text that happens to be JSON comes back as JSON."""
-    records = [{"text": "1.10"}, {"text": "plain"}, {"base64": "/w=="}, {"value": None}]
+    records: list[dict[str, Any]] = [{"text": "1.10"}, {"text": "plain"}, {"base64": "/w=="}, {"value": None}]
     await api.post("/v1/topics/orders/records", json={"records": records})
     later = [{**record, "deliver_after": "PT1H"} for record in records]
     placed = (await api.post("/v1/topics/orders/scheduled", json={"records": later})).json()["scheduled"]
@@ -117,3 +118,39 @@ async def test_a_reader_chooses_the_member_that_holds_a_value(api):
         await api.post(f"{ONE}:receive", json={"as": "xml"}),
     ):
         assert (refused.status_code, refused.json()["code"]) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+async def test_a_read_says_whether_more_records_can_be_read(redis_url, prefix, isolation):
+    """Markers and aborted records behind the last record are passed; they are not more records."""
+    async with (
+        open_broker(redis_url, prefix) as broker,
+        open_broker(redis_url, prefix) as other,  # has nothing of the log in its memory
+        client_of(broker) as api,
+        client_of(other) as reader,
+    ):
+        await api.post("/v1/topics", json={"name": "orders"})
+        for count, end in ((1, "commit"), (2, "abort"), (70, "abort"), (1, "commit"), (3, "abort"), (1, "")):
+            txn = (await api.post("/v1/transactions", json={})).json()["id"]
+            for _ in range(count):
+                written = {"records": [{"value": "x" * 50}], "transaction": txn}
+                await api.post("/v1/topics/orders/records", json=written)
+            if end:
+                await api.post(f"/v1/transactions/{txn}:{end}", json={})
+        expected = [0, 76] if isolation == "read_committed" else [0, 2, 3, *range(5, 75), 76, 78, 79, 80, 82]
+        for page in ({"max_bytes": 1}, {"max_records": 1}, {"max_bytes": 400}, {}):
+            for client in (api, reader):
+                read, pages, at, more = list[int](), 0, 0, True
+                while more:
+                    query = {"offset": at, "isolation": isolation, **page}
+                    where = "/v1/topics/orders/partitions/0/records"
+                    found = (await client.get(where, params=query)).json()
+                    raw = await client.get(where, params=query, headers={"accept": BATCH})
+                    assert [record["offset"] for record in found["records"]], (page, found)
+                    read += [record["offset"] for record in found["records"]]
+                    at, more, pages = found["next_offset"], found["more"], pages + 1
+                    end = found["stable_offset" if isolation == "read_committed" else "end_offset"]
+                    assert more == (at < end) == (read != expected), (page, found)
+                    if "max_records" not in page:
+                        assert int(raw.headers["redis-ledger-next-offset"]) == at
+                assert read == expected
