@@ -51,7 +51,7 @@ async def opened(url: str, *, prefix: str, timeout_ms: int, retry_ms: int) -> St
     try:
         return await Store.open(url, prefix=prefix, timeout_ms=timeout_ms, retry_ms=retry_ms, on_wait=_log.warning)
     except ValueError as error:
-        raise Refusal(f"--redis cannot be used: {error}") from error
+        raise Refusal(f"--redis cannot be used: {error} Correct --redis or {URL}.") from error
     except StoreUnavailable as error:
         raise Refusal(f"{error.detail[:1].upper()}{error.detail[1:]}") from error
 
