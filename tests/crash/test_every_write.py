@@ -32,8 +32,8 @@ from tests.support.crash_child import Case, Report, RunCase, calls_step, crash_c
 TIMEOUT_MS = 1_500
 LEASE_MS = 1_000
 INPUT, OUTPUT = ["one", "two"], ["ONE", "TWO"]
-# What the step consists of: the coordinator is asked to begin, to register, to decide and, at the end, told it is done.
-KINDS = {"cursor/receive": 1, "XADD+ledger/append": 2, "cursor/hold": 1, "txn/end": 3}
+# What the step consists of.  The coordinator begins, registers, decides and, at the end, completes the transaction.
+KINDS = {"cursor/own": 1, "cursor/receive": 1, "XADD+ledger/append": 2, "cursor/hold": 1, "txn/end": 3}
 COORDINATOR_CALLS = {"execute": 3, "calls": 6}
 
 

@@ -82,7 +82,7 @@ async def test_a_begin_whose_reply_is_lost_makes_one_transaction(redis, prefix):
     """CL-13, TC-04"""
     async with behind_a_proxy(redis, prefix) as (broker, relay):
         begun = await at_every_round_trip(relay, lambda n: broker.transactions.begin(), least=1)
-        assert [str(t.id) for t in begun] == [f"0-{n}" for n in range(len(begun))]
+        assert len({t.id for t in begun}) == len(begun)
         assert await live_transactions(broker) == len(begun)
 
 
