@@ -19,18 +19,18 @@ from typing import NamedTuple
 from redis_ledger.auth.acl import ANONYMOUS, CLUSTER_NAME, Caller, Op, Resource
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.security import refusal
-from redis_ledger.errors import LedgerError
+from redis_ledger.errors import LedgerError, Unavailable
 from redis_ledger.kafka.fetch_session import FetchSession
 from redis_ledger.log import get
 
 NONE = 0
 UNKNOWN_SERVER_ERROR = -1
 NOT_LEADER = 6
-BROKER_NOT_AVAILABLE, COORDINATOR_NOT_AVAILABLE = 8, 15
+BROKER_NOT_AVAILABLE, COORDINATOR_LOADING, COORDINATOR_NOT_AVAILABLE = 8, 14, 15
 UNSUPPORTED_VERSION = 35
 INVALID_REQUEST = 42
 UNKNOWN_TOPIC_ID = 100
-INVALID_PRODUCER_EPOCH, PRODUCER_FENCED = 47, 90
+INVALID_PRODUCER_EPOCH, CONCURRENT_TRANSACTIONS, PRODUCER_FENCED = 47, 51, 90
 
 MESSAGE_LENGTH_MAX = 1_000  # a message may quote what the client sent, and a string ends at 32 767 bytes
 
@@ -101,10 +101,13 @@ def code_of(error: BaseException, **where: object) -> int:
 
 
 def fenced_code(error: LedgerError, knows_fenced: bool) -> int:
-    """The code for a transactional producer's request; some versions do not know PRODUCER_FENCED (KIP-588).  When Redis
-    is away: COORDINATOR_NOT_AVAILABLE, which clients repeat.  Java takes BROKER_NOT_AVAILABLE for a fatal error."""
+    """The code for a transactional producer's request.  Some versions do not know PRODUCER_FENCED (KIP-588).
+
+    COORDINATOR_NOT_AVAILABLE while the request cannot be carried out: Java, librdkafka and franz-go repeat the request.
+    Java takes BROKER_NOT_AVAILABLE, REQUEST_TIMED_OUT and KAFKA_STORAGE_ERROR for fatal errors in these answers.
+    """
     code = code_of(error)
-    if code == BROKER_NOT_AVAILABLE:
+    if isinstance(error, Unavailable) and code != CONCURRENT_TRANSACTIONS:
         return COORDINATOR_NOT_AVAILABLE
     return INVALID_PRODUCER_EPOCH if code == PRODUCER_FENCED and not knows_fenced else code
 

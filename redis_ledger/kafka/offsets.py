@@ -14,9 +14,7 @@ from typing import Any, NamedTuple
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.offsets import OffsetEntry
 from redis_ledger.errors import LedgerError, MetadataTooLarge, TopicForbidden, Unavailable
-from redis_ledger.kafka.call import NONE, Call, code_of
-
-COORDINATOR_LOADING = 14
+from redis_ledger.kafka.call import COORDINATOR_LOADING, NONE, Call, code_of
 
 
 class Commits(NamedTuple):
@@ -49,7 +47,7 @@ async def read_commits(
             answer.partitions.append(slot)
             metadata = asked.committed_metadata or ""
             if isinstance(name, LedgerError):
-                slot.error_code = code_of(name)
+                slot.error_code = coordinator_code(name)
             elif not call.allows(Op.READ, Resource.TOPIC, name):
                 slot.error_code = TopicForbidden.kafka_code
             elif len(metadata.encode()) > room:

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Mapping
 
 from redis_ledger.auth.acl import Op, Resource
-from redis_ledger.errors import ClusterForbidden, LedgerError, TransactionForbidden
+from redis_ledger.errors import ClusterForbidden, LedgerError, TransactionForbidden, Unavailable
 from redis_ledger.kafka.call import NONE, Call, code_of, fenced_code
 from redis_ledger.kafka.wire.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
@@ -46,7 +46,7 @@ async def handle(request: AddPartitionsToTxnRequest, call: Call) -> AddPartition
 async def _one(txn: AddPartitionsToTxnTransaction, call: Call) -> AddPartitionsToTxnResult:
     participants: list[Participant] = []
     unknown: dict[tuple[str, int], int] = {}
-    from_client = call.version < MANY_FROM
+    from_client, knows_fenced = call.version < MANY_FROM, call.version >= PRODUCER_FENCED_FROM
     if from_client and not call.allows(Op.WRITE, Resource.TRANSACTIONAL_ID, txn.transactional_id):
         return _answered(txn, {}, TransactionForbidden.kafka_code)
     for topic in txn.topics:
@@ -56,6 +56,8 @@ async def _one(txn: AddPartitionsToTxnTransaction, call: Call) -> AddPartitionsT
                     call.check_topic(Op.WRITE, topic.name)
                 partition = await call.broker.catalog.partition(topic.name, number)
                 participants.append(Participant(topic.name, partition.topic_id, number))
+            except Unavailable as error:
+                return _answered(txn, {}, fenced_code(error, knows_fenced))
             except LedgerError as error:
                 unknown[topic.name, number] = code_of(error)
     code = OPERATION_NOT_ATTEMPTED if unknown else NONE
@@ -66,7 +68,7 @@ async def _one(txn: AddPartitionsToTxnTransaction, call: Call) -> AddPartitionsT
                 await call.broker.quotas.may_open(call.peer.principal, txn.transactional_id)
             await act(txn.transactional_id, txn.producer_id, txn.producer_epoch, participants)
         except LedgerError as error:
-            code = fenced_code(error, call.version >= PRODUCER_FENCED_FROM)
+            code = fenced_code(error, knows_fenced)
     return _answered(txn, unknown, code)
 
 

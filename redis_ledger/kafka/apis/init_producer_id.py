@@ -15,6 +15,7 @@ from __future__ import annotations
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.call import NONE, Call, fenced_code
+from redis_ledger.kafka.offsets import coordinator_code
 from redis_ledger.kafka.wire.messages.init_producer_id_request import InitProducerIdRequest
 from redis_ledger.kafka.wire.messages.init_producer_id_response import InitProducerIdResponse
 
@@ -30,8 +31,16 @@ async def handle(request: InitProducerIdRequest, call: Call) -> InitProducerIdRe
             request.transactional_id, request.transaction_timeout_ms, *held
         )
     except LedgerError as error:
-        return InitProducerIdResponse(0, fenced_code(error, call.version >= PRODUCER_FENCED_FROM), -1, -1)
+        return InitProducerIdResponse(0, _code(error, request, call.version), -1, -1)
     return InitProducerIdResponse(0, NONE, producer_id, epoch)
+
+
+def _code(error: LedgerError, request: InitProducerIdRequest, version: int) -> int:
+    """Without a transactional id there is no coordinator to look for: at COORDINATOR_NOT_AVAILABLE Java would send a
+    FindCoordinator with a null key, which it cannot encode."""
+    if request.transactional_id is None:
+        return coordinator_code(error)
+    return fenced_code(error, version >= PRODUCER_FENCED_FROM)
 
 
 def _check(transactional_id: str | None, call: Call) -> None:

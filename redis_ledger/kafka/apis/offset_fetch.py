@@ -16,7 +16,7 @@ from typing import Any
 
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.offsets import StoredOffset
-from redis_ledger.errors import LedgerError, TopicForbidden, UnknownTopic, UnstableOffsets
+from redis_ledger.errors import LedgerError, TopicForbidden, Unavailable, UnknownTopic, UnstableOffsets
 from redis_ledger.kafka.call import INVALID_REQUEST, NONE, Call, code_of
 from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.offsets import coordinator_code, topic_names
@@ -88,6 +88,8 @@ async def these_topics(
         for number in topic.partition_indexes:
             slot = OffsetFetchResponsePartitions(number, -1, -1, "", INVALID_REQUEST)
             answer[-1].partitions.append(slot)
+            if isinstance(name, Unavailable):
+                raise name
             if isinstance(name, LedgerError):
                 slot.error_code = code_of(name)
             elif not call.allows(Op.DESCRIBE, Resource.TOPIC, name):
@@ -119,9 +121,13 @@ async def all_topics(
 def fill(
     slot: OffsetFetchResponsePartitions, stored: StoredOffset, require_stable: bool
 ) -> OffsetFetchResponsePartitions:
+    """Raises Unavailable if the offset cannot be read now.  As the error of one partition Java's consumer throws it
+    out of poll(); as the error of the group, the consumer repeats the request."""
     slot.committed_offset, slot.committed_leader_epoch, slot.metadata = -1, -1, ""
+    if isinstance(stored.error, Unavailable):
+        raise stored.error
     if stored.error is not None:
-        slot.error_code = coordinator_code(stored.error)
+        slot.error_code = code_of(stored.error)
     elif require_stable and stored.pending:
         slot.error_code = UnstableOffsets.kafka_code
     else:
