@@ -224,7 +224,7 @@ async def _redis(setup: Setup, url: str | None, running: int | None, brokers: Br
         yield Finding("redis", "fine", f"an embedded server runs (process {running}), durability {found}")
         if found != durability:
             cure = f"Start further brokers with --durability {found}, or stop those that run."
-            # serve restarts a server that nobody uses, and refuses to change one that brokers use.
+            # serve restarts a server without brokers, and refuses to change one that brokers use.
             level: Level = "problem" if any(living_brokers(path)) else "warning"
             yield Finding("durability", level, f"it runs with {found}, you ask for {durability}", cure)
         url, durability = f"unix://{path}/redis.sock", found

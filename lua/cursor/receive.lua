@@ -7,7 +7,7 @@ acknowledged in the same step, also behind the last record delivered, so they ne
     log      a   b·t1  ✓t1   c·t2  ✗t2  d          leases of this call    a b  and, since 2 is passed,  d
     offset   0   1     2     3     4    5          bits set               2 3 4
 
-A shared subscription delivers leases that are due, whoever had them.  An exclusive one delivers in order: first every
+A shared subscription delivers leases that are due, of any consumer.  An exclusive one delivers in order: first every
 lease that its owner does not have yet or has not acknowledged, then new records.
 
     after 3     0  1  2  3 | 4  5 | 6  7       4 and 5 are leased to the owner, but the answer that carried them was lost:
@@ -16,7 +16,7 @@ lease that its owner does not have yet or has not acknowledged, then new records
 KEYS        1 state  2 log  3 aborted  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
 ARGV        1 topic_id  2 consumer  3 now_ms  4 max_records  5 max_bytes (the record that passes it is the last)
             6 ack_timeout_ms  7 session_ms (exclusive)
-            8 epoch (exclusive): of the ownership of this consumer, from cursor/own; "" when none was asked for
+            8 epoch (exclusive): of the ownership of this consumer, from cursor/own; "" without one
             9 after (exclusive): the consumer has what was delivered up to this offset; "": deliver again all that is leased
             10 unseen   1: what is leased beyond `after` was never seen, so it keeps its count
             11 request  name of the request, no spaces, or ""

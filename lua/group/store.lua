@@ -4,7 +4,7 @@
 Members are few and small, and a full memory must not stop a rebalance: consumers have to read on to free memory.
 
 KEYS        1 state
-ARGV        1 broker  2 generation  the last one that members were told
+ARGV        1 broker  2 generation  the last one that was sent to members
             3 membership  4 members  how many there are from now on  5 whole  1: these rows replace all others; else 0
             6 now_ms  7.. pairs: member id, row ("" removes it)
 RETURNS     {OK} | {NOT_OWNER, owner, "" for none}

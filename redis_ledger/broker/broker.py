@@ -40,6 +40,7 @@ from redis_ledger.broker.positions import Positions
 from redis_ledger.broker.producers import Producers
 from redis_ledger.broker.quotas import Quotas
 from redis_ledger.broker.records import Records
+from redis_ledger.broker.redis_watch import RedisWatch
 from redis_ledger.broker.registry import Registry
 from redis_ledger.broker.retention import TopicRetention
 from redis_ledger.broker.security import Security
@@ -49,7 +50,6 @@ from redis_ledger.broker.transactions import Transactions
 from redis_ledger.broker.types import ExecuteAcks, Executed, ExecuteRecords
 from redis_ledger.broker.upkeep import Upkeep
 from redis_ledger.broker.users import Users
-from redis_ledger.broker.vigil import Vigil
 from redis_ledger.clock import Clock, SystemClock
 from redis_ledger.config import Config
 from redis_ledger.errors import RedisUnfit, StoreUnavailable, TransactionError
@@ -101,7 +101,7 @@ class Broker:
         self.catalog = Catalog(store, config, clock)
         self.cold_reader = ColdReader(store, config.cold_home, config.cold_cache_bytes) if config.cold_home else None
         self.catalog.cold = self.cold_reader
-        self.vigil = Vigil(store.admission, self.catalog)
+        self.redis_watch = RedisWatch(store.admission, self.catalog)
         self.waiters = Waiters(store)
         self.coordinators = Coordinators(store, self.name, config, clock)
         self.members = Members(store, self.name, http_address, asks=config.auth_required)
@@ -167,7 +167,7 @@ class Broker:
         await broker.coordinators.refresh()
         await broker.identities.open()
         await broker.upkeep.start()
-        broker.vigil.start()
+        broker.redis_watch.start()
         await broker.delays.open()
         broker.loop_lag.start()
         await broker.security.open()
@@ -179,7 +179,7 @@ class Broker:
 
     async def close(self) -> None:
         """Finishes what is under way and leaves; requests must not come in any more."""
-        await self.vigil.close()
+        await self.redis_watch.close()
         await self.security.close()
         await self.quotas.close()
         await self.dead_letters.close()

@@ -85,7 +85,7 @@ def unknown(name: str) -> UnknownSubscription:
 
 
 def token(consumer: str) -> str:
-    """A consumer's name without spaces; never empty, for a lease of the empty name is nobody's."""
+    """A consumer's name without spaces; never empty, because a lease of the empty name has no owner."""
     assert consumer, "a consumer has a name"
     return encode_name(consumer)
 

@@ -18,6 +18,6 @@ class UnexpectedAnswer(LedgerError):
 
 
 class UnreadableValue(LedgerError):
-    """The value of a record does not have the form that was asked for. Read it as bytes."""
+    """The value of a record does not have the requested form. Read it as bytes."""
 
     code = "unreadable_value"

@@ -107,7 +107,7 @@ class Transport:
 
         repeatable       doing it twice does no more than doing it once
         idempotency_key  makes it repeatable: True for a key of this call, or the key itself
-        wait_ms          how long the broker was asked to wait before it answers
+        wait_ms          the longest that the broker waits before it answers
         """
         headers = {}
         if body is not None:

@@ -22,7 +22,7 @@ AT_ONCE = 64  # partitions that are compared at a time
 _log = get()
 
 
-class Vigil:
+class RedisWatch:
     def __init__(self, admission: Admission, catalog: Catalog) -> None:
         self._admission, self._catalog = admission, catalog
         self._seldom = Seldom(every_s=10.0)
@@ -61,7 +61,7 @@ class Vigil:
         try:
             now = (await partition.head()).end_offset
         except LedgerError:
-            return  # it cannot be read, or is gone: then readers are told so
+            return  # the next read of the partition raises this error
         if now < end:
             metrics.redis_rolled_back.inc()
             _log.error("Redis came back with older data: acknowledged records are lost", topic=partition.topic,
