@@ -45,7 +45,9 @@ class CursorStats(Reply):
     read: Annotated[int, Meta(description="Everything below has been delivered or passed over.")]
     end: Annotated[int, Meta(description="What could be delivered ends here.")]
     acked_ahead: int
-    leased: int
+    leased: Annotated[
+        int, Meta(description="Delivered to a consumer and neither acknowledged nor given back, by a nack or an abort.")
+    ]
     pending: Annotated[int, Meta(description="Acknowledged in open transactions; of a Kafka group, their number.")]
     backlog: Annotated[int, Meta(description="What is not acknowledged; of a Kafka group, its lag in offsets.")]
     redelivered: int

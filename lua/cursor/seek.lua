@@ -19,7 +19,7 @@ if not kind then return { UNKNOWN_SUB } end
 if kind == "kafka" then return { WRONG_KIND, kind } end
 local at = offset_of(ARGV[2], state)
 if not at then return { BAD_OFFSET, state[2], state[3] } end
-redis.call("HSET", KEYS[2], "mark", at, "read", at, "leased", 0, "held", 0, "taken", at)
+redis.call("HSET", KEYS[2], "mark", at, "read", at, "leased", 0, "returned", 0, "held", 0, "taken", at)
 redis.call("UNLINK", KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
 for _, key in ipairs({ KEYS[3], KEYS[4], KEYS[7] }) do redis.call("HSET", key, "", "") end
 for _, key in ipairs({ KEYS[5], KEYS[6] }) do redis.call("ZADD", key, -1, "") end

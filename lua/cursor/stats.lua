@@ -5,7 +5,8 @@ KEYS        1 state  2 log  3 aborted  4 cursor  5 acks  6 leases  7 spans  8 du
 ARGV        1 topic_id  2 most log entries to look at for the backlog
 RETURNS     {OK, kind, mark, read, stable, acked, leased, held, backlog, exact, delivered, redelivered, consumer,
             consumer_until, created, next_due} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
-            acked: acknowledged beyond the mark.  backlog: leased, held, and records that can still be dispatched; exact 0
+            acked: acknowledged beyond the mark.  leased: to a consumer; what was handed back or came back with an abort is in
+            the backlog alone.  backlog: leased, held, and records that can still be dispatched or dispatched again; exact 0
             when the log was longer than looked at: the rest is then counted by offsets, markers and aborted ones included
             Of a Kafka group: mark and read are its offset (-1: none), stable is the log's end, held the commits that are
             pending, backlog the offsets from there to the end; all of the log when it has no offset
@@ -37,7 +38,7 @@ end)
 local beyond = math.max(stable - reached, 0)
 local following = redis.call("ZRANGEBYSCORE", c.due, 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)[2]
 return {
-  OK, c.kind, c.mark, c.read, stable, c.read - c.mark - c.leased - c.held, c.leased, c.held,
+  OK, c.kind, c.mark, c.read, stable, c.read - c.mark - c.leased - c.held, c.leased - c.returned, c.held,
   c.leased + c.held + unread + beyond, beyond == 0 and 1 or 0, c.delivered, c.redelivered, c.consumer, c.consumer_until,
   redis.call("HGET", c.cursor, "created"), tonumber(following or -1),
 }

@@ -6,6 +6,8 @@
 -- number needs no counter.  The mark itself is always leased, held, or equal to read.
 --     leases   first → "last consumer count deadline", and the request that asked for it if the client named one; spans and
 --              due index them by offset and by deadline
+--     leased, returned   how many offsets have a lease, and how many of these a lease of no consumer: they were handed back,
+--              or are out of an aborted transaction
 --     acks     offset // 8192 → bitmap, most significant bit first
 --     consumer, epoch, taken   of an exclusive subscription: who received here last, with which epoch of ownership
 --              (cursor/own), and where `read` stood when it received for the first time
@@ -25,9 +27,10 @@ end
 -- The cursor, whatever its kind; nil when it is not there.  One of kind kafka has nothing but its keys: include/register.
 function cursors.read(cursor, acks, leases, spans, due, pending)
   local v = redis.call("HMGET", cursor, "kind", "mark", "read", "leased", "held", "delivered", "redelivered",
-    "consumer", "consumer_until", "epoch", "taken")
+    "consumer", "consumer_until", "epoch", "taken", "returned")
   if not v[1] then return nil end
   return {
+    returned = v[1] == "kafka" and 0 or cursors.returned(tonumber(v[12]), tonumber(v[4]), leases),
     cursor = cursor, acks = acks, leases = leases, spans = spans, due = due, pending = pending,
     kind = v[1], mark = tonumber(v[2]), read = tonumber(v[3]), leased = tonumber(v[4]), held = tonumber(v[5]),
     delivered = tonumber(v[6]), redelivered = tonumber(v[7]), consumer = v[8], consumer_until = tonumber(v[9]),
@@ -98,6 +101,20 @@ end
 -- Nobody's, as "" is, and handed back before anybody saw it: the delivery before does not count.  No consumer is called
 -- so, for names are percent-encoded.
 cursors.UNSEEN = "%"
+
+function cursors.is_nobody(consumer) return consumer == "" or consumer == cursors.UNSEEN end
+
+-- The count of a cursor.  A cursor that an earlier release wrote last has none, or one that is too high.
+function cursors.returned(stored, leased, leases)
+  if stored then return math.min(stored, leased) end
+  if leased == 0 then return 0 end
+  local count, all = 0, redis.call("HGETALL", leases)
+  for i = 1, #all, 2 do
+    local lease = all[i] ~= "" and cursors.lease(tonumber(all[i]), all[i + 1])
+    if lease and cursors.is_nobody(lease.consumer) then count = count + lease.last - lease.first + 1 end
+  end
+  return count
+end
 
 -- A lease of nobody (handed back, or out of an aborted transaction) may be acknowledged by whoever had it once.
 function cursors.is_others(lease, consumer)
@@ -171,11 +188,13 @@ function cursors.put(c, first, last, consumer, count, deadline, request)
   if request and request ~= "" then text = text .. " " .. request end
   c.writes[first] = { text, cursors.whole(deadline) }
   c.leased = c.leased + last - first + 1
+  if cursors.is_nobody(consumer) then c.returned = c.returned + last - first + 1 end
 end
 
 function cursors.drop(c, lease)
   c.writes[lease.first] = false
   c.leased = c.leased - (lease.last - lease.first + 1)
+  if cursors.is_nobody(lease.consumer) then c.returned = math.max(c.returned - (lease.last - lease.first + 1), 0) end
 end
 
 -- Leases a part of a lease as the whole was.
@@ -350,6 +369,6 @@ function cursors.save(c)
   redis.call("HSET", c.cursor, "mark", cursors.whole(c.mark), "read", cursors.whole(c.read), "leased",
     cursors.whole(c.leased), "held", cursors.whole(c.held), "delivered", cursors.whole(c.delivered), "redelivered",
     cursors.whole(c.redelivered), "consumer", c.consumer, "consumer_until", cursors.whole(c.consumer_until),
-    "epoch", cursors.whole(c.epoch), "taken", cursors.whole(c.taken))
+    "epoch", cursors.whole(c.epoch), "taken", cursors.whole(c.taken), "returned", cursors.whole(c.returned))
   c.writes, c.chunks, c.mark_was = {}, {}, c.mark
 end

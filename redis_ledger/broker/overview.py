@@ -56,15 +56,17 @@ class Standing(NamedTuple):
 
 
 def standing(row: Sequence[bytes | None], place: Place) -> Standing | None:
-    """row: kind, read, leased, held, offset.  None: it is gone, or a group that has committed nothing here."""
-    kind, read, leased, held, offset = row
+    """row: kind, read, leased, held, offset, returned.  None: it is gone, or a group that has committed nothing
+    here."""
+    kind, read, leased, held, offset, returned = row
     if kind is None:
         return None
     if kind == b"kafka":
         at = int(offset or -1)
         return None if at < 0 else Standing(max(place.end - max(at, place.start), 0), 0)
     unacked = int(leased or 0) + int(held or 0)
-    return Standing(unacked + max(place.stable - max(int(read or 0), place.start), 0), unacked)
+    given_back = min(int(returned or 0), int(leased or 0))
+    return Standing(unacked + max(place.stable - max(int(read or 0), place.start), 0), unacked - given_back)
 
 
 class Overview:
@@ -203,7 +205,15 @@ class Overview:
         metrics.cursors_unshown.set(unshown)
         rows = await self._each(
             lambda at: command(
-                "HMGET", at[0].keys.sub(at[1]).cursor, "kind", "read", "leased", "held", "offset", key=at[0].keys.state
+                "HMGET",
+                at[0].keys.sub(at[1]).cursor,
+                "kind",
+                "read",
+                "leased",
+                "held",
+                "offset",
+                "returned",
+                key=at[0].keys.state,
             ),
             wanted,
         )

@@ -154,3 +154,22 @@ async def test_a_read_says_whether_more_records_can_be_read(redis_url, prefix, i
                     if "max_records" not in page:
                         assert int(raw.headers["redis-ledger-next-offset"]) == at
                 assert read == expected
+
+
+async def test_leased_counts_what_consumers_have_now(api):
+    """AK-04: what a nack or an abort gave back is delivered again; until then no consumer has it."""
+    await api.post("/v1/topics/orders/records", json={"records": [{"value": n} for n in range(5)]})
+
+    async def counts():
+        found = (await api.get(ONE)).json()
+        return found["leased"], found["cursors"][0]["leased"], found["pending"], found["backlog"]
+
+    await api.post(f"{ONE}:receive", json={"consumer": "c"})
+    assert await counts() == (5, 5, 0, 5)
+    txn = (await api.post("/v1/transactions", json={})).json()["id"]
+    await api.post(f"{ONE}:ack", json={"consumer": "c", "ids": ["0:0", "0:1"], "transaction": txn})
+    assert await counts() == (3, 3, 2, 5)
+    await api.post(f"/v1/transactions/{txn}:abort", json={})
+    assert await counts() == (3, 3, 0, 5)
+    await api.post(f"{ONE}:nack", json={"consumer": "c", "all": True})
+    assert await counts() == (0, 0, 0, 5)

@@ -367,3 +367,35 @@ def test_a_full_redis_still_delivers_acknowledges_and_settles(prefix):
         assert sub.settle("0-1", commit=False) == 2
         assert sub.seek("latest") == [Status.OK, "10"]
         assert sub.stats()["backlog"] == 0
+
+
+def test_what_was_handed_back_is_in_the_backlog_and_not_leased(log, sub):
+    def counts():
+        stats = sub.stats()
+        return stats["leased"], stats["held"], stats["backlog"]
+
+    for _ in range(6):
+        log.append(1)
+    # Given leases, some of which a nack and an aborted transaction give back
+    sub.receive("c1", 5)
+    assert counts() == (5, 0, 6)
+    sub.nack([0])
+    assert counts() == (4, 0, 6)
+    sub.hold("0-1", [1, 2])
+    assert counts() == (2, 2, 6)
+    assert sub.settle("0-1", commit=False) == 2
+    assert counts() == (2, 0, 6)
+    # When an earlier release wrote the cursor, the rows are counted; a count of it that is too high is cut
+    log.client.hdel(sub.keys.cursor, "returned")
+    assert counts() == (2, 0, 6)
+    log.client.hset(sub.keys.cursor, "returned", 99)
+    assert counts() == (0, 0, 6)
+    # Then the next call stores the count again
+    log.client.hdel(sub.keys.cursor, "returned")
+    sub.ack([3])
+    assert sub.placed().fields["returned"] == "3"
+    # And what is delivered again is leased again
+    sub.receive("c2", 9)
+    assert counts() == (5, 0, 5)
+    sub.seek("earliest")
+    assert counts() == (0, 0, 6)

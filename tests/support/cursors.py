@@ -236,6 +236,7 @@ class Subscription:
         assert bits | leased | held == set(range(mark, read)), "an offset between mark and read is nowhere"
         assert mark == read or mark not in bits
         assert (int(fields["leased"]), int(fields["held"])) == (len(leased), len(held))
+        assert int(fields["returned"]) == sum(consumer in ("", "%") for consumer, _, _ in leases.values())
         for key in keys.all():
             assert client.exists(key) == 1, f"{key!r} has vanished"
         return Placed(mark, read, bits, leases, pending, fields)
