@@ -10,6 +10,7 @@ Source: Kafka's group coordinator; KIP-848 for groups of the kind `consumer`.
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 import contextlib
 import uuid
@@ -116,11 +117,12 @@ class Groups:
 
     # -- members of classic groups -----------------------------------------------------------------------------------
 
-    async def join(self, group: str, join: Join) -> Joined:
+    async def join(self, group: str, join: Join, closing: asyncio.Event) -> Joined:
         """Returns when a generation begins that the member is part of.  new_id of join is made here.
 
-        Raises NotCoordinator, and what ClassicGroup.join says; an error's fact `member_id`, if it has one, is what the
-        client is called from now on.
+        closing: set when the client's connection closes, which withdraws the request.
+        Raises NotCoordinator, and the errors of ClassicGroup.join; an error's fact `member_id`, if it has one, is the
+        client's member id from now on.
         """
         least, most = self._config.group_session_timeout_ms_min, self._config.group_session_timeout_ms_max
         if not least <= join.session_ms <= most:
@@ -135,14 +137,27 @@ class Groups:
             assert isinstance(opened, ClassicGroup), f"{group!r} is of the kind {opened.kind}"
             known = opened
         join = join._replace(new_id=f"{(join.instance_id or join.client_id)[:ID_CHARS]}-{uuid.uuid4()}")
-        joined: Joined = await self.coordinator.wait(known, lambda ticket, now: known.join(join, ticket, now))
+        joined: Joined = await self.coordinator.wait(
+            known,
+            lambda ticket, now: known.join(join, ticket, now),
+            lambda ticket, now: known.withdraw(join.member_id or join.new_id, ticket, now),
+            closing,
+        )
         return joined
 
-    async def sync(self, group: str, sync: Sync) -> Synced:
-        """Returns when the leader's assignment is there.  Raises NotCoordinator, and what ClassicGroup.sync says."""
+    async def sync(self, group: str, sync: Sync, closing: asyncio.Event) -> Synced:
+        """Returns when the leader's assignment is there.  closing: as for join.
+
+        Raises NotCoordinator, and the errors of ClassicGroup.sync.
+        """
         self.coordinator.check_room(group, sum(map(len, sync.assignments.values())), is_known=True)
         known = await self._owned(group)
-        synced: Synced = await self.coordinator.wait(known, lambda ticket, now: known.sync(sync, ticket, now))
+        synced: Synced = await self.coordinator.wait(
+            known,
+            lambda ticket, now: known.sync(sync, ticket, now),
+            lambda ticket, now: known.withdraw(sync.member_id, ticket, now),
+            closing,
+        )
         return synced
 
     async def heartbeat(self, group: str, member_id: str, instance_id: str | None, generation: int) -> None:

@@ -6,9 +6,8 @@
          └── nobody is left ──┘    │       └──── a member came, went, changed ──┘         ▼
                                    └───────────────────────────────────────────────── Stable
 
-A pure state machine: no clock, no futures, no Redis.  What happens comes in with the time; what to tell to whom comes
-out.  Between "all have joined" and the next generation stands a number that must be in Redis before anybody hears of
-it: `wants_generation` asks for one, `begin` brings it.  Meanwhile the group goes on: whoever joins is part of it.
+A pure state machine: events and the time come in, answers to tickets come out.  The number of a new generation must be
+in Redis before any member learns it: `wants_generation` requests it, `begin` receives it.  Until then members may join.
 
     due     when `tick` is needed, at the latest; never too late, sometimes too early (heartbeats only move it back)
     times   ms on any clock that does not run backwards
@@ -33,6 +32,7 @@ from redis_ledger.errors import (
     UnknownMember,
 )
 from redis_ledger.groups.classic_rows import Head, changes_of
+from redis_ledger.groups.initial_delay import InitialDelay
 from redis_ledger.groups.member import Changes, Described, Join, Joined, Limits, Member, State, Sync, Synced, Tell
 from redis_ledger.groups.roster import Roster
 
@@ -52,9 +52,7 @@ class ClassicGroup:
         self.wants_generation = False
         self._limits = limits
         self._roster = roster
-        self._is_first = False  # the rebalance under way is that of an empty group,
-        self._has_grown = False  # to which somebody came since it was put off last,
-        self._extension_ms = 0  # and which can be put off by so much more
+        self._initial_delay: InitialDelay | None = None  # during the first rebalance of an empty group
         self._join_due = now + roster.rebalance_ms if self.state is State.PREPARING else inf
         self._sync_due = inf
         self.due = min(self._join_due, roster.first_expiry)
@@ -150,14 +148,14 @@ class ClassicGroup:
     # -- what happens to it ------------------------------------------------------------------------------------------
 
     def begin(self, generation: int, now: float) -> list[Tell]:
-        """The generation it asked for is stored: whoever has joined hears of it."""
+        """The generation that was asked for is stored: begins it for the members that have joined."""
         assert self.wants_generation, f"{self.name!r} asked for no generation and was given {generation}"
-        self.wants_generation = False
-        roster = self._roster
+        roster, self.wants_generation = self._roster, False
         if roster.members and not roster.joins:
-            # Who had joined has gone since.  Nobody hears of this generation; the next one asked for is the same.
+            # All that had joined have gone.  No member learns this generation; the next one asked for is the same.
             self._join_due = self._wake(now + roster.rebalance_ms)
             return self._take()
+        self._told += roster.remove_absent()  # their requests were withdrawn after the rebalance was sealed
         assert generation > self.generation, f"{self.name!r}: generation {generation} after {self.generation}"
         self.generation = generation
         if not roster.members:
@@ -165,10 +163,8 @@ class ClassicGroup:
             return self._take()
         roster.choose_leader()
         self.state, self.protocol = State.COMPLETING, roster.elect()
+        roster.confirm()
         for member in roster.members.values():
-            if member.is_new:
-                member.is_new = False
-                roster.changed.add(member.id)
             self._renew(member, now)
             if member.id in roster.joins:
                 self._told.append(Tell(roster.joins.pop(member.id), self._joined(member.id)))
@@ -177,10 +173,9 @@ class ClassicGroup:
         return self._take()
 
     def tick(self, now: float) -> list[Tell]:
-        """Whoever's time is over is out."""
+        """Removes the members whose time is over."""
         roster = self._roster
-        for member_id in [member_id for member_id, until in roster.pending.items() if until <= now]:
-            roster.remove(member_id)
+        roster.forget_pending(now)
         for member in [member for member in roster.members.values() if member.expires <= now]:
             if roster.waits(member) and not member.is_new:
                 self._renew(member, now)  # it waits for us, not we for it
@@ -193,11 +188,28 @@ class ClassicGroup:
             self._rebalance(now)
         if self._sync_due <= now:
             late, self._sync_due = list(roster.unsynced), inf
-            for member_id in late:
-                self._told += roster.remove(member_id)
+            self._told += [tell for member_id in late for tell in roster.remove(member_id)]
             if late:
                 self._rebalance(now)
         self.due = min(self._join_due, self._sync_due, roster.first_expiry)
+        return self._take()
+
+    def withdraw(self, member_id: str, ticket: Any, now: float) -> list[Tell]:
+        """The connection of a waiting JoinGroup or SyncGroup has closed: its client no longer waits.
+
+        A dynamic member without a generation yet is removed.  Any other keeps its place, and its session starts anew,
+        so that it can come back.  Changes nothing if the request was answered, or replaced by a newer one.
+        """
+        member = self._roster.withdraw(member_id, ticket)
+        if member is None:
+            return []
+        self._told.append(
+            Tell(ticket, RebalanceInProgress("The connection has closed; join again.", member_id=member_id))
+        )
+        self._renew(member, now)
+        if member.is_new and member.instance_id is None:
+            self._told += self._roster.remove(member_id)
+            self._rebalance(now)
         return self._take()
 
     def put_off(self, ms: float) -> None:
@@ -237,9 +249,7 @@ class ClassicGroup:
             raise GroupFull(f"Group {self.name!r} has {self._limits.members_max} members already.", member_id="")
         is_other_type = bool(roster.members) and join.protocol_type != self.protocol_type
         if not join.protocol_type or not join.protocols or is_other_type or not roster.supports(join):
-            raise InconsistentProtocol(
-                f"Group {self.name!r} is of another type, or shares no protocol with the member."
-            )
+            raise InconsistentProtocol(f"Group {self.name!r} has another type, or no protocol of the member's.")
         static = None if join.member_id else roster.static(join.instance_id)
         if join.member_id in roster.pending:
             if join.instance_id is not None:
@@ -264,7 +274,8 @@ class ClassicGroup:
         )  # fmt: skip
         self._roster.add(member)
         self._roster.joins[member_id] = ticket
-        self._has_grown = True
+        if self._initial_delay is not None:
+            self._initial_delay.has_grown = True
         self._rebalance(now)
 
     def _rejoin(self, member: Member, join: Join, ticket: Any, now: float) -> None:
@@ -309,9 +320,9 @@ class ClassicGroup:
             self._prepare(now)
         elif self.wants_generation:
             return
-        elif self._join_due <= now and self._is_first and self._has_grown and self._extension_ms > 0:
-            self._put_off_first(now)
-        elif self._join_due <= now or (self._roster.have_all_joined and not self._is_first):
+        elif self._join_due <= now and self._initial_delay is not None and self._initial_delay.can_extend:
+            self._join_due = self._wake(now + self._initial_delay.extend())
+        elif self._join_due <= now or (self._roster.have_all_joined and self._initial_delay is None):
             self._seal(now)
 
     def _prepare(self, now: float) -> None:
@@ -324,34 +335,23 @@ class ClassicGroup:
                     self._told.append(Tell(self._roster.syncs.pop(member.id), again))
         self._roster.unsynced.clear()
         self._sync_due = inf
-        self._is_first, self._has_grown = self.state is State.EMPTY, True
-        self.state = State.PREPARING
-        if self._is_first:
-            self._extension_ms = self._roster.rebalance_ms
-            self._put_off_first(now)
+        is_first, self.state, self._initial_delay = self.state is State.EMPTY, State.PREPARING, None
+        if is_first:
+            self._initial_delay = InitialDelay(self._limits.initial_delay_ms, self._roster.rebalance_ms)
+            self._join_due = self._wake(now + self._initial_delay.extend())
         elif self._roster.have_all_joined:
             self._seal(now)
         else:
             self._join_due = self._wake(now + self._roster.rebalance_ms)
 
-    def _put_off_first(self, now: float) -> None:
-        """Waits for more members of an empty group after each one, up to the first one's rebalance timeout."""
-        delay = min(self._limits.initial_delay_ms, self._extension_ms)
-        self._extension_ms -= delay
-        self._has_grown = False
-        self._join_due = self._wake(now + delay)
-
     def _seal(self, now: float) -> None:
         """Who has not joined by now is out, but static members, who may come back until their session ends."""
         roster = self._roster
-        for member in list(roster.members.values()):
-            if member.id not in roster.joins and member.instance_id is None:
-                self._told += roster.remove(member.id)
+        self._told += roster.remove_absent()
         if roster.members and not roster.joins:
             self._join_due = self._wake(now + roster.rebalance_ms)
         else:
-            self._join_due = inf
-            self.wants_generation = True
+            self._join_due, self.wants_generation = inf, True
 
     # -- syncing -----------------------------------------------------------------------------------------------------
 

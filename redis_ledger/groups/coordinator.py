@@ -130,10 +130,23 @@ class Coordinator:
                 self._watching = self._loop.create_task(self._watch())
         return await self.open(name, kind) if group.kind != kind else group
 
-    async def wait(self, group: Group, act: Callable[[Any, float], list[Tell]]) -> Any:
-        """What the group answers to the ticket that act is given with the time, now or later; an error is raised."""
+    async def wait(
+        self,
+        group: Group,
+        act: Callable[[Any, float], list[Tell]],
+        withdraw: Callable[[Any, float], list[Tell]] | None = None,
+        closing: asyncio.Event | None = None,
+    ) -> Any:
+        """Passes a new ticket and the time to act, and returns the group's answer to that ticket; raises an error.
+
+        closing: set when the client is gone; then a ticket that still waits is withdrawn.
+        """
         ticket = self._loop.create_future()
         self.carry(group, act(ticket, self.now()))
+        if withdraw is not None and closing is not None and not ticket.done():
+            await _first_of(ticket, closing)
+            if not ticket.done():
+                self.carry(group, withdraw(ticket, self.now()))
         answer = await ticket
         if isinstance(answer, LedgerError):
             raise answer
@@ -347,6 +360,14 @@ class Coordinator:
             for held in list(self._held.values()):
                 held.group.put_off(away_ms)
                 self.carry(held.group, [])
+
+
+async def _first_of(ticket: asyncio.Future[Any], closing: asyncio.Event) -> None:
+    closed = asyncio.ensure_future(closing.wait())
+    try:
+        await asyncio.wait({ticket, closed}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        closed.cancel()
 
 
 def _send(told: list[Tell]) -> None:

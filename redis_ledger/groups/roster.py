@@ -73,6 +73,17 @@ class Roster:
         again = RebalanceInProgress("The member has asked again on another connection.", member_id=member_id)
         return [] if before is None else [Tell(before, again)]
 
+    def withdraw(self, member_id: str, ticket: Any) -> Member | None:
+        """Removes a waiting request.  Returns its member, or None if the member does not wait with this ticket."""
+        if self.joins.get(member_id) == ticket:
+            del self.joins[member_id]
+        elif self.syncs.get(member_id) == ticket:
+            del self.syncs[member_id]
+            self.unsynced.add(member_id)
+        else:
+            return None
+        return self.members[member_id]
+
     def has_room_for(self, member_id: str, most: int, is_joining: bool) -> bool:
         """is_joining: only who has joined counts then, so that of a group that is too large the last ones are left out.
         Ids that were given count where one more is asked for."""
@@ -132,6 +143,23 @@ class Roster:
             self.leader = next(iter(self.members), "")
         gone = UnknownMember(f"Member {member_id!r} is not in the group any more; join again.", member_id="")
         return self._answer_all_of(member_id, gone)
+
+    def confirm(self) -> None:
+        """A generation begins: the rows of new members are stored from now on."""
+        for member in self.members.values():
+            if member.is_new:
+                member.is_new = False
+                self.changed.add(member.id)
+
+    def remove_absent(self) -> list[Tell]:
+        """Removes the dynamic members that have not joined.  Static ones may come back until their sessions end."""
+        absent = [m.id for m in self.members.values() if m.id not in self.joins and m.instance_id is None]
+        return [tell for member_id in absent for tell in self.remove(member_id)]
+
+    def forget_pending(self, now: float) -> None:
+        """Removes the ids that were given and not used in time."""
+        for member_id in [member_id for member_id, until in self.pending.items() if until <= now]:
+            self.remove(member_id)
 
     def change(self, member: Member, join: Join) -> None:
         """What a member says of itself when it joins again."""

@@ -72,6 +72,10 @@ class Play:
         self.hear(self.group.sync(sync, self.asked, self.now))
         return self.asked
 
+    def withdraw(self, member_id: str, ticket: int) -> None:
+        """The connection of this request closes."""
+        self.hear(self.group.withdraw(member_id, ticket, self.now))
+
     def leave(self, *member_ids: str) -> list[Any]:
         return self.leave_as(*((member_id, None) for member_id in member_ids))
 

@@ -38,7 +38,7 @@ async def handle(request: JoinGroupRequest, call: Call) -> JoinGroupResponse:
         can_skip=call.version >= SKIPS_FROM,
     )
     try:
-        joined = await call.broker.groups.join(request.group_id, join)
+        joined = await call.broker.groups.join(request.group_id, join, call.peer.closing)
     except LedgerError as error:
         return refused(request, call, error)
     return JoinGroupResponse(

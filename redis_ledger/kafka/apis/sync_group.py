@@ -29,7 +29,7 @@ async def handle(request: SyncGroupRequest, call: Call) -> SyncGroupResponse:
         {one.member_id: one.assignment for one in request.assignments},
     )
     try:
-        synced = await call.broker.groups.sync(request.group_id, sync)
+        synced = await call.broker.groups.sync(request.group_id, sync, call.peer.closing)
     except LedgerError as error:
         return SyncGroupResponse(error_code=group_code(error))
     return SyncGroupResponse(

@@ -71,6 +71,28 @@ class AnyOrder(RuleBasedStateMachine):
         for member in self.some(which):
             self.beat_once(member)
 
+    @rule(which=WHICH)
+    def lose_connections(self, which: int) -> None:
+        """Only a dynamic member that knows no generation is removed with its connection."""
+        roster = self.play.group._roster
+        for member in self.some(which):
+            knows = not member.is_new or member.instance_id is not None
+            for ticket in [waits[member.id] for waits in (roster.joins, roster.syncs) if member.id in waits]:
+                self.play.withdraw(member.id, ticket)
+                assert not roster.waits(member)
+                assert (member.id in roster.members) is knows
+                assert member.expires <= self.play.now + member.session_ms
+
+    @rule(member=members, ticket=st.integers(1, 60))
+    def lose_an_old_connection(self, member: Any, ticket: int) -> None:
+        """A request that was answered, replaced, or sent by another member changes nothing."""
+        roster, member_id = self.play.group._roster, self.id_of(member)
+        if ticket in (roster.joins.get(member_id), roster.syncs.get(member_id)):
+            return
+        before = dict(self.play.answers), dict(roster.members), self.play.group.state
+        self.play.withdraw(member_id, ticket)
+        assert before == (self.play.answers, roster.members, self.play.group.state)
+
     @rule(member=consumes(members))
     def leave(self, member: Any) -> None:
         self.play.leave_as((self.id_of(member), member[1]))

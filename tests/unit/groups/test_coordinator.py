@@ -6,7 +6,14 @@ import asyncio
 
 import pytest
 
-from redis_ledger.errors import GroupFull, GroupNotFound, InconsistentProtocol, NotCoordinator, StoreUnavailable
+from redis_ledger.errors import (
+    GroupFull,
+    GroupNotFound,
+    InconsistentProtocol,
+    NotCoordinator,
+    RebalanceInProgress,
+    StoreUnavailable,
+)
 from redis_ledger.groups import coordinator as module
 from tests.support.coordinated import ME, Redis, coordinating, join, joining, settled
 
@@ -51,6 +58,34 @@ async def test_who_waits_when_the_group_turns_out_to_be_anothers_is_told(coordin
         await join(coordinator, group, joining())
     assert coordinator.groups == []
     assert coordinator.size == 0
+
+
+async def test_a_request_whose_connection_closes_is_withdrawn_and_one_that_was_answered_is_not(coordinator):
+    group = await settled(coordinator)
+
+    def joins(join, closing):
+        return coordinator.wait(
+            group, lambda ticket, now: group.join(join, ticket, now),
+            lambda ticket, now: group.withdraw(join.member_id or join.new_id, ticket, now), closing,
+        )  # fmt: skip
+
+    # A new member, whose connection closes while it waits
+    closing = asyncio.Event()
+    waiting = asyncio.create_task(joins(joining("", name="b"), closing))
+    while len(group.describe().members) < 2:
+        await asyncio.sleep(0)
+    closing.set()
+    with pytest.raises(RebalanceInProgress):
+        await waiting
+    assert [member.member_id for member in group.describe().members] == ["m-1"]
+    # Another one's connection closes while the answer waits to be stored
+    closing = asyncio.Event()
+    waiting = asyncio.create_task(joins(joining("m-1"), closing))
+    while group.generation < 2:
+        await asyncio.sleep(0)
+    assert not waiting.done()
+    closing.set()
+    assert (await waiting).generation == 2
 
 
 async def test_what_others_own_is_dropped_and_the_rest_kept(coordinator, redis):
