@@ -172,12 +172,12 @@ class Catalog:
 
     async def _look_for(self, topic_id: str) -> None:
         for _ in range(2):  # a look that was under way already may have begun before the topic was made
-            look, joined = self._looking, True
+            look = before = self._looking
             if look is None or look.done():
-                look, joined = asyncio.get_running_loop().create_task(self._look_through()), False
-                self._looking = look
+                look = self._looking = asyncio.get_running_loop().create_task(self._look_through())
+                look.add_done_callback(lambda done: done.cancelled() or done.exception())  # its callers may have left
             await asyncio.shield(look)
-            if topic_id in self._names or not joined:
+            if topic_id in self._names or look is not before:
                 return
 
     async def _look_through(self) -> None:
