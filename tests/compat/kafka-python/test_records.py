@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -93,6 +95,35 @@ def test_a_group_goes_on_where_it_committed(
     assert second.committed(place, metadata=True)[:2] == (4, "by hand")
 
 
+class Member:
+    """A member of a group that polls in a thread of its own.  With two members in one thread, the answer to SyncGroup
+    can come while the other member polls; the generation is over then, and the group rebalances for ever."""
+
+    def __init__(self, consumer: Any, seen: list[tuple[int, int]]) -> None:
+        """seen: partition and offset of every record, in the order of the polls."""
+        self.partitions = 0
+        self._consumer, self._seen = consumer, seen
+        self._leaves = threading.Event()
+        self._pool = ThreadPoolExecutor(1)
+
+    def __enter__(self) -> Member:
+        self._polling = self._pool.submit(self._poll)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leaves the group.  Raises what a poll or a commit raised."""
+        self._leaves.set()
+        self._polling.result(60)
+
+    def _poll(self) -> None:
+        while not self._leaves.is_set():
+            for records in self._consumer.poll(timeout_ms=100).values():
+                self._seen.extend((record.partition, record.offset) for record in records)
+                self._consumer.commit()
+            self.partitions = len(self._consumer.assignment())
+        self._consumer.close(autocommit=False)
+
+
 @pytest.mark.parametrize(
     "assignor",
     [RangePartitionAssignor, RoundRobinPartitionAssignor, StickyPartitionAssignor],
@@ -104,28 +135,15 @@ def test_two_members_share_the_partitions_and_one_takes_over_what_the_other_leav
     called, group = topic(4), name("g")
     settings = {"group_id": group, "partition_assignment_strategy": (assignor,), "heartbeat_interval_ms": 300}
     seen: list[tuple[int, int]] = []
-
-    def poll(*members: Any) -> int:
-        for member in members:
-            for records in member.poll(timeout_ms=50).values():
-                seen.extend((record.partition, record.offset) for record in records)
-                member.commit()
-        return len(seen)
-
-    def shared(*members: Any, sizes: list[int]) -> bool:
-        poll(*members)
-        return [len(member.assignment()) for member in members] == sizes
-
-    first = consumer(called, **settings)
-    eventually(lambda: shared(first, sizes=[4]), 30)
-    second = consumer(called, **settings)
-    eventually(lambda: shared(first, second, sizes=[2, 2]), 30)
-    fill(producer(), called, 40, 4)
-    eventually(lambda: poll(first, second) == 40, 30)
-    second.close(autocommit=False)
-    eventually(lambda: shared(first, sizes=[4]), 30)
-    fill(producer(), called, 4, 4)
-    eventually(lambda: poll(first) == 44, 30)
+    with Member(consumer(called, **settings), seen) as first:
+        eventually(lambda: first.partitions == 4, 30)
+        with Member(consumer(called, **settings), seen) as second:
+            eventually(lambda: (first.partitions, second.partitions) == (2, 2), 30)
+            fill(producer(), called, 40, 4)
+            eventually(lambda: len(seen) == 40, 30)
+        eventually(lambda: first.partitions == 4, 30)
+        fill(producer(), called, 4, 4)
+        eventually(lambda: len(seen) == 44, 30)
     assert sorted(seen) == [(partition, offset) for partition in range(4) for offset in range(11)]
 
 
