@@ -85,7 +85,7 @@ async def test_a_store_that_closes_under_load_leaves_no_failure_unread(
     ends = asyncio.Event()
     done = {work.__name__: 0 for work in LOAD}
 
-    async def keep_on(work: Callable[..., Awaitable[Any]], client: KafkaClient, number: int) -> None:
+    async def keep_on(broker: Broker, work: Callable[..., Awaitable[Any]], client: KafkaClient, number: int) -> None:
         while not ends.is_set():  # wait_for of Python 3.11 may swallow a cancellation
             with contextlib.suppress(LedgerError, AssertionError):
                 await work(broker, client, number)
@@ -100,7 +100,7 @@ async def test_a_store_that_closes_under_load_leaves_no_failure_unread(
             for work in LOAD:
                 for number in range(WORKERS):
                     client = await stack.enter_async_context(KafkaClient(address))
-                    working.append(asyncio.create_task(keep_on(work, client, number)))
+                    working.append(asyncio.create_task(keep_on(broker, work, client, number)))
             async with asyncio.timeout(20):
                 while min(done.values()) < 5:
                     for t in working:
