@@ -35,6 +35,7 @@ RETENTION_S = 30.0
 IDLE_S = 600.0
 DELAYS_S = 10.0
 FORGOTTEN_S = 60.0
+RETRY_S, REMIND_S = 0.5, 30.0  # of a job that Redis refuses
 BROKER_GONE_MS = 600_000
 ENDING_MAX = 256  # overdue transactions ended at once
 
@@ -93,12 +94,19 @@ class Upkeep:
             return  # the heartbeat runs out by itself
 
     async def _repeat(self, what: str, act: Callable[[], Awaitable[Any]], pause_s: Callable[[], float]) -> None:
+        """Runs a job for ever.  A refusal that lasts is logged when its reason changes and every REMIND_S."""
+        said, said_s = "", 0.0
         while True:
             try:
-                await asyncio.sleep(pause_s() + (await act() or 0.0))
+                pause = pause_s() + (await act() or 0.0)
+                said = ""
+                await asyncio.sleep(pause)
             except LedgerError as error:
-                log.warning("upkeep failed, trying again", job=what, error=str(error))
-                await asyncio.sleep(0.5)
+                now_s = asyncio.get_running_loop().time()
+                if str(error) != said or now_s - said_s >= REMIND_S:
+                    said, said_s = str(error), now_s
+                    log.warning("upkeep failed, trying again", job=what, error=said)
+                await asyncio.sleep(RETRY_S)
             except Exception:
                 log.exception("upkeep failed, trying again", job=what)
                 await asyncio.sleep(1.0)

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from redis_ledger import log
+from redis_ledger.broker import upkeep
 from tests.support.batches import batch, produce
 from tests.support.broker import eventually, one
 from tests.support.kafka import BrokerClient, listening
@@ -180,6 +181,58 @@ async def test_an_outage_is_told_once_a_second_and_not_once_for_every_partition_
             assert len(fired(lines()[before:])) <= time.monotonic() - began + 1
     finally:
         server.kill()
+
+
+async def test_upkeep_logs_a_refusal_that_lasts_once_for_each_job_and_reason(redis_url, prefix, lines, monkeypatch):
+    monkeypatch.setattr(upkeep, "RETRY_S", 0.001)
+    sweeps = 0
+
+    async with one(redis_url, prefix) as broker:
+        swept = broker.upkeep.sweep
+
+        async def counted() -> float:
+            nonlocal sweeps
+            sweeps += 1
+            return await swept()
+
+        async def tries(more: int) -> None:
+            least = sweeps + more
+
+            async def reached() -> bool:
+                return sweeps >= least
+
+            assert await eventually(reached, True, within_s=20)
+
+        def warned() -> list[tuple[str, str]]:
+            found = [line for line in lines() if line["event"] == "upkeep failed, trying again"]
+            return [(line["job"], line["error"]) for line in found if line["job"] == "sweep"]
+
+        monkeypatch.setattr(broker.upkeep, "sweep", counted)
+        for task in broker.upkeep._tasks:
+            task.cancel()
+        await asyncio.gather(*broker.upkeep._tasks, return_exceptions=True)
+        await broker.upkeep.start()
+        # Given a Redis that refuses writes; the job tries often and logs the reason once
+        broker.store.admission.bar("The disk is full.")
+        monkeypatch.setattr(broker.coordinators, "due", refused(broker))
+        await tries(20)
+        assert warned() == [("sweep", "The disk is full.")]
+        # When the reason changes, it logs the new one once
+        broker.store.admission.bar("The disk is gone.")
+        await tries(20)
+        assert warned() == [("sweep", "The disk is full."), ("sweep", "The disk is gone.")]
+        # When REMIND_S is over, it reminds
+        monkeypatch.setattr(upkeep, "REMIND_S", 0.0)
+        await tries(5)
+        assert len(warned()) > 4
+        broker.store.admission.bar("")
+
+
+def refused(broker):
+    async def due(*_: object) -> None:
+        raise broker.store.admission.refusal()
+
+    return due
 
 
 def fired(lines):
