@@ -81,8 +81,9 @@ class Standing(NamedTuple):
     mark     everything below is acknowledged          acked    offsets acknowledged beyond it
     read     everything below was dispatched           stable   how far dispatch may go
     leased   delivered to a consumer, neither acknowledged nor given back
-    backlog  leased, given back, held in transactions, or still to be dispatched.  Exact while at most BACKLOG_ENTRIES log entries
-             lie between read and stable; beyond those it counts offsets, so markers and aborted records are in it.
+    backlog  leased, given back, held in transactions, or still to be dispatched.  Exact while at most BACKLOG_ENTRIES
+             log entries lie between read and stable; beyond those it counts offsets, so markers and aborted records
+             are in it.
 
     Of a Kafka group: mark and read are its offset (-1: none), stable is the log's end, held the number of transactions
     that have another offset pending, and backlog the number of offsets to the end.
