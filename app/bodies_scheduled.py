@@ -120,7 +120,9 @@ class Cleared(Reply):
 class Delays(Reply):
     records: int
     entries: Annotated[int, Meta(description="Batches of records that are due together.")]
-    buckets: Annotated[int, Meta(description="Sealed parts of the index.")]
+    buckets: Annotated[
+        int, Meta(description="Parts of the index: the sealed ones, and the open one of each partition.")
+    ]
     loaded: Annotated[int, Meta(description="Entries that are at hand; the others are in snapshots.")]
     held: Annotated[int, Meta(description="Records of open transactions.")]
     overdue: int

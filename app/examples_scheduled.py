@@ -12,7 +12,7 @@ _RECORD: Final = {
     "times_left": 3,
 }  # fmt: skip
 _COUNTS: Final = {
-    "records": 2, "entries": 2, "buckets": 0, "loaded": 2, "held": 0, "overdue": 0, "first_due_ms": 1_801_386_000_000,
+    "records": 2, "entries": 2, "buckets": 1, "loaded": 2, "held": 0, "overdue": 0, "first_due_ms": 1_801_386_000_000,
     "last_due_ms": 1_801_472_400_000, "snapshot_bytes": 0, "payload_bytes": 230,
 }  # fmt: skip
 

@@ -22,9 +22,12 @@ from redis_ledger.config import Config
 PREFIX = "REDIS_LEDGER_"
 _SWITCH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _RETENTION = ("retention_ms", "retention_bytes")  # 0 keeps nothing that was acknowledged: see _agree
+# 0 remembers nothing
+_OUTCOMES = ("ended_status_retention_ms", "ended_status_max_records")
 # -1 means no limit
 _ENDLESS = {
     *_RETENTION,
+    *_OUTCOMES,
     "delayed_delivery_max_indexes_per_segment",
     "delayed_delivery_max_num_buckets",
 }
@@ -167,8 +170,9 @@ def _number(shown: str, name: str, value: Any) -> int:
         number = int(value)
     except (TypeError, ValueError):
         raise BadSetting(f"{shown}={value} is not a whole number; give one from {least} up.") from None
-    if not least <= number < 2**53 or (least == -1 and number == 0 and name not in _RETENTION):
-        what = "-1 (no limit) or a number from 1 up" if least == -1 else f"a number from {least} up, below 2^53"
+    if not least <= number < 2**53 or (least == -1 and number == 0 and name not in (*_RETENTION, *_OUTCOMES)):
+        lowest = 0 if name in _OUTCOMES else 1
+        what = f"-1 (no limit) or a number from {lowest} up" if least == -1 else f"a number from {least} up, below 2^53"
         raise BadSetting(f"{shown}={value} is out of range; give {what}.")
     return number
 

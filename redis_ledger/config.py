@@ -38,8 +38,8 @@ class Config:
     default_timeout_ms: int = 60_000  # of a transaction begun without one
     max_transaction_timeout_ms: int = 900_000  # longest timeout a transaction may ask for
     max_active_transactions_per_coordinator: int = 0  # open transactions one coordinator may have; 0 is no limit
-    ended_status_retention_ms: int = 3_600_000  # how long the outcome of an ended transaction is remembered
-    ended_status_max_records: int = 100_000  # and at most how many outcomes one coordinator remembers
+    ended_status_retention_ms: int = 3_600_000  # how long the outcome of a transaction is kept; 0 is off, -1 no limit
+    ended_status_max_records: int = 100_000  # and at most how many by one coordinator; 0 is off, -1 no limit
     transactional_id_expiration_ms: int = 604_800_000  # a transactional id not used for this long is forgotten
     end_overdue_ms: int = 1_000  # a decided transaction not finished by now is finished by whoever notices
     sweep_interval_ms: int = 500  # how often overdue work is looked for, at most

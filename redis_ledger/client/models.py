@@ -152,7 +152,7 @@ class DelayStats(msgspec.Struct, frozen=True):
 
     records: int
     entries: int = 0  # batches of records that are due together
-    buckets: int = 0  # sealed parts of the index
+    buckets: int = 0  # parts of the index, the open one of each partition included
     loaded: int = 0  # entries at hand; the others are in snapshots
     held: int = 0  # records of open transactions
     overdue: int = 0

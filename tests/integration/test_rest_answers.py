@@ -173,3 +173,11 @@ async def test_leased_counts_what_consumers_have_now(api):
     assert await counts() == (3, 3, 0, 5)
     await api.post(f"{ONE}:nack", json={"consumer": "c", "all": True})
     assert await counts() == (0, 0, 0, 5)
+
+
+async def test_the_buckets_of_scheduled_records_include_the_open_one(api):
+    await api.post("/v1/topics/orders/scheduled", json={"value": 1, "deliver_after": "PT1H"})
+    stats = (await api.get("/v1/topics/orders/scheduled:stats")).json()
+    assert (stats["total"]["buckets"], stats["partitions"][0]["buckets"]) == (1, 1)
+    schemas = (await api.get("/openapi.json")).json()["components"]["schemas"]
+    assert "the open one of each partition" in schemas["Delays"]["properties"]["buckets"]["description"]

@@ -194,3 +194,11 @@ def test_delayed_delivery_has_no_limit_or_none_of_it_where_that_means_something(
 def test_tokens_of_an_issuer_are_not_left_out_for_want_of_its_keys_in_silence(name):
     with pytest.raises(BadSetting, match="need jwt_jwks"):
         config_from({}, {name: "https://id.example"})
+
+
+@pytest.mark.parametrize("name", ["ended_status_retention_ms", "ended_status_max_records"])
+def test_the_outcomes_of_transactions_may_be_kept_not_at_all_or_without_limit(name):
+    """TS-06."""
+    assert [getattr(config_from({}, {name: value}), name) for value in (0, -1, 5)] == [0, -1, 5]
+    with pytest.raises(BadSetting, match=r"give -1 \(no limit\) or a number from 0 up"):
+        config_from({}, {name: -2})
