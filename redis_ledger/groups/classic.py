@@ -345,7 +345,7 @@ class ClassicGroup:
             self._join_due = self._wake(now + self._roster.rebalance_ms)
 
     def _seal(self, now: float) -> None:
-        """Who has not joined by now is out, but static members, who may come back until their session ends."""
+        """Ends the wait for members to join, and requests a generation for those that have."""
         roster = self._roster
         self._told += roster.remove_absent()
         if roster.members and not roster.joins:

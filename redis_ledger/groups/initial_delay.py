@@ -1,7 +1,7 @@
 """The delay of the first rebalance: an empty group waits for more members before its first generation.
 
     join ──delay_ms──▶ another one joined? ──yes──▶ wait again, up to the rebalance timeout in total
-                                            ──no───▶ begin the generation
+                                           ──no───▶ begin the generation
 Source: KIP-134; Kafka's group.initial.rebalance.delay.ms.
 """
 
