@@ -75,13 +75,19 @@ PLACE = Place("t", 0, PartitionKeys("rl", "t", 0), start=10, stable=50, end=70)
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
-        ((None, None, None, None, None), None),
-        ((b"shared", b"30", b"4", b"3", None), Standing(27, 7)),
-        ((b"exclusive", b"5", b"0", b"0", None), Standing(40, 0)),  # retention has taken what it did not read
-        ((b"shared", b"60", b"0", b"0", None), Standing(0, 0)),  # the stable offset was lower when it was read
-        ((b"kafka", b"0", b"0", b"0", b"65"), Standing(5, 0)),
-        ((b"kafka", b"0", b"0", b"0", b"3"), Standing(60, 0)),
-        ((b"kafka", b"0", b"0", b"0", b"-1"), None),  # nothing is committed here
+        ((None, None, None, None, None, None), None),
+        ((b"shared", b"30", b"4", b"3", None, b"0"), Standing(27, 7)),
+        ((b"shared", b"30", b"4", b"3", None, None), Standing(27, 7)),  # as an earlier release wrote it
+        (
+            (b"shared", b"30", b"4", b"3", None, b"1"),
+            Standing(27, 6),
+        ),  # one was given back, and is leased by no consumer
+        ((b"shared", b"30", b"4", b"3", None, b"9"), Standing(27, 3)),
+        ((b"exclusive", b"5", b"0", b"0", None, b"0"), Standing(40, 0)),  # retention has taken what it did not read
+        ((b"shared", b"60", b"0", b"0", None, b"0"), Standing(0, 0)),  # the stable offset was lower when it was read
+        ((b"kafka", b"0", b"0", b"0", b"65", None), Standing(5, 0)),
+        ((b"kafka", b"0", b"0", b"0", b"3", None), Standing(60, 0)),
+        ((b"kafka", b"0", b"0", b"0", b"-1", None), None),  # nothing is committed here
     ],
 )
 def test_what_a_cursor_still_has_to_get(row, expected):
