@@ -200,6 +200,10 @@ class Link:
             return StoreTimeout(f"Redis at {self.name} did not answer within {self._watch.timeout_ms} ms.")
         return OutcomeUnknown(f"Redis at {self.name} did not answer in time; the write may or may not have happened.")
 
+    def silence(self) -> Unreachable:
+        """Why there is no connection, while the first attempt has neither succeeded nor failed."""
+        return explain(TimeoutError(), self._tried)
+
     def _unreachable(self) -> LedgerError:
         why = self.why.reason if self.why is not None else "no connection yet"
         return StoreUnavailable(f"Redis at {self.name} cannot be reached: {why}.")

@@ -17,7 +17,6 @@ from hiredis import ReplyError
 from redis_ledger.errors import RedisUnfit, StorageFull, StoreUnavailable
 from redis_ledger.store.admission import Admission
 from redis_ledger.store.connection import Call
-from redis_ledger.store.explain import Unreachable
 from redis_ledger.store.gate import Gate
 from redis_ledger.store.link import Link, Watch
 from redis_ledger.store.standing import refused_by_redis
@@ -151,7 +150,7 @@ class Topology:
         while not any(link.ready.is_set() for link in links):
             hopeless = [link for link in links if link.why is not None and link.why.is_final]
             worst = (hopeless or list(links))[0]
-            why = worst.why or Unreachable("it does not answer")
+            why = worst.why or worst.silence()
             if len(hopeless) == len(links) or self.loop.time() >= until:
                 raise StoreUnavailable(f"Redis at {worst.name} cannot be used: {why}")
             waiting.tell(f"waiting for Redis at {worst.name}: {why.reason}", self.loop.time(), is_sure=bool(worst.why))

@@ -62,6 +62,11 @@ async def test_an_unknown_certificate_is_refused(redis: Server, certificate):
             await Store.open(f"rediss://127.0.0.1:{relay.port}", retry_ms=2_000)
 
 
+async def test_a_start_that_gives_up_during_its_first_handshake_names_tls(redis: Server):
+    with pytest.raises(StoreUnavailable, match="If it does not speak TLS, write redis://"):
+        await Store.open(f"rediss://127.0.0.1:{redis.port}?ssl_cert_reqs=none", retry_ms=50)
+
+
 async def test_checking_can_be_switched_off_by_name(redis: Server, certificate):
     async with proxy("127.0.0.1", redis.port, tls=terminating(certificate)) as relay:
         store = await Store.open(f"rediss://127.0.0.1:{relay.port}?ssl_cert_reqs=none")
