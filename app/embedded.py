@@ -267,8 +267,9 @@ class Embedded:
         return True
 
     def _stop(self) -> None:
-        deadline_s = time.monotonic() + STOP_S_MAX
+        deadline_s, stopped = time.monotonic() + STOP_S_MAX, None
         while (pid := self.pid()) is not None:
+            stopped = pid
             if time.monotonic() > deadline_s:
                 _log.error("embedded server does not stop", pid=pid, data_dir=str(self.data_dir))
                 return
@@ -276,6 +277,9 @@ class Embedded:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
             self._await_gone(1.0)
+        # A server removes its pid file shortly before it ends.
+        while stopped is not None and is_server_of(stopped, self.conf) and time.monotonic() < deadline_s:
+            time.sleep(0.01)
         _remove_socket(self.data_dir)
 
     def _await_gone(self, timeout_s: float) -> None:
