@@ -6,7 +6,7 @@
 
 A state machine decides and this does: it keeps one timer for each group, stores generations and members (trying again
 while Redis is away), and turns tickets into answers.  An answer leaves when the changes that it depends on are stored,
-so the next owner knows everything that members were told.  Every second it reads who owns the groups that it holds,
+so the next owner has everything that was sent to members.  Every second it reads who owns the groups that it holds,
 and drops those that others have taken over.  While Redis does not answer no timer fires, because heartbeats may wait
 behind requests that need Redis.  An empty group is released after a while.
 A kind of group is a `Group` and a maker; `kinds` has both that there are.

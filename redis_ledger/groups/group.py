@@ -34,7 +34,7 @@ class Group(Protocol):
     @property
     def is_empty(self) -> bool: ...  # it has no members, so its offsets may go, and its kind change
     @property
-    def is_idle(self) -> bool: ...  # and nobody was told to come
+    def is_idle(self) -> bool: ...  # and no member id waits to be used
     @property
     def size(self) -> int: ...
     def begin(self, generation: int, now: float) -> list[Tell]: ...
