@@ -11,7 +11,7 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-demo demo demo-spark serve quick check test fmt format lint types layers tidy unit lua property integration spec \
-	crash crash-slow compat compat-quick fuzz setup-spark spark spark-quick upgrade console console-screenshots image proto wire sync docs lock bench bench-kafka bench-delay bench-spark chart build clean
+	crash crash-slow compat compat-quick fuzz setup-spark spark spark-quick upgrade console console-screenshots image proto wire sync docs lock bench bench-kafka bench-delay bench-growth bench-spark chart build clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -70,6 +70,9 @@ bench-kafka: setup ## measures against a real Apache Kafka in one run (under 40 
 
 bench-delay: setup ## measures delivery of scheduled records (under 10 minutes)
 	@$(RUN) -m bench.delay
+
+bench-growth: setup ## measures what the cost grows with: waiting, partitions, brokers (under 10 minutes)
+	@$(RUN) -m bench.growth
 
 bench-spark: setup ## measures reading and writing with Spark, and offloading (under 10 minutes; needs Java)
 	@$(RUN) -m bench.spark

@@ -26,10 +26,12 @@ PAGE = HERE / "RESULTS.md"
 BEGIN, END = "<!-- figures: written by python -m bench --markdown -->", "<!-- end of figures -->"
 DELAY_BEGIN = "<!-- figures: written by python -m bench.delay --markdown -->"
 SPARK_BEGIN = "<!-- figures: written by python -m bench.spark --markdown -->"
+GROWTH_BEGIN = "<!-- figures: written by python -m bench.growth --markdown -->"
 # These have tables of their own.
 DELAY = ("schedule", "fire", "lateness", "index", "restart", "burst")
 SPARK = ("spark_read", "spark_write", "offload", "cold_read")
-_APART = {DELAY_BEGIN: DELAY, SPARK_BEGIN: SPARK}
+GROWTH = ("workers",)
+_APART = {DELAY_BEGIN: DELAY, SPARK_BEGIN: SPARK, GROWTH_BEGIN: GROWTH}
 
 MORE_IS_BETTER = "/s"  # the end of such a unit; of everything else less is better
 AT_LEAST = "min_"  # but a metric that begins so must not be below its goal

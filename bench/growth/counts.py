@@ -1,0 +1,74 @@
+"""What a Redis has done in a stretch of time, by its own counts and the CPU of its process.
+
+calls    commands, those that scripts call included (INFO commandstats); our own questions are left out
+cpu_s    of the whole process: reading and writing sockets and the append-only file are in it
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from redis.asyncio import Redis
+
+from app.embedded import Embedded
+from bench.processes import BenchFailed, cpu_s
+
+OURS = ("cmdstat_info", "cmdstat_hello", "cmdstat_client|setinfo")
+
+
+class Spent(NamedTuple):
+    """commands: calls by name."""
+
+    seconds: float
+    cpu_s: float
+    calls: int
+    commands: Mapping[str, int]
+
+    @property
+    def calls_per_s(self) -> float:
+        return self.calls / self.seconds
+
+
+class Counts:
+    """Of the Redis that is embedded with the data in `home`."""
+
+    def __init__(self, home: Path, redis_pid: int) -> None:
+        self._client = Redis.from_url(Embedded(home / "data", "process", {}).url, protocol=2)
+        self._pid = redis_pid
+        self._before: Mapping[str, int] = {}
+        self._began_s = self._began_cpu_s = 0.0
+
+    async def start(self) -> None:
+        self._before = await self._commands()
+        self._began_s, self._began_cpu_s = time.perf_counter(), self._cpu()
+
+    async def stop(self) -> Spent:
+        """Since `start`."""
+        seconds, used_s = time.perf_counter() - self._began_s, self._cpu() - self._began_cpu_s
+        after = await self._commands()
+        grown = {name: calls - self._before.get(name, 0) for name, calls in after.items()}
+        grown = {name: calls for name, calls in sorted(grown.items(), key=lambda each: -each[1]) if calls}
+        return Spent(seconds, used_s, sum(grown.values()), grown)
+
+    async def over(self, seconds: float) -> Spent:
+        """What is spent in the next `seconds`."""
+        await self.start()
+        await asyncio.sleep(seconds)
+        return await self.stop()
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    def _cpu(self) -> float:
+        used = cpu_s(self._pid)
+        if used is None:
+            raise BenchFailed("This machine does not tell the CPU time of a process.")
+        return used
+
+    async def _commands(self) -> dict[str, int]:
+        told = await self._client.info("commandstats")
+        return {name.removeprefix("cmdstat_"): row["calls"] for name, row in told.items() if name not in OURS}
