@@ -185,7 +185,8 @@ async def fetch(call: Call, topic: str, partition: str, query: bodies.FetchQuery
     # An answer of batches is cut between batches only, so max_records means nothing there.
     shown = None if call.accepts_batches() else _records(fetched, query)
     end = fetched.stable_offset if query.isolation == "read_committed" else fetched.end_offset
-    if (shown is None or shown.next_offset == fetched.next_offset) and fetched.next_offset < end:
+    is_whole = shown is None or shown.next_offset == fetched.next_offset
+    if is_whole and fetched.next_offset < end and not fetched.leads_to_batch:
         fetched.next_offset = await call.broker.fetching.next_readable(
             topic, number, fetched.next_offset, isolation=query.isolation
         )

@@ -213,7 +213,9 @@ class Fetching:
             batches.append(FetchedBatch(entry.base_offset, entry.last_offset, data, entry.is_marker, txn))
         following = read.entries[-1].last_offset + 1 if read.entries else offset
         aborted = [(a.producer_id, a.first_offset) for a in read.aborted if a.first_offset < following]
-        return Fetched(batches, following, head.start_offset, head.stable_offset, head.end_offset, aborted)
+        return Fetched(
+            batches, following, head.start_offset, head.stable_offset, head.end_offset, aborted, read.leads_to_batch
+        )
 
 
 def _is_enough(polled: Sequence[Polled], bytes_min: int) -> bool:

@@ -97,7 +97,8 @@ class FetchedBatch(NamedTuple):
 
 @dataclass(slots=True)
 class Fetched:
-    """batches: in offset order; the first may begin below the offset asked for (it contains it)."""
+    """batches: in offset order; the first may begin below the offset asked for (it contains it).  leads_to_batch: at
+    next_offset there is a batch that this reader gets; False if that is not so, or not known."""
 
     batches: list[FetchedBatch]
     next_offset: int  # where to read on
@@ -105,6 +106,7 @@ class Fetched:
     stable_offset: int
     end_offset: int
     aborted: list[tuple[int, int]] = field(default_factory=list)  # producer id, first offset: transactions to leave out
+    leads_to_batch: bool = False
 
 
 @dataclass(slots=True)

@@ -96,6 +96,13 @@ def is_aborted(entry: LogEntry, aborted: Iterable[Aborted]) -> bool:
     )
 
 
+def is_readable(entry: LogEntry | None, end_offset: int, aborted: Iterable[Aborted], *, committed: bool) -> bool:
+    """Whether the entry is a batch below end_offset that this reader does not leave out; False for None."""
+    if entry is None or entry.is_marker or entry.last_offset >= end_offset:
+        return False
+    return not (committed and is_aborted(entry, aborted))
+
+
 def that_fit(entries: Iterable[LogEntry], end_offset: int, bytes_max: int) -> list[LogEntry]:
     """The first entries below end_offset whose payload fits in bytes_max; always the first batch, however large.
     Markers have no payload, so they always fit."""

@@ -43,12 +43,14 @@ ABORTED_MAX = 256  # aborted transactions fetched with a read; more are fetched 
 
 
 class Read(NamedTuple):
-    """entries in offset order; payloads in the same order, empty for markers."""
+    """entries in offset order; payloads in the same order, empty for markers.  leads_to_batch: the entry behind the
+    last one was read too, and is a batch that this reader may read; False: it is something else, or was not read."""
 
     head: PartitionHead
     entries: list[logs.LogEntry]
     payloads: list[bytes | memoryview]
     aborted: list[logs.Aborted]
+    leads_to_batch: bool = False
 
 
 class Piece(NamedTuple):
@@ -226,10 +228,10 @@ class PartitionReader(PartitionPlaces):
             return Read(head, [], [], [])
         if tail.first != first or not tail.holds(offset):  # it moved on meanwhile, or never had it
             return None
-        entries, payloads = tail.since(offset, end, bytes_max)
+        entries, payloads, following = tail.since(offset, end, bytes_max)
         if not entries or (entries[-1].last_offset + 1 == tail.end < end):
             return None  # somebody else has written behind it
-        return Read(head, entries, payloads, aborted)
+        return Read(head, entries, payloads, aborted, logs.is_readable(following, end, aborted, committed=committed))
 
     async def _read_redis(self, offset: int, committed: bool, bytes_max: int) -> Read:
         k, command = self.keys, self._store.command
@@ -246,13 +248,16 @@ class PartitionReader(PartitionPlaces):
         if offset < head.cold_offset and self.cold is not None:
             raise _Moved
         end = head.stable_offset if committed else head.end_offset
-        entries = logs.that_fit(logs.parse_log(answers[1]), end, bytes_max)
+        found = logs.parse_log(answers[1])
+        entries = logs.that_fit(found, end, bytes_max)
+        following = found[len(entries)] if len(entries) < len(found) else None
         if entries:
             self._entry_bytes = max(1, sum(entry.size for entry in entries) // len(entries))
-        aborted = await self._aborted(offset, entries, answers[2])
+        aborted = await self._aborted(offset, found[: len(entries) + 1] if entries else [], answers[2])
         payloads = await self.payloads(entries) if entries else []
         self.tail.learn(entries, payloads, head.end_offset)
-        return Read(head, entries, list(payloads), aborted)
+        leads_to_batch = logs.is_readable(following, end, aborted, committed=committed)
+        return Read(head, entries, list(payloads), aborted, leads_to_batch)
 
     async def _aborted(self, offset: int, entries: Sequence[logs.LogEntry], reply: Any) -> list[logs.Aborted]:
         """Aborted transactions that entries from `offset` on may belong to.  reply: the first ABORTED_MAX of them."""

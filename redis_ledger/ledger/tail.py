@@ -109,8 +109,11 @@ class Tail:
     def holds(self, offset: int) -> bool:
         return self.first <= offset < self.end
 
-    def since(self, offset: int, end: int, bytes_max: int) -> tuple[list[LogEntry], list[bytes | memoryview]]:
-        """Entries from the one that holds `offset` on, below end, as many as fit, as logs.that_fit counts."""
+    def since(
+        self, offset: int, end: int, bytes_max: int
+    ) -> tuple[list[LogEntry], list[bytes | memoryview], LogEntry | None]:
+        """Entries from the one that holds `offset` on, below end, as many as fit, as logs.that_fit counts; their
+        payloads; and the entry behind them, if the tail holds it."""
         entries: list[LogEntry] = []
         payloads: list[bytes | memoryview] = []
         total = 0
@@ -118,11 +121,11 @@ class Tail:
         for i in range(at, len(self._held)):
             last_offset, entry, payload = self._held[i]
             if last_offset >= end or (total and len(payload) and total + len(payload) > bytes_max):
-                break
+                return entries, payloads, entry
             total += len(payload)
             entries.append(entry)
             payloads.append(payload)
-        return entries, payloads
+        return entries, payloads, None
 
     def shrink(self) -> bool:
         """Gives its oldest entry up; False when there is none."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from app.calls import BATCH
+from redis_ledger.broker.types import NewRecord
 from tests.support.rest import client_of, open_broker, rest
 
 ONE = "/v1/topics/orders/subscriptions/billing"
@@ -154,6 +156,32 @@ async def test_a_read_says_whether_more_records_can_be_read(redis_url, prefix, i
                     if "max_records" not in page:
                         assert int(raw.headers["redis-ledger-next-offset"]) == at
                 assert read == expected
+
+
+async def test_a_read_that_ends_in_front_of_a_batch_costs_no_round_trip_more(redis_url, prefix):
+    """A small read in the middle of a log needs its log entries and its payload once each."""
+    async with (
+        open_broker(redis_url, prefix) as broker,
+        open_broker(redis_url, prefix) as other,  # has nothing of the log in its memory
+        client_of(other) as reader,
+    ):
+        await broker.topics.create("orders")
+        for _ in range(20):
+            await broker.records.produce("orders", [NewRecord(None, b"x" * 50)])
+
+        async def reads() -> int:
+            info = (await broker.store.command("INFO", "commandstats")).decode()
+            return int(next(re.finditer(r"cmdstat_xrange:calls=(\d+)", info), [0, 0])[1])
+
+        before = await reads()
+        found = await reader.get("/v1/topics/orders/partitions/0/records", params={"offset": 3, "max_bytes": 1})
+        assert (found.json()["next_offset"], found.json()["more"]) == (4, True)
+        assert await reads() - before == 2
+        await reader.get("/v1/topics/orders/partitions/0/records", params={"offset": 0})  # the whole is in memory now
+        before = await reads()
+        found = await reader.get("/v1/topics/orders/partitions/0/records", params={"offset": 7, "max_bytes": 1})
+        assert (found.json()["next_offset"], found.json()["more"]) == (8, True)
+        assert await reads() == before
 
 
 async def test_leased_counts_what_consumers_have_now(api):
