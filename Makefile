@@ -11,7 +11,7 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-demo demo demo-spark serve quick check test fmt format lint types layers tidy unit lua property integration spec \
-	crash crash-slow compat compat-quick fuzz setup-spark spark spark-quick upgrade console console-screenshots image proto wire sync docs lock bench bench-kafka bench-delay bench-growth bench-spark chart build clean
+	crash crash-slow attack compat compat-quick fuzz setup-spark spark spark-quick upgrade console console-screenshots image proto wire sync docs lock bench bench-kafka bench-delay bench-growth bench-spark chart build clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -40,7 +40,7 @@ check: setup ## format, lint, types, layers, tidy
 test: setup ## everything (under 20 minutes)
 	@$(RUN) scripts/check.py test
 
-format lint types layers tidy unit lua property integration spec crash crash-slow: setup
+format lint types layers tidy unit lua property integration spec crash crash-slow attack: setup
 	@$(RUN) scripts/check.py $@
 
 fmt: setup ## formats the code and mends what ruff can mend

@@ -68,6 +68,7 @@ PLAIN = {
     "spec": pytest("spec", *TWO),
     "crash": pytest("crash", *TWO, "-m", "not slow"),
     "crash-slow": pytest("crash", "-m", "slow"),
+    "attack": pytest("attack"),  # one after another: they measure how long others wait
     "compat": [sys.executable, "scripts/compat.py", "--quick"],
     "chart": pytest("chart", *TWO),
     "console": [sys.executable, "scripts/browser.py", "test"],
@@ -91,6 +92,7 @@ PLANS = {
         "integration",
         "spec",
         "crash",
+        "attack",
         "compat",
         "spark-quick",
     ],
