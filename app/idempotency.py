@@ -36,7 +36,7 @@ async def once(
     Raises what `run` raises, and what claiming raises."""
     check_key(key)
     body = await call.body()
-    producer_id = (await call.broker.producers.allocate())[0] if produces else None
+    producer_id = await call.broker.producers.ids.allocate_keyed() if produces else None
     # With rules on everybody has keys of its own: nobody is answered with what somebody else was told.
     scope = call.caller.principal if call.broker.security.is_on else ""
     claim = await call.broker.idempotency.claim(key, fingerprint(call, body), producer_id=producer_id, scope=scope)

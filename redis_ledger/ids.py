@@ -5,6 +5,7 @@ One id space, three names (docs/decisions/0003):
     serial        number a coordinator hands out, one per transaction, never reused      0 .. 2^48-1
     TxnId         (coordinator, serial); text "3-3821040230400"; "(3,3821040230400)" is read as well
     producer id   coordinator << 48 | number; what Kafka calls producer id               0 .. 2^63-1
+                  with bit 47 of the number: of a request with an Idempotency-Key (docs/decisions/0022)
 
 A native transaction's producer id is its own TxnId, so its record batches carry it in their header and any
 read_committed Kafka consumer can filter them.  Source: PIP-31 (TxnID), KIP-98 (producer id).
@@ -22,6 +23,7 @@ SERIAL_BITS = 48
 SINCE_MS, EACH_MS = 1_735_689_600_000, 64  # how serials follow the clock: lua/include/numbers
 NO_PRODUCER = -1
 NO_EPOCH = -1
+KEYED = 1 << 47  # marks producer ids that no client may name; the numbers of other ids stay below it until 2094
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}\Z")
 _TXN = re.compile(r"(?:\(\s*)?(\d{1,5})\s*[-,]\s*(\d{1,15})\s*\)?\Z")
@@ -61,6 +63,15 @@ class TxnId(NamedTuple):
     @classmethod
     def of_producer(cls, producer_id: int) -> TxnId:
         return cls(producer_id >> SERIAL_BITS, producer_id & ((1 << SERIAL_BITS) - 1))
+
+
+def keyed(producer_id: int) -> int:
+    """A fresh id as that of a request with an Idempotency-Key: no client can write under it."""
+    return producer_id | KEYED
+
+
+def is_keyed(producer_id: int) -> bool:
+    return producer_id & KEYED != 0
 
 
 class TopicPartition(NamedTuple):

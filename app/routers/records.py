@@ -23,6 +23,7 @@ from redis_ledger.errors import (
     DelayTooLong,
     DuplicateSequence,
     InvalidDelay,
+    InvalidProducerId,
     InvalidRequest,
     InvalidTopicName,
     OffsetOutOfRange,
@@ -48,8 +49,8 @@ routes = Routes("records")
     raw=True,
     errors=(
         InvalidTopicName, UnknownTopic, UnknownPartition, CorruptBatch, BadChecksum, UnsupportedCompression,
-        SequenceGap, DuplicateSequence, StaleEpoch, UnknownProducer, OutcomeUnknown, InvalidDelay, DelayTooLong,
-        *TRANSACTION_ERRORS,
+        SequenceGap, DuplicateSequence, StaleEpoch, UnknownProducer, InvalidProducerId, OutcomeUnknown,
+        InvalidDelay, DelayTooLong, *TRANSACTION_ERRORS,
     ),
     examples=examples.PRODUCE,
 )  # fmt: skip
@@ -73,7 +74,7 @@ async def produce(call: Call, topic: str, body: bodies.Produce | bytes, query: b
         traces.wrote(transaction)
     appended = await call.broker.records.produce(
         topic, records, partition=body.partition, transaction=transaction,
-        producer=_producer(call, body), may_create=creates(call, topic),
+        producer=await _producer(call, body), may_create=creates(call, topic),
     )  # fmt: skip
     return bodies.Produced(results=results(appended))
 
@@ -91,24 +92,34 @@ async def _produce_batches(call: Call, topic: str, data: bytes, query: bodies.Pr
     return bodies.Produced(
         results=results(
             await call.broker.records.produce_batches(
-                topic, query.partition, data, transaction=transaction, may_create=creates(call, topic)
+                topic,
+                query.partition,
+                data,
+                transaction=transaction,
+                owner=_owner(call),
+                may_create=creates(call, topic),
             )
         )
     )
 
 
-def _producer(call: Call, body: bodies.Produce) -> ProducerSequence | None:
+async def _producer(call: Call, body: bodies.Produce) -> ProducerSequence | None:
     given = (body.producer_id, body.epoch, body.sequence)
     if given != (None, None, None):
         if body.producer_id is None or body.epoch is None or body.sequence is None:
             raise InvalidRequest("producer_id, epoch and sequence go together; give all three or none.")
         if body.partition is None:
             raise InvalidRequest("$.partition: sequences are counted per partition; name it beside producer_id.")
-        return ProducerSequence(body.producer_id, body.epoch, body.sequence)
+        await call.broker.producers.ids.check(body.producer_id)
+        return ProducerSequence(body.producer_id, body.epoch, body.sequence, _owner(call))
     if call.claim is not None and body.transaction is not None:
         _refuse_if_in_doubt(call)
         return None
     return claimed(call)
+
+
+def _owner(call: Call) -> str:
+    return call.broker.security.owner(call.caller.principal)
 
 
 def claimed(call: Call) -> ProducerSequence | None:

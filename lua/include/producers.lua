@@ -3,13 +3,17 @@
 local WRAP = 2147483648 -- sequences count to 2^31 - 1 and begin again
 local windows, opens = {}, {} -- by producer: its window, its open transaction
 
--- The producer's window: "epoch last_ms first:last:offset ...", the five newest batches, newest last.
+local OF_TRANSACTIONS = "t" -- the owner of a producer id whose transaction its coordinator has verified
+
+-- The producer's window: "epoch last_ms @owner first:last:offset ...", the five newest batches, newest last.  The owner is a
+-- digest of the principal that writes under this id; it is missing where nobody has to say who they are, and in rows of older
+-- releases.
 local function window_of(pid)
   if windows[pid] == nil then
     local known, window = redis.call("HGET", KEYS[4], pid), false
     if known then
       local epoch, rest = string.match(known, "^(%-?%d+) %d+(.*)$")
-      window = { epoch = tonumber(epoch) }
+      window = { epoch = tonumber(epoch), owner = string.match(rest, "^ @(%S+)") or "" }
       for first, last, offset in string.gmatch(rest, " (%d+):(%d+):(%-?%d+)") do
         window[#window + 1] = { tonumber(first), tonumber(last), offset }
       end
@@ -19,8 +23,14 @@ local function window_of(pid)
   return windows[pid]
 end
 
-local function refusal_by_sequence(pid, epoch, sequence, records)
+-- owner: who sends the batch, "" for one that is not to be compared.  A producer id shows in every batch that is read, so what is
+-- written under it counts only for its owner.  A transaction's own batch wins over what somebody else has put here before it.
+local function refusal_by_sequence(pid, epoch, sequence, records, owner)
   local window = window_of(pid)
+  if window and owner ~= "" and window.owner ~= "" and window.owner ~= owner then
+    if owner ~= OF_TRANSACTIONS then return { NOT_OWNER } end
+    window, windows[pid] = false, false
+  end
   if not window then
     -- Only the first batch of a producer may start its window.  A later batch could be in flight behind a first batch
     -- that was refused: if it were taken, the first batch would count as a duplicate when it is sent again, and be lost.
@@ -61,9 +71,11 @@ local function refusal_by_fence(pid, coordinator, serial, verified)
 end
 
 -- Takes the batch into its producer's window.  base: its offset, -1 when none of it got one.
-local function window_take(pid, epoch, sequence, records, base)
+local function window_take(pid, epoch, sequence, records, base, owner)
   local window = windows[pid]
+  if owner == "" and window then owner = window.owner end
   if not window or window.epoch ~= epoch then window = { epoch = epoch } end
+  window.owner = owner
   window[#window + 1] = { sequence, (sequence + records - 1) % WRAP, base }
   window.is_new = true
   windows[pid] = window
@@ -73,6 +85,7 @@ local function windows_save(now)
   for pid, window in pairs(windows) do
     if window and window.is_new then
       local parts = { whole(window.epoch), now }
+      if window.owner ~= "" then parts[3] = "@" .. window.owner end
       for i = math.max(1, #window - 4), #window do
         parts[#parts + 1] = whole(window[i][1]) .. ":" .. whole(window[i][2]) .. ":" .. window[i][3]
       end

@@ -8,12 +8,13 @@ then gets its offset and its log entry.  Nobody predicts an offset, so any numbe
 KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 ended  8 watermarks
             9 data   stream   the ledger named in ARGV[2]
 ARGV        1 topic_id  2 ledger  3 now_ms  4 channel that hears (leader epoch, next offset, stable offset)
-            5.. the batches, nine each: records  bytes  max_timestamp_ms  producer_id (-1 none)  epoch  sequence (-1 none)
+            5.. the batches, ten each: records  bytes  max_timestamp_ms  producer_id (-1 none)  epoch  sequence (-1 none)
             coordinator  serial ("" not transactional)  verified (1: registered with its coordinator just now)
+            owner of the producer id ("" not to be compared)
 RETURNS     {OK, leader_epoch, ledger_bytes, ledger_created_ms, answer ...} one answer for each batch:
             {OK, base_offset} | {DUPLICATE, base_offset} | {SEQUENCE_GAP, expected} | {UNKNOWN_PRODUCER, log_start}
             | {STALE_EPOCH, epoch_now} | {DUPLICATE_SEQUENCE} | {TXN_ENDED} | {NOT_VERIFIED}
-            | {OTHER_OPEN, coordinator, serial}
+            | {OTHER_OPEN, coordinator, serial} | {NOT_OWNER}
             or, for all of them, {LEDGER_MOVED, active ledger} | {HEALED} | {UNKNOWN_TOPIC}
 COMPLEXITY  O(n + log of the open transactions); heal is O(entries left behind)
 WRITES      log entries and indexes of what is accepted, the removal of the payload of what is not
@@ -30,7 +31,7 @@ if not held[1] or not text then
   if held[1] and held[1] == ARGV[1] then return { LEDGER_MOVED, held[2] } end
   return { UNKNOWN_TOPIC }
 end
-local row, count = ledger_row(text), (#ARGV - 4) / 9
+local row, count = ledger_row(text), (#ARGV - 4) / 10
 local surplus = redis.call("XLEN", data) - (row.issued - row.deleted)
 
 if surplus ~= count then -- a call before this one was cut off between its two halves, or XADDs of this one were refused
@@ -50,10 +51,10 @@ local next_offset, nothing_open = tonumber(held[3]), held[3] == held[4] -- only 
 -- Decide on every batch, in order; `accepted` then holds what to write.
 local answers, accepted, removed, opened, bytes, newest = {}, {}, {}, {}, 0, tonumber(held[6])
 for i = 1, count do
-  local at, entry = 9 * i - 4, row.issued + i
+  local at, entry = 10 * i - 5, row.issued + i
   local records, pid, epoch, sequence = tonumber(ARGV[at]), ARGV[at + 3], tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])
   local serial, counted = ARGV[at + 7], pid ~= "-1" and sequence >= 0
-  local refusal = counted and refusal_by_sequence(pid, epoch, sequence, records) or nil
+  local refusal = counted and refusal_by_sequence(pid, epoch, sequence, records, ARGV[at + 9]) or nil
   if not refusal and serial ~= "" then refusal = refusal_by_fence(pid, ARGV[at + 6], serial, ARGV[at + 8]) end
   if refusal then
     removed[#removed + 1] = "0-" .. whole(entry)
@@ -61,7 +62,7 @@ for i = 1, count do
   else
     local base = whole(next_offset)
     answers[i] = { OK, base }
-    if counted then window_take(pid, epoch, sequence, records, base) end
+    if counted then window_take(pid, epoch, sequence, records, base, ARGV[at + 9]) end
     if serial ~= "" and not opens[pid] then
       opens[pid] = ARGV[at + 6] .. " " .. serial
       opened[#opened + 1] = { pid, ARGV[at + 4] .. " " .. opens[pid] .. " " .. base, base }

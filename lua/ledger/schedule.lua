@@ -14,7 +14,8 @@ ARGV        1 topic_id  2 ledger  3 delay ledger (-1, -2, ...)  4 now_ms
             5 channel that hears (leader epoch, next offset, stable offset)  6 number of originals
             7.. the originals: records  producer_id (-1 none)  epoch  sequence (-1 none)  coordinator  serial ("" none)
             verified  now (records that are due now, 0 none)  bytes and newest timestamp of these  later (number of entries)
-            records  bytes  blocks (numbers of all these entries), and for each of them due_ms (of a block, whose records
+            records  bytes  blocks (numbers of all these entries)  owner of the producer id ("" not to be compared), and for
+            each entry due_ms (of a block, whose records
             are each due by themselves: their due times, with commas) and, as one text, the rest of its member: ledger
             records bytes newest_ms
 RETURNS     {OK, leader_epoch, ledger_bytes, ledger_created_ms, delay_ledger_bytes, delay_ledger_created_ms, entries of the open
@@ -44,7 +45,7 @@ for i = 1, tonumber(ARGV[6]) do
   local later = tonumber(ARGV[at + 10])
   originals[i] = { at = at, now = tonumber(ARGV[at + 7]), later = later }
   if originals[i].now > 0 then now_count = now_count + 1 end
-  later_count, at = later_count + later, at + 14 + 2 * later
+  later_count, at = later_count + later, at + 15 + 2 * later
 end
 local row, late = texts[1] and ledger_row(texts[1]), texts[2] and ledger_row(texts[2])
 
@@ -97,7 +98,7 @@ for i, o in ipairs(originals) do
   local records, pid, epoch, sequence = tonumber(ARGV[a]), ARGV[a + 1], tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3])
   local serial, counted = ARGV[a + 5], pid ~= "-1" and tonumber(ARGV[a + 3]) >= 0
   local txn = ARGV[a + 4] .. "-" .. serial
-  local refusal = counted and refusal_by_sequence(pid, epoch, sequence, records) or nil
+  local refusal = counted and refusal_by_sequence(pid, epoch, sequence, records, ARGV[a + 14]) or nil
   if not refusal and serial ~= "" then
     if aside_of(txn) == "ended" then
       refusal = { TXN_ENDED }
@@ -129,12 +130,12 @@ for i, o in ipairs(originals) do
       bytes = bytes + tonumber(ARGV[a + 8])
     end
     -- What has no offset is remembered by its first entry, e as -e-1.
-    if counted then window_take(pid, epoch, sequence, records, o.now > 0 and base or whole(-delay_entry - 2)) end
+    if counted then window_take(pid, epoch, sequence, records, o.now > 0 and base or whole(-delay_entry - 2), ARGV[a + 14]) end
     answers[i] = { OK, base, delay_entry + 1 }
     local first, held_texts, held_here = delay_entry + 1, {}, 0
     local is_plain, count = serial == "" and ARGV[a + 13] == "0", #members
     for j = 1, o.later do
-      local due, rest = ARGV[a + 12 + 2 * j], ARGV[a + 13 + 2 * j]
+      local due, rest = ARGV[a + 13 + 2 * j], ARGV[a + 14 + 2 * j]
       delay_entry = delay_entry + 1
       if is_plain then
         members[count + 1], members[count + 2] = due, string.format("%012d ", delay_entry) .. rest

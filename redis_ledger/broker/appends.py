@@ -37,10 +37,11 @@ WAITING_MAX, WAITING_BYTES_MAX = 10_000, 256 << 20  # of all batches behind one 
 
 class Source(NamedTuple):
     """Who sends the batches of a request.  may_begin: its protocol has no AddPartitionsToTxn, a batch adds its
-    partition by itself (transaction.version 2)."""
+    partition by itself (transaction.version 2).  owner: of the producer ids it names, "" where that is not compared."""
 
     transactional_id: str | None
     may_begin: bool
+    owner: str = ""
 
 
 class _Queue(NamedTuple):
@@ -86,17 +87,22 @@ class Arrival(NamedTuple):
 
 
 def _placed(
-    where: Partition, data: memoryview | bytes, header: BatchHeader, split: Split | None, txn: TxnId | None
+    where: Partition,
+    data: memoryview | bytes,
+    header: BatchHeader,
+    split: Split | None,
+    txn: TxnId | None,
+    owner: str = "",
 ) -> asyncio.Future[Accepted]:
     """txn: verified, and open as far as its coordinator knows."""
     if split is None:
         return where.append(
             data, header.count, header.max_timestamp, producer_id=header.producer_id, epoch=header.producer_epoch,
-            sequence=header.base_sequence, txn=txn, verified=txn is not None,
+            sequence=header.base_sequence, txn=txn, verified=txn is not None, owner=owner,
         )  # fmt: skip
     return where.schedule(
         split.later, now=split.now, records=header.count, producer_id=header.producer_id, epoch=header.producer_epoch,
-        sequence=header.base_sequence, txn=txn, verified=txn is not None,
+        sequence=header.base_sequence, txn=txn, verified=txn is not None, owner=owner,
     )  # fmt: skip
 
 
@@ -124,7 +130,8 @@ class Appends:
         self, where: Partition, data: memoryview | bytes, source: Source, batch_bytes_max: int
     ) -> asyncio.Future[Accepted]:
         """data: one whole batch.  Raises CorruptBatch, BadChecksum, UnsupportedCompression, RequestTooLarge,
-        InvalidDelay and DelayTooLong, and what Producers.add raises; the future fails as Partition.append's does."""
+        InvalidDelay, DelayTooLong, InvalidProducerId, and what Producers.add raises; the future fails as
+        Partition.append's does."""
         header = read_header(data)
         check(header, data, batch_bytes_max=batch_bytes_max)
         if header.count > self._config.batch_records_max:
@@ -136,7 +143,8 @@ class Appends:
         if split is not None:
             split = split._replace(later=in_blocks(split.later, where.config, self._delays.now_ms()))
         if not header.is_transactional:
-            return _placed(where, data, header, split, None)
+            await self._check_producer(where, header)
+            return _placed(where, data, header, split, None, source.owner)
         if source.transactional_id is None or header.producer_id < 0 or header.base_sequence < 0:
             raise CorruptBatch("A batch that says it is transactional has no transactional id, producer or sequence.")
         arrival = Arrival(where, data, header, source, split, order, self._loop.create_future())
@@ -149,6 +157,15 @@ class Appends:
             raise arrival.refused(error) from None
         self._place(arrival, txn)
         return arrival.outcome
+
+    async def _check_producer(self, where: Partition, header: BatchHeader) -> None:
+        """A transactional batch is not checked here: its coordinator knows its transactional id and producer id."""
+        try:
+            await self._producers.ids.check(header.producer_id)
+        except Unavailable as error:
+            raise where.refused(
+                header.producer_id, header.producer_epoch, header.base_sequence, header.count, error
+            ) from None
 
     async def _split(self, where: Partition, header: BatchHeader, data: memoryview | bytes) -> Split | None:
         """Durations count from now, once for the whole batch."""

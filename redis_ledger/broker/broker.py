@@ -128,8 +128,9 @@ class Broker:
         self.appends = Appends(self.producers, self.transactions, self.delays, config)
         self.fetching = fetching = Fetching(self.catalog, self.waiters)
         self.records = Records(
-            self.catalog, fetching, registry, self.transactions.abort, self.delays.rule, config, clock
-        )
+            self.catalog, fetching, registry, self.transactions.abort, self.delays.rule, self.producers.ids.check,
+            config, clock,
+        )  # fmt: skip
         self.delays.repeats.records, self.delays.repeats.transactions = self.records, self.transactions
         self.subscriptions = Subscriptions(
             store, self.catalog, self.waiters, registry, self.transactions.abort, dead, config, clock

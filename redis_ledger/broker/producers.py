@@ -22,6 +22,7 @@ from redis_ledger.ids import NO_EPOCH, NO_PRODUCER, TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Producer
 from redis_ledger.txn.identities import NAME_LENGTH_MAX, Identified, Identities
+from redis_ledger.txn.producer_ids import ProducerIds
 from redis_ledger.txn.states import State
 
 PRODUCERS_MAX = 50_000  # remembered; forgetting one only means asking again
@@ -45,7 +46,8 @@ class Producers:
         catalog: Catalog,
         config: Config,
     ) -> None:
-        self._coordinators, self.identities, self._transactions = coordinators, identities, transactions
+        self.ids, self.identities, self._transactions = ProducerIds(coordinators), identities, transactions
+        self._coordinators = coordinators
         self._catalog, self._standings = catalog, Standings(coordinators, identities)
         self._config = config
         self._valid_s = config.tombstone_ms / 5000
@@ -54,13 +56,13 @@ class Producers:
 
     async def allocate(self) -> tuple[int, int]:
         """A fresh producer id and its epoch, 0."""
-        return await self._coordinators.allocate(), 0
+        return await self.ids.allocate(), 0
 
     async def init(
         self, transactional_id: str | None, timeout_ms: int, producer_id: int = -1, epoch: int = -1
     ) -> tuple[int, int]:
-        """The identity to produce under.  Without a transactional id it is always a fresh one, as in Kafka: anyone may
-        name any producer id, and nothing shows whose it is.  Raises InvalidTimeout, InvalidRequest, ProducerFenced."""
+        """The identity to produce under.  Without a transactional id it is always a fresh one, as in Kafka.
+        Raises InvalidTimeout, InvalidRequest, ProducerFenced."""
         if (producer_id == NO_PRODUCER) != (epoch == NO_EPOCH):
             raise InvalidRequest("Send both the producer id and the epoch of the producer, or -1 for both.")
         if transactional_id is None:
@@ -93,7 +95,7 @@ class Producers:
 
     def known(self, transactional_id: str, producer_id: int, epoch: int, participant: Participant) -> TxnId | None:
         """The transaction this broker has seen the participant registered with, not long ago.  Who names another
-        transactional id than the producer's has to ask, and is refused: producer ids can be guessed."""
+        transactional id than the producer's has to ask, and is refused: producer ids show in what is read."""
         held = self._open.get(producer_id)
         if held is None or held.epoch != epoch or held.name != transactional_id:
             return None

@@ -84,11 +84,13 @@ class Records:
         registry: Registry,
         abort: Callable[[TxnId], Awaitable[object]],
         rule: Callable[[Config], DueOf],
+        check_producer: Callable[[int], Awaitable[None]],
         config: Config,
         clock: Clock,
     ) -> None:
         self._catalog, self._fetching, self._registry = catalog, fetching, registry
-        self._abort, self._rule, self._config, self._clock = abort, rule, config, clock
+        self._abort, self._rule, self._check_producer = abort, rule, check_producer
+        self._config, self._clock = config, clock
 
     async def fetch(
         self,
@@ -155,7 +157,7 @@ class Records:
     ) -> list[Appended]:
         """Appends what was prepared; in a transaction its participants must be registered."""
         now = self._clock.now_ms()
-        pid, epoch = (-1, -1) if producer is None else (producer.producer_id, producer.epoch)
+        pid, epoch, owner = (-1, -1, "") if producer is None else (producer.producer_id, producer.epoch, producer.owner)
         if transaction is not None:
             pid, epoch = transaction.producer_id, 0
         futures: list[asyncio.Future[Accepted]] = []
@@ -176,6 +178,7 @@ class Records:
                         sequence=sequence,
                         txn=transaction,
                         verified=transaction is not None,
+                        owner=owner,
                     )
                 )
                 continue
@@ -192,6 +195,7 @@ class Records:
                     sequence=sequence,
                     txn=transaction,
                     verified=transaction is not None,
+                    owner=owner,
                 )
             )
         accepted = await self._outcomes(futures, prepared.topic, transaction)
@@ -212,10 +216,12 @@ class Records:
         data: bytes,
         *,
         transaction: TxnId | None = None,
+        owner: str = "",
         may_create: Callable[[], bool] = always,
     ) -> list[Appended]:
         """Appends record batches as they are.  In a transaction their producer fields are rewritten to it.
-        Raises CorruptBatch, BadChecksum, UnsupportedCompression, RequestTooLarge before anything is written."""
+        owner: of the producer ids that they name.  Raises InvalidProducerId, CorruptBatch, BadChecksum,
+        UnsupportedCompression, RequestTooLarge before anything is written."""
         pieces = split(data)
         if not pieces:
             raise CorruptBatch("The body holds no record batch.")
@@ -229,8 +235,10 @@ class Records:
             decode(view)  # a batch that cannot be read would stop every subscription that meets it
             if header.is_transactional and transaction is None:
                 raise InvalidRequest("The batch says it is transactional; name its transaction in the request.")
+            if transaction is None:
+                await self._check_producer(header.producer_id)
         return await self._as_it_is_now(
-            topic, lambda: self._append_batches(topic, partition, pieces, transaction, may_create)
+            topic, lambda: self._append_batches(topic, partition, pieces, transaction, owner, may_create)
         )
 
     async def _append_batches(
@@ -239,6 +247,7 @@ class Records:
         partition: int,
         pieces: Sequence[tuple[BatchHeader, memoryview]],
         transaction: TxnId | None,
+        owner: str,
         may_create: Callable[[], bool],
     ) -> list[Appended]:
         entry = await self.topic(topic, may_create)
@@ -261,6 +270,7 @@ class Records:
                     sequence=header.base_sequence,
                     txn=transaction,
                     verified=transaction is not None,
+                    owner=owner,
                 )
             )
         accepted = await self._outcomes(futures, topic, transaction)

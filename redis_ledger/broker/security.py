@@ -51,6 +51,7 @@ from redis_ledger.errors import (
 from redis_ledger.log import get
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
+from redis_ledger.txn.producer_ids import owner_of
 
 _log = get()
 ADMIN = "User:admin"  # whom the bootstrap token stands for
@@ -112,6 +113,10 @@ class Security:
     def sees(self, who: Hashable, topic: str) -> bool:
         """who: a Caller, of whatever does not know what that is."""
         return not self.is_on or (isinstance(who, Caller) and self.allows(who, Op.DESCRIBE, Resource.TOPIC, topic))
+
+    def owner(self, principal: str) -> str:
+        """How a partition names the principal that writes under a producer id; "" while rules are off."""
+        return owner_of(principal) if self.is_on else ""
 
     def check(self, caller: Caller, operation: Op, resource: Resource, name: str) -> None:
         """Raises the resource's kind of Forbidden."""

@@ -28,11 +28,13 @@ class NewRecord(NamedTuple):
 
 
 class ProducerSequence(NamedTuple):
-    """Idempotence: the id and epoch of a producer and the sequence of the first record (KIP-98)."""
+    """Idempotence: the id and epoch of a producer and the sequence of the first record (KIP-98).
+    owner: who may write under the id, as Security.owner names it; "" where that is not compared."""
 
     producer_id: int
     epoch: int
     sequence: int
+    owner: str = ""
 
 
 class Placed(NamedTuple):

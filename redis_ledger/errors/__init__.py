@@ -19,7 +19,8 @@
     │   ├── ColdOff  UnknownPlan  SegmentMismatch  ManifestChanged  UnreadableFormat
     │   ├── SecurityDisabled  ClientClosed
     │   ├── ProducerError
-    │   │   └── SequenceGap  DuplicateSequence  StaleEpoch  UnknownProducer  ProducerFenced  UnknownTransactionalId
+    │   │   ├── SequenceGap  DuplicateSequence  StaleEpoch  UnknownProducer  InvalidProducerId
+    │   │   └── ProducerFenced  UnknownTransactionalId
     │   ├── GroupError
     │   │   ├── NotCoordinator  IllegalGeneration  InconsistentProtocol  UnknownMember  RebalanceInProgress
     │   │   ├── MemberIdRequired  GroupFull  GroupNotEmpty  GroupSubscribed  FencedInstance  FencedMember
@@ -155,6 +156,7 @@ from redis_ledger.errors.transactions import (
     AlreadyAborted,
     AlreadyCommitted,
     DuplicateSequence,
+    InvalidProducerId,
     InvalidTxnStatus,
     NotAllowed,
     ProducerError,
@@ -208,6 +210,7 @@ __all__ = [
     "InvalidJson",
     "InvalidPartitions",
     "InvalidPosition",
+    "InvalidProducerId",
     "InvalidRecord",
     "InvalidRegex",
     "InvalidRepeat",

@@ -35,6 +35,12 @@ class UnknownProducer(ProducerError):
     code, kafka_code = "unknown_producer", 59
 
 
+class InvalidProducerId(ProducerError):
+    """The producer id was not given to this caller. Get one with InitProducerId or POST /v1/producers."""
+
+    code, kafka_code = "invalid_producer_id", 49
+
+
 class ProducerFenced(ProducerError):
     """A newer producer took this transactional id. Close this one; repeating cannot help."""
 

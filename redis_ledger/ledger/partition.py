@@ -18,25 +18,23 @@ from urllib.parse import unquote
 
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
-from redis_ledger.errors import (
-    LedgerError,
-    OutcomeUnknown,
-    StoreUnavailable,
-)
+from redis_ledger.errors import LedgerError, OutcomeUnknown, StoreUnavailable
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.log import TRANSACTIONAL, LogEntry
 from redis_ledger.ledger.reader import PartitionReader
 from redis_ledger.ledger.refusals import Refusals, refusal
 from redis_ledger.ledger.retention import Retention, Trimmed
 from redis_ledger.ledger.scheduling import (
+    OF_TRANSACTIONS,
     Batch,
     Scheduling,
     are_taken,
     arguments,
     length,
     payloads,
+    plain_arguments,
     stretches,
-)  # fmt: skip
+)
 from redis_ledger.ledger.tail import Tail, Tails
 from redis_ledger.records.later import Later, Now, Split
 from redis_ledger.series import Traffic
@@ -122,20 +120,25 @@ class Partition(PartitionReader):
         sequence: int = -1,
         txn: TxnId | None = None,
         verified: bool = False,
+        owner: str = "",
     ) -> asyncio.Future[Accepted]:
         """A future of where the batch went.  payload: a checked RecordBatch v2 of `records` records.
+        owner: who alone may write under the producer id from now on; "" where that is not compared.
 
-        Fails with NotVerified, TransactionEnded, OtherOpen, SequenceGap, UnknownProducer, StaleEpoch,
-        DuplicateSequence, UnknownTopic, StorageFull, StoreUnavailable (not written), OutcomeUnknown (a reply was lost,
-        and the batch has no sequence or asking again failed).  A batch behind one that failed with an Unavailable
-        fails with the same error.
+        Fails with NotVerified, TransactionEnded, OtherOpen, SequenceGap, UnknownProducer, StaleEpoch, UnknownTopic,
+        DuplicateSequence, InvalidProducerId, StorageFull, StoreUnavailable (not written), OutcomeUnknown (a reply was
+        lost, and the batch has no sequence or asking again failed).  A batch behind one that failed with an
+        Unavailable fails with the same error.
         """
         future: asyncio.Future[Accepted] = self._loop.create_future()
         deadline = self._loop.time() + self.config.redis_retry_ms / 1000
         if type(payload) is memoryview and len(payload) < PINNED_BYTES:
             payload = bytes(payload)
         max_timestamp_ms = min(max_timestamp_ms, TIMESTAMP_MAX)
-        item = Batch(payload, records, max_timestamp_ms, producer_id, epoch, sequence, txn, verified, future, deadline)
+        item = Batch(
+            payload, records, max_timestamp_ms, producer_id, epoch, sequence, txn, verified, future, deadline,
+            owner=owner if txn is None else OF_TRANSACTIONS,
+        )  # fmt: skip
         self._group.add(item, len(payload))
         return future
 
@@ -150,6 +153,7 @@ class Partition(PartitionReader):
         sequence: int = -1,
         txn: TxnId | None = None,
         verified: bool = False,
+        owner: str = "",
     ) -> asyncio.Future[Accepted]:
         """As append, for one batch of `records` records of which some are due later.  They are not seen before; in a
         transaction they begin to wait at its commit, and vanish at its abort."""
@@ -157,7 +161,10 @@ class Partition(PartitionReader):
         future: asyncio.Future[Accepted] = self._loop.create_future()
         deadline = self._loop.time() + self.config.redis_retry_ms / 1000
         split = Split(now, later)
-        item = Batch(b"", records, -1, producer_id, epoch, sequence, txn, verified, future, deadline, False, split)
+        item = Batch(
+            b"", records, -1, producer_id, epoch, sequence, txn, verified, future, deadline, False, split,
+            owner if txn is None else OF_TRANSACTIONS,
+        )  # fmt: skip
         self._group.add(item, item.size)
         return future
 
@@ -189,13 +196,7 @@ class Partition(PartitionReader):
     def _append_calls(self, items: list[Batch]) -> list[Any]:
         data = self.keys.data(self._ledger)
         commands: list[Any] = [(b"XADD", data, b"NOMKSTREAM", b"0-*", b"b", item.payload) for item in items]
-        args: list[Any] = [self.topic_id, self._ledger, self._clock.now_ms(), self.keys.wake]
-        for item in items:
-            txn = item.txn
-            args += (
-                item.records, len(item.payload), item.max_timestamp_ms, item.producer_id, item.epoch, item.sequence,
-                0 if txn is None else txn.coordinator, "" if txn is None else txn.serial, 1 if item.verified else 0,
-            )  # fmt: skip
+        args: list[Any] = [self.topic_id, self._ledger, self._clock.now_ms(), self.keys.wake, *plain_arguments(items)]
         commands.append(ScriptCall(APPEND, (*self._append_keys, data), args))
         return commands
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from redis_ledger.errors import (
     DuplicateSequence,
+    InvalidProducerId,
     SequenceGap,
     StaleEpoch,
     TransactionEnded,
@@ -67,6 +68,8 @@ def refusal(topic: str, number: int, item: Batch, reply: Sequence[Any]) -> Excep
             return StaleEpoch(f"{producer}: epoch {item.epoch} was fenced by epoch {int(reply[1])}.")
         case Status.DUPLICATE_SEQUENCE:
             return DuplicateSequence(f"{producer}: sequence {item.sequence} was written long ago.")
+        case Status.NOT_OWNER:
+            return InvalidProducerId(f"{producer}: somebody else writes under this id; get one of your own.")
         case Status.TXN_ENDED:
             return TransactionEnded(f"Transaction {item.txn} has ended; begin a new one.", transaction=str(item.txn))
         case Status.NOT_VERIFIED:

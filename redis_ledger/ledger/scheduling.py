@@ -19,6 +19,7 @@ from redis_ledger.records.later import Later, Split
 from redis_ledger.store.replies import Status
 from redis_ledger.store.store import Packed
 
+OF_TRANSACTIONS = "t"  # the owner of a producer id whose transaction has been verified; twin of lua/include/producers
 SMALL_BYTES = 4_096  # payload up to this is copied into one frame with its neighbours
 ENTRY_COST = 2_048  # of a scheduled entry besides its bytes, so that a call stays short
 
@@ -47,6 +48,7 @@ class Batch(NamedTuple):
     deadline: float
     in_doubt: bool = False  # it was sent before and its reply was lost: only a script can say that it is not written
     split: Split | None = None
+    owner: str = ""  # of the producer id: who else writes under it is refused; "": it is not compared
 
     @property
     def size(self) -> int:
@@ -113,6 +115,19 @@ def payloads(batches: Sequence[Batch], data: bytes, delay_data: bytes) -> list[A
     return commands
 
 
+def plain_arguments(batches: Sequence[Batch]) -> list[Any]:
+    """ARGV of ledger/append from the batches on."""
+    args: list[Any] = []
+    for batch in batches:
+        txn = batch.txn
+        args += (
+            batch.records, len(batch.payload), batch.max_timestamp_ms, batch.producer_id, batch.epoch, batch.sequence,
+            0 if txn is None else txn.coordinator, "" if txn is None else txn.serial, 1 if batch.verified else 0,
+            batch.owner,
+        )  # fmt: skip
+    return args
+
+
 def arguments(batches: Sequence[Batch], delay_ledger: int) -> list[Any]:
     """ARGV of ledger/schedule from the originals on."""
     args: list[Any] = []
@@ -126,7 +141,7 @@ def arguments(batches: Sequence[Batch], delay_ledger: int) -> list[Any]:
             "" if txn is None else txn.serial, 1 if batch.verified else 0, 0 if now is None else now.records,
             0 if now is None else len(now.payload), 0 if now is None else now.newest_ms, len(split.later),
             sum([each.records for each in split.later]), sum([len(each.payload) for each in split.later]),
-            sum([bool(each.dues) for each in split.later]),
+            sum([bool(each.dues) for each in split.later]), batch.owner,
         )  # fmt: skip
         for payload, records, newest_ms, due_ms, dues in split.later:
             args.append(",".join(map(str, dues)) if dues else due_ms)

@@ -5,7 +5,7 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{orders:3}:ledgers       hash    "<ledger>" → issued deleted sealed max_offset unlogged bytes created_ms
     rl:{orders:3}:data:<ledger> stream  payload: one entry per record batch, field b; id 0-<entry>
     rl:{orders:3}:log           stream  what is visible, in offset order; id <last offset>-1
-    rl:{orders:3}:producers     hash    producer id → epoch and last five batches
+    rl:{orders:3}:producers     hash    producer id → epoch, owner and last five batches
     rl:{orders:3}:open          hash    producer id → epoch coordinator serial first offset
     rl:{orders:3}:firsts        zset    producer id, score = first offset of its open transaction
     rl:{orders:3}:aborted       zset    "producer first stable", score = offset of the abort marker

@@ -142,6 +142,7 @@ class Coordinator:
         self._store, self._config, self._clock = store, config, clock
         self._broker = broker
         self._calls = 0
+        self.following = 0  # no number from here on had been handed out when the newest reply of this broker was made
         self._loop = asyncio.get_running_loop()
         batched = config.transaction_log_batched_write_enabled
         self._group: GroupCommit[_Operation] = GroupCommit(
@@ -194,6 +195,7 @@ class Coordinator:
                     operation.future.exception()  # a lazy operation has nobody who asks; the sweep does it again
             return
         _, lowest, following, answer = done.result()
+        self.following = max(self.following, int(following))
         watermark = int(lowest) - 1 if lowest else int(following) - 1
         for operation, line in zip(operations, answer.decode().split("\n"), strict=True):
             if not operation.future.done():
@@ -268,13 +270,6 @@ class Coordinators:
             f"Coordinator {coordinator.number} has {self._config.max_active_transactions_per_coordinator} open "
             "transactions, as many as it may have; try again when some have ended."
         )
-
-    async def allocate(self) -> int:
-        """A fresh producer id."""
-        coordinator = self._all[self._turn % len(self._all)]
-        self._turn += 1
-        words, _ = await coordinator.submit("p", "")
-        return TxnId(coordinator.number, int(words[1])).producer_id
 
     async def add(self, txn: TxnId, participants: Sequence[Participant]) -> None:
         """Registers participants; registering again changes nothing.  Raises TransactionNotFound, InvalidTxnStatus,

@@ -26,6 +26,7 @@ from redis_ledger.store.store import Store
 from redis_ledger.txn import log as txn_log
 from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Record, refusal
 from redis_ledger.txn.participants import Participants
+from redis_ledger.txn.producer_ids import ProducerIds
 from redis_ledger.txn.states import State
 from tests.support.proxy import proxy
 
@@ -126,10 +127,11 @@ async def test_the_cap_refuses_at_once_and_an_end_makes_room(store):
 
 
 async def test_producer_ids_are_fresh_and_name_their_coordinator(coordinators):
-    ids = [await coordinators.allocate() for _ in range(8)]
+    ids = ProducerIds(coordinators)
+    fresh = [await ids.allocate() for _ in range(8)]
     txn = await begin(coordinators)
-    assert len({*ids, txn.producer_id}) == 9
-    assert sorted(pid >> 48 for pid in ids) == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert len({*fresh, txn.producer_id}) == 9
+    assert sorted(pid >> 48 for pid in fresh) == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
 # -- decide ------------------------------------------------------------------------------------------------------------

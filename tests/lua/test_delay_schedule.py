@@ -260,3 +260,9 @@ def test_odd_sizes_and_stamps_are_kept_as_they_are(delays):
         (0, 0, 2**53 - 1),
         (2**52, 70_000, -1),
     ]
+
+
+def test_what_is_due_later_is_written_under_a_producer_id_of_ones_own(delays):
+    assert delays.schedule(100, pid=7, sequence=0, owner="ada")[0] == Status.OK
+    assert delays.schedule(100, pid=7, sequence=1, owner="eve") == [Status.NOT_OWNER]
+    assert delays.schedule(100, pid=7, sequence=1, owner="ada")[0] == Status.OK

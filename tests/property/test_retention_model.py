@@ -118,8 +118,10 @@ class World:
 
     async def write(self, records: int) -> None:
         txn = next(iter(self.log.firsts), TxnId(0, next(self.serials)))
-        payload, producer = f"step {self.step}".encode(), {"producer_id": txn.producer_id, "epoch": 0}
-        accepted = await self.partition.append(payload, records, 0, txn=txn, verified=True, **producer)
+        payload = f"step {self.step}".encode()
+        accepted = await self.partition.append(
+            payload, records, 0, producer_id=txn.producer_id, epoch=0, txn=txn, verified=True
+        )
         self.log.firsts.setdefault(txn, accepted.base_offset)
         self.log.add(records, payload, self.clock.now_ms(), txn)
 

@@ -106,6 +106,7 @@ class Delays(Ledger):
         sequence: int = -1,
         txn: tuple[Any, Any] | None = None,
         verified: bool = True,
+        owner: str = "",
     ) -> list[Any]:
         entries = list(map(Later.of, later))
         if txn is not None and pid == -1:
@@ -113,7 +114,7 @@ class Delays(Ledger):
         of_all = now + sum(each.records for each in entries) if records is None else records
         args: list[Any] = [of_all, pid, epoch, sequence, *(txn or NO_TXN), int(verified), now, 3 if now else 0]
         args += [self.now if now else 0, len(entries), sum(each.records for each in entries)]
-        args += [sum(len(each.payload) for each in entries), sum("," in str(each.due) for each in entries)]
+        args += [sum(len(each.payload) for each in entries), sum("," in str(each.due) for each in entries), owner]
         for each in entries:
             args += [each.due, f"{self.delay_ledger} {each.records} {len(each.payload)} {each.newest}"]
         return args

@@ -127,10 +127,11 @@ class Ledger(Node):
         sequence: int = -1,
         txn: tuple[Any, Any] | None = None,
         verified: bool = True,
+        owner: str = "",
     ) -> Sequence[Any]:
         if txn is not None and pid == -1:
             pid = TxnId(int(txn[0]), int(txn[1])).producer_id
-        return (records, len(payload), self.now, pid, epoch, sequence, *(txn or NO_TXN), int(verified))
+        return (records, len(payload), self.now, pid, epoch, sequence, *(txn or NO_TXN), int(verified), owner)
 
     def end(self, *ends: dict[str, Any], topic_id: str = TOPIC_ID, tombstone_ms: int = TOMBSTONE_MS) -> list[Any]:
         """ends: txn (coordinator, serial), commit, and perhaps watermark, pid, subs."""

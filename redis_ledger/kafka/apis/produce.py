@@ -91,7 +91,8 @@ class Pending:
 async def submit(request: ProduceRequest, call: Call) -> asyncio.Future[ProduceResponse | None]:
     answer = ProduceResponse(responses=[])
     pending = Pending(answer, request.acks == 0, call.broker.catalog)
-    source = Source(request.transactional_id, call.version >= ADDS_PARTITIONS_FROM)
+    owner = call.broker.security.owner(call.peer.principal)
+    source = Source(request.transactional_id, call.version >= ADDS_PARTITIONS_FROM, owner)
     leaves = call.broker.members.is_leaving and request.acks != 0
     refused = None
     if source.transactional_id is not None:

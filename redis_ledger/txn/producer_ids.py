@@ -1,0 +1,69 @@
+"""Producer ids: handed out here, and recognized when a client names one.
+
+    coordinator 3   ... 4010  4011  4012 │ 4013 ...      4013: the next number, as this broker has last seen it
+                    below: any client may name it        from there on: look once, then refuse
+
+A client may name an id that was handed out, and none that may still be handed out: a batch written under it now would
+make the first batch of its later owner a duplicate.  No client may name the id of a request with an Idempotency-Key.
+A partition compares the owner of an id (lua/include/producers).  Source: KIP-98; docs/decisions/0022.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+
+from redis_ledger.errors import CoordinatorNotFound, InvalidProducerId
+from redis_ledger.ids import NO_PRODUCER, TxnId, is_keyed, keyed
+from redis_ledger.txn.coordinator import Coordinators
+
+OWNER_DIGITS = 12
+
+
+@lru_cache(maxsize=10_000)
+def owner_of(principal: str) -> str:
+    """How a partition names who writes under a producer id."""
+    return hashlib.sha256(principal.encode()).hexdigest()[:OWNER_DIGITS]
+
+
+class ProducerIds:
+    def __init__(self, coordinators: Coordinators) -> None:
+        self._coordinators = coordinators
+        self._turn = 0
+
+    async def allocate(self) -> int:
+        """A fresh producer id."""
+        coordinator = self._coordinators.of(TxnId(self._turn % len(self._coordinators), 0))
+        self._turn += 1
+        words, _ = await coordinator.submit("p", "")
+        return TxnId(coordinator.number, int(words[1])).producer_id
+
+    async def allocate_keyed(self) -> int:
+        """A fresh one that no client can write under."""
+        return keyed(await self.allocate())
+
+    async def check(self, producer_id: int) -> None:
+        """Raises InvalidProducerId for an id that no client may name.  A look at memory for an id that was handed out
+        before the newest reply of its coordinator, else one round trip."""
+        if producer_id == NO_PRODUCER or self._is_known(producer_id):
+            return
+        if producer_id >= 0 and not is_keyed(producer_id) and await self._was_handed_out(producer_id):
+            return
+        raise InvalidProducerId(f"Producer id {producer_id} was never handed out; get one with InitProducerId.")
+
+    def _is_known(self, producer_id: int) -> bool:
+        at = TxnId.of_producer(producer_id)
+        if not 0 <= at.coordinator < len(self._coordinators):
+            return False
+        return at.serial < self._coordinators.of(at).following
+
+    async def _was_handed_out(self, producer_id: int) -> bool:
+        """Takes the next number: those below it are not handed out any more."""
+        at = TxnId.of_producer(producer_id)
+        if at.coordinator >= len(self._coordinators):
+            await self._coordinators.refresh()  # another broker may have more
+        try:
+            await self._coordinators.of(at).submit("p", "")
+        except CoordinatorNotFound:
+            return False
+        return self._is_known(producer_id)
