@@ -67,6 +67,7 @@ class StubBroker(httpx.AsyncBaseTransport, httpx.BaseTransport):
         self.leased: dict[str, dict[str, Any]] = {}
         self.acked: list[str] = []
         self.faults: list[Fault] = []
+        self.refused: tuple[str, ...] = ()  # members of a body that this broker does not know
         self.producers = 0
         self.scheduled = StubScheduled()
 
@@ -136,6 +137,9 @@ class StubBroker(httpx.AsyncBaseTransport, httpx.BaseTransport):
             return self._produce(name, request, content)
         body = json.loads(content) if content else {}
         self.bodies.append(body)
+        for name in self.refused:
+            if name in body:
+                raise errors.InvalidRequest(f"$: object contains unknown field {name}.")
         if "/scheduled" in path:
             rest = path.split("/scheduled", 1)[1]
             answer = self.scheduled.do(request.method, rest, dict(request.url.params), body)

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from redis_ledger import Client, errors
 from tests.support.servers import Server, free_port, redis_server
 from tests.support.serving import Release, Serve
 
@@ -124,3 +125,59 @@ def test_a_format_of_later_is_refused_by_this_release_and_not_noticed_by_the_one
     assert code == 2
     assert "has format 2, and this redis-ledger reads 1 to 1" in said
     assert start(old).ready
+
+
+@pytest.mark.parametrize("kind", ["shared", "exclusive"])
+def test_a_consumer_of_this_sdk_receives_from_brokers_of_the_release_before(start, old, kind):
+    before = start(old)
+    with Client(before.urls, timeout_ms=10_000) as client:
+        client.topics.create("t", 2)
+        with client.producer("t") as producer:
+            for number in range(20):
+                producer.send(str(number), partition=number % 2)
+        with client.consumer("t", "s", kind=kind, prefetch=5) as consumer:
+            found: list[str] = []
+            while len(found) < 20:
+                messages = consumer.receive(3, wait_ms=2_000)
+                assert messages, found
+                found += [message.text() for message in messages]
+                consumer.ack(messages)
+        assert sorted(found, key=int) == [str(number) for number in range(20)]
+
+
+def test_every_call_of_this_sdk_is_understood_by_the_release_before_or_refused_by_name(start, old):
+    before = start(old)
+    with Client(before.urls, timeout_ms=10_000) as client:
+        topic = client.topics.create("t", 2, {"retention_ms": 60_000})
+        client.topics.grow("t", 3)
+        assert len(client.topics.describe("t").partition_states) == 3
+        client.subscriptions.create("t", "s")
+        with client.producer("t") as producer:
+            producer.send("now", partition=0).result()
+            producer.send("later", partition=0, deliver_after=60_000).result()
+            producer.send("once", partition=0, idempotency_key="k").result()
+        [waiting] = client.scheduled.list("t")
+        assert client.scheduled.get("t", waiting.id).text() == "later"
+        client.scheduled.reschedule("t", waiting.id, deliver_after=120_000)
+        assert client.scheduled.stats("t").total.records == 1
+        assert client.scheduled.rebuild("t") == 1
+        assert sum(each.records for each in client.scheduled.histogram("t")) == 1
+        assert [each.outcome for each in client.scheduled.cancel_many("t", [waiting.id])] == ["cancelled"]
+        assert [m.text() for m in client.read("t", 0, wait_ms=10)] == ["now", "once"]
+        with client.consumer("t", "s") as consumer, client.transaction() as txn:
+            messages = consumer.receive(10)
+            txn.ack(consumer, messages)
+            txn.send("t", "out", partition=1)
+        client.subscriptions.seek("t", "s", "earliest")
+        client.subscriptions.note_offsets("t", "noted", {0: 1})
+        assert {each.name for each in client.subscriptions.list("t")} == {"s", "noted"}
+        ids = [client.transactions.begin(together="job").id for _ in range(2)]
+        assert client.transactions.commit_all(ids, once=("job", 1)).status == "committed"
+        # Of history in Parquet: what there is, under the name of the topic; there is no home to plan for
+        assert client.cold.describe("t").topic_id == topic.id
+        assert client.cold.forget("t", 0) == []
+        with pytest.raises(errors.ColdOff):
+            client.cold.plan("t", 0)
+        # A guard that it does not know is not left out
+        with pytest.raises(errors.InvalidRequest, match="topic_id"):
+            client.cold.plan("t", 0, topic_id=topic.id)

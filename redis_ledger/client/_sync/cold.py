@@ -17,8 +17,15 @@ T = TypeVar("T")
 Files: TypeAlias = list[str]
 
 
-class _Page(ColdTopic, frozen=True):
+class _Page(msgspec.Struct):
+    home: str
+    partitions: list[ColdPartition]
+    topic_id: str = ""  # brokers of an older release leave it out
     after: str | None = None
+
+
+class _Topic(msgspec.Struct):
+    id: str
 
 
 class _Planned(msgspec.Struct):
@@ -43,7 +50,7 @@ class Cold:
 
         [p.cold_offset for p in (client.cold.describe("orders")).partitions]
         """
-        params: dict[str, str | int] = {"limit": page_segments}
+        params: dict[str, str | int] = {} if page_segments == SEGMENTS_MAX else {"limit": page_segments}
         found: dict[int, ColdPartition] = {}
         while True:
             page = self._transport.call("GET", path("topics", topic, "cold"), answer=_Page, params=params)
@@ -51,7 +58,10 @@ class Cold:
                 begun = found.get(each.partition)
                 found[each.partition] = each if begun is None else begun.continued(each)
             if page.after is None:
-                return ColdTopic(page.topic_id, page.home, list(found.values()))
+                topic_id = page.topic_id
+                if not topic_id:
+                    topic_id = (self._transport.call("GET", path("topics", topic), answer=_Topic)).id
+                return ColdTopic(topic_id, page.home, list(found.values()))
             params["after"] = page.after
 
     def plan(
@@ -66,7 +76,7 @@ class Cold:
 
         plan = client.cold.plan("orders", 0, older_than_ms=3_600_000)
         """
-        body = {"seal": seal, "older_than_ms": older_than_ms, "topic_id": topic_id}
+        body = {"seal": seal, "older_than_ms": older_than_ms, **_meant(topic_id)}
         return (self._call(topic, partition, "plan", body, _Planned)).plan
 
     def publish(self, topic: str, partition: int, plan: Plan | str, segments: Sequence[Segment]) -> ColdPublished:
@@ -108,10 +118,15 @@ class Cold:
 
         files = client.cold.forget("orders", 0)
         """
-        return (self._call(topic, partition, "forget", {"topic_id": topic_id}, _Files)).files
+        return (self._call(topic, partition, "forget", _meant(topic_id), _Files)).files
 
     def _call(
         self, topic: str, partition: int, what: str, body: Mapping[str, object], answer: type[T], wait_ms: int = 0
     ) -> T:
         where = path("topics", topic, "partitions", partition, call=f"/cold:{what}")
         return self._transport.call("POST", where, body, answer=answer, idempotency_key=True, wait_ms=wait_ms)
+
+
+def _meant(topic_id: str | None) -> dict[str, str]:
+    """Not sent without need: brokers of an older release refuse the member."""
+    return {} if topic_id is None else {"topic_id": topic_id}

@@ -298,7 +298,7 @@ class Consumer:
                         self._ahead.extend(messages)
                         self._arrived.notify_all()
                 # An exclusive consumer gets them again, since its next request names an earlier message.
-                if messages and not is_meant and not self._is_exclusive:
+                if messages and not is_meant and not (self._is_exclusive and self._leases.brokers_know_after):
                     self.nack(messages)
         except LedgerError as error:
             # The next receive raises it, and the one after that tries again.

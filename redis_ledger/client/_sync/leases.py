@@ -3,6 +3,9 @@
 A receive whose answer was lost is repeated under the name of the first attempt and gets the same messages.  On an
 exclusive subscription it also names the last message of each partition that the consumer has, so nothing is left out
 and the order holds.  An acknowledgement that was carried out already is carried out again as nothing.
+
+A broker of a release without that leases other messages to the repeat, and those of the lost answer come again when
+their lease runs out.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from redis_ledger.errors import OutcomeUnknown
 from redis_ledger.ids import MessageId, TxnId
 
 IDS_MAX = 10_000  # of one request
+NEWER = ("request_id", "repeat", "after")  # than 93e1798
 
 
 class Leases:
@@ -58,7 +62,14 @@ class Leases:
         self, topic: str, subscription: str, body: dict[str, Any], wait_ms: int, *, repeatable: bool
     ) -> MessagesBody:
         where = _path(topic, subscription, ":receive")
-        return self._transport.call("POST", where, body, answer=MessagesBody, wait_ms=wait_ms, repeatable=repeatable)
+        return self._transport.call(
+            "POST", where, body, answer=MessagesBody, wait_ms=wait_ms, repeatable=repeatable, newer=NEWER
+        )
+
+    @property
+    def brokers_know_after(self) -> bool:
+        """As far as they have been asked."""
+        return not self._transport.older.refuse(NEWER)
 
     def ack(
         self, topic: str, subscription: str, consumer: str, ids: Sequence[MessageId], txn: TxnId | None = None

@@ -23,6 +23,7 @@ from redis_ledger.client import answers, arguments, retries
 from redis_ledger.client._sync.slots import Slots
 from redis_ledger.client.bearer import Bearer, header
 from redis_ledger.client.concurrency import sleep
+from redis_ledger.client.older import OlderBrokers
 from redis_ledger.client.retries import Failure
 from redis_ledger.client.trust import believed
 from redis_ledger.errors import ClientClosed, InvalidRequest, OutcomeUnknown, Unauthenticated
@@ -73,6 +74,7 @@ class Transport:
         self._attempt_s = attempt_ms / 1000
         self._current = 0
         self._is_closed = False
+        self.older = OlderBrokers()
         self._requests, self._polls = Slots(requests_max), Slots(polls_max)
         own = answers.headers(headers, USER_AGENT)
         self.bearer = Bearer(None, None) if "authorization" in own else Bearer(token, token_file)
@@ -102,29 +104,38 @@ class Transport:
         idempotency_key: bool | str = False,
         wait_ms: int = 0,
         timeout_ms: int | None = None,
+        newer: Sequence[str] = (),
     ) -> T:
         """One JSON call.  answer: the type its JSON is read as; None when there is none to read.
 
         repeatable       doing it twice does no more than doing it once
         idempotency_key  makes it repeatable: True for a key of this call, or the key itself
         wait_ms          the longest that the broker waits before it answers
+        newer            members of the body that are left out where brokers do not know them, see older.py
         """
         headers = {}
         if body is not None:
             headers["content-type"] = "application/json"
         if idempotency_key:
             headers["idempotency-key"] = secrets.token_hex(16) if idempotency_key is True else idempotency_key
-        response = self.send(
-            method,
-            path,
-            None if body is None else answers.encode(body),
-            headers=headers,
-            params=params,
-            repeatable=repeatable or bool(idempotency_key),
-            wait_ms=wait_ms,
-            timeout_ms=timeout_ms,
-        )
-        return answers.decode(method, path, response, answer)
+        sent = self.older.request(body, newer) if newer else body
+        while True:
+            try:
+                response = self.send(
+                    method,
+                    path,
+                    None if body is None else answers.encode(sent),
+                    headers=headers,
+                    params=params,
+                    repeatable=repeatable or bool(idempotency_key),
+                    wait_ms=wait_ms,
+                    timeout_ms=timeout_ms,
+                )
+                return answers.decode(method, path, response, answer)
+            except InvalidRequest as refused:
+                if not self.older.note(refused, sent, newer):
+                    raise
+                sent = self.older.request(body, newer)
 
     def send(
         self,
