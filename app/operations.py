@@ -22,15 +22,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple, cast
-from urllib.parse import parse_qsl
 
 import msgspec
 from prometheus_client import Counter
 
 from app import errors, idempotency, needs
 from app.calls import Answer, Call, ClientGone, Endpoint, PathParameters, Receive, Scope, Send, Services, reply
+from app.decoding import BodyReader, QueryReader
 from app.needs import Gate, Need
-from app.values import DEPTH_MAX, is_too_deep
 from redis_ledger import log, metrics, tracing
 from redis_ledger.auth.acl import ANONYMOUS
 from redis_ledger.errors import (
@@ -38,7 +37,6 @@ from redis_ledger.errors import (
     AlreadyCommitted,
     CoordinatorNotFound,
     Forbidden,
-    InvalidJson,
     InvalidRequest,
     InvalidTxnStatus,
     LedgerError,
@@ -49,7 +47,6 @@ from redis_ledger.errors import (
 )
 from redis_ledger.series import Spread
 
-QUERY_BYTES_MAX = 8_192
 _TRACE_HEADERS = (b"traceparent", b"tracestate")
 # What is only noted when it is done to somebody else's.
 OWN_ACTS = frozenset(("transaction.abort", "transaction.commit"))
@@ -122,7 +119,8 @@ class Operation:
     needs: tuple[Need, ...]
     act: str
 
-    _decode: Callable[[bytes], Any] = field(init=False, repr=False)
+    _body: BodyReader = field(init=False, repr=False)
+    _query: QueryReader = field(init=False, repr=False)
     _gate: Gate = field(init=False, repr=False)
     _seconds: Spread = field(init=False, repr=False)
     _outcomes: dict[str, Counter] = field(init=False, repr=False)
@@ -132,7 +130,10 @@ class Operation:
         return self.needs is needs.OPEN
 
     def __post_init__(self) -> None:
-        self._decode = msgspec.json.Decoder(self.body or msgspec.Raw).decode
+        if self.body is not None:
+            self._body = BodyReader(self.body, raw=self.raw, optional=self.optional)
+        if self.query is not None:
+            self._query = QueryReader(self.query)
         self._gate = Gate(self.needs)
         self._seconds = metrics.http_request_seconds.of(self.id)
         self._outcomes = {"ok": metrics.http_requests.labels(self.id, "ok")}
@@ -232,9 +233,9 @@ class Operation:
         """Raises whatever the endpoint raises."""
         arguments: dict[str, Any] = dict(parameters)
         if self.body is not None:
-            arguments["body"] = call.decoded = await self._read_body(call)
+            arguments["body"] = call.decoded = self._body.read(await call.body(), call.content_type())
         if self.query is not None:
-            arguments["query"] = self._read_query(call)
+            arguments["query"] = self._query.read(call.scope["query_string"])
         elif call.scope["query_string"] and self.tag != "health":
             raise InvalidRequest(f"{self.method} {self.path} takes no query parameters; leave out what follows the ?.")
         result = await self.endpoint(call, **arguments)
@@ -249,51 +250,6 @@ class Operation:
 
     def _target(self, call: Call, parameters: PathParameters) -> str:
         return call.target or " ".join(parameters.values())
-
-    async def _read_body(self, call: Call) -> Any:
-        data = await call.body()
-        kind = call.content_type()
-        if self.raw and kind and kind != "application/json" and kind not in _FORGIVEN:
-            return data  # the endpoint looks at the content type itself
-        if kind and kind != "application/json" and not kind.endswith("+json") and kind not in _FORGIVEN:
-            raise InvalidRequest(f"The content type {kind[:100]!r} cannot be read here; send application/json.")
-        if not data and self.optional:
-            data = b"{}"
-        try:
-            return self._decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise _why(error, data) from None
-
-    def _read_query(self, call: Call) -> Any:
-        assert self.query is not None
-        text = call.scope["query_string"]
-        if not text:
-            return msgspec.convert({}, self.query)  # refuses where a parameter must be given
-        if len(text) > QUERY_BYTES_MAX:
-            raise InvalidRequest(f"The query is longer than {QUERY_BYTES_MAX} bytes; shorten it.")
-        try:
-            pairs = parse_qsl(text.decode("ascii"), keep_blank_values=True, errors="strict")
-        except UnicodeDecodeError:
-            raise InvalidRequest("The query is not valid; percent-encode it as UTF-8.") from None
-        found = dict(pairs)
-        if len(found) != len(pairs):
-            raise InvalidRequest("A query parameter is there twice; give each at most once.")
-        return msgspec.convert(found, self.query, strict=False)
-
-
-_FORGIVEN = frozenset(("application/x-www-form-urlencoded", "text/plain"))  # what curl -d and fetch() say when not told
-
-
-def _why(error: Exception, data: bytes) -> LedgerError:
-    if isinstance(error, RecursionError) or is_too_deep(data):
-        return InvalidJson(f"The body is nested deeper than {DEPTH_MAX}; flatten it.")
-    if isinstance(error, UnicodeDecodeError):
-        return InvalidJson("The body is not valid UTF-8; send bytes as base64.")
-    if not data:
-        return InvalidJson("The body is empty; send a JSON object.")
-    known = errors.understood(error)
-    assert known is not None, error
-    return known
 
 
 class Routes:

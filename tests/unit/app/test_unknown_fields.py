@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from app.bodies import ChangeTopic, CreateTopic, Empty, Execute, FetchQuery, Produce
+from app.bodies_cold import Publish
+from app.bodies_subscriptions import Ack, Receive
+from app.decoding import BodyReader, QueryReader
+from app.unknown_fields import fields, refusal
+from redis_ledger.errors import InvalidRequest
+
+
+def read(kind, body):
+    return BodyReader(kind, raw=False, optional=False).read(body.encode(), "application/json")
+
+
+RETENTION = '{"name": "t", "settings": {"retention.ms": 1}}'
+POLICY = '{"settings": {"cleanup.policy": 1}}'
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "place", "name", "advice"),
+    [
+        (Receive, '{"max_record": 3}', "$", "max_record", "did you mean max_records?"),
+        (Receive, '{"maxRecords": 3}', "$", "maxRecords", "did you mean max_records?"),
+        (Receive, '{"zzz": 3}', "$", "zzz", "known are consumer, max_records, wait_ms, ack_timeout_ms, partitions, "),
+        (Ack, '{"id": "0:1"}', "$", "id", "did you mean ids?"),
+        (Produce, '{"records": [{}, {"vaule": 1}]}', "$.records[1]", "vaule", "did you mean value?"),
+        (Produce, '{"records": [{"partitions": 1}]}', "$.records[0]", "partitions", "did you mean partition?"),
+        (Execute, '{"records": [{"topic": "t", "record": []}]}', "$.records[0]", "record", "did you mean records?"),
+        (CreateTopic, RETENTION, "$.settings", "retention.ms", "did you mean retention_ms or retention_bytes?"),
+        (ChangeTopic, POLICY, "$.settings", "cleanup.policy", "/openapi.json lists the known ones."),
+        (Publish, '{"plan": "p", "segments": [{"firs": 1}]}', "$.segments[0]", "firs", "did you mean first?"),
+        (Empty, '{"x": 1}', "$", "x", "leave it out."),
+        (Ack, '{"a`b - at `$.x`": 1}', "$", "a`b - at `$.x`", "known are ids, consumer, transaction."),
+    ],
+)
+def test_a_field_that_is_not_known_is_refused_with_the_one_that_was_meant(kind, body, place, name, advice):
+    with pytest.raises(InvalidRequest) as refused:
+        read(kind, body)
+    assert refused.value.detail.startswith(f"{place}: unknown field {name}; {advice}")
+    assert refused.value.facts == {"unknown_field": name}
+
+
+def test_a_query_parameter_that_is_not_known_is_refused_with_the_one_that_was_meant():
+    reader = QueryReader(FetchQuery)
+    with pytest.raises(
+        InvalidRequest, match=r"^unknown query parameter max_byte; did you mean max_bytes\?$"
+    ) as refused:
+        reader.read(b"offset=1&max_byte=3")
+    assert refused.value.facts == {"unknown_field": "max_byte"}
+
+
+def test_what_is_wrong_with_a_known_field_is_said_as_before():
+    with pytest.raises(InvalidRequest, match=r"^\$\.max_records: expected int"):
+        read(Receive, '{"max_records": "3"}')
+    assert refusal("Expected `int`, got `str` - at `$.max_records`", Receive, "field") is None
+
+
+def test_long_names_are_repeated_in_part():
+    with pytest.raises(InvalidRequest) as refused:
+        read(Receive, '{"%s": 1}' % ("x" * 100_000))
+    assert len(refused.value.detail) < 500
+
+
+class Leaf(msgspec.Struct):
+    renamed_: int = msgspec.field(name="renamed", default=0)
+
+
+class Tree(msgspec.Struct):
+    by_name: dict[str, Leaf | None] = {}
+    either: list[Leaf] | Leaf | None = None
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("$", ("by_name", "either")),
+        ("$.by_name[...]", ("renamed",)),
+        ("$.either", ("renamed",)),
+        ("$.either[...]", ("renamed",)),
+        ("$.nothing[...]", ()),
+    ],
+)
+def test_the_type_at_a_place_has_its_fields_by_the_names_of_json(path, names):
+    assert fields(Tree, path) == names
+
+
+def test_places_that_differ_in_a_number_are_looked_up_once():
+    fields.cache_clear()
+    for number in range(50):
+        refusal(f"Object contains unknown field `x` - at `$.records[{number}]`", Produce, "field")
+    assert fields.cache_info().currsize == 1
