@@ -1,0 +1,107 @@
+"""The largest inputs of lua/delay/ and of ledger/schedule that the API takes."""
+
+from __future__ import annotations
+
+import asyncio
+
+from bench.growth.inputs_cursors import REQUEST
+from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.types import Appended, NewRecord
+from redis_ledger.ids import ScheduledId
+
+LATER_MS = 3_600_000
+SEGMENT = 5_000  # delayed_delivery_max_indexes_per_segment
+
+
+def due(broker: Broker, count: int, after_ms: int = LATER_MS) -> list[NewRecord]:
+    """Records that are due one after another."""
+    at = broker.delays.now_ms() + after_ms
+    return [NewRecord(None, b"v" * 20, deliver_at_ms=at + n) for n in range(count)]
+
+
+def ids(appended: list[Appended]) -> list[ScheduledId]:
+    return [placed.id for each in appended for placed in each.scheduled]
+
+
+async def cancelled(broker: Broker) -> None:
+    """Requests of the largest size that schedule, several at once; records of them cancelled and moved."""
+    await broker.topics.create("t", 1)
+    produce = broker.records.produce
+    found = await asyncio.gather(*(produce("t", due(broker, REQUEST)) for _ in range(4)))
+    waiting = await broker.delays.waiting("t", 0)
+    await waiting.move(ids(found[1])[0], broker.delays.now_ms() + LATER_MS)
+    await waiting.index.cancel(-1, [(id.entry, id.index, 1) for id in ids(found[0])])
+    same = broker.delays.now_ms() + LATER_MS
+    wide = await produce("t", [NewRecord(None, b"v", deliver_at_ms=same) for _ in range(REQUEST)])
+    await waiting.index.cancel(-1, [(id.entry, id.index, REQUEST) for id in ids(wide)])
+
+
+async def in_a_transaction(broker: Broker, commit: bool) -> None:
+    await broker.topics.create("t", 1)
+    txn = (await broker.transactions.begin(600_000)).id
+    for _ in range(2):
+        await broker.records.produce("t", due(broker, REQUEST), transaction=txn)
+    await (broker.transactions.commit if commit else broker.transactions.abort)(txn)
+    clockwork = broker.delays.clockwork(await broker.catalog.partition("t", 0))
+    await clockwork.look()
+
+
+async def committed(broker: Broker) -> None:
+    await in_a_transaction(broker, True)
+
+
+async def aborted_later(broker: Broker) -> None:
+    await in_a_transaction(broker, False)
+
+
+async def cleared(broker: Broker) -> None:
+    """Everything goes, but what open transactions hold."""
+    await broker.topics.create("t", 1)
+    for _ in range(2):
+        await broker.records.produce("t", due(broker, REQUEST))
+    txn = (await broker.transactions.begin(600_000)).id
+    for _ in range(2):
+        await broker.records.produce("t", due(broker, REQUEST), transaction=txn)
+    await (await broker.delays.waiting("t", 0)).clear()
+
+
+async def buckets(broker: Broker) -> None:
+    """Sealed, loaded segment by segment, made again from their ledgers, put back, merged, and swept."""
+    await broker.topics.create("t", 1)
+    index = broker.delays.clockwork(await broker.catalog.partition("t", 0)).index
+    for _ in range(3):
+        for _ in range(2):
+            await broker.records.produce("t", due(broker, REQUEST))
+        state = await index.state()
+        assert state is not None
+        await index.seal(state.ledger)
+    await index.write_again((await index.buckets())[:2])
+    await index.restore(-1)
+    rows = await index.command("ZRANGE", index.delay.next, 1, 1)
+    await index.load(rows[0].decode())
+    await index.reindex((await index.buckets())[0])
+    await index.write("00" * 8, [], 1)
+    await index.sweep(whenever=True)
+
+
+async def fired(broker: Broker) -> None:
+    """A backlog falls due at once; some of it repeats."""
+    config = broker.config
+    await broker.topics.create("t", 1)
+    partition = await broker.catalog.partition("t", 0)
+    clockwork = broker.delays.clockwork(partition)
+    index = clockwork.index
+    appended = await broker.records.produce("t", due(broker, REQUEST))
+    for placed in [placed for each in appended for placed in each.scheduled][:100]:
+        await index.set_repeat(placed.id.entry, f"{placed.deliver_at_ms} again")
+    at = broker.delays.now_ms() + 2 * LATER_MS
+    found = await index.fire(config.delayed_delivery_fire_chunk, at)
+    for name, owed in (await index.repeats()).items():
+        if name[:1] == b"!":
+            await index.rearm(int(name[1:]), owed, at + LATER_MS, "again")
+            break
+    while found.taken:
+        found = await index.fire(config.delayed_delivery_fire_chunk, at)
+
+
+INPUTS = (cancelled, committed, aborted_later, cleared, buckets, fired)

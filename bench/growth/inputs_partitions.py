@@ -1,0 +1,108 @@
+"""The largest inputs of lua/ledger/, lua/cold/, lua/group/ and lua/broker/ that the API takes."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+
+from bench.growth.inputs_cursors import NOW_MS, ONE, filled
+from redis_ledger.broker.broker import Broker
+from redis_ledger.groups.member import Changes
+from redis_ledger.groups.ownership import Ownership
+from redis_ledger.offload.calls import ColdCalls
+from redis_ledger.offload.manifest import Plan, Segment, Stretch
+from redis_ledger.store.keys import CatalogKeys
+
+SEGMENTS = 10_000
+MEMBERS = 10_000  # group_members_max
+BROKERS = 200
+SUBSCRIPTIONS = 500
+
+
+async def appends(broker: Broker) -> None:
+    """Many at once; then what calls that were cut off have left behind, healed by the next append; a full retention."""
+    partition = await filled(broker, 10_000)
+    k, command = partition.keys, broker.store.command
+    for _ in range(16 * 32):
+        await command("XADD", k.data(1), "0-*", "b", ONE, key=k.state)
+    await partition.append(ONE, 1, NOW_MS)
+    txns = [(await broker.transactions.begin(600_000)).id for _ in range(3_000)]
+    await asyncio.gather(
+        *(partition.append(ONE, 1, NOW_MS, producer_id=t.producer_id, epoch=0, txn=t, verified=True) for t in txns)
+    )
+    for number in range(SUBSCRIPTIONS):
+        await broker.subscriptions.create("t", f"s{number}")
+    await asyncio.gather(*(broker.transactions.abort(t) for t in txns[::-1]))
+    await partition.trim(retention_ms=-1, retention_bytes=0, acknowledged=True)
+    await partition.trim(retention_ms=-1, retention_bytes=0)
+
+
+async def ledgers(broker: Broker) -> None:
+    """A partition of many ledgers: each is rolled, trimmed and dropped; then it is deleted with many subscriptions."""
+    partition = await filled(broker, 1)
+    for _ in range(2_000):
+        await partition.append(ONE, 1, NOW_MS)
+        await partition.roll()
+    for number in range(SUBSCRIPTIONS):
+        await broker.subscriptions.create("t", f"s{number}")
+    await partition.trim(retention_ms=-1, retention_bytes=0, acknowledged=True)
+    await partition.trim(retention_ms=-1, retention_bytes=0)
+    await broker.topics.delete("t")
+
+
+async def silent_producers(broker: Broker) -> None:
+    partition = await filled(broker, 1)
+    k, command = partition.keys, broker.store.command
+    rows = [each for pid in range(5_000) for each in (pid, "0 1 0:0:0")]
+    await command("HSET", k.producers, *rows, key=k.state)
+    await broker.retention._forget_producers(partition)
+
+
+async def segments(broker: Broker) -> None:
+    """As many segments as a partition may be offloaded to at once."""
+    partition = await filled(broker, SEGMENTS)
+    calls = ColdCalls(broker.store, partition.keys, "t", partition.topic_id)
+    found = [_segment(n, n + 1) for n in range(SEGMENTS)]
+    plan = Plan(secrets.token_hex(8), [Stretch(s.first, s.end, s.file) for s in found])
+    stored = await calls.plan(plan, 0)
+    assert stored is not None
+    assert await calls.abandon(plan)
+    assert await calls.plan(plan, 0) is not None
+    await calls.publish(plan, found)
+    await calls.publish(plan, found)
+    merged = [_segment(n, n + 2) for n in range(0, SEGMENTS, 2)]
+    await calls.swap(await calls.version(), [s.first for s in found], merged)
+    await calls.forget(merged)
+
+
+def _segment(first: int, end: int) -> Segment:
+    file = f"topic=t-0123456789abcdef/partition=0/{first:020d}-{end:020d}-0123456789abcdef.parquet"
+    return Segment(first, end, file, 1, 100_000_000, NOW_MS, NOW_MS, "0" * 64)
+
+
+async def members(broker: Broker) -> None:
+    ownership = Ownership(broker.store, broker.members, broker.clock)
+    await ownership.claim("g", "classic")
+    rows = {f"consumer-g-{n}-{secrets.token_hex(16)}": b"x" * 400 for n in range(MEMBERS)}
+    for generation in (1, 2):
+        generation = await ownership.advance("g", "classic", generation - 1, "consumer")
+        await ownership.store("g", "classic", Changes(generation, b"m", rows, MEMBERS, is_whole=True))
+    await ownership.store("g", "classic", Changes(generation, b"m", dict.fromkeys(rows, b""), 0))
+    await ownership.release("g")
+    await ownership.claim("g", "classic")
+    await ownership.delete("g")
+
+
+async def brokers(broker: Broker) -> None:
+    """Many brokers that live, and rows of a table that all of them keep."""
+    k, command = CatalogKeys(broker.store.prefix), broker.store.command
+    for n in range(BROKERS):
+        facts = f'{{"node":{n + 10},"http":"http://10.0.0.{n}:8080","kafka":"10.0.0.{n}:9092","listeners":{{}}}}'
+        await command("HSET", k.addresses, f"b{n}", facts, key=k.state)
+        await command("ZADD", k.brokers, 4_000_000_000_000, f"b{n}", key=k.state)
+    await broker.members.beat()
+    await broker.quotas._copied.write(broker.quotas._key, {f"User:{n}": "{}" for n in range(10_000)})
+    await broker.users.add("ada", "correct horse battery staple")
+
+
+INPUTS = (appends, ledgers, silent_producers, segments, members, brokers)

@@ -1,0 +1,88 @@
+"""The largest inputs of lua/txn/ that the API takes."""
+
+from __future__ import annotations
+
+import asyncio
+
+from redis_ledger.broker.broker import Broker
+from redis_ledger.txn.coordinator import OPEN, Participant
+from redis_ledger.txn.together import TRANSACTIONS_MAX, Once
+
+WIDE = 10_000  # participants of one transaction; the API has no limit, and this is far beyond what is sensible
+TOGETHER = 64  # operations in one call
+TIMEOUT_MS = 600_000
+TOPIC_ID = "0" * 32
+
+
+def partitions(count: int, first: int = 0) -> list[Participant]:
+    return [Participant("orders-of-the-shop", TOPIC_ID, number) for number in range(first, first + count)]
+
+
+async def one_wide_transaction(broker: Broker) -> None:
+    """All participants in one request, then one more, then the decision and its completion."""
+    coordinators = broker.coordinators
+    txn, _ = await coordinators.begin(TIMEOUT_MS)
+    await coordinators.add(txn, partitions(WIDE))
+    await coordinators.add(txn, partitions(1, WIDE))
+    await coordinators.add(txn, partitions(1, WIDE))
+    await coordinators.decide(txn, commit=True)
+    await coordinators.done(txn, lazy=False)
+
+
+async def many_wide_transactions(broker: Broker) -> None:
+    """As many as one call carries, each with as many participants as a topic can have partitions."""
+    coordinators = broker.coordinators
+    some = [(await coordinators.begin(TIMEOUT_MS))[0] for _ in range(TOGETHER)]
+    await asyncio.gather(*(coordinators.add(txn, partitions(1_000)) for txn in some))
+    await asyncio.gather(*(coordinators.add(txn, partitions(1, 1_000)) for txn in some))
+    await asyncio.gather(*(coordinators.decide(txn, commit=True) for txn in some))
+    await asyncio.gather(*(coordinators.done(txn, lazy=False) for txn in some))
+
+
+async def one_participant_at_a_time(broker: Broker) -> None:
+    """As a Kafka client adds them: each has a log record of its own."""
+    coordinators = broker.coordinators
+    txn, _ = await coordinators.begin(TIMEOUT_MS)
+    for number in range(3_000):
+        await coordinators.add(txn, partitions(1, number))
+    await coordinators.decide(txn, commit=True)
+    await coordinators.done(txn, lazy=False)
+
+
+async def a_wide_identity(broker: Broker) -> None:
+    identities = broker.identities
+    made = await identities.init("wide", TIMEOUT_MS, -1, -1)
+    await identities.add("wide", made.producer_id, made.epoch, partitions(WIDE))
+    await identities.add("wide", made.producer_id, made.epoch, partitions(1, WIDE))
+    await identities.verify("wide", made.producer_id, made.epoch, partitions(WIDE))
+    await identities.end("wide", made.producer_id, made.epoch, commit=True, bump=True)
+
+
+async def committed_together(broker: Broker) -> None:
+    """As many transactions as may be committed in one step."""
+    coordinators, together = broker.coordinators, broker.transactions.together
+    at = together.coordinator("nightly")
+    begun = await asyncio.gather(
+        *(coordinators.begin(TIMEOUT_MS, participants=partitions(1), at=at) for _ in range(TRANSACTIONS_MAX))
+    )
+    txns = [txn for txn, _ in begun]
+    await together.commit(txns, Once("nightly", 1))
+    await together.commit(txns, Once("nightly", 1))
+    await asyncio.gather(*(coordinators.done(txn) for txn in txns))
+
+
+async def full_outcomes(broker: Broker) -> None:
+    """A coordinator that remembers many ended transactions."""
+    coordinators = broker.coordinators
+    await broker.store.call(OPEN, next(iter(coordinators)).keys.all(), (1,))
+    for _ in range(20):
+        begun = await asyncio.gather(*(coordinators.begin(TIMEOUT_MS) for _ in range(1_000)))
+        txns = [txn for txn, _ in begun]
+        await asyncio.gather(*(coordinators.decide(txn, commit=True) for txn in txns))
+        await asyncio.gather(*(coordinators.done(txn) for txn in txns))
+
+
+INPUTS = (
+    one_wide_transaction, many_wide_transactions, one_participant_at_a_time, a_wide_identity, committed_together,
+    full_outcomes,
+)  # fmt: skip
