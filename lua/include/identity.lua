@@ -126,10 +126,7 @@ function identity_acts.v(name, rest)
   if not id then return refusal end
   local txn = open_transaction(id)
   if not txn then return TXN_STATUS .. " none" end
-  local known = " " .. txn.participants .. " "
-  for participant in gmatch(participants, "%S+") do
-    if not find(known, " " .. participant .. " ", 1, true) then return TXN_STATUS .. " unregistered" end
-  end
+  if #unregistered(id.serial, txn, participants) > 0 then return TXN_STATUS .. " unregistered" end
   return "0 " .. id.serial
 end
 

@@ -3,9 +3,11 @@
 
 A transaction is packed as "state deadline started timeout owner nonce|positions|participants": state O open,
 C committing, A aborting, T aborting because it ran past its timeout; positions "entry:index,..." are its log records
-(index from 1), participants are separated by spaces.  The decision table is redis_ledger/txn/states.py.
+(index from 1), participants are separated by spaces; those beyond 4 KiB are in `wide`: include/wide.  The decision
+table is redis_ledger/txn/states.py.
 
 KEYS        1 state  2 txns  3 order  4 deadlines  5 outcomes  6 forget  7 nonces  8 calls  9 log  10 live  11 ids  12 steps
+            13 wide
 ARGV        1 now_ms  2 broker  3 call number of that broker  4 outcomes are kept for ms  5 and at most so many (negative: no limit)
             6 most open transactions (0 no limit)  7 a decided transaction is overdue after ms  8 batched entries (1 or 0)
             9 committed steps are kept for ms  10 and at most so many: include/outcomes
@@ -20,17 +22,19 @@ ARGV        1 now_ms  2 broker  3 call number of that broker  4 outcomes are kep
               c name     "number serial..."             commit all of these, or none: include/together
               o; i, k, v, f, g of a transactional id: include/together and include/identity say what they take
 RETURNS     {OK, lowest live serial or "", next serial, lines}: one line an operation, first its status:
-            0 <serial> [again|committed] | 0 <state> [@number:epoch:transactional id] <participant>... | 0 ended <outcome> | 0 -
+            0 <serial> [again|committed] | 0 <state> [@number:epoch:transactional id] <participant>... ["+", more are in wide]
+            | 0 ended <outcome> | 0 - | 0 more (of d: say it again)
             | 0 <number> <epoch> [<serial> <state> @... <participant>...] | 0 committed|<state> ...|ended... | 0 already <number>
             | -10 not found | -11 <state> | -11 ended <outcome> | -13 too many | -5 <epoch now> fenced | -22 another producer id
-COMPLEXITY  O(operations + transactions they name + log records that are deleted)
+COMPLEXITY  O(operations + transactions they name + participants they add); a call deletes at most 1000 log records and
+            participants of transactions that are done
 WRITES      all of it after everything was read and checked; a repeated call with a begin is answered from `calls`
 SOURCE      PIP-31 "transaction coordinator"; PIP-160; docs/decisions/0003
 ]]
 --- @include "include/status"
 --- @include "include/numbers"
 --- @include "include/txnlog"
-local match, gmatch, find, format, rep = string.match, string.gmatch, string.find, string.format, string.rep
+local match, gmatch, find, format, rep, sub = string.match, string.gmatch, string.find, string.format, string.rep, string.sub
 local now, call, overdue = tonumber(ARGV[1]), ARGV[3], format("%d", tonumber(ARGV[1]) + tonumber(ARGV[7]))
 
 -- Variadic commands with lists of any length: unpack takes fewer than 8000.
@@ -112,8 +116,10 @@ if #serials > 0 then
   for i = 1, #serials do
     local row = rows[i]
     if row then
-      local t = {}
-      t.state, t.deadline, t.fixed, t.positions, t.participants = match(row, "^(%u) (%d+) ([^|]*)|([^|]*)|(.*)$")
+      local t, positions = {}, find(row, "|", 1, true) + 1
+      local participants = find(row, "|", positions, true) + 1
+      t.state, t.deadline, t.fixed = match(row, "^(%u) (%d+) ([^|]*)")
+      t.positions, t.participants = sub(row, positions, participants - 2), sub(row, participants)
       txns[serials[i]] = t
     else
       ended = ended or values(KEYS[5], serials)
@@ -124,6 +130,7 @@ end
 
 local records, bits, lines, transitions = {}, {}, {}, {}
 local changed, finished, fresh, named = {}, {}, {}, {}
+local dying = {} -- positions of log records that nobody needs any more
 --- @include "include/outcomes"
 
 -- Every record names its transaction's serial and ends with the suffix; its place is remembered with the transaction.
@@ -153,24 +160,7 @@ local function move(serial, txn, state)
   txn.state = state
 end
 
-local function add(serial, txn, added)
-  if txn.state ~= "O" then return TXN_STATUS .. " " .. txn.state end
-  local partitions, subscriptions, known = "", "", " " .. txn.participants .. " "
-  for participant in gmatch(added, "%S+") do
-    if not find(known, " " .. participant .. " ", 1, true) then
-      known = known .. participant .. " "
-      txn.participants = txn.participants == "" and participant or (txn.participants .. " " .. participant)
-      if find(participant, "/.-/.-/") then
-        subscriptions = subscriptions .. log_participant(participant)
-      else
-        partitions = partitions .. log_participant(participant)
-      end
-    end
-  end
-  if partitions ~= "" then log(ADD_PARTITION, serial, txn, partitions) end
-  if subscriptions ~= "" then log(ADD_SUBSCRIPTION, serial, txn, subscriptions) end
-  return "0"
-end
+--- @include "include/wide"
 
 local function allocate()
   local number = format("%d", unused)
@@ -239,10 +229,12 @@ end
 
 local function done(serial, txn)
   if txn.state == "O" then return TXN_STATUS .. " O" end
+  if not wide.forget(serial, txn) then return "0 more" end
   local outcome = txn.state
   move(serial, txn, outcome == "C" and "D" or "B")
   txn.state = outcome
   changed[serial], finished[serial], txns[serial], outcomes[serial] = nil, txn, nil, outcome
+  dying[#dying + 1] = txn.positions
   active = active - 1
   if outcome == "C" then committed = committed + 1 else aborted = aborted + 1 end
   return "0 " .. outcome
@@ -280,9 +272,10 @@ for i = first_op, last_op, 3 do
 end
 
 -- From here on everything is written.  Records of finished transactions die, here and in older entries.
+wide.save()
 local stale, stale_bits = {}, {}
-for _, txn in pairs(finished) do
-  for e, i in gmatch(txn.positions, "(%d+):(%d+)") do
+for _, positions in ipairs(dying) do
+  for e, i in gmatch(positions, "(%d+):(%d+)") do
     local ahead = tonumber(e) - last_entry -- above 0: an entry of this call
     if ahead > 0 then
       bits[batched and tonumber(i) or ahead] = "0"

@@ -2,6 +2,7 @@
 --[[ txn/open: make the keys of one coordinator, each with a sentinel so that it always exists.
 
 KEYS        1 state  2 txns  3 order  4 deadlines  5 outcomes  6 forget  7 nonces  8 calls  9 log  10 live  11 ids  12 steps
+            13 wide
 ARGV        1 now_ms
 RETURNS     {OK, made 0 or 1}
 COMPLEXITY  O(1)
@@ -11,6 +12,7 @@ SOURCE      PIP-31 "transaction coordinator"; docs/decisions/0001
 --- @include "include/status"
 --- @include "include/stream"
 if redis.call("EXISTS", KEYS[12]) == 0 then redis.call("ZADD", KEYS[12], -1, "") end
+if redis.call("EXISTS", KEYS[13]) == 0 then redis.call("ZADD", KEYS[13], 0, "") end
 if redis.call("EXISTS", KEYS[1]) == 1 then return { OK, 0 } end
 
 for _, i in ipairs({ 2, 5, 7, 8, 10, 11 }) do redis.call("HSET", KEYS[i], "", "") end

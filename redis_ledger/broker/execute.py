@@ -28,7 +28,8 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.partition import Partition
-from redis_ledger.txn.coordinator import Coordinator, Coordinators, Decision, Participant, step_nonce
+from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, step_nonce
+from redis_ledger.txn.operations import Coordinator
 
 ATTEMPTS_MAX = 8
 

@@ -149,7 +149,7 @@ class Transactions:
         with tracing.NOTHING if tracing.tracer is None else _span_of(decision):
             while True:
                 try:
-                    await self._participants.end(decision)
+                    await self._participants.end(await self._coordinators.whole(decision))
                     break
                 except LedgerError as error:
                     if not error.retriable or self._loop.time() + pause > deadline:

@@ -29,7 +29,8 @@ from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
-from redis_ledger.txn.coordinator import Coordinator, Coordinators
+from redis_ledger.txn.coordinator import Coordinators
+from redis_ledger.txn.operations import Coordinator
 
 RETENTION_S = 30.0
 IDLE_S = 600.0

@@ -40,6 +40,7 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{tc:5}:forget            zset    ended serials by the time of their end
     rl:{tc:5}:nonces            hash    nonce of a begin → serial
     rl:{tc:5}:steps             zset    nonces of committed steps whose answer is not stored yet, by time
+    rl:{tc:5}:wide              zset    "serial participant": those of a live transaction that are not in its row
     rl:{tc:5}:calls             hash    broker → its last call's number and reply
     rl:{tc:5}:log               stream  transaction log, batched entries (PIP-160)
     rl:{tc:5}:live              hash    log entry → bitmap of its live records
@@ -192,6 +193,7 @@ class CoordinatorKeys:
         "state",
         "steps",
         "txns",
+        "wide",
     )
 
     def __init__(self, prefix: str, coordinator: int) -> None:
@@ -208,12 +210,13 @@ class CoordinatorKeys:
         self.live = f"{base}:live".encode()
         self.ids = f"{base}:ids".encode()
         self.steps = f"{base}:steps".encode()
+        self.wide = f"{base}:wide".encode()
 
     def all(self) -> tuple[bytes, ...]:
-        """state txns order deadlines outcomes forget nonces calls log live ids steps: KEYS 1 to 12 of its scripts."""
+        """state txns order deadlines outcomes forget nonces calls log live ids steps wide: KEYS 1 to 13 of scripts."""
         return (
             self.state, self.txns, self.order, self.deadlines, self.outcomes, self.forget, self.nonces, self.calls,
-            self.log, self.live, self.ids, self.steps,
+            self.log, self.live, self.ids, self.steps, self.wide,
         )  # fmt: skip
 
 

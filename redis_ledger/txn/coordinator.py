@@ -12,11 +12,10 @@ and still fills the batches.  Source: PIP-31, PIP-160; docs/decisions/0003.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
-from redis_ledger import metrics
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import (
@@ -25,24 +24,22 @@ from redis_ledger.errors import (
     CoordinatorNotFound,
     InvalidTxnStatus,
     LedgerError,
-    StoreUnavailable,
     TooManyTransactions,
     TransactionNotFound,
     TransactionTimedOut,
 )
 from redis_ledger.ids import COORDINATORS_MAX, TxnId
-from redis_ledger.store.group_commit import GroupCommit
-from redis_ledger.store.keys import CatalogKeys, CoordinatorKeys, encode_name
+from redis_ledger.store.keys import CatalogKeys, encode_name
 from redis_ledger.store.replies import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
+from redis_ledger.txn.operations import Coordinator, Reply
 from redis_ledger.txn.states import State
 
-APPLY = Script.load("txn/apply")
 OPEN = Script.load("txn/open")
-STEPS_MAX = 100_000  # committed steps without a stored answer that one coordinator keeps, about 250 bytes each
-STEPS_SLACK_MS = 60_000  # they outlive their Idempotency-Keys by this, since clocks differ
 STEP = "!"  # begins the nonces of steps in lua/include/outcomes
+MORE = "+"  # among participants: the others are in the coordinator's key `wide` (lua/include/wide.lua)
+REGISTERED_AT_ONCE, READ_AT_ONCE = 256, 1_000  # participants in one operation, and in one read
 BEGINS_MAX = 64  # begins waiting at one coordinator before the next one gets its turn: two calls then overlap
 
 
@@ -85,24 +82,25 @@ class Producer(NamedTuple):
 class Decision(NamedTuple):
     """What has been decided and whom it concerns.  watermark: every transaction of this coordinator up to it has
     ended (-1: none).  participants is empty when the transaction has ended.  producer: of a Kafka client's
-    transaction."""
+    transaction.  has_more: there are further participants, which Coordinators.whole reads."""
 
     txn: TxnId
     state: State
     participants: list[Participant]
     watermark: int
     producer: Producer | None = None
+    has_more: bool = False
 
     @classmethod
     def read(cls, txn: TxnId, state: State, words: Sequence[str], watermark: int) -> Decision:
-        """words: [@producer] participant ..."""
+        """words: [@producer] participant ... ["+"]"""
         producer = Producer.read(txn, words[0]) if words else None
         texts = words[1:] if producer is not None else words
-        return cls(txn, state, [Participant.parse(text) for text in texts if text], watermark, producer)
+        return cls(txn, state, _participants(texts), watermark, producer, MORE in texts)
 
 
 class Record(NamedTuple):
-    """A transaction as its coordinator keeps it.  ended_ms: 0 while it has not."""
+    """A transaction as its coordinator keeps it.  ended_ms: 0 while it has not.  has_more: participants are missing."""
 
     txn: TxnId
     state: State
@@ -114,92 +112,10 @@ class Record(NamedTuple):
     timed_out: bool
     producer: Producer | None = None
     ended_ms: int = 0
-
-
-class Reply(NamedTuple):
-    """The answer to one operation: its words, and the low watermark after the call that carried it."""
-
-    words: list[str]
-    watermark: int
-
-
-class _Operation(NamedTuple):
-    code: str
-    subject: str | int
-    rest: str
-    future: asyncio.Future[Reply]
+    has_more: bool = False
 
 
 _ENDED = {"C": State.COMMITTED, "A": State.ABORTED, "T": State.ABORTED}
-
-
-class Coordinator:
-    """One coordinator, as one broker drives it."""
-
-    def __init__(self, store: Store, number: int, broker: str, config: Config, clock: Clock) -> None:
-        self.number = number
-        self.keys = CoordinatorKeys(store.prefix, number)
-        self._store, self._config, self._clock = store, config, clock
-        self._broker = broker
-        self._calls = 0
-        self.following = 0  # no number from here on had been handed out when the newest reply of this broker was made
-        self._loop = asyncio.get_running_loop()
-        batched = config.transaction_log_batched_write_enabled
-        self._group: GroupCommit[_Operation] = GroupCommit(
-            self._send,
-            self._settle,
-            items_max=config.transaction_log_batched_write_max_records if batched else 1,
-            bytes_max=config.transaction_log_batched_write_max_size,
-            lazy_ms=config.transaction_log_batched_write_max_delay_ms,
-            turnstile=lambda: store.turnstile(self.keys.state),
-        )
-        self._limits = (
-            config.ended_status_retention_ms,
-            config.ended_status_max_records,
-            config.max_active_transactions_per_coordinator,
-            config.end_overdue_ms,
-            1 if batched else 0,
-            config.idempotency_key_ms + STEPS_SLACK_MS,
-            STEPS_MAX,
-        )
-        self._key_list = self.keys.all()
-
-    def submit(self, code: str, subject: str | int, rest: str = "", *, lazy: bool = False) -> asyncio.Future[Reply]:
-        """One operation, as lua/txn/apply.lua lists them."""
-        future: asyncio.Future[Reply] = self._loop.create_future()
-        self._group.add(_Operation(code, subject, rest, future), len(rest) + 16, lazy=lazy)
-        return future
-
-    @property
-    def waiting(self) -> int:
-        return len(self._group)
-
-    @property
-    def is_idle(self) -> bool:
-        return self._group.is_idle
-
-    def _send(self, operations: list[_Operation]) -> asyncio.Future[Any]:
-        self._calls += 1
-        metrics.coordinator_batch.observe(len(operations))
-        args: list[Any] = [self._clock.now_ms(), self._broker, self._calls, *self._limits]
-        for operation in operations:
-            args += operation[:3]
-        return self._store.call(APPLY, self._key_list, args)
-
-    def _settle(self, operations: list[_Operation], done: asyncio.Future[Any]) -> None:
-        error = done.exception() if not done.cancelled() else StoreUnavailable()
-        if error is not None:
-            for operation in operations:
-                if not operation.future.done():
-                    operation.future.set_exception(error)
-                    operation.future.exception()  # a lazy operation has nobody who asks; the sweep does it again
-            return
-        _, lowest, following, answer = done.result()
-        self.following = max(self.following, int(following))
-        watermark = int(lowest) - 1 if lowest else int(following) - 1
-        for operation, line in zip(operations, answer.decode().split("\n"), strict=True):
-            if not operation.future.done():
-                operation.future.set_result(Reply(line.split(" "), watermark))
 
 
 class Coordinators:
@@ -259,13 +175,17 @@ class Coordinators:
                 self._turn += 1
                 coordinator = self._all[self._turn % len(self._all)]
         rest = f"{quote(owner, safe='') or '-'} {quote(nonce, safe=STEP) or '-'}" if owner or nonce else "- -"
-        if participants:
-            rest += " " + " ".join([participant.text for participant in participants])
+        first, further = participants[:REGISTERED_AT_ONCE], participants[REGISTERED_AT_ONCE:]
+        if first:
+            rest += " " + texts(first)
         words, _ = await coordinator.submit("b", timeout_ms, rest)
         if at is None:
             self._turn = coordinator.number + 1
         if words[0] == "0":
-            return TxnId(coordinator.number, int(words[1])), words[2] if len(words) > 2 else ""
+            txn, found = TxnId(coordinator.number, int(words[1])), words[2] if len(words) > 2 else ""
+            if further and not found:
+                await self.add(txn, further)
+            return txn, found
         raise TooManyTransactions(
             f"Coordinator {coordinator.number} has {self._config.max_active_transactions_per_coordinator} open "
             "transactions, as many as it may have; try again when some have ended."
@@ -274,10 +194,10 @@ class Coordinators:
     async def add(self, txn: TxnId, participants: Sequence[Participant]) -> None:
         """Registers participants; registering again changes nothing.  Raises TransactionNotFound, InvalidTxnStatus,
         AlreadyCommitted, AlreadyAborted, TransactionTimedOut."""
-        texts = " ".join([participant.text for participant in participants])
-        words, _ = await self.of(txn).submit("a", txn.serial, texts)
-        if words[0] != "0":
-            raise refusal(txn, words)
+        for some in pages(participants):
+            words, _ = await self.of(txn).submit("a", txn.serial, texts(some))
+            if words[0] != "0":
+                raise refusal(txn, words)
 
     async def decide(self, txn: TxnId, *, commit: bool) -> Decision:
         """COMMITTING or ABORTING is in the log when this returns: the point of no return.  A repeated decision gets the
@@ -292,6 +212,13 @@ class Coordinators:
             return None
         return self._decision(txn, words, watermark)
 
+    async def whole(self, decision: Decision) -> Decision:
+        """The decision with all of its participants.  A decided transaction gets no more of them."""
+        if not decision.has_more:
+            return decision
+        further = await self._further(decision.txn)
+        return decision._replace(participants=decision.participants + further, has_more=False)
+
     def done(self, txn: TxnId, *, lazy: bool = True) -> asyncio.Future[Reply]:
         """All participants are done: COMMITTED or ABORTED.  Nobody need await it: if it is lost the sweep does it."""
         return self.of(txn).submit("d", txn.serial, lazy=lazy)
@@ -304,7 +231,7 @@ class Coordinators:
             self._store.command("HGET", k.outcomes, txn.serial, key=k.state),
         )
         if row:
-            return _record(txn, row.decode())
+            return await self._whole(_record(txn, row.decode()))
         if ended:
             return _ended(txn, ended.decode())
         raise TransactionNotFound(f"Transaction {txn} is not known, or ended too long ago to be remembered.")
@@ -318,7 +245,8 @@ class Coordinators:
         serials = [int(serial) for serial in padded]
         rows = await self._store.command("HMGET", k.txns, *serials, key=k.state)
         pairs = zip(serials, rows, strict=True)
-        return [_record(TxnId(coordinator.number, serial), row.decode()) for serial, row in pairs if row]
+        records = [_record(TxnId(coordinator.number, serial), row.decode()) for serial, row in pairs if row]
+        return [await self._whole(record) for record in records]
 
     async def finished(self, coordinator: Coordinator, count: int = 1000) -> list[Record]:
         """The newest remembered outcomes of a coordinator."""
@@ -344,12 +272,45 @@ class Coordinators:
             found.append(TxnId(coordinator.number, int(serial)))
         return found, now if reply else None
 
+    async def _whole(self, record: Record) -> Record:
+        if not record.has_more:
+            return record
+        further = await self._further(record.txn)
+        return record._replace(participants=record.participants + further, has_more=False)
+
+    async def _further(self, txn: TxnId) -> list[Participant]:
+        """Those that are not in the transaction's row."""
+        k, found = self.of(txn).keys, list[Participant]()
+        after, end = f"[{txn.serial} ".encode(), f"({txn.serial}!".encode()  # ! follows the space
+        while True:
+            command = ("ZRANGEBYLEX", k.wide, after, end, "LIMIT", 0, READ_AT_ONCE)
+            members = await self._store.command(*command, key=k.state)
+            found += [Participant.parse(member.decode().split(" ")[1]) for member in members]
+            if len(members) < READ_AT_ONCE:
+                return found
+            after = b"(" + members[-1]
+
     def _decision(self, txn: TxnId, words: list[str], watermark: int) -> Decision:
         if words[0] != "0":
             raise refusal(txn, words)
         if words[1] == "ended":
             return Decision(txn, _ENDED[words[2]], [], watermark)
         return Decision.read(txn, State(words[1]), words[2:], watermark)
+
+
+def texts(participants: Sequence[Participant]) -> str:
+    """As operations name them."""
+    return " ".join([participant.text for participant in participants])
+
+
+def pages(participants: Sequence[Participant]) -> Iterator[Sequence[Participant]]:
+    """So many as one operation takes; none: one empty page."""
+    for first in range(0, len(participants) or 1, REGISTERED_AT_ONCE):
+        yield participants[first : first + REGISTERED_AT_ONCE]
+
+
+def _participants(words: Sequence[str]) -> list[Participant]:
+    return [Participant.parse(word) for word in words if word and word != MORE]
 
 
 def step_nonce(nonce: str) -> str:
@@ -381,8 +342,8 @@ def _record(txn: TxnId, row: str) -> Record:
     started_ms, timeout_ms = int(started), int(timeout)
     return Record(
         txn, State(state), started_ms, timeout_ms, int(deadline) if state == "O" else started_ms + timeout_ms,
-        "" if owner == "-" else unquote(owner), [Participant.parse(p) for p in participants.split()], state == "T",
-        Producer.read(txn, nonce),
+        "" if owner == "-" else unquote(owner), _participants(participants.split()), state == "T",
+        Producer.read(txn, nonce), has_more=MORE in participants,
     )  # fmt: skip
 
 

@@ -28,7 +28,8 @@ from redis_ledger.ids import NO_PRODUCER, TxnId
 from redis_ledger.store.keys import CatalogKeys, encode_name
 from redis_ledger.store.replies import Status
 from redis_ledger.store.store import Store
-from redis_ledger.txn.coordinator import Coordinator, Coordinators, Decision, Participant
+from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, pages, texts
+from redis_ledger.txn.operations import Coordinator
 from redis_ledger.txn.states import State
 
 COORDINATORS_PER_PRIMARY = 4
@@ -151,11 +152,15 @@ class Identities:
     ) -> TxnId:
         coordinator = self.coordinator(transactional_id)
         number = self._number(coordinator, transactional_id, producer_id, epoch)
-        texts = " ".join([participant.text for participant in participants])
-        words, _ = await coordinator.submit(code, encode_name(transactional_id), f"{number} {epoch} {texts}")
-        if words[0] != "0":
-            raise _refusal(transactional_id, epoch, words)
-        return TxnId(coordinator.number, int(words[1]))
+        found = set[int]()
+        for some in pages(participants):
+            words, _ = await coordinator.submit(code, encode_name(transactional_id), f"{number} {epoch} {texts(some)}")
+            if words[0] != "0":
+                raise _refusal(transactional_id, epoch, words)
+            found.add(int(words[1]))
+        if len(found) > 1:
+            raise InvalidTxnStatus(f"{transactional_id!r} has ended its transaction while partitions were added to it.")
+        return TxnId(coordinator.number, found.pop())
 
     async def _identified(self, coordinator: Coordinator, transactional_id: str, code: str, rest: str) -> Identified:
         words, watermark = await coordinator.submit(code, encode_name(transactional_id), rest)

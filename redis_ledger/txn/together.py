@@ -20,11 +20,12 @@ from redis_ledger.errors import InvalidRequest, RequestTooLarge
 from redis_ledger.ids import TxnId
 from redis_ledger.store.keys import encode_name
 from redis_ledger.store.store import Store
-from redis_ledger.txn.coordinator import Coordinator, Coordinators, Decision, refusal
+from redis_ledger.txn.coordinator import Coordinators, Decision, refusal
 from redis_ledger.txn.identities import Identities
+from redis_ledger.txn.operations import Coordinator
 from redis_ledger.txn.states import State
 
-TRANSACTIONS_MAX = 10_000  # in one step: a coordinator does nothing else for its duration
+TRANSACTIONS_MAX = 500  # in one step: Redis does nothing else for its duration, some 7 ms
 NUMBER_MAX = 2**53  # beyond it Lua loses digits
 NAME_LENGTH_MAX = 1_000
 MARK = "="  # begins the names that are kept here, among the transactional ids

@@ -142,10 +142,10 @@ async def test_a_decision_names_everybody_it_concerns_and_is_repeated_alike(coor
     await coordinators.add(txn, [P1, SUB])
     await coordinators.add(txn, [P0, SUB])
     first = await coordinators.decide(txn, commit=True)
-    assert first == (txn, State.COMMITTING, [P0, P1, SUB], -1, None)
+    assert first == (txn, State.COMMITTING, [P0, P1, SUB], -1, None, False)
     assert await coordinators.decide(txn, commit=True) == first
     await coordinators.done(txn)
-    assert await coordinators.decide(txn, commit=True) == (txn, State.COMMITTED, [], txn.serial, None)
+    assert await coordinators.decide(txn, commit=True) == (txn, State.COMMITTED, [], txn.serial, None, False)
 
 
 @pytest.mark.parametrize("done", [False, True])

@@ -1,0 +1,111 @@
+"""One transaction coordinator, as one broker drives it: operations that arrive together travel in one script call.
+
+A call carries the broker's name and a number, and the script remembers its last answer to each broker, so a call whose
+reply was lost is simply sent again.  An operation that is more work than one call may do is answered "more", and goes
+out again until it is done.  Source: PIP-160; docs/decisions/0003.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, NamedTuple
+
+from redis_ledger import metrics
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.errors import StoreUnavailable
+from redis_ledger.store.group_commit import GroupCommit
+from redis_ledger.store.keys import CoordinatorKeys
+from redis_ledger.store.scripts import Script
+from redis_ledger.store.store import Store
+
+APPLY = Script.load("txn/apply")
+CALL_BYTES_MAX = 32_768  # of operations: some six hundred participants, which take Redis a few milliseconds
+MORE = "0 more"
+STEPS_MAX = 100_000  # committed steps without a stored answer that one coordinator keeps, about 250 bytes each
+STEPS_SLACK_MS = 60_000  # they outlive their Idempotency-Keys by this, since clocks differ
+
+
+class Reply(NamedTuple):
+    """The answer to one operation: its words, and the low watermark after the call that carried it."""
+
+    words: list[str]
+    watermark: int
+
+
+class _Operation(NamedTuple):
+    code: str
+    subject: str | int
+    rest: str
+    future: asyncio.Future[Reply]
+
+
+class Coordinator:
+    """One coordinator, as one broker drives it."""
+
+    def __init__(self, store: Store, number: int, broker: str, config: Config, clock: Clock) -> None:
+        self.number = number
+        self.keys = CoordinatorKeys(store.prefix, number)
+        self._store, self._config, self._clock = store, config, clock
+        self._broker = broker
+        self._calls = 0
+        self.following = 0  # no number from here on had been handed out when the newest reply of this broker was made
+        self._loop = asyncio.get_running_loop()
+        batched = config.transaction_log_batched_write_enabled
+        self._group: GroupCommit[_Operation] = GroupCommit(
+            self._send,
+            self._settle,
+            items_max=config.transaction_log_batched_write_max_records if batched else 1,
+            bytes_max=min(config.transaction_log_batched_write_max_size, CALL_BYTES_MAX),
+            lazy_ms=config.transaction_log_batched_write_max_delay_ms,
+            turnstile=lambda: store.turnstile(self.keys.state),
+        )
+        self._limits = (
+            config.ended_status_retention_ms,
+            config.ended_status_max_records,
+            config.max_active_transactions_per_coordinator,
+            config.end_overdue_ms,
+            1 if batched else 0,
+            config.idempotency_key_ms + STEPS_SLACK_MS,
+            STEPS_MAX,
+        )
+        self._key_list = self.keys.all()
+
+    def submit(self, code: str, subject: str | int, rest: str = "", *, lazy: bool = False) -> asyncio.Future[Reply]:
+        """One operation, as lua/txn/apply.lua lists them."""
+        future: asyncio.Future[Reply] = self._loop.create_future()
+        self._group.add(_Operation(code, subject, rest, future), len(rest) + 16, lazy=lazy)
+        return future
+
+    @property
+    def waiting(self) -> int:
+        return len(self._group)
+
+    @property
+    def is_idle(self) -> bool:
+        return self._group.is_idle
+
+    def _send(self, operations: list[_Operation]) -> asyncio.Future[Any]:
+        self._calls += 1
+        metrics.coordinator_batch.observe(len(operations))
+        args: list[Any] = [self._clock.now_ms(), self._broker, self._calls, *self._limits]
+        for operation in operations:
+            args += operation[:3]
+        return self._store.call(APPLY, self._key_list, args)
+
+    def _settle(self, operations: list[_Operation], done: asyncio.Future[Any]) -> None:
+        error = done.exception() if not done.cancelled() else StoreUnavailable()
+        if error is not None:
+            for operation in operations:
+                if not operation.future.done():
+                    operation.future.set_exception(error)
+                    operation.future.exception()  # a lazy operation has nobody who asks; the sweep does it again
+            return
+        _, lowest, following, answer = done.result()
+        self.following = max(self.following, int(following))
+        watermark = int(lowest) - 1 if lowest else int(following) - 1
+        for operation, line in zip(operations, answer.decode().split("\n"), strict=True):
+            if line == MORE:
+                self._group.add(operation)
+            elif not operation.future.done():
+                operation.future.set_result(Reply(line.split(" "), watermark))
