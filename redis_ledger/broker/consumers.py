@@ -18,6 +18,7 @@ from redis_ledger.errors import GroupNotFound, TopicBusy, UnknownMember
 from redis_ledger.groups.consumer import ConsumerGroup
 from redis_ledger.groups.consumer_member import JOIN, Beat, Beaten, DescribedConsumers, State, check
 from redis_ledger.groups.interests import TopicFacts, Topics
+from redis_ledger.groups.patterns import Pattern
 from redis_ledger.ledger.catalog import Catalog
 
 
@@ -26,6 +27,7 @@ class Consumers:
         self._groups, self._catalog, self._security = groups, catalog, security
         self._topics, self._version, self._rules = Topics({}), -1, security.rules
         self._reading = asyncio.Lock()
+        self._trying = asyncio.Lock()  # one expression at a time
 
     async def heartbeat(self, group: str, beat: Beat) -> Beaten:
         """Returns when the member's epoch is stored.
@@ -42,8 +44,21 @@ class Consumers:
                 await self._catalog.refresh()
         topics = await self.topics()
         known = await self._opened(group) if beat.epoch == JOIN else await self._owned(group)
+        if beat.regex:
+            beat = await self._try(known, beat, topics)
         beaten: Beaten = await coordinator.wait(known, lambda ticket, now: known.heartbeat(beat, topics, ticket, now))
         return beaten
+
+    async def _try(self, group: ConsumerGroup, beat: Beat, topics: Topics) -> Beat:
+        """A new expression is tried on all topics that its member sees, in a thread: RE2 does not hold Python's lock.
+        Raises InvalidRegex."""
+        assert beat.regex is not None
+        names = group.expressions.untried(beat.regex, beat.who, topics)
+        if not names:
+            return beat
+        pattern = Pattern(beat.regex)
+        async with self._trying:
+            return beat._replace(tried=await asyncio.to_thread(pattern.find, names))
 
     async def describe(self, group: str) -> DescribedConsumers:
         """Raises InvalidGroup, NotCoordinator, GroupNotFound."""

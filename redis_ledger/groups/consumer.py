@@ -76,7 +76,7 @@ class ConsumerGroup:
         self._session_ms, self._members_max = session_ms, members_max
         self._instances: dict[str, str] = {}  # instance id → member id
         self._owners: dict[Slice, str] = {}
-        self._expressions = Expressions(visible)
+        self.expressions = Expressions(visible)
         self._topics = Topics({})
         self._interests = NO_INTERESTS
         self._is_changed = False  # since the present target was made
@@ -213,8 +213,8 @@ class ConsumerGroup:
         if self._is_dead:
             raise NotCoordinator(f"This broker does not coordinate group {self.name!r} any more.")
         member = self._may_join(beat) if beat.epoch == JOIN else self._known(beat)
-        if beat.regex and beat.regex not in self._expressions:
-            self._expressions.keep(Pattern(beat.regex))
+        if beat.regex and beat.regex not in self.expressions:
+            self.expressions.keep(Pattern(beat.regex), beat.tried)
         # Nothing is refused from here on.
         if beat.epoch == JOIN:
             member = self._join(member, beat)
@@ -320,13 +320,13 @@ class ConsumerGroup:
         if topics is not self._topics:
             self._topics = topics
             if not self._is_changed:
-                found = self._expressions.interests((member.wish for member in self.members.values()), topics)
+                found = self.expressions.interests((member.wish for member in self.members.values()), topics)
                 self._is_changed = found != self._interests
         return self._is_changed
 
     def _retarget(self) -> None:
         members = self.members
-        self._interests = self._expressions.interests((member.wish for member in members.values()), self._topics)
+        self._interests = self.expressions.interests((member.wish for member in members.values()), self._topics)
         topics, partitions = self._interests
         votes = Counter(member.assignor for member in members.values() if member.assignor is not None)
         self.assignor = max(votes, key=lambda name: (votes[name], name), default=DEFAULT)
@@ -385,7 +385,7 @@ class ConsumerGroup:
         if member.instance_id is not None:
             self._instances[member.instance_id] = member.id
         if member.wish.regex:
-            self._expressions.keep(Pattern(member.wish.regex))
+            self.expressions.resume(member.wish.regex)
 
     def _remove(self, member: Consumer) -> None:
         self._stand(member, Standing(LEAVE))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import inf
@@ -32,7 +32,7 @@ class State(Enum):
 
 class Beat(NamedTuple):
     """A heartbeat.  None, or -1 for the timeout: as before.  owned: what the member may still be reading.
-    who: sends it."""
+    who: sends it.  tried: names that the expression was tried on, and whether they match."""
 
     member_id: str
     epoch: int
@@ -46,6 +46,7 @@ class Beat(NamedTuple):
     client_id: str = ""
     client_host: str = ""
     who: Hashable = None
+    tried: Mapping[str, bool] = {}
 
     @property
     def is_full(self) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import NamedTuple
 
+from redis_ledger.errors import InvalidRegex
 from redis_ledger.groups.assignors import TopicId
 from redis_ledger.groups.patterns import Pattern, Resolver
 
@@ -75,26 +76,48 @@ class Expressions:
     def __contains__(self, regex: str) -> bool:
         return regex in self._resolvers
 
-    def keep(self, pattern: Pattern) -> None:
-        self._resolvers[pattern.text] = Resolver(pattern)
+    def keep(self, pattern: Pattern, tried: Mapping[str, bool]) -> None:
+        """tried: names that it has been tried on."""
+        self._resolvers[pattern.text] = Resolver(pattern, tried)
+
+    def resume(self, regex: str) -> None:
+        """Of a stored member.  What this release refuses matches nothing, and keeps nobody out of the group."""
+        try:
+            self._resolvers[regex] = Resolver(Pattern(regex))
+        except InvalidRegex:
+            self._resolvers[regex] = Resolver(None)
+
+    def untried(self, regex: str, who: Hashable, topics: Topics) -> list[str]:
+        """The names that a new expression is to be tried on: only topics that `who` may see."""
+        return [] if regex in self._resolvers else [name for name in topics.by_name if self._visible(who, name)]
 
     def interests(self, wishes: Iterable[Wish], topics: Topics) -> Interests:
         """What the wishes come to; expressions that nobody has any more are forgotten."""
         of_wish: dict[Wish, frozenset[TopicId]] = {}
         same: dict[frozenset[TopicId], frozenset[TopicId]] = {}
         partitions: dict[TopicId, int] = {}
-        matched: dict[str, Collection[str]] = {}
+        used = set[str]()
         for wish in wishes:
             if wish in of_wish:
                 continue
             names: Collection[str] = wish.names
             if wish.regex:
-                if wish.regex not in matched:
-                    matched[wish.regex] = self._resolvers[wish.regex].topics(topics.by_name)
-                names = wish.names.union(name for name in matched[wish.regex] if self._visible(wish.who, name))
+                names = wish.names | self._matching(wish, topics)
+                used.add(wish.regex)
             facts = [topics.by_name[name] for name in names if name in topics.by_name]
             ids = frozenset(fact.id for fact in facts)
             of_wish[wish] = same.setdefault(ids, ids)
             partitions.update(facts)
-        self._resolvers = {regex: self._resolvers[regex] for regex in matched}
+        self._resolvers = {regex: self._resolvers[regex] for regex in used}
+        for resolver in self._resolvers.values():
+            resolver.forget(topics.by_name)
         return Interests(of_wish, partitions)
+
+    def _matching(self, wish: Wish, topics: Topics) -> frozenset[str]:
+        """Visibility first: what a member may not see costs no match, and what did not match costs no look."""
+        resolver, sees = self._resolvers[wish.regex], self._visible
+        return frozenset(
+            name
+            for name in topics.by_name
+            if not resolver.is_known_not_to_match(name) and sees(wish.who, name) and resolver.matches(name)
+        )

@@ -1,128 +1,89 @@
-"""Regular expressions over topic names, in time linear in the name whatever the expression.
+"""Regular expressions over names, by RE2: the engine that Kafka uses for them, too.
 
-    (foo|bar)-\\d+   ──parse──▶  tree  ──compile──▶  states  ──step by character──▶  does the whole name match?
+    orders-.*   ──compile──▶  program of at most PROGRAM_MAX instructions  ──▶  does the whole name match?
 
-A client chooses the expression, so an engine that backtracks would let it stop the broker.  This one follows all states
-at once, and remembers where each step led.  Source: K. Thompson, "Regular expression search algorithm" (1968); R. Cox,
-"Regular Expression Matching Can Be Simple And Fast" (2007).
+A client chooses the expression, so an engine that backtracks would let it stop the broker.  RE2 takes time linear in
+the name and the program, and its memory has a limit.  It works without Python's lock, so `find` may run in a thread.
+Source: KIP-848; RE2's syntax page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import re2
 
 from redis_ledger.errors import InvalidRegex
-from redis_ledger.groups.syntax import BIT, WORD, Assert, Both, Chars, Either, Repeat, Tree, Where, parse
 
 PATTERN_CHARS_MAX = 2_000
-STATES_MAX = 2_000  # a match costs at most this many steps a character
-STEPS_KEPT = 10_000  # steps remembered of one expression
+PROGRAM_MAX = 2_000  # instructions: what a character of a name costs at most, about 10 ns each
+MEMORY_BYTES_MAX = 4 << 20  # of one expression; with less of it RE2 goes on, and slowly
+COMPILED_MAX = 16  # kept at once, of all groups; another is compiled again when a name is tried
+FOREIGN = "\x00"  # for a character beyond Latin-1: no name has either
 
 
-class _State:
-    """One place in the expression: a character of `mask` leads to `then`; without a mask, all of `then` at once, if
-    `where` holds."""
-
-    __slots__ = ("mask", "then", "where")
-
-    def __init__(self, mask: int | None, where: Where | None, then: tuple[int, ...]) -> None:
-        self.mask, self.where, self.then = mask, where, then
-
-
-ACCEPT = 0
+@lru_cache(maxsize=COMPILED_MAX)
+def _compiled(text: str) -> Any:
+    """Raises InvalidRegex.  Topic names are ASCII.  With Latin-1 "." is one instruction, with UTF-8 it is eleven."""
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.max_mem = MEMORY_BYTES_MAX
+    options.never_capture, options.log_errors = True, False
+    plain = "".join(char if char <= "\xff" else FOREIGN for char in text)
+    try:
+        compiled = re2.compile(plain.encode("latin-1"), options)
+    except re2.error as error:
+        reason = error.args[0] if error.args else ""
+        said = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        raise InvalidRegex(f"The expression {text[:80]!r} cannot be read: {said[:200]}.") from None
+    finally:
+        re2.purge()  # its own cache would keep 128 of them
+    if compiled.programsize > PROGRAM_MAX:
+        raise InvalidRegex(
+            f"The expression {text[:80]!r} comes to {compiled.programsize} instructions; at most {PROGRAM_MAX} are "
+            "allowed. Use fewer or smaller repetitions."
+        )
+    return compiled
 
 
 class Pattern:
-    """An expression that is ready to match.  Raises InvalidRegex if it is none, or too large."""
+    """An expression that can be matched.  Raises InvalidRegex if it is none, or too large."""
 
     def __init__(self, text: str) -> None:
         if len(text) > PATTERN_CHARS_MAX:
-            raise InvalidRegex(f"The expression has {len(text)} characters; at most {PATTERN_CHARS_MAX} are taken.")
+            raise InvalidRegex(f"The expression has {len(text)} characters; at most {PATTERN_CHARS_MAX} are allowed.")
         self.text = text
-        self._states = [_State(0, None, ())]
-        self._work = 0
-        self._start = self._emit(parse(text), ACCEPT)
-        self._steps: dict[tuple[frozenset[int], int, str], frozenset[int]] = {}
-
-    def _add(self, mask: int | None, where: Where | None, *then: int) -> int:
-        self._states.append(_State(mask, where, then))
-        return len(self._states) - 1
-
-    def _emit(self, tree: Tree, then: int) -> int:
-        """The state where the tree begins, when `then` is what comes after it."""
-        self._work += 1
-        if self._work > STATES_MAX:
-            raise InvalidRegex(f"The expression {self.text[:80]!r} is too large once its repetitions are written out.")
-        match tree:
-            case Chars(mask):
-                return self._add(mask, None, then)
-            case Assert(where):
-                return self._add(None, where, then)
-            case Both(parts):
-                for part in reversed(parts):
-                    then = self._emit(part, then)
-                return then
-            case Either(parts):
-                return self._add(None, None, *(self._emit(part, then) for part in parts))
-            case Repeat(part, least, most):
-                entry = then
-                if most is None:
-                    entry = self._add(None, None)
-                    self._states[entry].then = (self._emit(part, entry), then)
-                else:
-                    for _ in range(most - least):
-                        entry = self._add(None, None, self._emit(part, entry), then)
-                for _ in range(least):
-                    entry = self._emit(part, entry)
-                return entry
+        _compiled(text)
 
     def matches(self, name: str) -> bool:
-        """Whether the whole name matches.  Cost: O(characters), times states where a step is taken the first time."""
-        here = frozenset((self._start,))
-        before = 0
-        for place, char in enumerate(name):
-            bit = BIT.get(char, 0)
-            word = 1 if bit & WORD else 0
-            where = (Where.BOUNDARY if word != before else Where.INSIDE) | (0 if place else Where.START)
-            here = self._step(here, int(where), char)
-            if not here:
-                return False
-            before = word
-        where = Where.END | (Where.BOUNDARY if before else Where.INSIDE) | (0 if name else Where.START)
-        return ACCEPT in self._closure(here, int(where))
+        """Whether the whole name matches."""
+        return _compiled(self.text).fullmatch(name.encode("latin-1", "replace")) is not None
 
-    def _step(self, here: frozenset[int], where: int, char: str) -> frozenset[int]:
-        key = (here, where, char)
-        found = self._steps.get(key)
-        if found is None:
-            if len(self._steps) >= STEPS_KEPT:
-                self._steps.clear()
-            bit, states = BIT.get(char, 0), self._states
-            reached = (states[state] for state in self._closure(here, where))
-            found = frozenset(state.then[0] for state in reached if state.mask is not None and state.mask & bit)
-            self._steps[key] = found
-        return found
-
-    def _closure(self, here: Iterable[int], where: int) -> set[int]:
-        """All states that are reached without a character."""
-        seen, todo = set(here), list(here)
-        while todo:
-            state = self._states[todo.pop()]
-            if state.mask is None and (state.where is None or state.where & where):
-                fresh = [one for one in state.then if one not in seen]
-                seen.update(fresh)
-                todo += fresh
-        return seen
+    def find(self, names: Iterable[str]) -> dict[str, bool]:
+        """Name → whether it matches."""
+        return {name: self.matches(name) for name in names}
 
 
 class Resolver:
-    """The topics an expression matches; a name is tried once while it exists."""
+    """What an expression matches; a name is tried once while it exists.  pattern: None for one that matches nothing.
+    tried: what is known already."""
 
-    def __init__(self, pattern: Pattern) -> None:
-        self._matches = pattern.matches
-        self._tried: dict[str, bool] = {}
+    def __init__(self, pattern: Pattern | None, tried: Mapping[str, bool] | None = None) -> None:
+        self._pattern = pattern
+        self._tried = dict(tried or {})
 
-    def topics(self, names: Iterable[str]) -> frozenset[str]:
-        tried, matches = self._tried, self._matches
-        self._tried = {name: tried[name] if name in tried else matches(name) for name in names}
-        return frozenset(name for name, is_match in self._tried.items() if is_match)
+    def matches(self, name: str) -> bool:
+        found = self._tried.get(name)
+        if found is None:
+            found = self._tried[name] = self._pattern is not None and self._pattern.matches(name)
+        return found
+
+    def is_known_not_to_match(self, name: str) -> bool:
+        return self._tried.get(name) is False
+
+    def forget(self, names: Mapping[str, object]) -> None:
+        """Forgets what is not among the names any more."""
+        if len(self._tried) > len(names):
+            self._tried = {name: found for name, found in self._tried.items() if name in names}

@@ -29,6 +29,7 @@ from redis_ledger.kafka import proofs
 from redis_ledger.kafka.apis import api_versions
 from redis_ledger.kafka.call import Peer
 from redis_ledger.kafka.connection import Connection
+from redis_ledger.kafka.routes import routes
 from redis_ledger.kafka.wire.messages.api_versions_response import ApiVersionsResponse
 from redis_ledger.log import Seldom, get
 
@@ -94,6 +95,7 @@ class KafkaServer:
 
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
+        routes()  # loads the handlers, which takes a while: not when the first client waits
         await self.broker.members.announce({each.name: each.advertised or each.address for each in self._listeners})
         for each in self._listeners:
             handshake_s, closing_s = (None, None) if each.tls is None else (HANDSHAKE_S_MAX, CLOSING_S_MAX)
