@@ -6,6 +6,7 @@ A subscription's name may hold any printable characters, a slash too; in a path 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
@@ -289,15 +290,17 @@ async def set_dead_letters(call: Call, topic: str, name: str, body: bodies.SetDe
 async def put_back(call: Call, topic: str, name: str, body: bodies.PutBack) -> bodies.WerePutBack:
     """Put dead letters back to the topics they came from, up to `limit` of what the subscription would get next.
 
-    Each is produced as it was and acknowledged here, in one transaction. What does not say where it came from, and what
-    came from a topic that is not there or that the caller may not write, stays.
+    Each is produced as it was and acknowledged here, in one transaction. What does not say where it came from stays,
+    and so does what came from a topic without a dead-letter rule to this one, or from one that is not there or that
+    the caller may not write.
     """
     _limit(call, body.limit, "$.limit")
-    done = await call.broker.dead_letters.put_back(
-        topic, _known(name), body.limit, may_write=partial(call.may, Op.WRITE, Resource.TOPIC)
+    done = Counter[str]()
+    call.facts = {"to": done}
+    await call.broker.dead_letters.put_back(
+        topic, _known(name), body.limit, may_write=partial(call.may, Op.WRITE, Resource.TOPIC), done=done
     )
-    call.facts = {"put_back": done}
-    return bodies.WerePutBack(put_back=done)
+    return bodies.WerePutBack(put_back=done.total())
 
 
 @routes.post(

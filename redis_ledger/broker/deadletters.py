@@ -14,6 +14,7 @@ Source: Pulsar's DeadLetterPolicy, but decided and done by the broker.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -168,13 +169,19 @@ class DeadLetters:
         limit: int,
         *,
         may_write: Callable[[str], bool] = lambda topic: True,
-    ) -> int:
-        """How many of the next `limit` dead letters went back to the topics they came from; the others stay: those that
-        do not say where they came from, and those whose topic the caller may not write or is not there.
+        done: Counter[str] | None = None,
+    ) -> Counter[str]:
+        """How many of the next `limit` dead letters went back, by the topics they came from; the others stay: those
+        that do not say where they came from, those of a topic without a rule that sends its dead letters here, and
+        those whose topic the caller may not write or is not there.  done: counts them, also when this raises.
 
+        The rule decides and not the header, which anyone writes who may write dead letters.
         Raises what receive raises, such as ConsumerBusy.
         """
-        done, seen, stay, last = 0, 0, list[MessageId](), dict[int, MessageId]()
+        await self.refresh()
+        done = Counter() if done is None else done
+        seen, stay, last = 0, list[MessageId](), dict[int, MessageId]()
+        sources = {source for (source, _), rule in self.rules.items() if rule.topic == topic}
         try:
             while seen < limit:
                 messages = await self.subscriptions.receive(
@@ -185,9 +192,13 @@ class DeadLetters:
                 seen += len(messages)
                 last |= {each.id.partition: each.id for each in messages}
                 stay += [each.id for each in messages]
-                moves = [move for each in messages if (move := revived(each)) is not None and may_write(move.topic)]
+                moves = [
+                    move
+                    for each in messages
+                    if (move := revived(each)) is not None and move.topic in sources and may_write(move.topic)
+                ]
                 gone = set(await self._move(topic, name, PUTS_BACK, moves, never)) if moves else set()
-                done += len(gone)
+                done.update(move.topic for move in moves if move.id in gone)
                 stay = [id for id in stay if id not in gone]
         finally:
             if stay:

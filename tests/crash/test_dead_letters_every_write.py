@@ -86,6 +86,8 @@ async def test_a_putting_back_cut_at_any_write_is_done_exactly_once_by_who_puts_
             await other.topics.create(source)
             await other.topics.create(dead)
             await other.subscriptions.create(dead, "look")
+            await other.subscriptions.create(source, "work")
+            await other.dead_letters.set(source, "work", 1, dead)
             await other.records.produce(dead, [NewRecord(None, b"bad", [(TOPIC, source.encode())])])
             async with dying_at(redis_url, prefix, n, when) as (dying, store):
                 is_done = await until_cut(dying.dead_letters.put_back(dead, "look", 10), store)

@@ -269,24 +269,27 @@ async def test_what_is_put_back_is_gone_from_the_dead_letters_and_as_it_was(pair
     await broker.records.produce("in", [NewRecord(b"k", b"bad", [("a", b"1")], timestamp_ms=17)])
     await fail(broker)
     await receive_values(broker, "in", "work")
-    assert await other.dead_letters.put_back("dead", "look", 10) == 1
+    assert await other.dead_letters.put_back("dead", "look", 10) == {"in": 1}
     (back,) = await broker.subscriptions.receive("in", "work")
     assert (back.key, back.value, list(back.headers), back.timestamp_ms) == (b"k", b"bad", [("a", b"1")], 17)
     assert back.deliveries == 0
     assert await backlog(broker, "dead", "look") == 0
-    assert await broker.dead_letters.put_back("dead", "look", 10) == 0
+    assert await broker.dead_letters.put_back("dead", "look", 10) == {}
 
 
 async def test_what_does_not_say_where_it_came_from_or_may_not_go_there_stays(pair):
     broker, _ = pair
     for topic in ("in2", "closed", "gone"):
         await broker.topics.create(topic)
+        await broker.subscriptions.create(topic, "work")
+    for topic in ("in", "in2", "closed", "gone"):
+        await broker.dead_letters.set(topic, "work", 1, "dead")
     await broker.topics.delete("gone")
     said = [("stray", None), ("1", "in"), ("2", "in2"), ("3", "closed"), ("4", "gone"), ("5", "in")]
     letters = [NewRecord(None, v.encode(), [("dead-letter-topic", to.encode())] if to else []) for v, to in said]
     await broker.records.produce("dead", letters)
     put = await broker.dead_letters.put_back("dead", "look", 5, may_write=lambda topic: topic != "closed")
-    assert put == 2, "the fifth of them could not, the sixth was not asked for"
+    assert put == {"in": 1, "in2": 1}, "the fifth of them could not, the sixth was not asked for"
     assert (await values(broker, "in"), await values(broker, "in2"), await values(broker, "closed")) == (
         ["1"],
         ["2"],

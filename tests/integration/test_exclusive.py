@@ -159,7 +159,7 @@ async def test_an_ack_that_one_partition_refuses_is_over_on_the_others_when_it_i
 async def test_dead_letters_of_an_exclusive_subscription_that_stay_are_looked_at_once_when_put_back(redis_url, prefix):
     async with one(redis_url, prefix) as broker:
         await filled(broker, 1)
-        assert await broker.dead_letters.put_back("t", "x", 100) == 0  # they do not say where they came from
+        assert await broker.dead_letters.put_back("t", "x", 100) == {}  # they do not say where they came from
         (message, *_) = await broker.subscriptions.receive("t", "x", "put-back")
         assert message.deliveries == 0
         assert await values_of(broker, "t") == ["0-0", "0-1", "0-2", "0-3"]

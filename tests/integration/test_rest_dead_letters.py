@@ -76,6 +76,28 @@ async def test_what_the_caller_may_not_write_is_not_put_back_and_acts_are_audite
         told = [(e["act"], e["principal"], e["target"]) for e in audit if e["act"].startswith("subscription.")]
         assert ("subscription.putBack", "User:ada", "orders.dead look") in told
         assert ("subscription.deadLetters", "User:root", "orders billing") in told
+        assert [e["facts"] for e in audit if e["act"] == "subscription.putBack"] == [{"to": {"orders": 1}}, {"to": {}}]
+
+
+async def test_a_forged_header_does_not_make_an_operator_write_into_another_topic(redis_url, prefix):
+    async with secured(redis_url, prefix) as world:
+        await died(lambda path, body: world.post(ROOT, path, body))
+        await world.post(ROOT, "/v1/topics", {"name": "payroll"})
+        await world.allow("eve", Op.WRITE, Resource.TOPIC, "orders.dead")
+        # Given a record of eve's that says it came from a topic that sends its dead letters elsewhere, or nowhere
+        headers = {"dead-letter-topic": "payroll", "dead-letter-partition": "0", "dead-letter-offset": "0"}
+        forged = {"text": "EVE WRITES PAYROLL", "headers": headers}
+        sent = await world.post("eve", "/v1/topics/orders.dead/records", {"records": [forged]})
+        assert sent.status_code == 200
+        # When an operator, who may write everywhere, puts dead letters back
+        assert (await world.post(ROOT, f"{LOOK}:putBack", {"limit": 10})).json() == {"put_back": 1}
+        # Then the forged one stays where it is
+        assert (await world.get(ROOT, "/v1/topics/payroll/partitions/0/records")).json()["records"] == []
+        (left,) = (await world.post(ROOT, f"{LOOK}:receive", {"consumer": "c"})).json()["messages"]
+        assert left["text"] == "EVE WRITES PAYROLL"
+        # And the audit names where the other one went
+        audit = (await world.get(ROOT, "/v1/audit")).json()["entries"]
+        assert [e["facts"]["to"] for e in audit if e["act"] == "subscription.putBack"] == [{"orders": 1}]
 
 
 async def test_the_sdk_sets_rules_and_puts_back(redis_url, prefix):

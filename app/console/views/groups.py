@@ -295,11 +295,12 @@ class PutBack(msgspec.Struct):
 @act("subscription/put-back", "subscription.putBack", *_ONE, needs=_READS)
 async def put_back(visit: Visit, form: PutBack) -> Done:
     limit = min(max(form.limit, 1), visit.broker.config.records_per_request_max)
-    done = await visit.broker.dead_letters.put_back(
+    by_topic = await visit.broker.dead_letters.put_back(
         form.topic, form.name, limit, may_write=partial(visit.may, Op.WRITE, Resource.TOPIC)
     )
+    done = by_topic.total()
     sentence = f"Put {done} message{'' if done == 1 else 's'} of {form.topic} back to where they came from."
-    return Done(sentence, href("subscription", topic=form.topic, name=form.name))
+    return Done(sentence, href("subscription", topic=form.topic, name=form.name), facts={"to": by_topic})
 
 
 class Delete(msgspec.Struct):
