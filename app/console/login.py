@@ -71,7 +71,7 @@ async def rests_on(broker: Broker, credential: str) -> str | None:
     """What a credential is checked with, and none of what proves it; None when it is none any more."""
     kind, _, name = credential.partition(":")
     if kind == "user":
-        return await broker.users.salts(name)
+        return await broker.users.mark(name) or None
     if kind == "bootstrap":
         return broker.security.bootstrap
     stored = broker.security.tokens.get(name)

@@ -6,12 +6,13 @@
 A password is never stored, and there is nothing to guess users from: an unknown one is challenged like any other, with
 a salt that stays the same, and fails like a wrong password, after the same work.  Users added here have the iterations
 that Kafka's tools choose, so that these tell nobody apart either.  Every look goes to Redis, so a user that was removed
-cannot log in again anywhere; the Kafka listeners close the connections it has.
+cannot log in again anywhere; the Kafka listeners close the connections it has, and those of one with another password.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import hmac
 import os
 from collections.abc import Iterable, Mapping
@@ -58,46 +59,49 @@ class Users:
         found = {name.decode(): row for name, row in zip(rows[::2], rows[1::2], strict=True)}
         return {name: self._decode(found[name]) for name in sorted(found) if name != SECRET}
 
-    async def known(self, names: Iterable[str]) -> set[str]:
-        """Those of the names that are users."""
+    async def marks(self, names: Iterable[str]) -> dict[str, str]:
+        """The marks of those of the names that are users."""
         asked = sorted({name for name in names if is_name(name)})
         rows = await self._store.command("HMGET", self._key, *asked, key=self._key) if asked else []
-        return {name for name, row in zip(asked, rows, strict=True) if row}
+        return {name: _mark(row) for name, row in zip(asked, rows, strict=True) if row}
 
-    async def verifier(self, name: str, mechanism: str) -> Verifier:
-        """What a proof of this user is checked with; one that nothing can prove for who is not a user."""
-        found, secret = await self._read(name)
-        return found.get(mechanism) or _nobodys(name, mechanism, secret)
+    async def verifier(self, name: str, mechanism: str) -> tuple[Verifier, str]:
+        """What a proof of this user is checked with, and the user's mark; a verifier that nothing can prove for who is
+        not a user."""
+        found, mark, secret = await self._read(name)
+        return found.get(mechanism) or _nobodys(name, mechanism, secret), mark
 
-    async def check_password(self, name: str, password: str, host: str = "") -> None:
-        """host: from where; who tries many at once waits for itself, and not others for it.
+    async def check_password(self, name: str, password: str, host: str = "") -> str:
+        """The user's mark.  host: from where; who tries many at once waits for itself, and not others for it.
         Raises AuthenticationFailed."""
-        found, secret = await self._read(name)
+        found, mark, secret = await self._read(name)
         mechanism = next((each for each in HASHES if each in found), next(iter(HASHES)))
         verifier = found.get(mechanism) or _nobodys(name, mechanism, secret)
         turn = self._turns.setdefault(host, asyncio.Lock())
         async with turn, self._hashing:
             if not await asyncio.to_thread(is_password, mechanism, password, verifier):
                 raise AuthenticationFailed
+        return mark
 
-    async def salts(self, name: str) -> str | None:
-        """Other ones whenever the user gets another password; None: it is not a user.  They prove nothing."""
-        found, _ = await self._read(name)
-        return " ".join(f"{mechanism} {found[mechanism].salt.hex()}" for mechanism in sorted(found)) or None
+    async def mark(self, name: str) -> str:
+        """Another one whenever the user's password changes; "": it is not a user.  A mark proves nothing."""
+        return (await self._read(name))[1]
 
     async def secret(self) -> bytes:
         """What only the brokers of this Redis know; the same for all of them, and for as long as the Redis lives."""
-        return (await self._read(SECRET))[1]
+        return (await self._read(SECRET))[2]
 
-    async def _read(self, name: str) -> tuple[Verifiers, bytes]:
-        """The user's verifiers, none if it is not one, and the secret."""
+    async def _read(self, name: str) -> tuple[Verifiers, str, bytes]:
+        """The user's verifiers, none if it is not one, the mark, and the secret."""
         asked = name if is_name(name) else SECRET
         command, key = self._store.command, self._key
         row, secret = await command("HMGET", key, asked, SECRET, key=key)
         if secret is None:
             await command("HSETNX", key, SECRET, os.urandom(32).hex(), key=key)
             row, secret = await command("HMGET", key, asked, SECRET, key=key)
-        return self._decode(row) if row and asked != SECRET else {}, secret
+        if not row or asked == SECRET:
+            return {}, "", secret
+        return self._decode(row), _mark(row), secret
 
     # -- change ------------------------------------------------------------------------------------------------------
 
@@ -135,6 +139,10 @@ class Users:
                 return not seen
             seen = reply[1]
         raise Unavailable(f"User {name!r} is being changed by somebody else; try again.")
+
+
+def _mark(row: bytes) -> str:
+    return hashlib.sha256(row).hexdigest()
 
 
 def is_name(name: str) -> bool:

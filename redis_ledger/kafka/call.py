@@ -39,9 +39,10 @@ _log = get()
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a login rests on: a user, or an API token."""
+    """What a login rests on: a user with a password, or an API token.  mark: of the user, as Users.mark has it."""
 
     user: str = ""
+    mark: str = ""
     token: str = field(default="", repr=False)
 
 

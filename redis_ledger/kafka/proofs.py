@@ -1,4 +1,4 @@
-"""Logins that are over: the user was removed, the API token was revoked or has expired.
+"""Logins that are over: the user was removed or its password changed, the API token was revoked or has expired.
 
     every LOOK_EVERY_S of the listener ─▶ connections whose proof holds no more ─▶ closed
 
@@ -19,16 +19,18 @@ async def over(peers: Iterable[Peer], broker: Broker) -> set[Proof]:
     """The proofs of peers that hold no more."""
     proven = {peer.proof: peer.principal for peer in peers if peer.proof is not None}
     users = {proof.user for proof in proven if proof.user}
+    marks: dict[str, str] | None = {}
     try:
-        there = await broker.users.known(users) if users else set()
+        marks = await broker.users.marks(users) if users else {}
     except LedgerError:
-        there = users
-    return {proof for proof, principal in proven.items() if not _holds(proof, principal, broker, there)}
+        marks = None
+    return {proof for proof, principal in proven.items() if not _holds(proof, principal, broker, marks)}
 
 
-def _holds(proof: Proof, principal: str, broker: Broker, users: set[str]) -> bool:
+def _holds(proof: Proof, principal: str, broker: Broker, marks: dict[str, str] | None) -> bool:
+    """marks: None while they cannot be read."""
     if proof.user:
-        return proof.user in users
+        return marks is None or marks.get(proof.user) == proof.mark
     try:
         return broker.security.identify(proof.token)[0] == principal
     except LedgerError:

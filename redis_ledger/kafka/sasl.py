@@ -5,7 +5,8 @@
 
 A login that failed is over, and so is its connection: the client has to open another, as with Kafka.  The user "token"
 is whoever the API token belongs to that it gives as its password, by PLAIN.  A login wins over a client certificate, as
-a token does over REST.  It lasts until the user is removed, or the token revoked or expired: `kafka/proofs.py` ends it.
+a token does over REST.  It lasts until the user is removed or its password changed, or the token revoked or expired:
+`kafka/proofs.py` ends it.
 Source: KIP-43, KIP-152; RFC 4616 (PLAIN), RFC 5802 (SCRAM).
 """
 
@@ -38,6 +39,7 @@ class Login:
         self.principal = ""
         self.proof: Proof | None = None
         self._users, self._security = users, security
+        self._mark = ""  # of the user, as it was when the password was looked up
         self._asked = ""  # who a SCRAM client says it is
         self._exchange = None if mechanism == PLAIN else Exchange(mechanism, secrets.token_urlsafe(24))
 
@@ -48,7 +50,8 @@ class Login:
             return b""
         if not self._asked:
             self._asked = self._exchange.user_of(token)
-            return self._exchange.challenge(await self._users.verifier(self._asked, self.mechanism))
+            verifier, self._mark = await self._users.verifier(self._asked, self.mechanism)
+            return self._exchange.challenge(verifier)
         signature = self._exchange.finish(token)
         self._is(self._asked)
         return signature
@@ -64,11 +67,11 @@ class Login:
             self.principal, _ = await self._security.recognize(password)
             self.proof = Proof(token=password)
             return
-        await self._users.check_password(user, password, host)
+        self._mark = await self._users.check_password(user, password, host)
         self._is(user)
 
     def _is(self, user: str) -> None:
-        self.principal, self.proof = f"User:{user}", Proof(user=user)
+        self.principal, self.proof = f"User:{user}", Proof(user=user, mark=self._mark)
 
 
 async def step(login: Login, token: bytes, peer: Peer) -> bytes:

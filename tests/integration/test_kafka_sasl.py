@@ -19,6 +19,7 @@ from redis_ledger.auth.scram import HASHES, Verifier, is_password
 from redis_ledger.broker import users
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import AuthenticationFailed, UnacceptableCredential, UnknownUser
+from redis_ledger.kafka import server
 from redis_ledger.kafka.connection import LOGIN_BYTES_MAX
 from redis_ledger.kafka.wire.messages.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
@@ -34,7 +35,7 @@ from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest
 from redis_ledger.kafka.wire.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from redis_ledger.kafka.wire.messages.sasl_handshake_request import SaslHandshakeRequest
 from redis_ledger.store.keys import CatalogKeys
-from tests.support.broker import one, two, values_of
+from tests.support.broker import eventually, one, two, values_of
 from tests.support.kafka import KafkaClient, listening
 
 MECHANISMS = ["PLAIN", *HASHES]
@@ -111,7 +112,7 @@ async def test_an_unknown_user_is_challenged_like_any_other_at_every_broker(redi
         salts: dict[str, set[bytes]] = {}
         for name in ("ada", "eve", "bob"):
             for mechanism in HASHES:
-                found = [await broker.users.verifier(name, mechanism) for broker in (*brokers, *brokers)]
+                found = [(await broker.users.verifier(name, mechanism))[0] for broker in (*brokers, *brokers)]
                 salts.setdefault(name, set()).update(each.salt for each in found)
                 assert {(len(each.salt), each.iterations) for each in found} == {(16, 4096)}
                 assert {len(each.stored_key) for each in found} == {hashlib.new(HASHES[mechanism]).digest_size}
@@ -334,7 +335,7 @@ async def stored(broker: Broker) -> dict[bytes, bytes]:
 
 async def test_many_who_change_one_user_at_once_lose_nothing(redis_url, prefix):
     async with two(redis_url, prefix) as (first, second):
-        made = await first.users.verifier("x", "SCRAM-SHA-256")
+        made, _ = await first.users.verifier("x", "SCRAM-SHA-256")
         await asyncio.gather(*(broker.users.change("bob", {m: made}) for broker in (first, second) for m in HASHES))
         assert (await second.users.all())["bob"].keys() == HASHES.keys()
 
@@ -368,3 +369,30 @@ async def test_a_broker_that_nobody_can_log_in_to_says_so(redis_url, prefix):
             pass
     # The first two; the third knew a token, the last knows a user
     assert [each["log_level"] for each in logs if "nobody could get in" in each["event"]] == ["warning"] * 2
+
+
+async def is_closed(client: KafkaClient) -> bool:
+    try:
+        await client.ask(MetadataRequest(), 12)
+    except CLOSED:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+async def test_a_changed_password_ends_the_sessions_of_its_user_at_all_brokers(redis_url, prefix, mechanism):
+    async with two(redis_url, prefix, auth_required=True, allow_everyone_if_no_acl=True) as (first, second):
+        for user in ("ada", "eve"):
+            await first.users.add(user, "one")
+        async with listening(second) as address, KafkaClient(address) as ada, KafkaClient(address) as eve:
+            for client, user in ((ada, "ada"), (eve, "eve")):
+                assert (await log_in(client, mechanism, user, "one")).error_code == 0
+            # When another broker gives ada another password
+            await first.users.add("ada", "two")
+            # Then who logged in with the old one has to log in again
+            assert await eventually(lambda: is_closed(ada), True, 5.0)
+            assert not await is_closed(eve)
+            async with KafkaClient(address) as again:
+                assert (await log_in(again, mechanism, "ada", "two")).error_code == 0
+                await asyncio.sleep(2 * server.LOOK_EVERY_S)
+                assert not await is_closed(again)

@@ -100,15 +100,15 @@ async def test_a_look_that_fails_is_not_the_last_one(redis_url, prefix, monkeypa
     monkeypatch.setattr(server, "LOOK_EVERY_S", 0.02)
     async with secured(redis_url, prefix) as world:
         await world.broker.users.add("ada", "sesame")
-        known, asked = world.broker.users.known, []
+        marks, asked = world.broker.users.marks, []
 
         async def fails_at_first(names):
             asked.append(names)
             if len(asked) == 1:
                 raise ReplyError("NOPERM this user has no permissions")
-            return await known(names)
+            return await marks(names)
 
-        monkeypatch.setattr(world.broker.users, "known", fails_at_first)
+        monkeypatch.setattr(world.broker.users, "marks", fails_at_first)
         async with KafkaClient(world.address) as client:
             assert (await log_in(client, "ada", "sesame")).error_code == 0
 
