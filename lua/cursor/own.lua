@@ -7,8 +7,12 @@ owner that was replaced cannot take messages from any partition.
     partition 0    owner c2, epoch 4, until 12:00:30
     partition 5    epoch 3 (owner c1)    a receive of c2 with epoch 4 raises it; one of c1 with epoch 3 is then refused
 
+While Redis does not answer no owner can call, so an owner whose session lasted when that began has a full session after
+it ended.
+
 KEYS        1 state  2 cursor (of partition 0)
 ARGV        1 topic_id  2 consumer  3 now_ms  4 session_ms  5 take (1: become the owner if there is none; 0: only prolong)
+            6, 7 when the last pause of Redis began and ended, in ms, as the caller has seen it; "" if it has seen none
 RETURNS     {OK, epoch} | {CONSUMER_BUSY, owner, ms its session lasts} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
             | {WRONG_KIND, shared or kafka}
 COMPLEXITY  O(1)
@@ -22,11 +26,13 @@ if not held[1] then return { UNKNOWN_SUB } end
 if held[1] ~= "exclusive" then return { WRONG_KIND, held[1] } end
 -- A cursor of an earlier release has no owner yet: it is the consumer of this partition.
 local owner, ends, epoch = held[2] or held[5], tonumber(held[3] or held[6]), tonumber(held[4] or 0)
-local now = tonumber(ARGV[3])
+local now, session = tonumber(ARGV[3]), tonumber(ARGV[4])
+local began, ended = tonumber(ARGV[6]), tonumber(ARGV[7])
+if began and ends > began then ends = math.max(ends, ended + session) end
 if owner ~= ARGV[2] then
   if ends > now or ARGV[5] ~= "1" then return { CONSUMER_BUSY, owner, math.max(ends - now, 0) } end
   epoch = epoch + 1
 end
-ends = string.format("%d", math.max(ends, now + tonumber(ARGV[4])))
+ends = string.format("%d", math.max(ends, now + session))
 redis.call("HSET", KEYS[2], "owner", ARGV[2], "owner_until", ends, "owner_epoch", epoch)
 return { OK, epoch }

@@ -101,11 +101,13 @@ async def own(
     take: bool = True,
 ) -> int | None:
     """On partition 0: makes the consumer the owner of an exclusive subscription, or prolongs its session.  Returns the
-    epoch of its ownership, or None for a shared subscription.
+    epoch of its ownership, or None for a shared subscription.  An owner keeps it through a pause of Redis.
 
     take: False only prolongs.  Raises ConsumerBusy (with the owner and how long its session lasts).
     """
-    args = (topic_id, token(consumer), now_ms, session_ms, int(take))
+    pause = store.pause(keys.state)
+    times = ("", "") if pause is None else (now_ms - round(s * 1000) for s in pause)
+    args = (topic_id, token(consumer), now_ms, session_ms, int(take), *times)
     reply = await store.call(_OWN, (keys.state, keys.sub(name).cursor), args)
     if reply[0] == Status.WRONG_KIND and reply[1] == b"shared":
         return None

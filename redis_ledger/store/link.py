@@ -25,6 +25,7 @@ from redis_ledger.store.address import Address
 from redis_ledger.store.commands import ADMINISTRATION, READS, first_word
 from redis_ledger.store.connection import NEVER, Call, Connection, ask, dial, fail_all, let_in, pack, settle
 from redis_ledger.store.explain import Unreachable, explain
+from redis_ledger.store.pauses import Pauses
 from redis_ledger.store.scripts import Script
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Watch:
         self.timeout_ticks = max(2, round(timeout_ms / 1000 / self.interval_s))
         self.retry_ticks = max(1, round(retry_ms / 1000 / self.interval_s))
         self.tick = 1
+        self.pauses = Pauses()
         self.watched: list[Callable[[], None]] = []
         self._loop = asyncio.get_running_loop()
         self._timer = self._loop.call_later(self.interval_s, self._strike)
@@ -167,6 +169,7 @@ class Link:
         """Runs on every tick.  Cost: O(calls under way)."""
         tick, watch, conn = self._watch.tick, self._watch, self.conn
         oldest = tick - watch.timeout_ticks
+        watch.pauses.look(self, is_silent=conn is None or (conn.sent > 0 and not conn.heard))
         if conn is None:
             self._thin_out(tick, oldest)
             return
@@ -325,6 +328,7 @@ class Link:
             return
         self._closed = True
         self._watch.watched.remove(self.look)
+        self._watch.pauses.forget(self)
         self._task.cancel()
         conn, self.conn = self.conn, None
         calls = list(self.waiting)

@@ -23,6 +23,7 @@ from redis_ledger.store.connection import Arg, Call, Frame, concat, pack, pack_s
 from redis_ledger.store.group_commit import Turnstile
 from redis_ledger.store.link import Link, Watch
 from redis_ledger.store.nodes import QUESTIONS, NodeInfo, read_node
+from redis_ledger.store.pauses import Pause
 from redis_ledger.store.pubsub import Pubsub
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.single import Sentinel, Single
@@ -108,6 +109,10 @@ class Store:
     def primaries(self) -> int:
         """How many nodes share the slots."""
         return len(self.topology.links())
+
+    def pause(self, key: bytes) -> Pause | None:
+        """The last time that Redis did not answer, as this store has seen it."""
+        return self.topology.watch.pauses.last(self.topology.owner(self._slot(key)))
 
     def turnstile(self, key: bytes) -> Turnstile:
         """What group commits to the node of key pass."""

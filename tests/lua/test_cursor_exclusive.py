@@ -91,6 +91,33 @@ def test_a_consumer_without_the_newest_epoch_gets_nothing(exclusive):
     assert exclusive.ack_cumulative(1, "c1") == [Status.NOT_LEASED, 1, "c2"]
 
 
+@pytest.mark.parametrize("took", [SESSION // 2, SESSION, 10 * SESSION])
+def test_a_pause_of_redis_does_not_cost_the_owner_its_subscription(exclusive, took):
+    exclusive.own("c1")
+    # Given a pause that began a second after the owner's last call
+    exclusive.now += 1_000 + took + 10
+    pause = (took + 10, 10)
+    # When another consumer is the first to call
+    left = max(SESSION - 1_000 - took - 10, SESSION - 10)
+    assert exclusive.own("c2", pause=pause) == [Status.CONSUMER_BUSY, "c1", left]
+    # Then the owner still owns it, without a new epoch
+    assert exclusive.own("c1", pause=pause) == [Status.OK, 1]
+
+
+def test_an_owner_that_does_not_come_back_after_a_pause_loses_its_subscription_a_session_later(exclusive):
+    exclusive.own("c1")
+    exclusive.now += 10 * SESSION
+    assert exclusive.own("c2", pause=(9 * SESSION + 10_000, SESSION - 1)) == [Status.CONSUMER_BUSY, "c1", 1]
+    exclusive.now += 1
+    assert exclusive.own("c2", pause=(9 * SESSION + 10_001, SESSION)) == [Status.OK, 2]
+
+
+def test_a_session_that_had_ended_before_a_pause_is_not_revived(exclusive):
+    exclusive.own("c1")
+    exclusive.now += 2 * SESSION
+    assert exclusive.own("c2", pause=(SESSION, 10)) == [Status.OK, 2]
+
+
 def test_a_session_that_ended_can_only_be_prolonged_by_its_owner(exclusive):
     exclusive.own("c1")
     exclusive.now += SESSION

@@ -111,8 +111,10 @@ class Subscription:
         args = (TOPIC_ID, encode_name(self.name), incarnation)
         return self.run("cursor/delete", (p.state, p.subs, *self.keys.all()), *args)
 
-    def own(self, consumer: str = "c1", *, take: bool = True) -> list[Any]:
-        args = (TOPIC_ID, consumer, self.now, SESSION, int(take))
+    def own(self, consumer: str = "c1", *, take: bool = True, pause: tuple[int, int] | None = None) -> list[Any]:
+        """pause: how many ms ago one of Redis began and ended."""
+        times = ("", "") if pause is None else (self.now - pause[0], self.now - pause[1])
+        args = (TOPIC_ID, consumer, self.now, SESSION, int(take), *times)
         return self.run("cursor/own", (self.log.keys.state, self.keys.cursor), *args)
 
     def receive_raw(
