@@ -12,7 +12,7 @@ it ended.
 
 KEYS        1 state  2 cursor (of partition 0)
 ARGV        1 topic_id  2 consumer  3 now_ms  4 session_ms  5 take (1: become the owner if there is none; 0: only prolong)
-            6, 7 when the last pause of Redis began and ended, in ms, as the caller has seen it; "" if it has seen none
+            6 began_ms  7 ended_ms (the last pause of Redis, as the caller has seen it; "" if it has seen none)
 RETURNS     {OK, epoch} | {CONSUMER_BUSY, owner, ms its session lasts} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
             | {WRONG_KIND, shared or kafka}
 COMPLEXITY  O(1)

@@ -250,7 +250,7 @@ async def hold_cumulative(
     offset: int,
 ) -> int:
     """How many offsets the transaction holds on this partition now.  A repetition changes nothing; another call must
-    name a higher offset (AK-13).
+    name a higher offset (AK-13); a lower one is a conflict.
 
     Raises as hold, and WrongSubscriptionKind.
     """

@@ -227,7 +227,7 @@ async def test_one_transaction_at_a_time_acknowledges_cumulatively(broker):
     assert await ack_upto(broker, 5, await begun(broker)) == 6
 
 
-async def test_cumulative_acks_only_go_forward(broker):
+async def test_a_cumulative_ack_in_a_transaction_moves_forward_or_repeats_itself(broker):
     """AK-13, AK-07: going back is refused and is no reason to abort; a repetition succeeds and changes nothing."""
     await filled(broker, 15, "x", "exclusive")
     txn = await begun(broker)

@@ -20,14 +20,14 @@ PAUSE_S = 3.0
 def frozen(server):
     """It keeps its connections, and answers nothing."""
     server.freeze()
-    time.sleep(PAUSE_S)
+    time.sleep(PAUSE_S)  # sessions and leases run by the clock of the machine
     server.thaw()
 
 
 def restarted(server):
     """It is gone, and comes back slowly with what it had."""
     server.kill()
-    time.sleep(PAUSE_S)
+    time.sleep(PAUSE_S)  # sessions and leases run by the clock of the machine
     server.start()
 
 
