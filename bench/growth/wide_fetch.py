@@ -41,8 +41,8 @@ async def measure(lab: Lab) -> None:
             counts = Counts(home, served.redis_pid)
             for partitions in CASES:
                 topic = f"t{partitions}"
-                await fill(client, topic, partitions, int(RECORDS * lab.pace.scale))
-                runs = [await catch_up(link, topic, partitions) for _ in range(lab.pace.runs)]
+                there = await fill(client, topic, partitions, int(RECORDS * lab.pace.scale))
+                runs = [await catch_up(link, topic, partitions, there) for _ in range(lab.pace.runs)]
                 speeds[partitions] = statistics.median(runs)
                 lab.note(str(partitions), "mb_per_s", speeds[partitions], "MB/s", "process")
                 idle_s = IDLE_S * min(1.0, lab.pace.scale * 2)
@@ -54,21 +54,24 @@ async def measure(lab: Lab) -> None:
     lab.note(str(CASES[-1]), "min_share", share, "of a consumer of 10", "process", SHARE_GOAL)
 
 
-async def fill(client: Client, topic: str, partitions: int, records: int) -> None:
+async def fill(client: Client, topic: str, partitions: int, records: int) -> int:
+    """How many bytes partition 0 has now."""
     await client.call("POST", "/v1/topics", {"name": topic, "partitions": partitions})
-    data = request("POST", f"/v1/topics/{topic}/records?partition=0", batch(PER_BATCH, RECORD_BYTES), BATCH)
-    await client.each([data] * (records // PER_BATCH))
+    data = batch(PER_BATCH, RECORD_BYTES)
+    produce = request("POST", f"/v1/topics/{topic}/records?partition=0", data, BATCH)
+    await client.each([produce] * (records // PER_BATCH))
+    return len(data) * (records // PER_BATCH)
 
 
-async def catch_up(link: Connection, topic: str, partitions: int) -> float:
-    """MB/s of partition 0, from its start until there is nothing more."""
-    session = Session(link, topic, 0)
+async def catch_up(link: Connection, topic: str, partitions: int, bytes_there: int) -> float:
+    """MB/s of partition 0, from its start until all is read."""
+    session = Session(link, topic, WAIT_MS)
     moved, read, began_s = dict.fromkeys(range(partitions), 0), 0, time.perf_counter()
-    while got := (await session.fetch(moved)).get(0):
-        read += len(got)
-        moved = {0: following(got)}
-        if time.perf_counter() - began_s > GIVE_UP_S:
-            break
+    while read < bytes_there and time.perf_counter() - began_s < GIVE_UP_S:
+        got = (await session.fetch(moved)).get(0)
+        if got is not None:
+            read += len(got)
+            moved = {0: following(got)}
     return read / 1e6 / (time.perf_counter() - began_s)
 
 

@@ -9,11 +9,12 @@ labelled.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
+from redis_ledger.broker.fetch_many import FetchMany, Polled, Wanted
 from redis_ledger.broker.types import Fetched, FetchedBatch, Isolation
-from redis_ledger.errors import LedgerError, OffsetOutOfRange, UnknownTopic
+from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger import log as logs
 from redis_ledger.ledger.catalog import Catalog
@@ -21,21 +22,11 @@ from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.reader import Read
 from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.records.batch import place
-from redis_ledger.records.control import MARKER_BYTES, marker
+from redis_ledger.records.control import marker
 from redis_ledger.records.read import decode
 
 SCAN_BYTES = 1 << 20
-
-
-class Wanted(NamedTuple):
-    """Where one partition is to be read, and how much of it at most."""
-
-    partition: Partition
-    offset: int
-    bytes_max: int
-
-
-Polled = Read | LedgerError
+WIDE = 50  # a fetch of more partitions listens before it looks, so that their heads are known to the next one
 
 
 class Fetching:
@@ -80,23 +71,23 @@ class Fetching:
         """What each of the partitions has, in the order asked for; answered when there are bytes_min bytes altogether,
         when one of them fails, or after wait_ms.  Together bytes_max, but always the first batch there is.
 
-        Cost: one state read for each partition; while waiting, only those that have changed are read again.
+        Cost: as FetchMany.look; while waiting, only those that have changed are looked at again.
         """
         deadline = self._loop.time() + wait_ms / 1000
-        share = max(bytes_max // max(len(wanted), 1), 1)
-        polled = list(await asyncio.gather(*(self._poll_one(w, committed, share) for w in wanted)))
-        if wait_ms <= 0 or _is_enough(polled, bytes_min) or not wanted:
-            return polled
+        fetch = FetchMany(self._catalog, self._waiters, wanted, committed=committed, bytes_max=bytes_max)
+        everything = range(len(wanted))
+        if wait_ms <= 0 or len(wanted) <= WIDE:
+            await fetch.look(everything)
+            if wait_ms <= 0 or fetch.is_enough(bytes_min) or not wanted:
+                return fetch.polled
         async with self._waiters.listen([w.partition.keys for w in wanted], committed=committed) as listener:
-            stale = list(range(len(wanted)))
             places = {w.partition.keys.wake: i for i, w in enumerate(wanted)}
+            stale: Iterable[int] = everything
             while True:
-                reads = await asyncio.gather(*(self._poll_one(wanted[i], committed, share) for i in stale))
-                for i, read in zip(stale, reads, strict=True):
-                    polled[i] = read
-                if _is_enough(polled, bytes_min) or not await listener.wait(deadline - self._loop.time()):
-                    return polled
-                stale = [places[channel] for channel in listener.heard()]
+                await fetch.look(stale)
+                if fetch.is_enough(bytes_min) or not await listener.wait(deadline - self._loop.time()):
+                    return fetch.polled
+                stale = sorted(places[channel] for channel in listener.heard())
 
     async def offset_at(
         self, topic: str, partition: int, timestamp_ms: int, *, isolation: Isolation = "read_committed"
@@ -158,16 +149,6 @@ class Fetching:
                     newest = at if newest is None or at[1] > newest[1] else newest
             offset, bytes_max = read.entries[-1].last_offset + 1, SCAN_BYTES
 
-    async def _poll_one(self, wanted: Wanted, committed: bool, share: int) -> Polled:
-        try:
-            bytes_max = min(wanted.bytes_max, share)
-            return await wanted.partition.read(wanted.offset, committed=committed, bytes_max=bytes_max)
-        except UnknownTopic as error:
-            self._catalog.forget(wanted.partition.topic)
-            return error
-        except LedgerError as error:
-            return error
-
     async def _first(
         self, partition: Partition, offset: int | Literal["earliest", "latest"], committed: bool, max_bytes: int
     ) -> Fetched:
@@ -216,12 +197,3 @@ class Fetching:
         return Fetched(
             batches, following, head.start_offset, head.stable_offset, head.end_offset, aborted, read.leads_to_batch
         )
-
-
-def _is_enough(polled: Sequence[Polled], bytes_min: int) -> bool:
-    total = 0
-    for read in polled:
-        if not isinstance(read, Read):
-            return True
-        total += sum(entry.size or MARKER_BYTES for entry in read.entries)
-    return total >= max(bytes_min, 1)

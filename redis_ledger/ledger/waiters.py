@@ -5,8 +5,13 @@
 Every append and every end publishes (leader epoch, end, stable offset) on the partition's channel, from inside the
 script, so a reader that subscribed before it read cannot miss one.  A reader of committed records says so and is left
 asleep while only the end moves: waiting behind an open transaction costs nothing.  A lost connection wakes everybody.
-Once a second one pipelined state check over the partitions somebody waits for is the safety net; what it catches is
-counted, and the count is normally 0.
+Once a second a pipelined state check is the safety net: of the partitions somebody waits for, the CHECKED_MAX that were
+checked longest ago.  What it catches is counted, and the count is normally 0.
+
+    subscribed  ─▶  a reader reads the state  ─▶  its head is known  ─▶  kept up by what is published  ─▶  lost: unknown
+
+So a reader that finds its partition where it left it need not read the state (`head`).  Trimming is not published: the
+log start of a known head is as of the last read or check.
 """
 
 from __future__ import annotations
@@ -14,13 +19,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from typing import NamedTuple
 
 from redis_ledger.errors import LedgerError
+from redis_ledger.ledger.places import PartitionHead
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
 
 LOOK_AGAIN = b"look again"  # messages came back to a subscription: no offset has moved
 CHECK_S = 1.0
+CHECKED_MAX = 32  # channels that one check looks at
 LINGER_S = 30.0  # a channel nobody waits on is left after this long
 
 
@@ -69,34 +77,67 @@ class Listener:
 
 
 class _Channel:
+    """end, stable: as published last, -1 before that.  head: None while it is not known.  losses: how often messages
+    may have been lost."""
+
     def __init__(self, keys: PartitionKeys) -> None:
         self.keys = keys
         self.listeners: set[Listener] = set()
         self.end, self.stable = -1, -1
+        self.head: PartitionHead | None = None
+        self.losses = 0
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.leave: Callable[[], None] | None = None
-        self.idle_since = 0.0
+        self.idle_since = self.checked_s = 0.0
 
     def on_message(self, message: bytes) -> None:
         if message == LOOK_AGAIN:
-            self.on_lost()
+            self.wake()
             return
-        _, end, stable = map(int, message.split())
-        self.moved(end, stable)
+        epoch, end, stable = map(int, message.split())
+        self.moved(epoch, end, stable)
 
-    def moved(self, end: int, stable: int) -> None:
-        last_end, last_stable = self.end, self.stable
+    def moved(self, epoch: int, end: int, stable: int) -> None:
+        last_end, last_stable, head = self.end, self.stable, self.head
         if end < last_end:  # the topic was made again, or a state check was quicker than this message: let all look
             self.end, self.stable = end, stable
             self.on_lost()
             return
         self.end, self.stable = end, max(stable, last_stable)
+        if head is not None:
+            is_later = end >= head.end_offset and self.stable >= head.stable_offset
+            moved = head._replace(leader_epoch=epoch, end_offset=end, stable_offset=self.stable)
+            self.head = moved if is_later else None
         for listener in list(self.listeners):
             listener.hear(self.keys.wake, end, stable, last_end, last_stable)
 
+    def first_checked(self, end: int, stable: int) -> None:
+        """Nothing was published yet, and what readers have read is not known here: let them look once."""
+        self.end, self.stable, head = end, stable, self.head
+        if head is not None and (head.end_offset, head.stable_offset) == (end, stable):
+            self.wake()
+        else:
+            self.on_lost()
+
     def on_lost(self) -> None:
+        self.head = None
+        self.losses += 1
+        self.wake()
+
+    def wake(self) -> None:
         for listener in list(self.listeners):
             listener.wake(self.keys.wake)
+
+    def learn(self, head: PartitionHead) -> None:
+        if head.end_offset >= self.end and head.stable_offset >= self.stable:
+            self.head = head
+
+
+class Mark(NamedTuple):
+    """That a partition's channel was subscribed to at some time."""
+
+    channel: _Channel
+    losses: int
 
 
 class Waiters:
@@ -130,6 +171,21 @@ class Waiters:
             for channel in channels:
                 channel.listeners.discard(listener)
                 channel.idle_since = self._loop.time()
+
+    def head(self, keys: PartitionKeys) -> PartitionHead | None:
+        """Where the partition stands, if that is known here; all but its log start is up to date."""
+        channel = self._channels.get(keys.wake)
+        return None if channel is None else channel.head
+
+    def mark(self, keys: PartitionKeys) -> Mark | None:
+        """To be taken before the state is read that `learn` is given; None if its changes are not listened to."""
+        channel = self._channels.get(keys.wake)
+        return None if channel is None or channel.leave is None else Mark(channel, channel.losses)
+
+    def learn(self, mark: Mark | None, head: PartitionHead) -> None:
+        """The head was read after the mark was taken, and is known from now on."""
+        if mark is not None and mark.losses == mark.channel.losses:
+            mark.channel.learn(head)
 
     async def poke(self, keys: PartitionKeys) -> None:
         """Messages were handed back here: waiting readers of every broker look again."""
@@ -175,17 +231,20 @@ class Waiters:
                         channel.leave()
             waited = [c for c in self._channels.values() if c.listeners]
             if waited:
-                await self._check(waited)
+                waited.sort(key=lambda channel: channel.checked_s)
+                await self._check(waited[:CHECKED_MAX], now)
 
-    async def _check(self, channels: list[_Channel]) -> None:
+    async def _check(self, channels: list[_Channel], now: float) -> None:
         ends = [channel.end for channel in channels]
+        fields = ("next", "stable", "epoch", "start")
         try:
             states = await asyncio.gather(
-                *(self._store.command("HMGET", c.keys.state, "next", "stable", key=c.keys.state) for c in channels)
+                *(self._store.command("HMGET", c.keys.state, *fields, key=c.keys.state) for c in channels)
             )
         except LedgerError:
             return  # Redis is away: its return wakes everybody
-        for channel, known, (end, stable) in zip(channels, ends, states, strict=True):
+        for channel, known, (end, stable, epoch, start) in zip(channels, ends, states, strict=True):
+            channel.checked_s = now
             if end is None:
                 channel.on_lost()
                 continue
@@ -193,7 +252,8 @@ class Waiters:
             back = int(end) < min(known, channel.end)
             if back or (channel.end >= 0 and (int(end) > channel.end or int(stable) > channel.stable)):
                 self.missed += 1
-                channel.moved(int(end), int(stable))
+                channel.moved(int(epoch), int(end), int(stable))
             elif channel.end < 0:
-                channel.end, channel.stable = int(end), int(stable)
-                channel.on_lost()  # what was read before this is not known here: let readers look once
+                channel.first_checked(int(end), int(stable))
+            elif channel.head is not None:
+                channel.head = channel.head._replace(start_offset=int(start))

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.fetch import Polled, Wanted
+from redis_ledger.broker.fetch_many import Polled, Wanted
 from redis_ledger.errors import UnknownTopic
 from redis_ledger.ledger import waiters as waiting
 from redis_ledger.ledger.reader import Read

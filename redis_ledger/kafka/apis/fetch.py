@@ -15,7 +15,7 @@ from typing import NamedTuple
 from redis_ledger import tracing
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker import traces
-from redis_ledger.broker.fetch import Polled, Wanted
+from redis_ledger.broker.fetch_many import Polled, Wanted
 from redis_ledger.errors import LedgerError, OffsetOutOfRange, TopicForbidden, Unavailable, UnknownTopic
 from redis_ledger.kafka.apis.list_offsets import epoch_refusal
 from redis_ledger.kafka.call import NONE, NOT_LEADER, UNKNOWN_TOPIC_ID, Call, code_of
@@ -102,7 +102,9 @@ async def _open(asked: list[_Asked], call: Call) -> tuple[dict[Key, PartitionDat
             by_id = call.version >= IDS_FROM and isinstance(error, UnknownTopic)
             answers[one.key] = _failed(number, UNKNOWN_TOPIC_ID if by_id else _code(error))
             continue
-        wanted.append((one, Wanted(partition, one.partition.fetch_offset, max(one.partition.partition_max_bytes, 1))))
+        how = one.partition
+        bytes_max = max(how.partition_max_bytes, 1)
+        wanted.append((one, Wanted(partition, how.fetch_offset, bytes_max, how.current_leader_epoch)))
     return answers, wanted
 
 
