@@ -206,5 +206,6 @@ async def test_the_net_looks_at_a_few_partitions_at_a_time_and_at_all_in_turn(re
         async with asyncio.timeout(3):
             while (head := broker.waiters.head(keys)) is None or head.end_offset < 7:
                 await asyncio.sleep(0.01)
+        assert head.end_offset == 7
         waits.cancel()
         await asyncio.gather(waits, return_exceptions=True)
