@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[ cold/plan: store which stretches are to be written to Parquet next, unless that is stored already.
 
 KEYS        1 state  2 cold  hash  first offset → segment, "plan", "version"

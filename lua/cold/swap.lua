@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[ cold/swap: segments take the place of others that cover the same stretch (compaction).
 
 The caller has compared the stretches, in the manifest of the version it names.

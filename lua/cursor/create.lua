@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[ cursor/create: make a subscription on one partition.
 
 Partition 0 is made first and registers the subscription with an incarnation, a random word.  The cursors of the other

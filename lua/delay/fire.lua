@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[ delay/fire: write log entries for scheduled entries that are due, in order of (due time, entry): from here they are visible.
 
 No payload is moved: a log entry points into the delay ledger.  Due is decided by this server's clock.  What is due at or

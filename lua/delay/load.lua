@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[ delay/load: put entries of a sealed bucket's next segment into the queue; with the last of them the bucket moves on.
 
 A part that is loaded twice is harmless: what fired meanwhile has its live bit cleared.

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[ delay/rearm: schedule an entry that repeats again, after it has fired; or let it end.  Its payload stays where it is.
 
 KEYS        1 state  2 ledgers  3 delay state  4 open  5 queue  6 live  7 parts  8 repeats

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[ delay/restore: put entries back into the queue that an index has lost.  What is there stays where it is.
 
 KEYS        1 state  2 queue

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[ delay/rotate: open the next delay ledger, and hand the open bucket over to be sealed.
 
 Entry numbers go on from ledger to ledger, so an entry is named by its number alone.

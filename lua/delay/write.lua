@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[ delay/write: begin a snapshot of a bucket, or write fields of one that was begun.
 
 A snapshot is announced before it has a key, so one that never gets listed is found by the sweep.

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[ ledger/roll: seal the active ledger and open the next one.
 
 KEYS        1 state  2 ledgers  3 log  4 data  stream  payload of the ledger to open (active + 1)

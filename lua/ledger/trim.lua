@@ -16,7 +16,8 @@ ARGV        1 topic_id  2 drop entries appended before this time, ms (-1 none)  
             6 acknowledged (1: time and bytes take only what every subscription has acknowledged; Kafka groups do not count)
             7.. two for each cursor: its subscription (percent-encoded), and when it was created if it is the leftover of a
             deleted subscription and does not count ("" it counts)
-RETURNS     {OK, log start, entries trimmed, ledger ...} ledgers whose payload nothing refers to any more | {UNKNOWN_TOPIC}
+RETURNS     {OK, log start, entries trimmed, ledger that the log begins in now ("" the start has not moved), ledger ...}
+            the others are those whose payload nothing refers to any more | {UNKNOWN_TOPIC}
             | {STALE, subscription ...} one that counts was not named: the subscriptions as they are now
 COMPLEXITY  O(entries trimmed + ledgers + subscriptions), and at most ARGV[5] entries that are owed to no subscription
 WRITES      log start, log, aborted set, byte count
@@ -74,10 +75,15 @@ while not reached and looked < most do
   end
 end
 if reached and below > new_start and below <= stable then new_start = below end
-local reply, rows = { OK, whole(new_start), trimmed }, redis.call("HGETALL", KEYS[2])
+local reply, rows, begins = { OK, whole(new_start), trimmed, "" }, redis.call("HGETALL", KEYS[2]), nil
 for i = 1, #rows, 2 do
-  if is_spent(ledger_row(rows[i + 1]), new_start, held[5]) then reply[#reply + 1] = rows[i] end
+  if is_spent(ledger_row(rows[i + 1]), new_start, held[5]) then
+    reply[#reply + 1] = rows[i]
+  elseif tonumber(rows[i]) > 0 then
+    begins = math.min(begins or math.huge, tonumber(rows[i]))
+  end
 end
+if new_start > start and begins then reply[4] = whole(begins) end
 
 if new_start > start then
   redis.call("HSET", KEYS[1], "start", whole(new_start), "bytes", whole(math.max(kept, 0)))

@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[ txn/open: make the keys of one coordinator, each with a sentinel so that it always exists.
 
 KEYS        1 state  2 txns  3 order  4 deadlines  5 outcomes  6 forget  7 nonces  8 calls  9 log  10 live  11 ids  12 steps

@@ -78,9 +78,9 @@ class Audit:
             return
         told = msgspec.json.encode(facts, enc_hook=str).decode()
         try:
-            await self._store.command(
+            await self._store.small(
                 "XADD", self._key, "MAXLEN", "~", ENTRIES_MAX, "*", "principal", caller.principal, "host", caller.host,
-                "act", act, "target", target, "outcome", outcome, "facts", told, key=self._key, retry=False,
+                "act", act, "target", target, "outcome", outcome, "facts", told, retry=False,
             )  # fmt: skip
         except (LedgerError, ReplyError) as error:
             _log.warning("an administrative act stands in the log only", act=act, reason=str(error))

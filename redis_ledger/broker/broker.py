@@ -37,6 +37,7 @@ from redis_ledger.broker.offsets import Offsets
 from redis_ledger.broker.overview import Overview
 from redis_ledger.broker.owners import Owners
 from redis_ledger.broker.positions import Positions
+from redis_ledger.broker.pressure import MemoryPressure
 from redis_ledger.broker.producers import Producers
 from redis_ledger.broker.quotas import Quotas
 from redis_ledger.broker.records import Records
@@ -146,6 +147,7 @@ class Broker:
         self.loop_lag = LoopLag()
         self.overview = Overview(store, self.catalog, self.coordinators, self.members, config, clock)
         self.retention = TopicRetention(store, self.catalog, self.subscriptions.cursors, self.cold, config, clock)
+        self.pressure = MemoryPressure(store.admission.fullness, self.retention.relieve)
         self.forgotten = Forgotten(store, self.catalog, self.coordinators, self.transactions, config, clock)
         self.upkeep = Upkeep(
             store, self.catalog, self.coordinators, self.transactions, self.members, self.offsets, self.producers,
@@ -169,6 +171,7 @@ class Broker:
         await broker.identities.open()
         await broker.upkeep.start()
         broker.redis_watch.start()
+        broker.pressure.start()
         await broker.delays.open()
         broker.loop_lag.start()
         await broker.security.open()
@@ -181,6 +184,7 @@ class Broker:
     async def close(self) -> None:
         """Finishes what is under way and leaves; requests must not come in any more."""
         await self.redis_watch.close()
+        await self.pressure.close()
         await self.security.close()
         await self.quotas.close()
         await self.dead_letters.close()

@@ -3,7 +3,7 @@
     rl:{idem:<digest>}       what is known of the key: the request's fingerprint, its producer id and nonce, its answer
     rl:{idem:<digest>}|run   who works on it now: a token with a lease, so that a killed broker blocks nobody for long
 
-    claim    take the lease and read the record, in one step
+    claim    take the lease, then read the record
                answered                            → replay it
                lease taken by another              → RequestInProgress
                known, no answer, lease is ours now → resumed: with the same producer id and nonce as the first attempt,
@@ -11,6 +11,9 @@
     finish   write the answer, give up the lease
     release  forget the key: the request changed nothing
     suspend  give up the lease only: nobody knows what was changed; the same request may be repeated, and resumes
+
+A Redis that is full takes claims of requests that add no records: to end a transaction frees memory.  Those of requests
+that add some are refused with it, or refused requests would fill it further.
 
 Source: draft-ietf-httpapi-idempotency-key-header.
 """
@@ -65,6 +68,11 @@ class Claim:
     def when_kept(self, act: Callable[[], None]) -> None:
         """Calls act when the answer is stored: from then on a repeat needs nothing else."""
         self._when_kept.append(act)
+
+    def keep(self, ms: int) -> None:
+        """The answer need not be kept for longer than this."""
+        assert self._lease is not None, "a replayed claim has nothing to keep"
+        self._lease.keep_ms = min(self._lease.keep_ms, ms)
 
     async def release(self) -> None:
         """The request changed nothing: the key may be used for another one."""
@@ -132,9 +140,10 @@ class _Lease:
             await self.end(forget=False)
             return False
         value = _RECORD.pack(_VERSION, self.fingerprint, self.nonce, self.producer_id, status) + body
-        kept: tuple[Any, ...] = (b"SET", self.key, value, b"PX", self.keep_ms)
-        commands = [kept, (b"DEL", self.run_key)] if self._is_ours() else [kept]
-        await self.store.multi(self.key, commands, retry=True)
+        kept = self.store.small("SET", self.key, value, b"PX", self.keep_ms)
+        if self._is_ours():
+            await self.store.command(b"DEL", self.run_key, key=self.key)
+        await kept
         return True
 
     async def end(self, *, forget: bool) -> None:
@@ -157,35 +166,41 @@ class Idempotency:
         self._lease_ms = lease_ms
         self._keep_ms = keep_ms
 
-    async def claim(self, key: str, fingerprint: bytes, *, producer_id: int | None = None, scope: str = "") -> Claim:
-        """fingerprint: of the request, at most 32 bytes.  producer_id: a fresh one, for a request that needs one.
-        scope: whose key it is; the same key of another scope is another one.
+    async def claim(
+        self,
+        key: str,
+        fingerprint: bytes,
+        *,
+        producer_id: int | None = None,
+        scope: str = "",
+        keep_ms: int | None = None,
+    ) -> Claim:
+        """fingerprint: of the request, at most 32 bytes.  producer_id: a fresh one, for a request that adds records.
+        scope: whose key it is; the same key of another scope is another one.  keep_ms: for how long the caller may
+        repeat the request, if that is shorter than answers are kept.
 
-        Raises RequestInProgress, IdempotencyKeyReused (another request has this key) or InvalidRequest.
+        Raises RequestInProgress, IdempotencyKeyReused (another request has this key), StorageFull or InvalidRequest.
         Cost: one round trip.
         """
         check_key(key)
-        lease_ms = self._lease_ms
+        lease_ms, keep_ms = self._lease_ms, min(keep_ms or self._keep_ms, self._keep_ms)
         token = os.urandom(16)
         named = f"{scope}\n{key}" if scope else key  # a key holds no line break
         name = idempotency_key(self._store.prefix, hashlib.sha256(named.encode()).hexdigest())
         ours = _RECORD.pack(_VERSION, fingerprint, token, NO_PRODUCER if producer_id is None else producer_id, 0)
         # GET makes both safe to repeat after a lost reply: we then find our own token.
         until = time.monotonic() + lease_ms / 1000
-        holder, record = await self._store.multi(
-            name,
-            [
-                (b"SET", name + b"|run", token, b"NX", b"GET", b"PX", lease_ms),
-                (b"SET", name, ours, b"NX", b"GET", b"PX", self._keep_ms),
-            ],
-            retry=True,
+        write = self._store.small if producer_id is None else self._plain
+        holder, record = await asyncio.gather(
+            write("SET", name + b"|run", token, b"NX", b"GET", b"PX", lease_ms),
+            write("SET", name, ours, b"NX", b"GET", b"PX", keep_ms),
         )
         is_ours = holder is None or holder == token
         is_new = record is None or record == ours
         record = ours if is_new else record
         version, asked, nonce, producer, status = _RECORD.unpack_from(record)
         assert version == _VERSION, f"record of an Idempotency-Key has version {version}"
-        lease = _Lease(self._store, name, asked, nonce, producer, self._keep_ms, until, token, lease_ms)
+        lease = _Lease(self._store, name, asked, nonce, producer, keep_ms, until, token, lease_ms)
         if is_ours and not is_new and (asked != fingerprint or status):
             await lease.end(forget=False)
         if asked != fingerprint:
@@ -196,6 +211,9 @@ class Idempotency:
             raise RequestInProgress()
         lease.renew_in_time()
         return Claim(nonce.hex(), None if producer == NO_PRODUCER else producer, not is_new, None, lease)
+
+    def _plain(self, command: str, key: bytes, *args: Any) -> asyncio.Future[Any]:
+        return self._store.command(command, key, *args, key=key)
 
 
 def check_key(key: str) -> None:

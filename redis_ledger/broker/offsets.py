@@ -190,11 +190,11 @@ class Offsets:
         has_topic, is_listed = await asyncio.gather(
             command("SISMEMBER", k.topics, topic, key=k.topics),
             command("HEXISTS", self._keys.groups, name, key=self._keys.groups),
-        )  # looked at first: a Redis without memory still tells, and takes commits of what is noted
+        )
         if not has_topic:
-            await command("SADD", k.topics, topic, key=k.topics)
+            await self._store.small("SADD", k.topics, topic)
         if not is_listed:
-            await command("HSETNX", self._keys.groups, name, "classic", key=self._keys.groups)
+            await self._store.small("HSETNX", self._keys.groups, name, "classic")
         await self._on(await self._catalog.partition(topic, 0), lambda p: self._make(p, group))
 
     async def _make(self, p: Partition, group: str) -> None:

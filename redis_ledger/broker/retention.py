@@ -68,6 +68,21 @@ class TopicRetention:
                 numbers = range(first, min(first + AT_ONCE, entry.partitions))
                 await asyncio.gather(*(self._retain_quietly(entry, number, known) for number in numbers))
 
+    async def relieve(self) -> None:
+        """Only trims, for a Redis that is nearly full."""
+        for entry in await self._catalog.list():
+            for first in range(0, entry.partitions, AT_ONCE):
+                numbers = range(first, min(first + AT_ONCE, entry.partitions))
+                await asyncio.gather(*(self._trim_quietly(entry, number) for number in numbers))
+
+    async def _trim_quietly(self, entry: TopicEntry, number: int) -> None:
+        try:
+            await self.trim(entry, await self._catalog.partition(entry.name, number))
+        except UnknownTopic:
+            return  # deleted meanwhile
+        except LedgerError as error:
+            _seldom.failed("retention failed, trying again", error, topic=entry.name, partition=number)
+
     async def _retain_quietly(self, entry: TopicEntry, number: int, known: Mapping[tuple[str, int], _Ends]) -> None:
         try:
             partition = await self._catalog.partition(entry.name, number)

@@ -97,7 +97,7 @@ class Users:
         command, key = self._store.command, self._key
         row, secret = await command("HMGET", key, asked, SECRET, key=key)
         if secret is None:
-            await command("HSETNX", key, SECRET, os.urandom(32).hex(), key=key)
+            await self._store.small("HSETNX", key, SECRET, os.urandom(32).hex())
             row, secret = await command("HMGET", key, asked, SECRET, key=key)
         if not row or asked == SECRET:
             return {}, "", secret

@@ -25,19 +25,22 @@ from redis_ledger.errors import LedgerError, Unavailable
 WAIT_S_FIRST = 0.025
 WAIT_S_MAX = 1.0
 
-# Conditions that pass within a moment.  Storage that is full, too many transactions or a busy exclusive subscription
-# may last, and the caller knows better than a loop what to do about them.
+# Conditions that pass within a moment: storage that is full, as soon as retention has made room.  Too many transactions
+# or a busy exclusive subscription may last, and the caller knows better than a loop what to do about them.
 PASSING = (
     errors.StoreUnavailable.code,
     errors.Draining.code,
     errors.Unavailable.code,
     errors.RequestInProgress.code,
     errors.TopicBusy.code,
+    errors.StorageFull.code,
     errors.QuotaExceeded.code,  # the answer says how long: see asked_to_wait_s
 )
 
 # The broker itself did not hear from Redis, and Redis may have done it.
 UNDECIDED = (errors.StoreTimeout.code, errors.OutcomeUnknown.code)
+
+ROOM_S = 1.0  # Retry-After of a Redis that is full; all brokers have the same
 
 UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"  # what OpenSSL says; httpx keeps the text, and not the exception
 
@@ -84,6 +87,8 @@ def wait_s(attempt: int, brokers: int, roll: float) -> float:
 
 def asked_to_wait_s(error: Exception) -> float:
     """How long a broker asked to wait, beyond what `wait_s` says."""
+    if isinstance(error, errors.StorageFull):
+        return ROOM_S
     asked = error.facts.get("retry_after_s", 0) if isinstance(error, errors.QuotaExceeded) else 0
     return float(asked) if isinstance(asked, (int, float)) else 0.0
 

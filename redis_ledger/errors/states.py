@@ -79,7 +79,7 @@ class StoreTimeout(Unavailable):
 
 
 class StorageFull(Unavailable):
-    """Redis has reached its maxmemory. Free or add memory; reads, acknowledgements and ends go on."""
+    """Redis has reached its maxmemory. Send it again; lower the retention or add memory if that does not help."""
 
     code, http_status, kafka_code = "storage_full", 507, 56
 

@@ -43,7 +43,7 @@ from redis_ledger.store.replies import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 
-CATALOG, RETIRE = Script.load("ledger/catalog"), Script.load("ledger/retire")
+CATALOG, ALTER = Script.load("ledger/catalog"), Script.load("ledger/alter")
 # Kafka's tools expect it once there are groups.  Nobody writes to it: offsets are kept with their partitions.
 OFFSETS_TOPIC = "__consumer_offsets"
 
@@ -299,12 +299,12 @@ class Catalog:
                 raise InvalidRequest(
                     f"Topic {name!r} has {entry.partitions} partitions; they can only become more, not {wanted}."
                 )
-            state = "creating" if wanted > entry.partitions else "ready"
-            changed = replace(entry, partitions=wanted, settings=merged, state=state)
+            grows = wanted > entry.partitions
+            changed = replace(entry, partitions=wanted, settings=merged, state="creating" if grows else "ready")
             if validate_only or changed == entry:
                 return changed
-            if await self._swap(name, entry.encoded(), changed.encoded()) is None:
-                return await self._finish(changed) if state == "creating" else self._keep(changed)
+            if await self._swap(name, entry.encoded(), changed.encoded(), CATALOG if grows else ALTER) is None:
+                return await self._finish(changed) if grows else self._keep(changed)
         raise TopicBusy(f"Topic {name!r} is being changed by somebody else.", topic=name)
 
     async def delete(self, name: str, topic_id: str | None = None) -> None:
@@ -314,7 +314,7 @@ class Catalog:
             if topic_id not in (None, entry.id):
                 raise UnknownTopicId(f"There is no topic of id {topic_id} (any more).")
             doomed = replace(entry, state="deleting")
-            if await self._swap(name, entry.encoded(), doomed.encoded(), RETIRE) is None:
+            if await self._swap(name, entry.encoded(), doomed.encoded(), ALTER) is None:
                 await self._remove(doomed)
                 return
         raise TopicBusy(f"Topic {name!r} is being changed by somebody else.", topic=name)
@@ -377,7 +377,7 @@ class Catalog:
                 f"Topic {entry.name!r}: keys of an earlier topic are still there; try again.", topic=entry.name
             )
         ready = replace(entry, state="ready", partitions_made=entry.partitions)
-        now = await self._swap(entry.name, entry.encoded(), ready.encoded())
+        now = await self._swap(entry.name, entry.encoded(), ready.encoded(), ALTER)
         current = None if not now else self._decode(now)
         if now is not None and (current is None or current.id != entry.id or current.state == "deleting"):
             # Deleted while this was at it: what was made behind the back of who deleted it must not stand in the way.
@@ -391,7 +391,7 @@ class Catalog:
             await self._scratch(entry, number).delete()
         if self.on_removal is not None:
             await self.on_removal(entry.name, entry.id)
-        await self._swap(entry.name, entry.encoded(), b"", RETIRE)
+        await self._swap(entry.name, entry.encoded(), b"", ALTER)
 
     def _scratch(self, entry: TopicEntry, number: int) -> Partition:
         config, tail = entry.over(self._config), self._tails.open()

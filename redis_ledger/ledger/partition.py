@@ -23,7 +23,7 @@ from redis_ledger.ids import TxnId
 from redis_ledger.ledger.log import TRANSACTIONAL, LogEntry
 from redis_ledger.ledger.reader import PartitionReader
 from redis_ledger.ledger.refusals import Refusals, refusal
-from redis_ledger.ledger.retention import Retention, Trimmed
+from redis_ledger.ledger.retention import Retention, Trimmed, ledger_bytes_max
 from redis_ledger.ledger.scheduling import (
     OF_TRANSACTIONS,
     Batch,
@@ -325,7 +325,7 @@ class Partition(PartitionReader):
         return bool(reply[0] == Status.OK)
 
     def _roll_when_due(self, ledger_bytes: int, created_ms: int) -> None:
-        full = ledger_bytes >= self.config.ledger_bytes_max
+        full = ledger_bytes >= ledger_bytes_max(self.config)
         old = self._clock.now_ms() - created_ms >= self.config.ledger_age_ms_max
         if (full or old) and (self._rolling is None or self._rolling.done()):
             self._rolling = self._loop.create_task(self._roll_quietly())

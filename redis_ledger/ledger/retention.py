@@ -1,12 +1,15 @@
 """Retention of one partition: when its ledgers are sealed, how far its log start moves, which payload goes.
 
-    log     ......|------------------------------------------|    an entry goes when it is below the start
-                  ^ start                    ^ cold          ^ next
+    log     .............|-----------------------------------|    an entry goes when it is below the start
+                         ^ start             ^ cold          ^ next
     ledger  1 sealed | 2 sealed | 3 sealed | 4 sealed | 5 active
-            goes       goes       goes       stays      stays      payload goes below the start, and below cold
+            goes       is cut     goes       stays      stays      payload goes below the start, and below cold
 
 The log start goes first, then the log, then the payload, so a reader that is late finds "trimmed", never damage.  Every
 step may be repeated, and taken by several brokers at once.
+
+A ledger goes as a whole, in the background; the one that the log begins in is cut.  With a limit in bytes a ledger
+holds a share of it, so most of what goes are whole ledgers.  All of this works while Redis is at its maxmemory.
 
 Source: Pulsar "managed ledger trimming" and "message retention"; Kafka retention.ms and retention.bytes; KIP-107.
 """
@@ -29,7 +32,19 @@ ROLL = Script.load("ledger/roll")
 TRIM = Script.load("ledger/trim")
 DROP = Script.load("ledger/drop")
 
+CUT = Script.load("ledger/cut")
+
 DROPS_MAX = 64  # ledgers dropped at once
+CUTS_MAX = 10_000  # entries removed by one call
+SHARES = 8  # of retention_bytes: a ledger holds one
+LEDGER_BYTES_MIN = 1 << 20  # no share is smaller
+
+
+def ledger_bytes_max(config: Config) -> int:
+    """How much payload a ledger holds before it is sealed."""
+    if config.retention_bytes < 0:
+        return config.ledger_bytes_max
+    return min(config.ledger_bytes_max, max(config.retention_bytes // SHARES, LEDGER_BYTES_MIN))
 
 
 class OpenLedger(NamedTuple):
@@ -53,7 +68,7 @@ class OpenLedger(NamedTuple):
         one of records that wait until they are due: it could not go."""
         if self.entries == 0 or self.unlogged > 0:
             return False
-        is_full = self.size >= config.ledger_bytes_max
+        is_full = self.size >= ledger_bytes_max(config)
         is_old = now_ms - self.created_ms >= config.ledger_age_ms_max
         return is_full or is_old or self.max_offset < start_offset
 
@@ -117,10 +132,12 @@ class Retention:
             named = [each for name in names for each in (name, leftovers.get(name, ""))]
         if reply[0] != Status.OK:
             raise self._unknown()
-        ledgers = [int(ledger) for ledger in reply[3:]]
+        ledgers = [int(ledger) for ledger in reply[4:]]
         sizes = list[int]()
         for at in range(0, len(ledgers), DROPS_MAX):
             sizes += await asyncio.gather(*map(self._drop, ledgers[at : at + DROPS_MAX]))
+        if reply[3]:
+            await self._cut(int(reply[3]))
         gone = [size for size in sizes if size >= 0]
         return Trimmed(int(reply[1]), int(reply[2]), len(gone), sum(gone))
 
@@ -129,6 +146,14 @@ class Retention:
         k = self._keys
         reply = await self._store.call(DROP, (k.state, k.ledgers, k.data(ledger)), (self._topic_id, ledger))
         return int(reply[2]) if reply[0] == Status.OK and reply[1] else -1
+
+    async def _cut(self, ledger: int) -> None:
+        k = self._keys
+        keys, args = (k.state, k.ledgers, k.log, k.data(ledger)), (self._topic_id, ledger, CUTS_MAX)
+        while True:
+            reply = await self._store.call(CUT, keys, args)
+            if reply[0] != Status.OK or 2 * reply[1] < CUTS_MAX:
+                return
 
     def _unknown(self) -> UnknownTopic:
         return UnknownTopic.gone(self._topic)

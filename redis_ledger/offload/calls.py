@@ -23,13 +23,13 @@ from redis_ledger.store.replies import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 
+READ = Script.load("cold/read")
 PLAN = Script.load("cold/plan")
 PUBLISH = Script.load("cold/publish")
 ABANDON = Script.load("cold/abandon")
 SWAP = Script.load("cold/swap")
 FORGET = Script.load("cold/forget")
 
-_STATE = ("topic_id", "start", "stable", "cold", "ledger")
 _segment_of = msgspec.json.Decoder(Segment).decode
 _plan_of = msgspec.json.Decoder(Plan).decode
 _text_of = msgspec.json.Encoder().encode
@@ -55,22 +55,18 @@ class ColdCalls:
 
     async def standing(self) -> Standing:
         """From one atomic read.  Cost: O(segments)."""
-        k = self._keys
-        reads = [(b"HMGET", k.state, *_STATE), (b"HGETALL", k.cold)]
-        state, rows = await self._store.multi(k.state, reads, retry=True)
-        if state[0] is None or state[0].decode() != self._topic_id:
-            raise self._unknown()
-        start, stable, cold, ledger = (int(value or 0) for value in state[1:])
+        _, *state, rows = await self._call(READ, 0)
+        start, stable, cold, ledger = map(int, state)
         manifest, plan = _read(rows)
         return Standing(self._topic_id, start, stable, cold, ledger, manifest, plan)
 
     async def manifest(self) -> Manifest:
         """Empty where nothing was ever offloaded.  Cost: O(segments)."""
-        return _read(await self._of_this_topic((b"HGETALL", self._keys.cold)))[0]
+        return _read((await self._call(READ, 0))[-1])[0]
 
     async def version(self) -> int:
         """Of the manifest: another one says that its segments have changed since it was read."""
-        return int(await self._of_this_topic((b"HGET", self._keys.cold, "version")) or 0)
+        return int((await self._call(READ, 1))[-1])
 
     async def ledgers(self) -> list[LedgerRow]:
         """The payload ledgers that Redis holds, by number; those of scheduled records are negative."""
@@ -99,14 +95,6 @@ class ColdCalls:
 
     async def forget(self, segments: Sequence[Segment]) -> None:
         await self._call(FORGET, *_pairs(segments))
-
-    async def _of_this_topic(self, read: tuple[Any, ...]) -> Any:
-        """In the same moment the topic id is looked at: another topic of the name has a manifest and versions too."""
-        state = self._keys.state
-        topic_id, found = await self._store.multi(state, [(b"HGET", state, "topic_id"), read], retry=True)
-        if topic_id is None or topic_id.decode() != self._topic_id:
-            raise self._unknown()
-        return found
 
     async def _call(self, script: Script, *args: Any) -> list[Any]:
         keys = (self._keys.state, self._keys.cold)

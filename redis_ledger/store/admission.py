@@ -96,6 +96,14 @@ class Admission:
         sentence = bad[0].sentence if bad else self._outside
         return RedisUnfit(sentence) if sentence else None
 
+    def fullness(self) -> float:
+        """The share of its maxmemory that the fullest primary used when it was last looked at; 0 without a limit."""
+        nodes = [node for link in self._topology.links() if (node := self._last.get(link)) is not None]
+        return max(
+            ((node.used_memory_bytes or 0) / node.maxmemory_bytes for node in nodes if node.maxmemory_bytes),
+            default=0.0,
+        )
+
     # -- looking -----------------------------------------------------------------------------------------------------
 
     def questions(self, link: Link) -> list[Question]:

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from hiredis import ReplyError
 
-from redis_ledger.errors import LedgerError
+from redis_ledger.errors import LedgerError, StorageFull
 from redis_ledger.store.nodes import NodeInfo
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.standing import START_OVER, Promised
@@ -87,6 +87,8 @@ async def _writing(store: Store) -> list[Problem]:
     try:
         await store.command(b"SET", key, b"", b"PX", 60_000, key=key)
         await store.command(b"DEL", key, key=key)
+    except StorageFull:
+        return []  # reads, acknowledgements, ends and retention go on: a broker that starts now is needed for them
     except (LedgerError, ReplyError) as error:
         return [
             Problem("problem", f"Redis cannot be written to: {str(error).rstrip('.')}", "Look at the server's log.")

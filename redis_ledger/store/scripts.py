@@ -26,8 +26,8 @@ NAMES_ABSENT = frozenset(
     {
         "broker/rows", "cursor/create", "cursor/delete", "cursor/offset_commit", "cursor/offset_delete",
         "cursor/offset_fetch", "cursor/stats", "delay/clear", "delay/drop_snapshot", "delay/rotate", "delay/write",
-        "ledger/catalog", "ledger/create", "ledger/delete", "ledger/drop", "ledger/retire", "ledger/roll",
-        "ledger/trim", "txn/open",
+        "ledger/alter", "ledger/catalog", "ledger/create", "ledger/cut", "ledger/delete", "ledger/drop",
+        "ledger/roll", "ledger/trim", "txn/open",
     }
 )  # fmt: skip
 

@@ -138,7 +138,7 @@ class Coordinators:
         if len(self._all) == known:
             self._all += new
         if count > held:
-            await self._store.command("HSET", keys.state, "coordinators", count, key=keys.state)
+            await self._store.small("HSET", keys.state, "coordinators", count)
 
     def __iter__(self) -> Any:
         return iter(self._all)

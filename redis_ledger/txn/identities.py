@@ -68,7 +68,7 @@ class Identities:
         each primary, since what meets at one coordinator shares its calls."""
         k = CatalogKeys(self._store.prefix)
         count = min(len(self._coordinators), COORDINATORS_PER_PRIMARY * self._store.primaries)
-        await self._store.command("HSETNX", k.state, "identities", count, key=k.state)
+        await self._store.small("HSETNX", k.state, "identities", count)
         self._spread = int(await self._store.command("HGET", k.state, "identities", key=k.state))
 
     def coordinator(self, transactional_id: str) -> Coordinator:

@@ -22,10 +22,11 @@ from tests.support.cold_child import SETTINGS, STEPS, TOPIC, Case, Scenario, col
 from tests.support.crash_child import StepsReport
 
 AT_ONCE = 8  # cases that are looked at together
-# Three rolls and plans, two publishings, of which each looks what may go and drops it, and the deleting of records.
+# Three rolls and plans, two publishings, of which each looks what may go and drops it, and the deleting of records that
+# cuts a ledger.
 WRITES = {
     "ledger/roll": 3, "cold/plan": 3, "cold/publish": 2, "ledger/trim": 3, "ledger/drop": 3, "cold/swap": 1,
-    "XADD+ledger/append": 2, "cold/forget": 1, "cold/abandon": 1,
+    "XADD+ledger/append": 2, "ledger/cut": 1, "cold/forget": 1, "cold/abandon": 1,
 }  # fmt: skip
 
 

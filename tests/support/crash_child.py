@@ -39,7 +39,7 @@ READS = {
     b"PING", b"HGET", b"HMGET", b"HGETALL", b"HVALS", b"HLEN", b"HKEYS", b"XRANGE", b"ZRANGEBYSCORE",
     b"ZREVRANGEBYSCORE", b"ZRANGEBYLEX",
 }  # fmt: skip
-READ_SCRIPTS = {"cursor/stats"}
+READ_SCRIPTS = {"cold/read", "cursor/stats"}
 DIED = 17
 GROUP, INPUT = "etl", ("one", "two")
 SETTLED_S = 0.02  # nothing under way for this long: what could leave beside the withheld write has left

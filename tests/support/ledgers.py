@@ -65,6 +65,7 @@ class Ledger(Node):
         super().__init__(client, f"{prefix}:{{{topic}:{number}}}")
         self.keys = PartitionKeys(prefix, topic, number)
         self.ledger = 1
+        self.begins_in = ""
         client.script_load(Script.load("ledger/append").source)
 
     def create(self, topic_id: str = TOPIC_ID) -> list[Any]:
@@ -171,11 +172,20 @@ class Ledger(Node):
         named: dict[str, str] | None = None,
         topic_id: str = TOPIC_ID,
     ) -> list[Any]:
-        """named: only what subscriptions have acknowledged may go; these are known: name → created, of a leftover."""
+        """named: only what subscriptions have acknowledged may go; these are known: name → created, of a leftover.
+        The ledger that the log begins in afterwards is `begins_in`, and not part of the answer."""
         k, subs = self.keys, named or {}
         keys = (k.state, k.ledgers, k.log, k.aborted, k.subs, *(k.sub(name).cursor for name in subs))
         rows = [each for pair in subs.items() for each in pair]
-        return self.run("ledger/trim", keys, topic_id, before, bytes_max, below, most, int(named is not None), *rows)
+        args = (topic_id, before, bytes_max, below, most, int(named is not None), *rows)
+        reply = self.run("ledger/trim", keys, *args)
+        if reply[0] == Status.OK:
+            self.begins_in = reply.pop(3)
+        return reply
+
+    def cut(self, ledger: int, most: int = 10_000, topic_id: str = TOPIC_ID) -> list[Any]:
+        k = self.keys
+        return self.run("ledger/cut", (k.state, k.ledgers, k.log, k.data(ledger)), topic_id, ledger, most)
 
     def drop(self, ledger: int, topic_id: str = TOPIC_ID) -> list[Any]:
         keys = (self.keys.state, self.keys.ledgers, self.keys.data(ledger))

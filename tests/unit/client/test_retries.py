@@ -41,7 +41,7 @@ def test_a_broken_connection_tells_whether_a_broker_may_have_seen_the_request(er
         (errors.LedgerError(), 502, Failure.LOST),
         (errors.LedgerError(), 500, Failure.FINAL),
         (errors.TooManyTransactions(), 429, Failure.FINAL),
-        (errors.StorageFull(), 507, Failure.FINAL),
+        (errors.StorageFull(), 507, Failure.DECLINED),
         (errors.ConsumerBusy(), 409, Failure.FINAL),
         (errors.UnknownTopic(), 404, Failure.FINAL),
     ],

@@ -1,0 +1,80 @@
+"""What Redis carries out at its maxmemory: everything but what adds data.  Each script and each plain command is on one
+side or the other; whoever adds one decides here which."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import redis
+
+import redis_ledger
+from redis_ledger.store.scripts import Script
+
+# These add data: Redis refuses them when it is full.
+ADDS_DATA = {
+    "ledger/append",  # records
+    "ledger/schedule",  # records that are due later
+    "ledger/catalog",  # a topic, or partitions of one
+    "ledger/create",  # the keys of a partition
+    "delay/move",  # an index entry beside the one that is there
+}
+# Plain commands that Redis refuses when it is full, and why that is right.
+PLAIN = {
+    ("broker/idempotency.py", "SET"): "keys of requests that add records; others go by broker/small",
+    ("delay/calls.py", "HSET"): "a record is to be repeated, which was scheduled just now",
+    ("ledger/partition.py", "XADD"): "payload",
+    ("ledger/scheduling.py", "XADD"): "payload",
+    ("store/admission.py", "SET"): "copies of the cluster id, written again at the next look",
+    ("store/admission.py", "HSET"): "the number of these copies, written again at the next look",
+    ("store/checks.py", "SET"): "a probe",
+}
+
+
+def test_a_full_redis_carries_out_every_script_but_those_that_add_data():
+    refused = {script.name for script in Script.all() if not script.source.startswith(b"#!lua flags=allow-oom\n")}
+    assert refused == ADDS_DATA
+
+
+def test_a_full_redis_refuses_no_plain_command_but_those_that_add_data(redis_url):
+    """The server itself says which commands it refuses."""
+    with redis.Redis.from_url(redis_url) as client:
+        rows = client.execute_command("COMMAND")
+    rows = rows.values() if isinstance(rows, dict) else rows
+    refused = {str(name).upper() for name, flags in map(name_and_flags, rows) if "denyoom" in flags}
+    assert {"SET", "HSET", "HSETNX", "SADD", "XADD", "ZADD"} <= refused
+    root = Path(redis_ledger.__file__).parent
+    found = {
+        (path.relative_to(root).as_posix(), word)
+        for path in sorted(root.rglob("*.py"))
+        for word in plain_commands(ast.parse(path.read_text()))
+        if word in refused
+    }
+    assert found == set(PLAIN)
+
+
+def name_and_flags(row) -> tuple[str, set[str]]:
+    if isinstance(row, dict):
+        return row["name"], set(row["flags"])
+    return text(row[0]), {text(flag) for flag in row[2]}
+
+
+def text(value) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def plain_commands(tree: ast.AST) -> Iterator[str]:
+    """The first word of each call and each tuple, but of Store.small."""
+    for node in ast.walk(tree):
+        first: ast.expr | None = None
+        if isinstance(node, ast.Tuple) and len(node.elts) > 1:
+            first = node.elts[0]
+        elif isinstance(node, ast.Call) and node.args and not is_small(node.func):
+            first = node.args[0]
+        if isinstance(first, ast.Constant) and isinstance(first.value, (str, bytes)):
+            yield text(first.value)
+
+
+def is_small(func: ast.expr) -> bool:
+    return isinstance(func, ast.Attribute) and func.attr == "small"
