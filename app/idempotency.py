@@ -3,7 +3,8 @@
     answered < 400               kept; a repeat gets it with Idempotent-Replayed: true
     refused, nothing changed     the key is free again, so that a corrected request may use it
     anything else                the key is held for the same request, which resumes with the same producer id and nonce
-Errors are never kept.  `redis_ledger.broker.idempotency` has the rest.
+Errors are never kept.  A caller that repeats a request for a short time only says so (Idempotency-Key-TTL, in seconds):
+the key takes memory of Redis until then.  `redis_ledger.broker.idempotency` has the rest.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ import msgspec
 from app.calls import JSON, Answer, Call
 from redis_ledger import log
 from redis_ledger.broker.idempotency import ANSWER_BYTES_MAX, Claim, check_key
-from redis_ledger.errors import BadRequest, Conflict, NotFound, Unavailable
+from redis_ledger.errors import BadRequest, Conflict, InvalidRequest, NotFound, StorageFull, Unavailable
 
 REPLAYED = (b"idempotent-replayed", b"true")
+TTL = b"idempotency-key-ttl"
+TTL_S_MAX = 2_592_000
 
 
 def fingerprint(call: Call, body: bytes) -> bytes:
@@ -39,7 +42,9 @@ async def once(
     producer_id = await call.broker.producers.ids.allocate_keyed() if produces else None
     # With rules on everybody has keys of its own: nobody is answered with what somebody else was told.
     scope = call.caller.principal if call.broker.security.is_on else ""
-    claim = await call.broker.idempotency.claim(key, fingerprint(call, body), producer_id=producer_id, scope=scope)
+    claim = await call.broker.idempotency.claim(
+        key, fingerprint(call, body), producer_id=producer_id, scope=scope, keep_ms=_ttl_ms(call)
+    )
     if claim.replay is not None:
         status, kept = claim.replay
         return Answer(status, kept, JSON, [REPLAYED]), "replayed"
@@ -60,10 +65,22 @@ async def once(
     return answer, "ok"
 
 
+def _ttl_ms(call: Call) -> int | None:
+    """Raises InvalidRequest."""
+    text = call.header(TTL)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:10]) <= TTL_S_MAX):
+        raise InvalidRequest(f"Idempotency-Key-TTL is a number of seconds, 1 to {TTL_S_MAX}, not {text[:20]!r}.")
+    return int(text[:10]) * 1000
+
+
 def is_in_doubt(error: BaseException, claim: Claim) -> bool:
     """Whether the failed request may have changed something."""
     if isinstance(error, (BadRequest, NotFound)):
         return False
+    if isinstance(error, StorageFull) and claim.producer_id is None and not claim.resumed:
+        return False  # a step is undone as a whole
     if isinstance(error, Conflict):
         return claim.producer_id is not None  # records for several partitions: some may be written
     return not isinstance(error, msgspec.MsgspecError)

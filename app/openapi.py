@@ -13,6 +13,7 @@ import msgspec
 from app import bodies, needs
 from app.calls import BATCH
 from app.errors import TYPE_PREFIX
+from app.idempotency import TTL_S_MAX
 from app.operations import Operation
 from redis_ledger import errors
 from redis_ledger.errors import LedgerError
@@ -88,6 +89,14 @@ KEY_PARAMETER = {
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
     "example": "7d5f6b1c-step-42",
 }
+TTL_PARAMETER = {
+    "name": "Idempotency-Key-TTL",
+    "in": "header",
+    "required": False,
+    "description": "Seconds for which this request may be repeated, at most idempotency_key_ms, which is the default.",
+    "schema": {"type": "integer", "minimum": 1, "maximum": TTL_S_MAX},
+    "example": 90,
+}
 BEARER = "bearer"
 SECURITY = {
     BEARER: {
@@ -157,7 +166,7 @@ def _operation(operation: Operation, components: dict[str, Any]) -> dict[str, An
         shown["security"] = []
     parameters = [*_path_parameters(operation), *_query_parameters(operation, components)]
     if operation.keyed:
-        parameters.append(KEY_PARAMETER)
+        parameters += (KEY_PARAMETER, TTL_PARAMETER)
     if parameters:
         shown["parameters"] = parameters
     if operation.body is not None:

@@ -56,6 +56,7 @@ from redis_ledger.txn.together import Once
 
 routes = Routes("transactions")
 _UNKNOWN = (TransactionNotFound, CoordinatorNotFound)
+BEGIN_SLACK_MS = 60_000  # the key of a begin outlives its transaction by this: repeated later, it begins another one
 
 
 @routes.post(
@@ -86,6 +87,8 @@ async def begin(call: Call, body: bodies.Begin) -> bodies.Transaction:
     finally:
         quotas.opened(who, counted, id)
     _remember(call, begun.id, owner)
+    if call.claim is not None:
+        call.claim.keep(begun.timeout_ms + BEGIN_SLACK_MS)
     return shown(call, begun)
 
 

@@ -36,6 +36,7 @@ USER_AGENT = f"redis-ledger-python/{VERSION}"
 CONNECT_S_MAX = 3.0
 REQUESTS_MAX = 10
 POLLS_MAX = 100
+KEY_SLACK_S = 60  # the broker keeps the key of a call for longer than the call may last
 
 
 def path(*parts: str | int, call: str = "") -> str:
@@ -118,6 +119,9 @@ class Transport:
             headers["content-type"] = "application/json"
         if idempotency_key:
             headers["idempotency-key"] = secrets.token_hex(16) if idempotency_key is True else idempotency_key
+        if idempotency_key is True:  # nobody but this call repeats it
+            asked_ms = (self.timeout_ms if timeout_ms is None else timeout_ms) + wait_ms
+            headers["idempotency-key-ttl"] = str(asked_ms // 1000 + KEY_SLACK_S)
         sent = self.older.request(body, newer) if newer else body
         while True:
             try:

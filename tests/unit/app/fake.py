@@ -29,6 +29,9 @@ class FakeClaim(Claim):
     kept: Any = None
     key: str = ""
 
+    def keep(self, ms: int) -> None:
+        self.kept.records[self.key]["keep_ms"] = ms
+
     async def finish(self, status: int, body: bytes) -> None:
         self.kept.records[self.key].update(answer=(status, body), running=False)
 
@@ -43,7 +46,9 @@ class FakeIdempotency:
     def __init__(self) -> None:
         self.records: dict[str, dict[str, Any]] = {}
 
-    async def claim(self, key: str, fingerprint: bytes, *, producer_id: int | None, scope: str) -> Claim:
+    async def claim(
+        self, key: str, fingerprint: bytes, *, producer_id: int | None, scope: str, keep_ms: int | None
+    ) -> Claim:
         is_new = key not in self.records
         record = self.records.setdefault(key, {"fingerprint": fingerprint, "producer_id": producer_id, "answer": None})
         if record["fingerprint"] != fingerprint:
@@ -96,7 +101,9 @@ class FakeBroker:
             schedule_repeat=self._answering("schedule_repeat", placed),
             show=self._answering("show", None),
         )
-        self.producers = SimpleNamespace(allocate=self._allocate)
+        self.producers = SimpleNamespace(
+            allocate=self._allocate, ids=SimpleNamespace(allocate_keyed=self._allocate_keyed)
+        )
         ended = Transaction(TxnId(3, 17), "committed", 1, 1, 2)
         self.transactions = SimpleNamespace(
             begin=self._answering("begin", Transaction(TxnId(3, 17), "open", 60_000, 1, 60_001)),
@@ -136,6 +143,9 @@ class FakeBroker:
 
     async def _unheard(self, *args: Any, **facts: Any) -> None:
         """What is only noted."""
+
+    async def _allocate_keyed(self) -> int:
+        return (await self._allocate())[0]
 
     async def _allocate(self) -> tuple[int, int]:
         self._pids += 1

@@ -149,7 +149,7 @@ async def test_an_idempotency_key_makes_a_repeat_find_what_was_scheduled():
     second = await ask(broker, "POST", ALL, body, 201, headers=key)
     assert first == second
     [kwargs] = broker.asked("produce")
-    assert kwargs["producer"] == (101, 0, 0)
+    assert kwargs["producer"][:3] == (101, 0, 0)
 
 
 async def test_a_repetition_whose_first_attempt_was_lost_is_not_made_twice():

@@ -1,0 +1,77 @@
+"""How long an Idempotency-Key is kept in Redis: as long as its request may be repeated, and no longer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+import redis.asyncio
+
+from redis_ledger import AsyncClient, Client
+from redis_ledger.client.models import Record
+from tests.support.rest import client_of, open_broker
+from tests.support.served import served
+
+DAY_S, MINUTE_S = 86_400, 60
+
+
+@pytest.fixture
+async def api(redis_url, prefix) -> AsyncIterator[httpx.AsyncClient]:
+    async with open_broker(redis_url, prefix, coordinators=2) as broker, client_of(broker) as client:
+        await broker.topics.create("t", 1)
+        yield client
+
+
+async def kept_s(url: str, prefix: str) -> list[int]:
+    """Of each key that a broker keeps: in how many seconds it goes, as whole minutes that have begun."""
+    async with redis.asyncio.Redis.from_url(url) as client:
+        keys = [key async for key in client.scan_iter(f"{prefix}:{{idem:*") if not key.endswith(b"|run")]
+        left_ms = [await client.pttl(key) for key in keys]
+        return sorted(-(-ms // 60_000) * MINUTE_S for ms in left_ms)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "ttl", "seconds"),
+    [
+        ("transactions", {"timeout_ms": 60_000}, None, 2 * MINUTE_S),
+        ("transactions", {"timeout_ms": 600_000}, None, 11 * MINUTE_S),
+        ("transactions", {"timeout_ms": 600_000}, "60", MINUTE_S),
+        ("transactions:execute", {"records": [{"topic": "t", "records": [{"text": "x"}]}]}, None, DAY_S),
+        ("transactions:execute", {"records": [{"topic": "t", "records": [{"text": "x"}]}]}, "90", 2 * MINUTE_S),
+        ("topics/t/records", {"records": [{"text": "x"}]}, None, DAY_S),
+        ("topics/t/records", {"records": [{"text": "x"}]}, "60", MINUTE_S),
+        ("topics/t/records", {"records": [{"text": "x"}]}, "2592000", DAY_S),
+    ],
+)
+async def test_a_key_goes_when_its_request_cannot_be_repeated_any_more(
+    api, redis_url, prefix, path, body: Any, ttl, seconds
+):
+    headers = {"idempotency-key": "k"} | ({} if ttl is None else {"idempotency-key-ttl": ttl})
+    first = await api.post(f"/v1/{path}", json=body, headers=headers)
+    again = await api.post(f"/v1/{path}", json=body, headers=headers)
+    assert first.is_success, first.text
+    assert (again.json(), again.headers["idempotent-replayed"]) == (first.json(), "true")
+    assert await kept_s(redis_url, prefix) == [seconds]
+
+
+@pytest.mark.parametrize("ttl", ["0", "-1", "soon", "2592001", "1" * 40, "٣"])
+async def test_a_time_that_is_none_is_refused_with_what_it_may_be(api, redis_url, prefix, ttl):
+    headers = {"idempotency-key": "k", "idempotency-key-ttl": ttl.encode()}
+    answer = await api.post("/v1/transactions", json={}, headers=headers)
+    assert answer.status_code == 400
+    assert "1 to 2592000" in answer.json()["detail"]
+    assert await kept_s(redis_url, prefix) == []
+
+
+async def test_the_sdk_keeps_the_keys_it_makes_for_as_long_as_it_repeats_a_call(redis_url, prefix):
+    with served(redis_url, prefix) as brokers:
+        async with AsyncClient(brokers.urls[0], timeout_ms=30_000) as client:
+            async with client.transaction() as txn:
+                await (await txn.send("t", {"order": 1}))
+            await client.execute(records={"t": [Record({"order": 2})]})
+            await client.execute(records={"t": [Record({"order": 3})]}, idempotency_key="mine")
+        with Client(brokers.urls[0], timeout_ms=30_000) as client:
+            client.execute(records={"t": [Record({"order": 4})]})
+        assert await kept_s(redis_url, prefix) == [2 * MINUTE_S] * 3 + [DAY_S]
