@@ -2,7 +2,8 @@
 
     python -m app.demo.check --url http://127.0.0.1:8080 --records 20000
 
-Prints its verdict as JSON; exit code 0 if every promise was kept, 1 if one was broken.
+Prints its verdict as JSON; exit code 0 if every promise was kept, 1 if one was broken.  2: there is no verdict, since
+the broker did not let it look; stderr says why.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ from app.demo.tally import Verdict, tally
 SETTLE_S_MAX = 15.0
 PAGE_RECORDS = 2_000
 NO_TRANSACTION = ""
+
+
+class CheckFailed(Exception):
+    """There is no verdict; the text says why."""
 
 
 class Topic:
@@ -83,8 +88,13 @@ def let_settle(http: httpx.Client) -> None:
 
 
 def _get(http: httpx.Client, path: str, **query: str | int) -> Any:
-    answer = http.get(path, params=query)
-    answer.raise_for_status()
+    """Raises CheckFailed."""
+    try:
+        answer = http.get(path, params=query)
+    except httpx.HTTPError as error:
+        raise CheckFailed(f"The broker cannot be asked: {type(error).__name__}: {error}") from error
+    if not answer.is_success:
+        raise CheckFailed(f"The broker refused {path}: {answer.json().get('detail', answer.status_code)}")
     return answer.json()
 
 
@@ -93,8 +103,12 @@ def main() -> int:
     parser.add_argument("--url", required=True)
     parser.add_argument("--records", type=int, required=True)
     arguments = parser.parse_args()
-    with httpx.Client(base_url=arguments.url, timeout=30, trust_env=False) as http:
-        verdict = judge(http, flights.load(arguments.records))
+    try:
+        with httpx.Client(base_url=arguments.url, timeout=30, trust_env=False) as http:
+            verdict = judge(http, flights.load(arguments.records))
+    except CheckFailed as failed:
+        print(failed, file=sys.stderr)
+        return 2
     json.dump(verdict.as_json(), sys.stdout)
     return 0 if verdict.holds else 1
 

@@ -14,6 +14,7 @@ from app.embedded import running_pid
 
 READY_S_MAX = 30.0
 END_S_MAX = 30.0
+WORDS_MAX = 600
 
 
 class DemoFailed(Exception):
@@ -48,8 +49,17 @@ class Process:
         except TimeoutError:
             line = ""
         if not line:
-            raise DemoFailed(f"{self.name} did not start; its log is {self.log}.")
+            raise DemoFailed(f"The {self.name} process did not answer: {self._last_words()} (Its log is {self.log}.)")
         return line
+
+    def _last_words(self) -> str:
+        """The last line of its log, which says why it ended."""
+        try:
+            lines = self.log.read_text(errors="replace").split("\n")
+        except OSError as error:
+            return str(error)
+        said = next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing.")
+        return said.removeprefix("redis-ledger: ")[:WORDS_MAX]
 
     async def kill(self) -> None:
         """kill -9."""

@@ -17,16 +17,20 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from app.demo import flights
 from app.demo.plan import Kill, plan
 from app.demo.processes import DemoFailed, Process, broker, kill_redis, worker
 from app.demo.worker import Sabotage
 from redis_ledger import AsyncClient, LedgerError
+from redis_ledger.errors import SequenceGap
 
 FLUSH_RECORDS = 1_000
 LOOK_INTERVAL_S = 0.1
 RUN_S_MAX = 180.0
 STALL_S_MAX = 30.0
+UNFIT_S_MAX = 5.0  # without a step forward, before the broker is asked whether it can work
 LOAD_KILLS = (Kill(0.2, ("broker",)), Kill(0.6, ("redis",)))
 
 
@@ -86,6 +90,7 @@ class Demo:
             worker(number, self._url, settings.step_records, settings.sabotage, self._logs)
             for number in range(settings.workers)
         ]
+        self._where = f" The logs are in {self._logs}."
         self._worker_hit = 0
         self._kills: Counter[str] = Counter(broker=0, worker=0, redis=0)
         self._done = 0
@@ -104,9 +109,12 @@ class Demo:
                     work_s = await self._transform(client)
                 verdict = await self._check()
         except TimeoutError as late:
-            raise DemoFailed(f"The demo did not end within {RUN_S_MAX:.0f} s; the logs are in {self._logs}.") from late
+            raise DemoFailed(f"The demo did not end within {RUN_S_MAX:.0f} s.{self._where}") from late
+        except SequenceGap as gap:
+            # The one producer there is sends each batch once the one before is acknowledged.
+            raise DemoFailed(f"Redis has lost acknowledged records: {gap.detail}{self._where}") from gap
         except LedgerError as error:
-            raise DemoFailed(f"The demo cannot go on: {error.detail} The logs are in {self._logs}.") from error
+            raise DemoFailed(f"The demo cannot go on: {error.detail}{self._where}") from error
         finally:
             await self._end()
         return self._outcome(verdict, len(inputs), work_s, time.monotonic() - began_s)
@@ -146,7 +154,8 @@ class Demo:
             while self._done < self._settings.records:
                 with contextlib.suppress(LedgerError):  # a broker that was just killed; it is coming back
                     stats = await client.subscriptions.stats(flights.FLIGHTS, flights.SUBSCRIPTION)
-                    self._done = self._settings.records - stats.backlog - stats.pending
+                    left = stats.backlog + stats.pending  # an upper bound: it may count markers
+                    self._done = max(self._settings.records - left, 0)
                 await asyncio.sleep(LOOK_INTERVAL_S)
 
         self._done = 0
@@ -166,8 +175,10 @@ class Demo:
                 self._progress.done(self._done)
                 if self._done > most:
                     most, moved_s = self._done, time.monotonic()
-                elif time.monotonic() - moved_s > STALL_S_MAX:
-                    raise DemoFailed(f"Nothing has moved for {STALL_S_MAX:.0f} s; the logs are in {self._logs}.")
+                elif (stalled_s := time.monotonic() - moved_s) > UNFIT_S_MAX:
+                    reason = await self._unready()
+                    if reason or stalled_s > STALL_S_MAX:
+                        raise DemoFailed(f"Nothing has moved for {stalled_s:.0f} s. {reason}{self._where}")
                 if due and not task.done() and self._done >= due[0].at * total:
                     await self._strike(due.pop(0).victims)
             await task
@@ -192,6 +203,14 @@ class Demo:
             await self._start_broker()
         if victim is not None:
             await victim.start()
+
+    async def _unready(self) -> str:
+        """Why the broker says that it cannot work; "" if it does not."""
+        with contextlib.suppress(httpx.HTTPError, ValueError):
+            async with httpx.AsyncClient(timeout=UNFIT_S_MAX, trust_env=False) as http:
+                answer = await http.get(f"{self._url}/readyz")
+            return "" if answer.is_success else str(answer.json().get("detail", ""))
+        return ""
 
     async def _check(self) -> dict[str, Any]:
         """The judge's verdict, from a process that has only the broker's address and the input file."""

@@ -1,0 +1,146 @@
+"""The demo while its Redis breaks: it names what is wrong, fails, and claims nothing that is not so."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.embedded import running_pid
+from tests.support.serving import ROOT, eventually
+
+KEPT = "Every promise was kept."
+END_S_MAX = 100.0
+LOADED_BYTES = 300_000  # of the append-only file: some of the flights are acknowledged by then
+
+
+class Demo:
+    """A demo under way, whose temporary files are in a folder of the test's."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_")}
+        self._folder = folder
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "app.cli.main", "demo", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=ROOT,
+            env=clean | {"TMPDIR": str(folder), "COLUMNS": "200"},
+        )
+
+    @property
+    def data_dir(self) -> Path:
+        return next(self._folder.glob("redis-ledger-demo-*/data"))
+
+    def has_written(self, count: int) -> bool:
+        files = self._folder.glob("redis-ledger-demo-*/data/appendonlydir/*")
+        return sum(path.stat().st_size for path in files) > count
+
+    def redis(self, *command: str) -> None:
+        with socket.socket(socket.AF_UNIX) as door:
+            door.connect(str(self.data_dir / "redis.sock"))
+            door.sendall("".join([*(f"{word} " for word in command), "\r\n"]).encode())
+            assert door.recv(100).startswith(b"+OK")
+
+    def kill_redis(self) -> None:
+        """None runs if the demo has stopped already."""
+        pid = running_pid(self.data_dir)
+        if pid is not None:
+            os.kill(pid, signal.SIGKILL)
+
+    def end(self) -> tuple[int, str]:
+        """Exit code and what it said, on one line."""
+        said, _ = self._process.communicate(timeout=END_S_MAX)
+        return self._process.returncode, " ".join(said.split())
+
+    def clean_up(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Demo]]:
+    running: list[Demo] = []
+
+    def one(folder: Path, *arguments: str) -> Demo:
+        folder.mkdir(exist_ok=True)
+        running.append(Demo(folder, *arguments))
+        return running[-1]
+
+    yield one
+    for each in running:
+        each.clean_up()
+
+
+@pytest.fixture
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture
+def small_disk(folder: Path) -> Iterator[Path]:
+    """A file system of 8 MB."""
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "none", str(folder)], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"a small file system cannot be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("ballast", [5_500_000, 3_000_000], ids=["while it loads", "while it works"])
+def test_a_demo_whose_disk_is_full_says_so(small_disk, start, ballast):
+    (small_disk / "ballast").write_bytes(b"x" * ballast)
+    code, said = start(small_disk, "--rounds", "0").end()
+    assert code == 1, said
+    assert "No space left on device" in said
+    assert KEPT not in said
+
+
+@pytest.mark.parametrize("rounds", ["0", "3"])
+def test_a_demo_whose_redis_comes_back_empty_says_so(folder, start, rounds):
+    demo = start(folder, "--rounds", rounds)
+    eventually(lambda: demo.has_written(LOADED_BYTES), 60)
+    # When Redis is killed, and what it wrote is gone
+    (demo.data_dir / "appendonlydir").rename(folder / "away")
+    demo.kill_redis()
+    code, said = demo.end()
+    assert code == 1, said
+    assert "has lost its data" in said
+    assert KEPT not in said
+
+
+def test_a_demo_whose_redis_stops_to_keep_data_says_so(folder, start):
+    demo = start(folder, "--rounds", "0")
+    eventually(lambda: demo.has_written(LOADED_BYTES), 60)
+    demo.redis("CONFIG", "SET", "appendonly", "no")
+    code, said = demo.end()
+    assert code == 1, said
+    assert "appendonly" in said
+    assert KEPT not in said
+
+
+def test_a_demo_whose_redis_lost_records_when_a_restart_undid_its_settings_claims_nothing(folder, start):
+    demo = start(folder, "--rounds", "0")
+    eventually(lambda: demo.has_written(LOADED_BYTES), 60)
+    # Given acknowledged records that Redis keeps in memory only, until the broker notices
+    demo.redis("CONFIG", "SET", "appendonly", "no")
+    time.sleep(0.2)  # there is no other sign that some have been acknowledged
+    # When a restart brings the settings back, and what was written before them
+    demo.kill_redis()
+    code, said = demo.end()
+    # Then the demo says that acknowledged records are gone, or that they would be, or counts them
+    assert code == 1, said
+    assert "has lost" in said or "appendonly" in said or "A PROMISE WAS BROKEN." in said, said
+    assert KEPT not in said
