@@ -173,12 +173,13 @@ class ColdReader:
         """Raises ColdUnavailable; whatever it is that fails, the next read tries again."""
         if self._opening is None:
             self._opening = self._loop.run_in_executor(self._threads, _open, self._home)
-        opening = self._opening
-        try:
-            return await asyncio.shield(opening)
-        finally:
-            if self._opening is opening and opening.done() and (opening.cancelled() or opening.exception() is not None):
-                self._opening = None
+            self._opening.add_done_callback(self._opened)
+        return await asyncio.shield(self._opening)
+
+    def _opened(self, opening: asyncio.Future[Files]) -> None:
+        # Read here: those who asked may have been cancelled, and then nobody reads it.
+        if opening.cancelled() or opening.exception() is not None:
+            self._opening = None
 
 
 def _open(home: str) -> Files:

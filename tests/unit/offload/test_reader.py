@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+from typing import Any
+
+import pytest
+
+from redis_ledger.errors import ColdUnavailable
+from redis_ledger.offload import reader
+from redis_ledger.offload.reader import ColdReader
+
+
+class Home:
+    """A home that opens when it is told to, the first time in vain."""
+
+    def __init__(self) -> None:
+        self.may_open = threading.Event()
+        self.opened = 0
+
+    def open(self, _: str) -> Any:
+        assert self.may_open.wait(5)
+        self.opened += 1
+        if self.opened == 1:
+            raise ColdUnavailable("not there yet")
+        return self
+
+
+@pytest.fixture
+def home(monkeypatch):
+    home = Home()
+    monkeypatch.setattr(reader, "_open", home.open)
+    yield home
+    home.may_open.set()
+
+
+@pytest.fixture
+def reported():
+    """What asyncio says of exceptions that nobody has read."""
+    found: list[dict[str, Any]] = []
+    return found
+
+
+async def test_a_home_that_fails_to_open_after_its_readers_left_is_not_reported_and_tried_again(home, reported):
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+    cold: Any = ColdReader(None, "home", 1 << 20)  # type: ignore[arg-type]
+    # Given readers that leave while the home is being opened
+    asked = [asyncio.create_task(cold._files()) for _ in range(2)]
+    await asyncio.sleep(0)
+    for each in asked:
+        each.cancel()
+    await asyncio.gather(*asked, return_exceptions=True)
+    # When that fails
+    home.may_open.set()
+    while home.opened == 0:
+        await asyncio.sleep(0.001)
+    await asyncio.sleep(0.01)
+    # Then the next reader tries anew, and nothing is reported
+    assert await cold._files() is home
+    assert home.opened == 2
+    gc.collect()
+    await asyncio.sleep(0)
+    assert reported == []
+
+
+async def test_a_home_that_fails_to_open_is_told_to_all_who_wait_and_tried_again(home):
+    cold: Any = ColdReader(None, "home", 1 << 20)  # type: ignore[arg-type]
+    asked = [asyncio.create_task(cold._files()) for _ in range(2)]
+    await asyncio.sleep(0)
+    home.may_open.set()
+    found = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(each) for each in found] == [ColdUnavailable] * 2
+    assert await cold._files() is home
