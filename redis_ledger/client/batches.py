@@ -23,7 +23,6 @@ from redis_ledger.errors import LedgerError
 RECORDS_MAX = 10_000  # of one batch; the broker takes no more
 RECORD_OVERHEAD = 24  # bytes a record may need beside its key, value and headers
 
-SEQUENCES = 1 << 31  # a sequence number wraps to 0 here (KIP-98)
 
 EventT = TypeVar("EventT")
 Outcome: TypeAlias = "int | Sequence[RecordPosition] | LedgerError"

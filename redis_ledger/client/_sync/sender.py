@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from redis_ledger.client import answers, batches
 from redis_ledger.client._sync.transport import BATCH, Transport, path
-from redis_ledger.client.batches import SEQUENCES, Entry, Habits, Lanes, Outcome
+from redis_ledger.client.batches import Entry, Habits, Lanes, Outcome
 from redis_ledger.client.bodies import ProducedBody, ProducerBody, places_of, record_body
 from redis_ledger.client.concurrency import (
     Condition,
@@ -37,6 +37,7 @@ from redis_ledger.errors import (
     UnknownProducer,
 )
 from redis_ledger.ids import ScheduledId
+from redis_ledger.records.batch import SEQUENCES
 from redis_ledger.records.build import encode
 
 Batch: TypeAlias = "batches.Batch[Event]"
