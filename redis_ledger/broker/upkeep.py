@@ -27,6 +27,7 @@ from redis_ledger.config import Config
 from redis_ledger.errors import LedgerError
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.log import Seldom
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Coordinators
@@ -68,6 +69,7 @@ class Upkeep:
         self._keys = CatalogKeys(store.prefix)
         self._tasks: list[asyncio.Task[None]] = []
         self._ending: dict[TxnId, asyncio.Task[None]] = {}
+        self._seldom = Seldom(REMIND_S)
         self.swept = 0
 
     async def start(self) -> None:
@@ -136,7 +138,7 @@ class Upkeep:
                 self.swept += 1
                 await self._transactions.finish(decision)
         except LedgerError as error:
-            log.warning("an overdue transaction could not be ended yet", txn=str(txn), error=str(error))
+            self._seldom.failed("an overdue transaction could not be ended yet", error, txn=str(txn))
         finally:
             del self._ending[txn]
 

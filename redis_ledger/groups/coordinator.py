@@ -28,6 +28,7 @@ from redis_ledger.errors import GroupFull, GroupNotFound, InconsistentProtocol, 
 from redis_ledger.groups.group import Group, HeldGroup, Maker
 from redis_ledger.groups.member import Changes, Tell
 from redis_ledger.groups.ownership import Ownership, Summary
+from redis_ledger.log import Seldom
 
 WATCH_S = 1.0
 TIDY_S = 600.0
@@ -38,6 +39,7 @@ AWAY_MS = 3_000  # without an answer of Redis for so long, no timer fires
 PAUSE_S, PAUSE_S_MAX = 0.05, 2.0  # between two attempts to store something
 GROUP_BYTES_MAX = 33_554_432  # what the members of one group may take, in memory and stored
 RELEASE_S_MAX = 3.0
+REMIND_S = 30.0  # of what fails again and again
 BROKEN = "a consumer group is dropped and loaded again"  # so that no member waits for ever after a mistake of ours
 
 log = structlog.get_logger(__name__)
@@ -57,6 +59,7 @@ class Coordinator:
         """give_up: what becomes in Redis of a group that nobody is in.  tidy: of those that are not in memory."""
         self._ownership, self._kinds, self._bytes_max = ownership, kinds, bytes_max
         self._give_up, self._tidy = give_up, tidy
+        self._seldom = Seldom(REMIND_S)
         self._held: dict[str, HeldGroup] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._loop = asyncio.get_running_loop()
@@ -265,7 +268,7 @@ class Coordinator:
             except NotCoordinator:
                 raise
             except LedgerError as error:
-                log.warning("members wait for a change of their group to be stored", group=group.name, error=str(error))
+                self._seldom.failed("members wait for a change of their group to be stored", error, group=group.name)
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, PAUSE_S_MAX)
 
@@ -290,7 +293,7 @@ class Coordinator:
                 except NotCoordinator:
                     return
                 except LedgerError as error:
-                    log.warning("members wait for a generation to be stored", group=group.name, error=str(error))
+                    self._seldom.failed("members wait for a generation to be stored", error, group=group.name)
                     await asyncio.sleep(pause_s)
                     pause_s = min(2 * pause_s, PAUSE_S_MAX)
                 else:
@@ -314,10 +317,8 @@ class Coordinator:
                 if self._loop.time() > tidied + TIDY_S:
                     tidied = self._loop.time()
                     await self._tidy()
-            except LedgerError as error:
-                log.warning("ownership of consumer groups is not known now", error=str(error))
-            except Exception:
-                log.exception("looking after consumer groups failed, trying again")
+            except Exception as error:  # noqa: BLE001 - of a mistake of ours the trace is logged
+                self._seldom.failed("consumer groups cannot be looked after now, trying again", error)
 
     async def look_after(self) -> None:
         """Drops groups that others own by now, stores again what Redis has lost, and releases groups that are empty for

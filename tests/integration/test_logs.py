@@ -6,12 +6,16 @@ import asyncio
 import io
 import json
 import time
+from collections import Counter
 
 import httpx
 import pytest
 
 from redis_ledger import log
 from redis_ledger.broker import upkeep
+from redis_ledger.errors import StoreUnavailable
+from redis_ledger.groups import coordinator
+from redis_ledger.ids import TxnId
 from tests.support.batches import batch, produce
 from tests.support.broker import eventually, one
 from tests.support.kafka import BrokerClient, listening
@@ -237,3 +241,30 @@ def refused(broker):
 
 def fired(lines):
     return [line for line in lines if line["event"] == "scheduled records could not be fired yet"]
+
+
+async def test_what_fails_for_every_transaction_and_every_group_is_logged_seldom(redis_url, prefix, lines, monkeypatch):
+    monkeypatch.setattr(coordinator, "WATCH_S", 0.001)
+    async with one(redis_url, prefix) as broker:
+        await broker.groups.coordinator.open("g", "classic")
+        refusals = 0
+
+        async def refuse(*_: object) -> None:
+            nonlocal refusals
+            refusals += 1
+            raise StoreUnavailable("Redis is away.")
+
+        async def refused_often() -> bool:
+            return refusals >= 40
+
+        # Given overdue transactions that cannot be ended, and owners of groups that cannot be read
+        monkeypatch.setattr(broker.coordinators, "expire", refuse)
+        monkeypatch.setattr(broker.groups.coordinator, "look_after", refuse)
+        for serial in range(20):
+            txn = TxnId(0, serial)
+            broker.upkeep._ending[txn] = asyncio.create_task(broker.upkeep._take_up(txn))
+        assert await eventually(refused_often, True)
+    # Then each says so once
+    said = Counter(line["event"] for line in lines())
+    assert said["an overdue transaction could not be ended yet"] == 1
+    assert said["consumer groups cannot be looked after now, trying again"] == 1
