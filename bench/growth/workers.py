@@ -1,10 +1,11 @@
 """What does a record cost Redis when many workers wait for it?
 
-    12x20, 100x100    workers x partitions of one shared subscription, each in a long poll of 2 s; one record every
-                      50 ms, to each partition in turn, acknowledged by the worker that got it
+    1x1, 12x20, 100x100    workers x partitions of one shared subscription, each in a long poll of 2 s; one record every
+                           50 ms, to each partition in turn, acknowledged by the worker that got it
 
-`redis_us_per_record` is the CPU of Redis for a record's append, delivery and acknowledgement, `scripts_per_record` the
-scripts for it; both grow with the workers and the partitions if a record wakes more than the worker that gets it.
+`redis_us_per_record` is the CPU of Redis for a record's append, delivery and acknowledgement, with what Redis does for
+itself meanwhile; `scripts_per_record` the scripts for it.  Both grow with workers and partitions if a record wakes more
+than the worker that gets it: 1x1 is the least it can be.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from bench.lab import Lab
 from bench.load import Client, connected
 from bench.processes import Served, broker, folder
 
-CASES = {"12x20": (12, 20, 300.0), "100x100": (100, 100, None)}  # workers, partitions, goal
+CASES = {"1x1": (1, 1, None), "12x20": (12, 20, 300.0), "100x100": (100, 100, None)}  # workers, partitions, goal
 RECORDS, EVERY_S = 200, 0.05
 SETTLE_S = 1.5
 WAIT_MS = 2_000

@@ -1,54 +1,38 @@
-"""Receive: leases messages of a subscription's partitions to a consumer, and reads their payload.
+"""Receive: messages of a subscription for a consumer, now or when there are some.
 
-    enter the session (exclusive) ─▶ lease on every partition ─▶ read payload ─▶ move dead letters ─▶ messages
-                                       one fails: the others hand back what they leased, and the error is raised
+    is it known here that there are none?  no ─▶ lease on every partition ─▶ messages
+                                           yes ─▶ wait in the subscription's queue (long_polls.py) ─▶ messages
 
-Leasing looks at log entries only; the payload of what was leased is read after.
+An exclusive subscription delivers again what its consumer does not have, so there its partitions are always asked.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from redis_ledger.broker.cursors import Cursors
-from redis_ledger.broker.deadletters import DeadLetters
+from redis_ledger.broker.leasing import Leasing, Receive
+from redis_ledger.broker.long_polls import Leased, LongPolls
 from redis_ledger.broker.sessions import Sessions
 from redis_ledger.broker.types import Message
-from redis_ledger.clock import Clock
 from redis_ledger.config import Config
-from redis_ledger.cursor import calls
-from redis_ledger.cursor.calls import NotOwner, Received, Request
-from redis_ledger.cursor.ranges import Range, to_ranges
-from redis_ledger.errors import ConsumerBusy, InvalidRequest, LedgerError
+from redis_ledger.cursor.calls import Request
+from redis_ledger.errors import InvalidRequest
 from redis_ledger.ids import MessageId
 from redis_ledger.ledger.partition import Partition
-from redis_ledger.ledger.reader import Piece
-from redis_ledger.ledger.waiters import Waiters
-from redis_ledger.log import get
-from redis_ledger.store.store import Store
 
 BYTES_MAX = 8 << 20  # soft bound on the payload of one receive
-ATTEMPTS_MAX = 3  # at entering the session of an exclusive subscription
-
-_log = get()
+ASK_MS = 100  # the wake-up of another broker's append may take this long, so who waits less is not left to wake-ups
 
 
 class Dispatch:
     def __init__(
-        self,
-        store: Store,
-        cursors: Cursors,
-        sessions: Sessions,
-        waiters: Waiters,
-        dead_letters: DeadLetters,
-        config: Config,
-        clock: Clock,
+        self, cursors: Cursors, sessions: Sessions, leasing: Leasing, long_polls: LongPolls, config: Config
     ) -> None:
-        self._store, self._cursors, self._sessions, self._waiters = store, cursors, sessions, waiters
-        self._dead_letters, self._config, self._clock = dead_letters, config, clock
+        self._cursors, self._sessions, self._leasing, self._long_polls = cursors, sessions, leasing, long_polls
+        self._config = config
         self._turn = itertools.count()
         self._loop = asyncio.get_running_loop()
 
@@ -81,160 +65,33 @@ class Dispatch:
         wanted = Request(
             consumer, BYTES_MAX, timeout_ms, self._config.consumer_session_ms, name=request, is_repeat=is_repeat
         )
-        has = {each.partition: each.offset for each in after}
+        receive = Receive(name, wanted, {each.partition: each.offset for each in after}, max_records)
         if partitions is None:
             chosen = await self._cursors.partitions(topic)
         else:
             chosen = await self._cursors.chosen(topic, partitions)
-        turn = next(self._turn) % len(chosen)
-        chosen = chosen[turn:] + chosen[:turn]
         deadline = self._loop.time() + wait_ms / 1000
-        messages, due_ms = await self._once(chosen, name, wanted, has, max_records)
-        if messages or wait_ms <= 0:
-            return messages
-        async with self._waiters.listen([p.keys for p in chosen], committed=True) as listener:
-            while True:
-                messages, due_ms = await self._once(chosen, name, wanted, has, max_records)
-                left = deadline - self._loop.time()
-                if messages or left <= 0:
-                    return messages
-                until_due = left if due_ms < 0 else max((due_ms - self._clock.now_ms()) / 1000, 0.001)
-                await listener.wait(min(left, until_due))
-                if listener.is_closed:
-                    return messages
+        if is_repeat or wait_ms < ASK_MS or not self._is_left_to_wake_ups(name, chosen):
+            turn = next(self._turn) % len(chosen)
+            leased = await self._leasing.once(receive, chosen[turn:] + chosen[:turn])
+            if leased.messages or wait_ms <= 0:
+                return leased.messages
+        seconds = max(deadline - self._loop.time(), 0)
+        return await self._long_polls.wait(name, chosen, max_records, seconds, _Waiting(self._leasing, receive, chosen))
 
-    async def _once(
-        self, partitions: Sequence[Partition], name: str, request: Request, has: Mapping[int, int], max_records: int
-    ) -> tuple[list[Message], int]:
-        """As _share_out, in the consumer's session.  A caller that is cancelled meanwhile gets no messages, so they are
-        handed back."""
-        leasing = asyncio.ensure_future(self._in_session(partitions, name, request, has, max_records))
-        try:
-            return await asyncio.shield(leasing)
-        except asyncio.CancelledError:
-            with contextlib.suppress(LedgerError):
-                messages, _ = await leasing
-                await self._hand_back(partitions, name, request, [each.id for each in messages])
-            raise
+    def _is_left_to_wake_ups(self, name: str, partitions: Sequence[Partition]) -> bool:
+        is_shared = self._sessions.is_shared(partitions[0].topic_id, name)
+        return is_shared and self._long_polls.listens(name, partitions)
 
-    async def _in_session(
-        self, partitions: Sequence[Partition], name: str, request: Request, has: Mapping[int, int], max_records: int
-    ) -> tuple[list[Message], int]:
-        (first,) = await self._cursors.chosen(partitions[0].topic, (0,))
-        for _ in range(ATTEMPTS_MAX):
-            epoch = await self._cursors.act(first, name, lambda p: self._sessions.enter(p, name, request.consumer))
-            try:
-                return await self._share_out(partitions, name, request._replace(epoch=epoch), has, max_records)
-            except NotOwner:
-                self._sessions.forget(first, name, request.consumer)
-        raise ConsumerBusy(
-            f"Other consumers are taking the exclusive subscription {name!r} from each other; try again, or use a "
-            "shared subscription.",
-            retry_after_ms=self._config.consumer_session_ms,
-        )
 
-    async def _share_out(
-        self, partitions: Sequence[Partition], name: str, request: Request, has: Mapping[int, int], max_records: int
-    ) -> tuple[list[Message], int]:
-        """Messages of all partitions, each asked for its share first and then for what is left; and when the next lease
-        runs out (ms, -1 never)."""
-        messages: list[Message] = []
-        due_ms = -1
-        share = -(-max_records // len(partitions))
-        asked = list(partitions)
-        reached = dict(has)
-        while asked and len(messages) < max_records:
-            quota = min(share, max_records - len(messages))
-            width = max(1, (max_records - len(messages)) // quota)
-            now_asked, asked = asked[:width], asked[width:]
-            received = await asyncio.gather(
-                *(
-                    self._lease(p, name, request, quota, reached.get(p.number), unseen=p.number in has)
-                    for p in now_asked
-                ),
-                return_exceptions=True,
-            )
-            failures = list[BaseException]()
-            for partition, outcome in zip(now_asked, received, strict=True):
-                if isinstance(outcome, BaseException):
-                    failures.append(outcome)
-                    continue
-                some, answer = outcome
-                messages += some
-                if answer.deliveries:
-                    reached[partition.number] = answer.deliveries[-1].last
-                if answer.more:
-                    asked.append(partition)
-                if answer.next_due_ms >= 0 and (due_ms < 0 or answer.next_due_ms < due_ms):
-                    due_ms = answer.next_due_ms
-            if failures:
-                await self._hand_back(partitions, name, request, [each.id for each in messages])
-                raise failures[0]
-            share = max_records
-        return messages, due_ms
+class _Waiting:
+    """A receive that waits."""
 
-    async def _lease(
-        self, partition: Partition, name: str, request: Request, max_records: int, after: int | None, *, unseen: bool
-    ) -> tuple[list[Message], Received]:
-        received = await self._cursors.act(
-            partition,
-            name,
-            lambda p: calls.receive(
-                self._store, p.keys, p.topic_id, name, request,
-                now_ms=self._clock.now_ms(), records_max=max_records, after=after, unseen=unseen,
-            ),
-        )  # fmt: skip
-        if not received.deliveries:
-            return [], received
-        try:
-            return await self._read(partition, name, request.consumer, received), received
-        except BaseException:
-            ids = [MessageId(partition.number, n) for d in received.deliveries for n in range(d.first, d.last + 1)]
-            await self._hand_back([partition], name, request, ids)
-            raise
+    def __init__(self, leasing: Leasing, receive: Receive, partitions: Sequence[Partition]) -> None:
+        self._leasing, self._receive, self._partitions = leasing, receive, partitions
 
-    async def _read(self, partition: Partition, name: str, consumer: str, received: Received) -> list[Message]:
-        """The messages of what was leased, without those that are moved to the dead letters."""
-        rule = self._dead_letters.rule(partition.topic, partition.topic_id, name)
-        messages, unreadable = list[Message](), list[Range]()
-        read = await partition.records([Piece(d.entry_of_log, d.first, d.last) for d in received.deliveries])
-        for d, found in zip(received.deliveries, read, strict=True):
-            if isinstance(found, LedgerError):
-                _log.error("a batch that cannot be read was passed over", topic=partition.topic,
-                           partition=partition.number, offset=d.base, subscription=name, error=str(found))  # fmt: skip
-                unreadable.append(Range(d.first, d.last))
-                partition.traffic.unreadable += d.last - d.first + 1
-                continue
-            shift, records = found
-            if rule is None or d.deliveries < rule.max_deliveries:
-                partition.traffic.delivered(len(records), d.size, d.deliveries)
-            for r in records:
-                at = MessageId(partition.number, r.offset + shift)
-                messages.append(Message(at, d.deliveries, r.timestamp_ms, r.key, r.value, r.headers))
-            if len(records) <= d.last - d.first:  # the others were compacted away
-                there = {r.offset + shift for r in records}
-                unreadable += to_ranges([offset for offset in range(d.first, d.last + 1) if offset not in there])
-        if unreadable:  # Kafka producers' batches are stored unread; one that is broken must not stop what is behind it
-            await calls.ack(self._store, partition.keys, partition.topic_id, name, consumer, unreadable)
-        if rule is not None:
-            messages = await self._dead_letters.sift(rule, partition.topic, name, consumer, messages)
-        return messages
+    async def lease(self, partitions: Sequence[Partition]) -> Leased:
+        return await self._leasing.lease(self._receive, partitions)
 
-    async def _hand_back(
-        self, partitions: Sequence[Partition], name: str, request: Request, ids: Sequence[MessageId]
-    ) -> None:
-        """These messages reach no consumer.  Where handing back fails too, they come again after the ack timeout."""
-        offsets: dict[int, list[int]] = {}
-        for each in ids:
-            offsets.setdefault(each.partition, []).append(each.offset)
-        now = self._clock.now_ms()
-
-        async def nack(p: Partition) -> None:
-            ranges = to_ranges(offsets[p.number])
-            with contextlib.suppress(LedgerError):
-                await calls.nack(
-                    self._store, p.keys, p.topic_id, name, request.consumer, ranges, now_ms=now, unseen=True
-                )
-                await self._waiters.poke(p.keys)
-
-        await asyncio.gather(*(nack(p) for p in partitions if p.number in offsets))
+    async def hand_back(self, messages: Sequence[Message]) -> None:
+        await self._leasing.hand_back(self._receive, self._partitions, messages)

@@ -34,6 +34,10 @@ class Sessions:
         self._shared: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._entered: OrderedDict[tuple[str, str, str], Entered] = OrderedDict()
 
+    def is_shared(self, topic_id: str, name: str) -> bool:
+        """Whether the subscription is remembered as a shared one."""
+        return (topic_id, name) in self._shared
+
     async def enter(self, first: Partition, name: str, consumer: str) -> int | None:
         """The epoch of the consumer's ownership, which it takes if it is free; None for a shared subscription.
         first: partition 0.  Raises ConsumerBusy, UnknownSubscription, WrongSubscriptionKind, UnknownTopic."""

@@ -1,20 +1,22 @@
 """Subscriptions: consumers that share or own a topic's messages, and what they acknowledge.
 
 A subscription covers every partition of its topic; each partition has its own cursor (cursors.py).  What consumers get
-is in dispatch.py, who owns an exclusive subscription in sessions.py.
+is in dispatch.py and leasing.py, how they wait in long_polls.py, who owns an exclusive subscription in sessions.py.
 """
 
 from __future__ import annotations
 
 import builtins
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Literal, TypeVar
 from urllib.parse import unquote
 
 from redis_ledger.broker.cursors import Cursors, settled
 from redis_ledger.broker.deadletters import DeadLetters
 from redis_ledger.broker.dispatch import Dispatch
+from redis_ledger.broker.leasing import Leasing
+from redis_ledger.broker.long_polls import LongPolls
 from redis_ledger.broker.registry import Registry
 from redis_ledger.broker.sessions import Sessions
 from redis_ledger.broker.types import CursorStats, SubscriptionKind, SubscriptionStats
@@ -57,7 +59,9 @@ class Subscriptions:
         self._dead_letters, self._clock = dead_letters, clock
         self._sessions = Sessions(store, clock, config.consumer_session_ms)
         self._holds: dict[tuple[str, int, str], Holds] = {}
-        self.receive = Dispatch(store, self.cursors, self._sessions, waiters, dead_letters, config, clock).receive
+        leasing = Leasing(store, self.cursors, self._sessions, waiters, dead_letters, config, clock)
+        polls = LongPolls(waiters, clock)
+        self.receive = Dispatch(self.cursors, self._sessions, leasing, polls, config).receive
 
     # -- life cycle --------------------------------------------------------------------------------------------------
 
@@ -71,12 +75,15 @@ class Subscriptions:
         """The subscription, and whether this call made it.  Raises SubscriptionExists (another kind), UnknownTopic."""
         check_subscription_name(name)
         made = await self.cursors.create(topic, name, kind, start)
+        if made:  # polls of an earlier one of this name look at it
+            await self._poke(await self.cursors.partitions(topic))
         return await self.stats(topic, name), made
 
     async def delete(self, topic: str, name: str) -> None:
         await self._dead_letters.remove(topic, name)
         if not await self.cursors.delete(topic, name):
             raise UnknownSubscription(f"Topic {topic!r} has no subscription {name!r}.", subscription=name)
+        await self._poke(await self.cursors.partitions(topic))
 
     async def stats(self, topic: str, name: str) -> SubscriptionStats:
         partitions = await self.cursors.partitions(topic)
@@ -120,6 +127,7 @@ class Subscriptions:
             await calls.seek(self._store, partition.keys, partition.topic_id, name, where)
 
         await self.cursors.act_on_all(partitions, name, move)
+        await self._poke(partitions)
         return await self.stats(topic, name)
 
     # -- acknowledge -------------------------------------------------------------------------------------------------
@@ -215,6 +223,10 @@ class Subscriptions:
             await self._sessions.prolong(first, name, consumer)
 
     # -- steps -------------------------------------------------------------------------------------------------------
+
+    async def _poke(self, partitions: Iterable[Partition]) -> None:
+        """Polls that wait on these partitions look again."""
+        await settled([self._waiters.poke(p.keys) for p in partitions])
 
     def _holds_of(self, partition: Partition, name: str) -> Holds:
         key = (partition.topic_id, partition.number, name)

@@ -1,0 +1,195 @@
+"""Leases messages of a subscription's partitions to a consumer, and reads their payload.
+
+    enter the session (exclusive) ─▶ lease on every partition ─▶ read payload ─▶ move dead letters ─▶ messages
+                                       one fails: the others hand back what they leased, and the error is raised
+
+Leasing looks at log entries only; the payload of what was leased is read after.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from redis_ledger.broker.cursors import Cursors
+from redis_ledger.broker.deadletters import DeadLetters
+from redis_ledger.broker.long_polls import Leased
+from redis_ledger.broker.sessions import Sessions
+from redis_ledger.broker.types import Message
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.cursor import calls
+from redis_ledger.cursor.calls import NotOwner, Received, Request
+from redis_ledger.cursor.ranges import Range, to_ranges
+from redis_ledger.errors import ConsumerBusy, LedgerError
+from redis_ledger.ids import MessageId
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.reader import Piece
+from redis_ledger.ledger.waiters import Waiters
+from redis_ledger.log import get
+from redis_ledger.store.store import Store
+
+ATTEMPTS_MAX = 3  # at entering the session of an exclusive subscription
+
+_log = get()
+
+
+class Receive(NamedTuple):
+    """One call of a consumer, as far as it is the same on every partition.  has: the last offset of each partition that
+    the consumer has (exclusive subscriptions)."""
+
+    name: str
+    request: Request
+    has: Mapping[int, int]
+    records_max: int
+
+
+class Leasing:
+    def __init__(
+        self,
+        store: Store,
+        cursors: Cursors,
+        sessions: Sessions,
+        waiters: Waiters,
+        dead_letters: DeadLetters,
+        config: Config,
+        clock: Clock,
+    ) -> None:
+        self._store, self._cursors, self._sessions, self._waiters = store, cursors, sessions, waiters
+        self._dead_letters, self._config, self._clock = dead_letters, config, clock
+
+    async def once(self, receive: Receive, partitions: Sequence[Partition]) -> Leased:
+        """As `lease`.  A caller that is cancelled meanwhile gets no messages, so they are handed back."""
+        leasing = asyncio.ensure_future(self.lease(receive, partitions))
+        try:
+            return await asyncio.shield(leasing)
+        except asyncio.CancelledError:
+            with contextlib.suppress(LedgerError):
+                await self.hand_back(receive, partitions, (await leasing).messages)
+            raise
+
+    async def lease(self, receive: Receive, partitions: Sequence[Partition]) -> Leased:
+        """Messages of these partitions, in the consumer's session."""
+        name, consumer = receive.name, receive.request.consumer
+        (first,) = await self._cursors.chosen(partitions[0].topic, (0,))
+        for _ in range(ATTEMPTS_MAX):
+            epoch = await self._cursors.act(first, name, lambda p: self._sessions.enter(p, name, consumer))
+            try:
+                entered = receive._replace(request=receive.request._replace(epoch=epoch))
+                return await self._share_out(entered, partitions)
+            except NotOwner:
+                self._sessions.forget(first, name, consumer)
+        raise ConsumerBusy(
+            f"Other consumers are taking the exclusive subscription {name!r} from each other; try again, or use a "
+            "shared subscription.",
+            retry_after_ms=self._config.consumer_session_ms,
+        )
+
+    async def hand_back(self, receive: Receive, partitions: Sequence[Partition], messages: Sequence[Message]) -> None:
+        """These messages reach no consumer."""
+        await self._hand_back(partitions, receive.name, receive.request, [each.id for each in messages])
+
+    async def _share_out(self, receive: Receive, partitions: Sequence[Partition]) -> Leased:
+        """Messages of all partitions, each asked for its share first and then for what is left."""
+        name, request, has, records_max = receive
+        messages: list[Message] = []
+        answers: dict[int, Received] = {}
+        share = -(-records_max // len(partitions))
+        asked = list(partitions)
+        reached = dict(has)
+        while asked and len(messages) < records_max:
+            quota = min(share, records_max - len(messages))
+            width = max(1, (records_max - len(messages)) // quota)
+            now_asked, asked = asked[:width], asked[width:]
+            received = await asyncio.gather(
+                *(
+                    self._lease(p, name, request, quota, reached.get(p.number), unseen=p.number in has)
+                    for p in now_asked
+                ),
+                return_exceptions=True,
+            )
+            failures = list[BaseException]()
+            for partition, outcome in zip(now_asked, received, strict=True):
+                if isinstance(outcome, BaseException):
+                    failures.append(outcome)
+                    continue
+                some, answer = outcome
+                messages += some
+                answers[partition.number] = answer
+                if answer.deliveries:
+                    reached[partition.number] = answer.deliveries[-1].last
+                if answer.more:
+                    asked.append(partition)
+            if failures:
+                await self._hand_back(partitions, name, request, [each.id for each in messages])
+                raise failures[0]
+            share = records_max
+        return Leased(messages, answers)
+
+    async def _lease(
+        self, partition: Partition, name: str, request: Request, max_records: int, after: int | None, *, unseen: bool
+    ) -> tuple[list[Message], Received]:
+        received = await self._cursors.act(
+            partition,
+            name,
+            lambda p: calls.receive(
+                self._store, p.keys, p.topic_id, name, request,
+                now_ms=self._clock.now_ms(), records_max=max_records, after=after, unseen=unseen,
+            ),
+        )  # fmt: skip
+        if not received.deliveries:
+            return [], received
+        try:
+            return await self._read(partition, name, request.consumer, received), received
+        except BaseException:
+            ids = [MessageId(partition.number, n) for d in received.deliveries for n in range(d.first, d.last + 1)]
+            await self._hand_back([partition], name, request, ids)
+            raise
+
+    async def _read(self, partition: Partition, name: str, consumer: str, received: Received) -> list[Message]:
+        """The messages of what was leased, without those that are moved to the dead letters."""
+        rule = self._dead_letters.rule(partition.topic, partition.topic_id, name)
+        messages, unreadable = list[Message](), list[Range]()
+        read = await partition.records([Piece(d.entry_of_log, d.first, d.last) for d in received.deliveries])
+        for d, found in zip(received.deliveries, read, strict=True):
+            if isinstance(found, LedgerError):
+                _log.error("a batch that cannot be read was passed over", topic=partition.topic,
+                           partition=partition.number, offset=d.base, subscription=name, error=str(found))  # fmt: skip
+                unreadable.append(Range(d.first, d.last))
+                partition.traffic.unreadable += d.last - d.first + 1
+                continue
+            shift, records = found
+            if rule is None or d.deliveries < rule.max_deliveries:
+                partition.traffic.delivered(len(records), d.size, d.deliveries)
+            for r in records:
+                at = MessageId(partition.number, r.offset + shift)
+                messages.append(Message(at, d.deliveries, r.timestamp_ms, r.key, r.value, r.headers))
+            if len(records) <= d.last - d.first:  # the others were compacted away
+                there = {r.offset + shift for r in records}
+                unreadable += to_ranges([offset for offset in range(d.first, d.last + 1) if offset not in there])
+        if unreadable:  # Kafka producers' batches are stored unread; one that is broken must not stop what is behind it
+            await calls.ack(self._store, partition.keys, partition.topic_id, name, consumer, unreadable)
+        if rule is not None:
+            messages = await self._dead_letters.sift(rule, partition.topic, name, consumer, messages)
+        return messages
+
+    async def _hand_back(
+        self, partitions: Sequence[Partition], name: str, request: Request, ids: Sequence[MessageId]
+    ) -> None:
+        """These messages reach no consumer.  Where handing back fails too, they come again after the ack timeout."""
+        offsets: dict[int, list[int]] = {}
+        for each in ids:
+            offsets.setdefault(each.partition, []).append(each.offset)
+        now = self._clock.now_ms()
+
+        async def nack(p: Partition) -> None:
+            ranges = to_ranges(offsets[p.number])
+            with contextlib.suppress(LedgerError):
+                await calls.nack(
+                    self._store, p.keys, p.topic_id, name, request.consumer, ranges, now_ms=now, unseen=True
+                )
+                await self._waiters.poke(p.keys)
+
+        await asyncio.gather(*(nack(p) for p in partitions if p.number in offsets))
