@@ -244,6 +244,16 @@ class RecordOut(Reply, omit_defaults=True):
     transaction: str | UnsetType = UNSET
 
 
+class Skipped(Reply):
+    """Records of a batch that this broker does not decode; as record batches they can be read."""
+
+    partition: int
+    first_offset: Offset
+    last_offset: Annotated[int, Meta(description="Of the last of these records.")]
+    code: Annotated[str, Meta(description="The error: too_large_to_decode, or why the batch is damaged.")]
+    detail: str
+
+
 class Fetched(Reply):
     records: list[RecordOut]
     next_offset: Annotated[int, Meta(description="Where to read on.")]
@@ -253,6 +263,7 @@ class Fetched(Reply):
     start_offset: int
     stable_offset: int
     end_offset: int
+    skipped: Annotated[list[Skipped], Meta(description="What is in between and is not shown.")] | UnsetType = UNSET
 
 
 class Empty(Request):

@@ -61,6 +61,9 @@ class ScheduledRecord(Reply, omit_defaults=True):
     repeat: str | UnsetType = UNSET
     until_ms: int | UnsetType = UNSET
     times_left: int | UnsetType = UNSET
+    too_large: Annotated[bool, Meta(description="Its batch is too large to decode; what it holds is not shown.")] = (
+        False
+    )
 
 
 class ScheduledPage(Reply):

@@ -15,6 +15,7 @@ from app.bodies import (
     Partition,
     Reply,
     Request,
+    Skipped,
     SubscriptionName,
     TimeMs,
     TopicName,
@@ -122,6 +123,13 @@ class Message(Reply, omit_defaults=True):
 
 class Received(Reply):
     messages: list[Message]
+    skipped: (
+        Annotated[
+            list[Skipped],
+            Meta(description="Leased, and too large to decode: acknowledge them by id, or they are skipped again."),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 class Ack(Request):

@@ -21,8 +21,9 @@ from __future__ import annotations
 import msgspec
 
 from app.bodies import RecordIn
+from app.bodies import Skipped as SkippedOut
 from app.times import delivery
-from redis_ledger.broker.types import Headers, NewRecord
+from redis_ledger.broker.types import Headers, NewRecord, Skipped
 from redis_ledger.errors import InvalidJson, InvalidRequest
 
 DEPTH_MAX = 100
@@ -128,6 +129,13 @@ def shown_value(value: bytes | None, form: str = "auto") -> ShownValue:
         except (msgspec.DecodeError, RecursionError):
             pass  # not JSON; it is shown as the text it is
     return msgspec.UNSET, text, msgspec.UNSET
+
+
+def shown_skipped(each: Skipped) -> SkippedOut:
+    return SkippedOut(
+        partition=each.partition, first_offset=each.first_offset, last_offset=each.last_offset,
+        code=each.error.code, detail=each.error.detail,
+    )  # fmt: skip
 
 
 def shown_key(key: bytes | None) -> tuple[str | msgspec.UnsetType, bytes | msgspec.UnsetType]:

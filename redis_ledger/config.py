@@ -28,6 +28,10 @@ class Config:
     batch_bytes_max: int = 8_388_608  # largest record batch (Kafka: message.max.bytes)
     batch_records_max: int = 100_000  # most records of one batch
     key_bytes_max: int = 65_536  # longest record key
+    record_headers_max: int = 10_000  # most headers of a record that is sent as JSON, or that the broker decodes
+    headers_max: int = 100_000  # most headers of one batch that is decoded, of one request and of one answer
+    batch_decoded_bytes_max: int = 33_554_432  # most bytes of one batch's records, unpacked, that the broker decodes
+    request_decoded_bytes_max: int = 67_108_864  # and of all batches that one request sends, or looks through
     wait_ms_max: int = 60_000  # longest long poll
     http_connections_max: int = 10_000  # open connections; further ones are closed, unless they ask for /livez only
     http_head_ms: int = 10_000  # a request's line and headers must be whole within this

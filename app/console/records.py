@@ -3,7 +3,8 @@
 What is not committed is labelled: open (its transaction may still be committed), held (it was committed, and waits
 behind one that is open) or aborted (nobody will ever get it).
 A look reads at most LOOKED_AT_BYTES of each partition, so a filter that finds nothing ends soon; where was looked is
-told with what was found.  How far back the newest are read goes by the mean size of the partition's records.
+told with what was found.  A batch that cannot be decoded is a row that says so.  How far back the newest are read goes
+by the mean size of the partition's records.
 """
 
 from __future__ import annotations
@@ -16,12 +17,18 @@ import msgspec
 
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import FetchedBatch, PartitionState
-from redis_ledger.errors import TransactionNotFound
+from redis_ledger.decoding import paced
+from redis_ledger.decoding.budget import Budget
+from redis_ledger.errors import BadRequest, TransactionNotFound
 from redis_ledger.ids import TxnId
-from redis_ledger.records.read import Record, decode_range
+from redis_ledger.ledger.pieces import UNREADABLE
+from redis_ledger.records.batch import read_header
+from redis_ledger.records.budget import Limits
+from redis_ledger.records.read import Record
 
 LOOKED_AT_BYTES, READ_BYTES = 2 << 20, 1 << 20
-VALUE_CHARACTERS, KEY_CHARACTERS = 2_000, 500
+DECODED_BYTES_MAX = 16 << 20  # of one page
+VALUE_CHARACTERS, KEY_CHARACTERS, HEADERS_MAX = 2_000, 500, 100
 State = Literal["committed", "held", "open", "aborted"]
 PARTITIONS_MAX = 16
 
@@ -65,12 +72,13 @@ async def peek(
         states = [each for each in states if each.start_offset <= offset <= each.end_offset] or states[:1]
     found: list[Row] = []
     looked: list[Looked] = []
+    budget = Budget(Limits.of(broker.config), DECODED_BYTES_MAX)
     for state in states[:PARTITIONS_MAX]:
         end = state.stable_offset if asked.is_committed else state.end_offset
         begin = _begin(state, end, asked) if offset is None else offset
         reached = begin
         if offset is not None or begin < end:
-            rows, reached = await _rows(broker, asked, state.partition, begin, end)
+            rows, reached = await _rows(broker, asked, state.partition, begin, end, budget)
             found += rows if offset is not None else rows[-asked.most :]
         looked.append(Looked(state.partition, begin, reached, state.start_offset, end))
     if offset is None:
@@ -85,7 +93,9 @@ def _begin(state: PartitionState, end: int, asked: Peek) -> int:
     return max(state.start_offset, end - (fits if asked.find else min(fits, asked.most)))
 
 
-async def _rows(broker: Broker, asked: Peek, partition: int, begin: int, end: int) -> tuple[list[Row], int]:
+async def _rows(
+    broker: Broker, asked: Peek, partition: int, begin: int, end: int, budget: Budget
+) -> tuple[list[Row], int]:
     """And the offset that was come to.  What a committed reader gets is committed; what it does not get below the
     stable offset was aborted."""
     found: list[Row] = []
@@ -101,8 +111,16 @@ async def _rows(broker: Broker, asked: Peek, partition: int, begin: int, end: in
         for batch in fetched.batches:
             if batch.is_control:
                 continue
-            state = _state(batch, kept, fetched.stable_offset, ends)
-            for record in decode_range(batch.data, max(batch.base_offset, at), batch.last_offset):
+            state, first = _state(batch, kept, fetched.stable_offset, ends), max(batch.base_offset, at)
+            if budget.is_spent:
+                return found, first
+            try:
+                records = await paced.decode(batch.data, budget, first, batch.last_offset)
+            except UNREADABLE as error:
+                found.append(_unread(partition, first, batch, state, error))
+                continue
+            for record in records:
+                await budget.pace.rest()
                 if asked.find and asked.find not in text(record.key) and asked.find not in text(record.value):
                     continue
                 found.append(_row(record, partition, state, batch.transaction))
@@ -133,9 +151,16 @@ def _row(record: Record, partition: int, state: State, txn: TxnId | None) -> Row
     return Row(
         partition, record.offset, record.timestamp_ms,
         None if record.key is None else short(text(record.key)), None if value is None else value[:VALUE_CHARACTERS],
-        [(short(name), short(text(each))) for name, each in record.headers], state, "" if txn is None else str(txn),
-        value is not None and len(value) > VALUE_CHARACTERS,
+        [(short(name), short(text(each))) for name, each in record.headers[:HEADERS_MAX]], state,
+        "" if txn is None else str(txn), value is not None and len(value) > VALUE_CHARACTERS,
     )  # fmt: skip
+
+
+def _unread(partition: int, first: int, batch: FetchedBatch, state: State, error: BadRequest) -> Row:
+    """One row for all records of a batch."""
+    header, txn = read_header(batch.data), "" if batch.transaction is None else str(batch.transaction)
+    told = f"Not decoded, offsets {first} to {batch.last_offset}, {len(batch.data)} bytes: {error.detail}"
+    return Row(partition, first, header.max_timestamp, None, told, [], state, txn, False)
 
 
 def short(shown: str) -> str:

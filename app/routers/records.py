@@ -11,10 +11,12 @@ from app import bodies, examples
 from app.calls import BATCH, Answer, Call, reply
 from app.needs import DESCRIBE_TOPIC, READ_TOPIC, TOLD_OWN, WRITE_TOPIC, creates, own
 from app.operations import TRANSACTION_ERRORS, Routes
-from app.values import new_record, shown_headers, shown_key, shown_value
+from app.values import new_record, shown_headers, shown_key, shown_skipped, shown_value
 from redis_ledger import tracing
 from redis_ledger.broker import traces
-from redis_ledger.broker.types import Appended, Fetched, NewRecord, Placed, ProducerSequence
+from redis_ledger.broker.types import Appended, Fetched, NewRecord, Placed, ProducerSequence, Skipped
+from redis_ledger.decoding import paced
+from redis_ledger.decoding.budget import Budget
 from redis_ledger.errors import (
     BadChecksum,
     ColdDamaged,
@@ -31,12 +33,16 @@ from redis_ledger.errors import (
     RequestTooLarge,
     SequenceGap,
     StaleEpoch,
+    TooLargeToDecode,
     UnknownPartition,
     UnknownProducer,
     UnknownTopic,
     UnsupportedCompression,
 )
-from redis_ledger.records.read import decode_range
+from redis_ledger.ledger.pieces import UNREADABLE
+from redis_ledger.ledger.reader import ALL_RECORDS
+from redis_ledger.records.budget import Limits
+from redis_ledger.records.read import Record
 
 routes = Routes("records")
 
@@ -49,8 +55,8 @@ routes = Routes("records")
     raw=True,
     errors=(
         InvalidTopicName, UnknownTopic, UnknownPartition, CorruptBatch, BadChecksum, UnsupportedCompression,
-        SequenceGap, DuplicateSequence, StaleEpoch, UnknownProducer, InvalidProducerId, OutcomeUnknown,
-        InvalidDelay, DelayTooLong, *TRANSACTION_ERRORS,
+        TooLargeToDecode, SequenceGap, DuplicateSequence, StaleEpoch, UnknownProducer, InvalidProducerId,
+        OutcomeUnknown, InvalidDelay, DelayTooLong, *TRANSACTION_ERRORS,
     ),
     examples=examples.PRODUCE,
 )  # fmt: skip
@@ -184,17 +190,20 @@ async def fetch(call: Call, topic: str, partition: str, query: bodies.FetchQuery
     A record does not store which member its value was produced in. By default the content decides: the text `1.10`
     is read back as the number `"value": 1.10`. A reader that needs one form gives `as=text` or `as=base64`.
 
+    A batch that is too large to decode, or damaged, is passed over: `skipped` says which offsets those are.
+
     With `Accept: application/vnd.redis-ledger.batch` the answer is record batches as they are stored (whole
     batches: the first may begin below `offset`), and the offsets are headers.
     """
     number = partition_number(partition)
     wait_ms = min(query.wait_ms, call.config.wait_ms_max)
     work = call.broker.records.fetch(
-        topic, number, query.offset, isolation=query.isolation, max_bytes=query.max_bytes, wait_ms=wait_ms
-    )
+        topic, number, query.offset, isolation=query.isolation, max_bytes=query.max_bytes, wait_ms=wait_ms,
+        # An answer of batches is cut between batches only, so max_records means nothing there.
+        records_max=ALL_RECORDS if call.accepts_batches() else query.max_records,
+    )  # fmt: skip
     fetched = await (call.waiting(work) if wait_ms else work)
-    # An answer of batches is cut between batches only, so max_records means nothing there.
-    shown = None if call.accepts_batches() else _records(fetched, query)
+    shown = None if call.accepts_batches() else await _records(call, number, fetched, query)
     end = fetched.stable_offset if query.isolation == "read_committed" else fetched.end_offset
     is_whole = shown is None or shown.next_offset == fetched.next_offset
     if is_whole and fetched.next_offset < end and not fetched.leads_to_batch:
@@ -239,46 +248,51 @@ async def find_offset(call: Call, topic: str, partition: str, query: bodies.Offs
     return bodies.OffsetFound(offset=offset, timestamp_ms=UNSET if timestamp_ms is None else timestamp_ms)
 
 
-UNPACKED_BYTES_MAX = 16 << 20  # of keys and values; the batch that passes it is the last of an answer
+UNPACKED_BYTES_MAX = 16 << 20  # of batches; the one that passes it is the last of an answer
 
 
-def _records(fetched: Fetched, query: bodies.FetchQuery) -> bodies.Fetched:
+async def _records(call: Call, number: int, fetched: Fetched, query: bodies.FetchQuery) -> bodies.Fetched:
+    """Goes on behind what cannot be decoded: no reader gets stuck there."""
     # The first batch may begin before the offset asked for, and before the log start.
     begin = max(query.offset if isinstance(query.offset, int) else 0, fetched.start_offset)
     shown: list[bodies.RecordOut] = []
-    next_offset, unpacked = fetched.next_offset, 0
+    skipped: list[bodies.Skipped] = []
+    next_offset, budget = fetched.next_offset, Budget(Limits.of(call.config), UNPACKED_BYTES_MAX)
     for batch in fetched.batches:
         if batch.is_control:
             continue
-        room = query.max_records - len(shown)
-        if room <= 0 or unpacked > UNPACKED_BYTES_MAX:
-            next_offset = max(batch.base_offset, begin)
+        first, room = max(batch.base_offset, begin), query.max_records - len(shown)
+        if room <= 0 or budget.is_spent:
+            next_offset = first
             break
-        first = max(batch.base_offset, begin)
-        last = min(batch.last_offset, first + room - 1)
         transaction: Any = UNSET if batch.transaction is None else str(batch.transaction)
-        records = decode_range(batch.data, first, last)
-        if len(records) <= last - first:  # history in Parquet has gaps between its offsets
-            found = decode_range(batch.data, first, batch.last_offset)
-            records = found[:room]
-            last = records[-1].offset if len(found) > room else batch.last_offset
-        for record in records:
-            unpacked += len(record.key or b"") + len(record.value or b"")
-            key, key_base64 = shown_key(record.key)
-            value, text, base64 = shown_value(record.value, query.as_)
-            headers, headers_base64 = shown_headers(record.headers) if record.headers else (UNSET, UNSET)
-            shown.append(
-                bodies.RecordOut(
-                    offset=record.offset, timestamp_ms=record.timestamp_ms, key=key, key_base64=key_base64, value=value,
-                    text=text, base64=base64, headers=headers, headers_base64=headers_base64, transaction=transaction,
-                )
-            )  # fmt: skip
-        if last < batch.last_offset:
-            next_offset = last + 1
+        try:
+            # One more than there is room for says where to read on.
+            records = await paced.decode(batch.data, budget, first, first + room)
+            if len(records) <= room and first + room < batch.last_offset:  # history in Parquet has gaps
+                records = await paced.decode(batch.data, budget, first, batch.last_offset)
+        except UNREADABLE as error:
+            skipped.append(shown_skipped(Skipped(number, first, batch.last_offset, error.with_traceback(None))))
+            continue
+        for record in records[:room]:
+            shown.append(_shown(record, transaction, query))
+            await budget.pace.rest()
+        if len(records) > room:
+            next_offset = records[room].offset
             break
     return bodies.Fetched(
         records=shown, next_offset=next_offset, more=True, start_offset=fetched.start_offset,
-        stable_offset=fetched.stable_offset, end_offset=fetched.end_offset,
+        stable_offset=fetched.stable_offset, end_offset=fetched.end_offset, skipped=skipped or UNSET,
+    )  # fmt: skip
+
+
+def _shown(record: Record, transaction: Any, query: bodies.FetchQuery) -> bodies.RecordOut:
+    key, key_base64 = shown_key(record.key)
+    value, text, base64 = shown_value(record.value, query.as_)
+    headers, headers_base64 = shown_headers(record.headers) if record.headers else (UNSET, UNSET)
+    return bodies.RecordOut(
+        offset=record.offset, timestamp_ms=record.timestamp_ms, key=key, key_base64=key_base64, value=value,
+        text=text, base64=base64, headers=headers, headers_base64=headers_base64, transaction=transaction,
     )  # fmt: skip
 
 

@@ -279,5 +279,5 @@ def _shown(found: types.Scheduled, form: str) -> bodies.ScheduledRecord:
         key_base64=key_base64, value=value, text=text, base64=base64, headers=headers, headers_base64=headers_base64,
         repeat=UNSET if found.repeat is None else found.repeat,
         until_ms=UNSET if found.until_ms is None else found.until_ms,
-        times_left=UNSET if found.times_left is None else found.times_left,
+        times_left=UNSET if found.times_left is None else found.times_left, too_large=found.too_large,
     )  # fmt: skip

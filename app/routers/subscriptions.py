@@ -27,11 +27,12 @@ from app.needs import (
     told,
 )
 from app.operations import TRANSACTION_ERRORS, Routes
-from app.values import shown_headers, shown_key, shown_value
+from app.values import shown_headers, shown_key, shown_skipped, shown_value
 from redis_ledger import tracing
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker import traces
-from redis_ledger.broker.types import Message, SubscriptionStats
+from redis_ledger.broker.types import Message, Skipped, SubscriptionStats
+from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import (
     ColdDamaged,
     ColdUnavailable,
@@ -153,21 +154,30 @@ async def receive(call: Call, topic: str, name: str, body: bodies.Receive) -> bo
 
     If the answer is lost, repeat the request with the same `request_id` and `repeat: true` to get the same messages.
 
+    Messages of a batch that is too large to decode are not delivered: `skipped` says which they are. They are leased as
+    the others; acknowledge them by their ids, or they are skipped again, until a rule for dead letters moves them.
+
     The content of a value decides whether it is in `value`, `text` or `base64`, unless `as` is given.
     """
     _limit(call, body.max_records, "$.max_records")
     if body.repeat and body.request_id is None:
         raise InvalidRequest("$.repeat: give the request_id of the request whose answer was lost.")
     wait_ms = min(body.wait_ms, call.config.wait_ms_max)
+    skipped: list[Skipped] = []
     work = call.broker.subscriptions.receive(
         topic, _known(name), body.consumer, max_records=body.max_records, wait_ms=wait_ms,
         ack_timeout_ms=body.ack_timeout_ms, partitions=body.partitions,
         after=[MessageId.parse(text) for text in body.after], request=body.request_id or "", is_repeat=body.repeat,
+        skipped=skipped,
     )  # fmt: skip
     messages = await (call.waiting(work) if wait_ms else work)
     if tracing.tracer is not None:
         traces.delivered(topic, messages)
-    return bodies.Received(messages=[_message(message, body.as_) for message in messages])
+    pace, told = Pace(), list[bodies.Message]()
+    for message in messages:
+        told.append(_message(message, body.as_))
+        await pace.rest()
+    return bodies.Received(messages=told, skipped=[shown_skipped(each) for each in skipped] or UNSET)
 
 
 @routes.post(

@@ -14,20 +14,24 @@ Sealing and loading move entries from one to the other meanwhile: a look that sa
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from operator import add
 from typing import TypeVar
 
 from redis_ledger.broker.repeats import repeat_of
 from redis_ledger.broker.types import DelayStats, Scheduled
+from redis_ledger.decoding import paced
+from redis_ledger.decoding.budget import Budget
 from redis_ledger.delay import merge
 from redis_ledger.delay.bucket import DamagedSnapshot
 from redis_ledger.delay.entry import WHOLE, Bucket, Indexed
 from redis_ledger.delay.index import DelayIndex
-from redis_ledger.errors import InvalidDelay
+from redis_ledger.errors import InvalidDelay, TooLargeToDecode
 from redis_ledger.ids import ScheduledId
 from redis_ledger.ledger.partition import Partition
-from redis_ledger.records.read import Record, decode
+from redis_ledger.records.budget import DEFAULT, Limits
+from redis_ledger.records.read import Record
 
 ATTEMPTS_MAX = 25  # at one look, while buckets change
 PAGE = 500  # index entries read at once
@@ -37,8 +41,10 @@ Order = tuple[int, int, int, int]  # due ms, partition, entry, index
 
 
 class Agenda:
-    def __init__(self, partition: Partition, index: DelayIndex, now_ms: Callable[[], int]) -> None:
-        self.partition, self.index, self._now_ms = partition, index, now_ms
+    def __init__(
+        self, partition: Partition, index: DelayIndex, now_ms: Callable[[], int], limits: Limits = DEFAULT
+    ) -> None:
+        self.partition, self.index, self._now_ms, self._limits = partition, index, now_ms, limits
         self._keys = partition.keys
 
     # -- lists -------------------------------------------------------------------------------------------------------
@@ -150,16 +156,19 @@ class Agenda:
             wanted, mark = (range(indexed.records), "1") if indexed.index == WHOLE else ([indexed.index], "b")
             if due is not None and int(due) == indexed.due_ms:
                 mark = "m"
+            if indexed.entry not in stored:
+                continue
             marks = "1" * indexed.records if row is None else row.decode()
-            records = stored.get(indexed.entry, [])
-            for index in wanted if records else ():
+            records = stored[indexed.entry]
+            for index in wanted:
                 if marks[index] == mark:
                     id = ScheduledId(self.partition.number, indexed.entry, index)
-                    found.append(shown(id, indexed.due_ms, records[index], repeat))
+                    found.append(shown(id, indexed.due_ms, None if records is None else records[index], repeat))
         return found
 
-    async def _stored(self, some: Sequence[Indexed]) -> dict[int, list[Record]]:
-        """Entry → its records; nothing for one that was cancelled meanwhile."""
+    async def _stored(self, some: Sequence[Indexed]) -> dict[int, list[Record] | None]:
+        """Entry → its records, None where they are too large to decode, or for this look; nothing for one that was
+        cancelled meanwhile."""
         ledgers = {each.entry: each.ledger for each in some}
         replies = await asyncio.gather(
             *(
@@ -167,7 +176,14 @@ class Agenda:
                 for entry, n in ledgers.items()
             )
         )
-        return {entry: decode(rows[0][1][1]) for entry, rows in zip(ledgers, replies, strict=True) if rows}
+        budget, found = Budget(self._limits, 2 * self._limits.decoded_bytes), dict[int, list[Record] | None]()
+        for entry, rows in zip(ledgers, replies, strict=True):
+            if rows:
+                found[entry] = None
+                with contextlib.suppress(TooLargeToDecode):
+                    if not budget.is_spent:
+                        found[entry] = await paced.decode(rows[0][1][1], budget)
+        return found
 
     # -- numbers -----------------------------------------------------------------------------------------------------
 
@@ -270,6 +286,9 @@ class Agenda:
         return found
 
 
-def shown(id: ScheduledId, due_ms: int, record: Record, repeat: bytes | None) -> Scheduled:
-    found = Scheduled(id, due_ms, record.timestamp_ms, record.key, record.value, record.headers)
+def shown(id: ScheduledId, due_ms: int, record: Record | None, repeat: bytes | None) -> Scheduled:
+    if record is None:
+        found = Scheduled(id, due_ms, -1, None, None, (), too_large=True)
+    else:
+        found = Scheduled(id, due_ms, record.timestamp_ms, record.key, record.value, record.headers)
     return found if repeat is None else found._replace(**repeat_of(repeat))

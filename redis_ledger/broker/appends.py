@@ -22,11 +22,14 @@ from redis_ledger.broker.producers import Producers
 from redis_ledger.broker.scheduling import in_blocks
 from redis_ledger.broker.transactions import Transactions
 from redis_ledger.config import Config
+from redis_ledger.decoding import paced
+from redis_ledger.decoding.paced import QUICK_BYTES
 from redis_ledger.errors import CorruptBatch, InvalidTxnStatus, RequestTooLarge, TransactionEnded, Unavailable
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.partition import Accepted, Partition
 from redis_ledger.ledger.refusals import GAPS, NotVerified, OtherOpen
 from redis_ledger.records.batch import BatchHeader, check, read_header
+from redis_ledger.records.budget import Limits
 from redis_ledger.records.later import STEP, Split, part
 from redis_ledger.txn.coordinator import Participant
 
@@ -116,10 +119,16 @@ class _Steps:
     def __iter__(self) -> Iterator[None]:
         self.split = yield from self._steps
 
+    def finish(self) -> Split | None:
+        for _ in self:
+            pass
+        return self.split
+
 
 class Appends:
     def __init__(self, producers: Producers, transactions: Transactions, delays: Delays, config: Config) -> None:
         self._producers, self._transactions, self._delays, self._config = producers, transactions, delays, config
+        self._limits = Limits.of(config)
         self._loop = asyncio.get_running_loop()
         self._repeats: set[asyncio.Task[None]] = set()
         self._queues: ProducerQueues[_Queue, Arrival] = ProducerQueues(WAITING_MAX, WAITING_BYTES_MAX)
@@ -130,8 +139,8 @@ class Appends:
         self, where: Partition, data: memoryview | bytes, source: Source, batch_bytes_max: int
     ) -> asyncio.Future[Accepted]:
         """data: one whole batch.  Raises CorruptBatch, BadChecksum, UnsupportedCompression, RequestTooLarge,
-        InvalidDelay, DelayTooLong, InvalidProducerId, and what Producers.add raises; the future fails as
-        Partition.append's does."""
+        InvalidDelay, DelayTooLong, InvalidProducerId and TooLargeToDecode, and what Producers.add raises; the future
+        fails as Partition.append's does."""
         header = read_header(data)
         check(header, data, batch_bytes_max=batch_bytes_max)
         if header.count > self._config.batch_records_max:
@@ -169,12 +178,16 @@ class Appends:
 
     async def _split(self, where: Partition, header: BatchHeader, data: memoryview | bytes) -> Split | None:
         """Durations count from now, once for the whole batch."""
-        steps = _Steps(part(header, data, self._delays.rule(where.config)))
-        if header.count <= STEP:
-            for _ in steps:
-                pass
-            return steps.split
+        rule, limits = self._delays.rule(where.config), self._limits
+        if header.count <= STEP and len(data) <= QUICK_BYTES and not header.compression:
+            return _Steps(part(header, data, rule, limits)).finish()
+        plain = b""
+        if header.compression:
+            plain = await paced.unpacked(header, data, limits)
+            if header.count <= STEP and len(plain) <= QUICK_BYTES:
+                return _Steps(part(header, data, rule, limits, plain=plain)).finish()
         async with self._cutting:
+            steps = _Steps(part(header, data, rule, limits, plain=plain))
             for _ in steps:
                 await asyncio.sleep(0)  # others go on meanwhile
             return steps.split

@@ -106,7 +106,7 @@ class Broker:
         self.waiters = Waiters(store)
         self.coordinators = Coordinators(store, self.name, config, clock)
         self.members = Members(store, self.name, http_address, asks=config.auth_required)
-        self.delays = Delays(store, self.catalog, self.members, clock)
+        self.delays = Delays(store, self.catalog, self.members, config, clock)
         participants = Participants(store, config, clock, self.catalog.marker_written, self.delays.transaction_ended)
         registry = Registry(self.coordinators, config)
         self.dead_letters = dead = DeadLetters(store)
@@ -127,7 +127,7 @@ class Broker:
         self.transactions.tell_end = self.quotas.ended
         self.producers = Producers(self.coordinators, self.identities, self.transactions, self.catalog, config)
         self.appends = Appends(self.producers, self.transactions, self.delays, config)
-        self.fetching = fetching = Fetching(self.catalog, self.waiters)
+        self.fetching = fetching = Fetching(self.catalog, self.waiters, config)
         self.records = Records(
             self.catalog, fetching, registry, self.transactions.abort, self.delays.rule, self.producers.ids.check,
             config, clock,

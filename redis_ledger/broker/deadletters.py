@@ -22,7 +22,7 @@ import msgspec
 
 from redis_ledger import metrics
 from redis_ledger.broker.copied import Copied, Row
-from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, Message, NewRecord, always, never
+from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, Message, NewRecord, Skipped, always, never
 from redis_ledger.errors import InvalidRequest, LedgerError, WrongSubscriptionKind
 from redis_ledger.ids import MessageId
 from redis_ledger.log import get
@@ -39,6 +39,7 @@ TOPIC, PARTITION, OFFSET, SUBSCRIPTION, DELIVERIES = HEADERS = (
     "dead-letter-topic", "dead-letter-partition", "dead-letter-offset", "dead-letter-subscription",
     "dead-letter-deliveries",
 )  # fmt: skip
+LAST_OFFSET, ERROR = UNREAD = "dead-letter-last-offset", "dead-letter-error"  # of records that could not be decoded
 PUTS_BACK = "put-back"  # the consumer that takes what is put back
 
 _log = get()
@@ -54,9 +55,17 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class Move(NamedTuple):
+    """last: where the record stands for all up to this offset."""
+
     id: MessageId
     topic: str
     record: NewRecord
+    last: int | None = None
+
+    @property
+    def ids(self) -> list[MessageId]:
+        last = self.id.offset if self.last is None else self.last
+        return [MessageId(self.id.partition, offset) for offset in range(self.id.offset, last + 1)]
 
 
 def buried(message: Message, topic: str, name: str, rule: Rule) -> Move:
@@ -67,10 +76,20 @@ def buried(message: Message, topic: str, name: str, rule: Rule) -> Move:
     return Move(at, rule.topic, NewRecord(message.key, message.value, headers, timestamp_ms=message.timestamp_ms))
 
 
+def buried_unread(unread: Skipped, topic: str, name: str, rule: Rule, deliveries: int) -> Move:
+    """One dead letter without key and value for records that could not be decoded: it says where they are."""
+    told = (topic, str(unread.partition), str(unread.first_offset), name, str(deliveries))
+    more = (str(unread.last_offset), unread.error.code)
+    headers = [(h, text.encode()) for h, text in zip((*HEADERS, *UNREAD), (*told, *more), strict=True)]
+    at = MessageId(unread.partition, unread.first_offset)
+    return Move(at, rule.topic, NewRecord(None, None, headers), unread.last_offset)
+
+
 def revived(message: Message) -> Move | None:
-    """The dead letter as it was, for the topic that it came from; None if it does not say."""
-    said = dict(message.headers).get(TOPIC)
-    if not said:
+    """The dead letter as it was, for the topic that it came from; None if it does not say, or does not hold it."""
+    headers = dict(message.headers)
+    said = headers.get(TOPIC)
+    if not said or ERROR in headers:
         return None
     record = NewRecord(message.key, message.value, _own(message), timestamp_ms=message.timestamp_ms)
     return Move(message.id, said.decode(errors="replace"), record)
@@ -162,6 +181,15 @@ class DeadLetters:
             dead = {id: dead[id] for id in moved}
         return [each for each in messages if each.id not in dead]
 
+    async def sift_unread(
+        self, rule: Rule, topic: str, name: str, consumer: str, unread: Skipped, deliveries: int
+    ) -> bool:
+        """Whether records that the consumer has just leased, and that cannot be decoded, were moved."""
+        move = buried_unread(unread, topic, name, rule, deliveries)
+        moved = await self._move(topic, name, consumer, [move], always)
+        metrics.topics.of(topic).dead += len(move.ids) if moved else 0
+        return bool(moved)
+
     async def put_back(
         self,
         topic: str,
@@ -214,7 +242,7 @@ class DeadLetters:
         may_create: Callable[[], bool],
     ) -> list[MessageId]:
         """What was moved.  All in one transaction; if one of them is refused, each in its own."""
-        ids = [each.id for each in moves]
+        ids = [id for each in moves for id in each.ids]
         records = [
             ExecuteRecords(to, [each.record for each in moves if each.topic == to], may_create)
             for to in dict.fromkeys(each.topic for each in moves)
@@ -227,4 +255,4 @@ class DeadLetters:
             _log.warning("a dead letter was not moved; it is tried again later", topic=topic, subscription=name,
                          first=str(ids[0]), messages=len(ids), reason=error.detail)  # fmt: skip
             return []
-        return ids
+        return [each.id for each in moves]

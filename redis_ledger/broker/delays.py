@@ -30,6 +30,7 @@ from redis_ledger.ids import ScheduledId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.scheduling import Scheduling
+from redis_ledger.records.budget import Limits
 from redis_ledger.records.later import DueOf
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
@@ -39,9 +40,9 @@ JUMP_MS = 500  # Redis's clock has jumped when it is off by more than this from 
 
 
 class Delays:
-    def __init__(self, store: Store, catalog: Catalog, members: Members, clock: Clock) -> None:
+    def __init__(self, store: Store, catalog: Catalog, members: Members, config: Config, clock: Clock) -> None:
         self._store, self._catalog, self._members = store, catalog, members
-        self._clock = clock
+        self._clock, self._limits = clock, Limits.of(config)
         self._loop = asyncio.get_running_loop()
         self.server = ServerClock(self._loop)
         self._heard: tuple[int, float, float] | None = None  # Redis's time at the last heartbeat, and when that was
@@ -204,7 +205,7 @@ class Delays:
     async def waiting(self, topic: str, number: int) -> Waiting:
         """Raises UnknownTopic, UnknownPartition."""
         clockwork = self.clockwork(await self._catalog.partition(topic, number))
-        return Waiting(clockwork.partition, clockwork.index, self.now_ms)
+        return Waiting(clockwork.partition, clockwork.index, self.now_ms, self._limits)
 
     async def _all(self, topic: str, partition: int | None) -> builtins.list[Waiting]:
         if partition is not None:

@@ -16,7 +16,7 @@ from redis_ledger.broker.cursors import Cursors
 from redis_ledger.broker.leasing import Leasing, Receive
 from redis_ledger.broker.long_polls import Leased, LongPolls
 from redis_ledger.broker.sessions import Sessions
-from redis_ledger.broker.types import Message
+from redis_ledger.broker.types import Message, Skipped
 from redis_ledger.config import Config
 from redis_ledger.cursor.calls import Request
 from redis_ledger.errors import InvalidRequest
@@ -49,6 +49,7 @@ class Dispatch:
         after: Sequence[MessageId] = (),
         request: str = "",
         is_repeat: bool = False,
+        skipped: list[Skipped] | None = None,
     ) -> list[Message]:
         """Leases up to max_records messages to the consumer for ack_timeout_ms; none if there are none after wait_ms.
 
@@ -56,6 +57,8 @@ class Dispatch:
                    partition without one it gets all messages again that it has not acknowledged.
         request    a name of this request.  is_repeat: the answer to an earlier request of this name was lost; the
                    messages leased for it are returned again.
+        skipped    gets what was leased and is too large to decode: it stays leased, to be acknowledged by id, until its
+                   ack timeout has passed.
 
         Raises ConsumerBusy on an exclusive subscription that another consumer owns.
         """
@@ -65,7 +68,8 @@ class Dispatch:
         wanted = Request(
             consumer, BYTES_MAX, timeout_ms, self._config.consumer_session_ms, name=request, is_repeat=is_repeat
         )
-        receive = Receive(name, wanted, {each.partition: each.offset for each in after}, max_records)
+        receive = Receive(name, wanted, {each.partition: each.offset for each in after}, max_records,
+                          [] if skipped is None else skipped)  # fmt: skip
         if partitions is None:
             chosen = await self._cursors.partitions(topic)
         else:
@@ -74,7 +78,7 @@ class Dispatch:
         if is_repeat or wait_ms < ASK_MS or not self._is_left_to_wake_ups(name, chosen):
             turn = next(self._turn) % len(chosen)
             leased = await self._leasing.once(receive, chosen[turn:] + chosen[:turn])
-            if leased.messages or wait_ms <= 0:
+            if not leased.is_empty or wait_ms <= 0:
                 return leased.messages
         seconds = max(deadline - self._loop.time(), 0)
         return await self._long_polls.wait(name, chosen, max_records, seconds, _Waiting(self._leasing, receive, chosen))

@@ -12,26 +12,27 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from redis_ledger.broker import times
 from redis_ledger.broker.fetch_many import FetchMany, Polled, Wanted
 from redis_ledger.broker.types import Fetched, FetchedBatch, Isolation
+from redis_ledger.config import Config
+from redis_ledger.decoding.budget import Budget
 from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger import log as logs
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
-from redis_ledger.ledger.reader import Read
+from redis_ledger.ledger.reader import ALL_RECORDS, Read
 from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.records.batch import place
 from redis_ledger.records.control import marker
-from redis_ledger.records.read import decode
 
-SCAN_BYTES = 1 << 20
 WIDE = 50  # a fetch of more partitions listens before it looks, so that their heads are known to the next one
 
 
 class Fetching:
-    def __init__(self, catalog: Catalog, waiters: Waiters) -> None:
-        self._catalog, self._waiters = catalog, waiters
+    def __init__(self, catalog: Catalog, waiters: Waiters, config: Config) -> None:
+        self._catalog, self._waiters, self._config = catalog, waiters, config
         self._loop = asyncio.get_running_loop()
 
     async def fetch(
@@ -43,17 +44,18 @@ class Fetching:
         isolation: Isolation,
         max_bytes: int,
         wait_ms: int,
+        records_max: int = ALL_RECORDS,
     ) -> Fetched:
         partition = await self._catalog.partition(topic, number)
         committed = isolation == "read_committed"
         deadline = self._loop.time() + wait_ms / 1000
         try:
-            fetched = await self._first(partition, offset, committed, max_bytes)
+            fetched = await self._first(partition, offset, committed, max_bytes, records_max)
             if fetched.batches or wait_ms <= 0:
                 return fetched
             async with self._waiters.listen([partition.keys], committed=committed) as listener:
                 while True:
-                    fetched = await self._once(partition, fetched.next_offset, committed, max_bytes)
+                    fetched = await self._once(partition, fetched.next_offset, committed, max_bytes, records_max)
                     if fetched.batches or not await listener.wait(deadline - self._loop.time()):
                         return fetched
         except UnknownTopic:
@@ -96,7 +98,7 @@ class Fetching:
         found = await self._catalog.partition(topic, partition)
         try:
             committed = isolation == "read_committed"
-            at = await self.find_time(found, timestamp_ms, committed)
+            at = await times.find(found, timestamp_ms, committed, self.budget())
             if at is None:
                 head = await found.head()
                 return (head.stable_offset if committed else head.end_offset), None
@@ -105,57 +107,18 @@ class Fetching:
             self._catalog.forget(topic)
             raise
 
-    async def find_time(
-        self, partition: Partition, timestamp_ms: int | None, committed: bool
-    ) -> tuple[int, int] | None:
-        """Offset and timestamp of the first record as late as the time, or (None) of the first of the newest ones; None
-        when there is none.  Cost: O(log n) round trips and one decoded batch; every batch from the log start on when a
-        later one than any that is left has been trimmed, for the log knows the newest time so far, and that stays."""
-        if timestamp_ms is not None:
-            return (await self._first_since(partition, timestamp_ms, committed))[0]
-        last = await partition.newest_entry()
-        if last is None or last.newest_ms < 0:
-            return None
-        found, newest = await self._first_since(partition, last.newest_ms, committed)
-        return found or newest
-
-    async def _first_since(
-        self, partition: Partition, timestamp_ms: int, committed: bool
-    ) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
-        """Offset and timestamp of the first record as late as the time; and, when there is none, of the newest of all
-        that were looked at."""
-        entry, newest = await partition.entry_at(timestamp_ms), None
-        if entry is None:
-            return None, None
-        offset, bytes_max = entry.base_offset, 1
-        while True:
-            try:
-                read = await partition.read(offset, committed=committed, bytes_max=bytes_max)
-            except OffsetOutOfRange as error:
-                start = int(error.facts.get("start_offset", -1))
-                if start <= offset:
-                    raise
-                offset = start  # inside the batch, or behind it by now
-                continue
-            if not read.entries:
-                return None, newest
-            for found, payload in zip(read.entries, read.payloads, strict=True):
-                for record in () if found.is_marker else decode(payload):
-                    at = found.base_offset + record.offset, record.timestamp_ms
-                    if at[0] < read.head.start_offset:
-                        continue
-                    if record.timestamp_ms >= timestamp_ms:
-                        return at, None
-                    newest = at if newest is None or at[1] > newest[1] else newest
-            offset, bytes_max = read.entries[-1].last_offset + 1, SCAN_BYTES
+    def budget(self) -> Budget:
+        """For one request that looks into batches."""
+        return Budget.of(self._config)
 
     async def _first(
-        self, partition: Partition, offset: int | Literal["earliest", "latest"], committed: bool, max_bytes: int
-    ) -> Fetched:
+        self, partition: Partition, offset: int | Literal["earliest", "latest"], committed: bool, max_bytes: int,
+        records_max: int,
+    ) -> Fetched:  # fmt: skip
         while True:
             at = await self._start(partition, offset, committed)
             try:
-                return await self._once(partition, at, committed, max_bytes)
+                return await self._once(partition, at, committed, max_bytes, records_max)
             except OffsetOutOfRange:
                 if offset != "earliest":
                     raise
@@ -169,14 +132,16 @@ class Fetching:
             return head.start_offset
         return head.stable_offset if committed else head.end_offset
 
-    async def _once(self, partition: Partition, offset: int, committed: bool, max_bytes: int) -> Fetched:
+    async def _once(
+        self, partition: Partition, offset: int, committed: bool, max_bytes: int, records_max: int
+    ) -> Fetched:
         """One read; over stretches that hold nothing for this reader it goes on by itself."""
         while True:
-            read = await partition.read(offset, committed=committed, bytes_max=max_bytes)
+            read = await partition.read(offset, committed=committed, bytes_max=max_bytes, records_max=records_max)
             fetched = self._shape(read, offset, committed)
             if fetched.batches or not read.entries:
                 return fetched
-            offset = fetched.next_offset
+            offset, records_max = fetched.next_offset, ALL_RECORDS  # a stretch without records may be long
 
     def _shape(self, read: Read, offset: int, committed: bool) -> Fetched:
         head, batches = read.head, []

@@ -14,36 +14,47 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from redis_ledger.broker.cursors import Cursors
-from redis_ledger.broker.deadletters import DeadLetters
+from redis_ledger.broker.deadletters import DeadLetters, Rule
 from redis_ledger.broker.long_polls import Leased
 from redis_ledger.broker.sessions import Sessions
-from redis_ledger.broker.types import Message
+from redis_ledger.broker.types import Message, Skipped
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.cursor import calls
-from redis_ledger.cursor.calls import NotOwner, Received, Request
+from redis_ledger.cursor.calls import Delivery, NotOwner, Received, Request
 from redis_ledger.cursor.ranges import Range, to_ranges
-from redis_ledger.errors import ConsumerBusy, LedgerError
+from redis_ledger.decoding.budget import Budget
+from redis_ledger.errors import ConsumerBusy, LedgerError, TooLargeToDecode
 from redis_ledger.ids import MessageId
 from redis_ledger.ledger.partition import Partition
-from redis_ledger.ledger.reader import Piece
+from redis_ledger.ledger.pieces import Piece, read_pieces
 from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.log import get
+from redis_ledger.records.budget import Limits
 from redis_ledger.store.store import Store
 
 ATTEMPTS_MAX = 3  # at entering the session of an exclusive subscription
+DECODED_BYTES_MAX = 16 << 20  # soft bound on what one attempt unpacks; what is leased beyond that is handed back
 
 _log = get()
 
 
 class Receive(NamedTuple):
     """One call of a consumer, as far as it is the same on every partition.  has: the last offset of each partition that
-    the consumer has (exclusive subscriptions)."""
+    the consumer has (exclusive subscriptions).  skipped: gets what is too large to decode."""
 
     name: str
     request: Request
     has: Mapping[int, int]
     records_max: int
+    skipped: list[Skipped]
+
+
+class _Answer(NamedTuple):
+    """What the deliveries of one attempt share."""
+
+    budget: Budget
+    skipped: list[Skipped]
 
 
 class Leasing:
@@ -92,20 +103,22 @@ class Leasing:
         await self._hand_back(partitions, receive.name, receive.request, [each.id for each in messages])
 
     async def _share_out(self, receive: Receive, partitions: Sequence[Partition]) -> Leased:
-        """Messages of all partitions, each asked for its share first and then for what is left."""
-        name, request, has, records_max = receive
+        """Messages of all partitions, each asked for its share first and then for what is left, until the budget is
+        spent."""
+        name, request, has, records_max, skipped = receive
         messages: list[Message] = []
+        told = _Answer(Budget(Limits.of(self._config), DECODED_BYTES_MAX), [])
         answers: dict[int, Received] = {}
         share = -(-records_max // len(partitions))
         asked = list(partitions)
         reached = dict(has)
-        while asked and len(messages) < records_max:
+        while asked and len(messages) < records_max and not told.budget.is_spent:
             quota = min(share, records_max - len(messages))
             width = max(1, (records_max - len(messages)) // quota)
             now_asked, asked = asked[:width], asked[width:]
             received = await asyncio.gather(
                 *(
-                    self._lease(p, name, request, quota, reached.get(p.number), unseen=p.number in has)
+                    self._lease(p, name, request, quota, reached.get(p.number), told, unseen=p.number in has)
                     for p in now_asked
                 ),
                 return_exceptions=True,
@@ -126,11 +139,13 @@ class Leasing:
                 await self._hand_back(partitions, name, request, [each.id for each in messages])
                 raise failures[0]
             share = records_max
-        return Leased(messages, answers)
+        skipped += told.skipped
+        return Leased(messages, answers, bool(told.skipped))
 
     async def _lease(
-        self, partition: Partition, name: str, request: Request, max_records: int, after: int | None, *, unseen: bool
-    ) -> tuple[list[Message], Received]:
+        self, partition: Partition, name: str, request: Request, max_records: int, after: int | None, told: _Answer,
+        *, unseen: bool,
+    ) -> tuple[list[Message], Received]:  # fmt: skip
         received = await self._cursors.act(
             partition,
             name,
@@ -142,18 +157,28 @@ class Leasing:
         if not received.deliveries:
             return [], received
         try:
-            return await self._read(partition, name, request.consumer, received), received
+            messages, read = await self._read(partition, name, request.consumer, received, told)
         except BaseException:
-            ids = [MessageId(partition.number, n) for d in received.deliveries for n in range(d.first, d.last + 1)]
-            await self._hand_back([partition], name, request, ids)
+            await self._hand_back([partition], name, request, _ids_of(partition, received.deliveries))
             raise
+        if read < len(received.deliveries):
+            await self._hand_back([partition], name, request, _ids_of(partition, received.deliveries[read:]))
+        return messages, received
 
-    async def _read(self, partition: Partition, name: str, consumer: str, received: Received) -> list[Message]:
-        """The messages of what was leased, without those that are moved to the dead letters."""
+    async def _read(
+        self, partition: Partition, name: str, consumer: str, received: Received, told: _Answer
+    ) -> tuple[list[Message], int]:
+        """The messages of what was leased, without those that are moved to the dead letters; and how many deliveries
+        the budget was enough for."""
         rule = self._dead_letters.rule(partition.topic, partition.topic_id, name)
         messages, unreadable = list[Message](), list[Range]()
-        read = await partition.records([Piece(d.entry_of_log, d.first, d.last) for d in received.deliveries])
-        for d, found in zip(received.deliveries, read, strict=True):
+        pieces = [Piece(d.entry_of_log, d.first, d.last) for d in received.deliveries]
+        read = await read_pieces(partition, pieces, told.budget)
+        for d, found in zip(received.deliveries, read, strict=False):
+            if isinstance(found, TooLargeToDecode):
+                if not await self._is_moved(rule, partition, name, consumer, d, found):
+                    told.skipped.append(Skipped(partition.number, d.first, d.last, found))
+                continue
             if isinstance(found, LedgerError):
                 _log.error("a batch that cannot be read was passed over", topic=partition.topic,
                            partition=partition.number, offset=d.base, subscription=name, error=str(found))  # fmt: skip
@@ -173,7 +198,20 @@ class Leasing:
             await calls.ack(self._store, partition.keys, partition.topic_id, name, consumer, unreadable)
         if rule is not None:
             messages = await self._dead_letters.sift(rule, partition.topic, name, consumer, messages)
-        return messages
+        return messages, len(read)
+
+    async def _is_moved(
+        self, rule: Rule | None, partition: Partition, name: str, consumer: str, d: Delivery, error: TooLargeToDecode
+    ) -> bool:
+        """Whether what is too large to decode went to the dead letters."""
+        if rule is not None and d.deliveries >= rule.max_deliveries:
+            unread = Skipped(partition.number, d.first, d.last, error)
+            return await self._dead_letters.sift_unread(rule, partition.topic, name, consumer, unread, d.deliveries)
+        if not d.deliveries:
+            _log.warning("a batch that is too large to decode was skipped", topic=partition.topic,
+                         partition=partition.number, offset=d.base, subscription=name, error=str(error))  # fmt: skip
+            partition.traffic.unreadable += d.last - d.first + 1
+        return False
 
     async def _hand_back(
         self, partitions: Sequence[Partition], name: str, request: Request, ids: Sequence[MessageId]
@@ -193,3 +231,7 @@ class Leasing:
                 await self._waiters.poke(p.keys)
 
         await asyncio.gather(*(nack(p) for p in partitions if p.number in offsets))
+
+
+def _ids_of(partition: Partition, deliveries: Sequence[Delivery]) -> list[MessageId]:
+    return [MessageId(partition.number, n) for d in deliveries for n in range(d.first, d.last + 1)]

@@ -33,10 +33,16 @@ AT_ONCE_MAX = 64  # polls that lease on one partition
 
 
 class Leased(NamedTuple):
-    """answers: the last one of each partition, by number; partitions that were not asked are not in it."""
+    """answers: the last one of each partition, by number; partitions that were not asked are not in it.  has_skipped:
+    some of what was leased is too large to decode."""
 
     messages: list[Message]
     answers: Mapping[int, Received]
+    has_skipped: bool
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.messages and not self.has_skipped
 
 
 class Receiving(Protocol):
@@ -190,7 +196,7 @@ class _Queue:
                 self._learn(place, changes, leased.answers.get(number))
             if poll.answer.cancelled():
                 await poll.receiving.hand_back(leased.messages)
-            elif leased.messages or poll.is_over or not self._joined:
+            elif not leased.is_empty or poll.is_over or not self._joined:
                 poll.answer.set_result(leased.messages)
         finally:
             poll.service = None

@@ -19,6 +19,8 @@ from redis_ledger.broker.registry import Registry
 from redis_ledger.broker.types import Appended, Fetched, Isolation, NewRecord, ProducerSequence, always
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
+from redis_ledger.decoding import paced
+from redis_ledger.decoding.budget import Budget
 from redis_ledger.errors import (
     CorruptBatch,
     InvalidRequest,
@@ -34,11 +36,11 @@ from redis_ledger.errors import (
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import OFFSETS_TOPIC, Catalog, TopicEntry
 from redis_ledger.ledger.partition import Accepted, Partition
+from redis_ledger.ledger.reader import ALL_RECORDS
 from redis_ledger.records.batch import SEQUENCES, BatchHeader, check, claim, split
 from redis_ledger.records.build import encode
 from redis_ledger.records.later import DueOf, Later, Now
 from redis_ledger.records.partitioner import partition_for
-from redis_ledger.records.read import decode
 from redis_ledger.txn.coordinator import Participant
 
 RECORD_OVERHEAD_BYTES = 32  # a generous bound on what a record adds to its key, value and headers
@@ -101,10 +103,12 @@ class Records:
         isolation: Isolation = "read_committed",
         max_bytes: int = 1 << 20,
         wait_ms: int = 0,
+        records_max: int = ALL_RECORDS,
     ) -> Fetched:
-        """Batches from offset on; empty when there is nothing yet after wait_ms.  Raises OffsetOutOfRange."""
+        """Batches from offset on, no more than it takes for records_max; empty when there is nothing yet after wait_ms.
+        Raises OffsetOutOfRange."""
         return await self._fetching.fetch(
-            topic, partition, offset, isolation=isolation, max_bytes=max_bytes, wait_ms=wait_ms
+            topic, partition, offset, isolation=isolation, max_bytes=max_bytes, wait_ms=wait_ms, records_max=records_max
         )
 
     async def produce(
@@ -221,18 +225,19 @@ class Records:
     ) -> list[Appended]:
         """Appends record batches as they are.  In a transaction their producer fields are rewritten to it.
         owner: of the producer ids that they name.  Raises InvalidProducerId, CorruptBatch, BadChecksum,
-        UnsupportedCompression, RequestTooLarge before anything is written."""
+        UnsupportedCompression, RequestTooLarge, TooLargeToDecode before anything is written."""
         pieces = split(data)
         if not pieces:
             raise CorruptBatch("The body holds no record batch.")
-        batch_bytes_max = await self._batch_bytes_max(topic)
+        batch_bytes_max, budget = await self._batch_bytes_max(topic), Budget.of(self._config)
         for header, view in pieces:
             check(header, view, batch_bytes_max=batch_bytes_max)
             if header.count > self._config.batch_records_max:
                 raise RequestTooLarge(
                     f"A batch of {header.count} records was sent; at most {self._config.batch_records_max} are allowed."
                 )
-            decode(view)  # a batch that cannot be read would stop every subscription that meets it
+            await paced.read_through(view, budget)  # one that cannot be read would be passed over by every reader
+            budget.check(self._config)
             if header.is_transactional and transaction is None:
                 raise InvalidRequest("The batch says it is transactional; name its transaction in the request.")
             if transaction is None:

@@ -1,7 +1,8 @@
 """Traces of records: what their `traceparent` headers say, found in batches as they are stored.
 
 Called only while there is a tracer.  Of a batch, the first RECORDS records are looked at, of a request BATCHES
-batches; one larger than BYTES_MAX is left alone, and one that does not hold the word at all costs a search for it.
+batches; one larger than BYTES_MAX, packed or not, is left alone, and one that does not hold the word at all costs a
+search for it.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from redis_ledger.broker.types import Message, NewRecord
 from redis_ledger.errors import LedgerError
 from redis_ledger.ids import TxnId
 from redis_ledger.records.batch import read_header
-from redis_ledger.records.read import Record, decode
+from redis_ledger.records.budget import Limits
+from redis_ledger.records.read import Record, Unread
 
 RECORDS, BATCHES, BYTES_MAX = 8, 8, 1 << 20
+LIMITS = Limits(BYTES_MAX, record_headers=1_000, headers=100_000)  # what has more is not worth looking at
 _WORD = tracing.TRACEPARENT.encode()
 
 Headers = Iterable[tuple[str, bytes | None]]
@@ -38,7 +41,7 @@ def in_batches(batches: Iterable[bytes | memoryview]) -> list[bytes]:
             continue
         try:
             if read_header(batch).compression or _WORD in bytes(batch):
-                found += in_records(decode(batch))
+                found += in_records(next(Unread(batch, LIMITS).slices(), []))
         except LedgerError:
             continue  # who writes or reads it is told
     return found

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from redis_ledger.errors import BadRequest
 from redis_ledger.ids import MessageId, ScheduledId, TxnId
 
 Isolation = Literal["read_committed", "read_uncommitted"]
@@ -56,7 +57,8 @@ class Appended(NamedTuple):
 
 
 class Scheduled(NamedTuple):
-    """A record that waits.  repeat: how it goes on after its next delivery, times_left of them, none after until_ms."""
+    """A record that waits.  repeat: how it goes on after its next delivery, times_left of them, none after until_ms.
+    too_large: its batch was not decoded, so that only id and time are known."""
 
     id: ScheduledId
     deliver_at_ms: int
@@ -67,6 +69,7 @@ class Scheduled(NamedTuple):
     repeat: str | None = None
     until_ms: int | None = None
     times_left: int | None = None
+    too_large: bool = False
 
 
 class DelayStats(NamedTuple):
@@ -164,6 +167,16 @@ class Message(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: Headers
+
+
+class Skipped(NamedTuple):
+    """Records first to last of a batch that is too large to decode, or damaged: they are not delivered, not shown.
+    error: why."""
+
+    partition: int
+    first_offset: int
+    last_offset: int
+    error: BadRequest
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@
     │   ├── InvalidRecord  UnsupportedCompression  InvalidTimeout  InvalidPosition  UnsupportedTxnAction
     │   ├── InvalidGroup  InvalidRegex  InvalidSessionTimeout  MetadataTooLarge  InvalidConfig  InvalidPartitions
     │   ├── InvalidReplicationFactor  InvalidReplicaAssignment  UnacceptableCredential
-    │   ├── AuthenticationFailed  MethodNotAllowed
+    │   ├── AuthenticationFailed  MethodNotAllowed  TooLargeToDecode
     │   └── InvalidDelay  DelayTooLong  InvalidRepeat
     ├── NotFound
     │   ├── RouteNotFound  UnknownTopic  UnknownTopicId  UnknownPartition  UnknownSubscription
@@ -111,6 +111,7 @@ from redis_ledger.errors.requests import (
     OffsetOutOfRange,
     RequestTooLarge,
     RouteNotFound,
+    TooLargeToDecode,
     TransactionNotFound,
     UnacceptableCredential,
     UnknownPartition,
@@ -250,6 +251,7 @@ __all__ = [
     "StoreTimeout",
     "StoreUnavailable",
     "SubscriptionExists",
+    "TooLargeToDecode",
     "TooManyTransactions",
     "TopicBusy",
     "TopicExists",

@@ -71,6 +71,12 @@ class RequestTooLarge(BadRequest):
     code, http_status, kafka_code = "request_too_large", 413, 10
 
 
+class TooLargeToDecode(BadRequest):
+    """The records of a batch are more than this broker decodes. Send smaller batches, or raise the setting it names."""
+
+    code, http_status, kafka_code = "too_large_to_decode", 413, 10
+
+
 class MethodNotAllowed(BadRequest):
     """This address does not take that method. The Allow header and /docs tell which it takes."""
 

@@ -103,13 +103,15 @@ def is_readable(entry: LogEntry | None, end_offset: int, aborted: Iterable[Abort
     return not (committed and is_aborted(entry, aborted))
 
 
-def that_fit(entries: Iterable[LogEntry], end_offset: int, bytes_max: int) -> list[LogEntry]:
-    """The first entries below end_offset whose payload fits in bytes_max; always the first batch, however large.
-    Markers have no payload, so they always fit."""
+def that_fit(entries: Iterable[LogEntry], end_offset: int, bytes_max: int, enough_at: int = 1 << 63) -> list[LogEntry]:
+    """The first entries below end_offset whose payload fits in bytes_max, and that begin below enough_at; always the
+    first batch, however large.  Markers have no payload, so they always fit."""
     taken: list[LogEntry] = []
     total = 0
     for entry in entries:
         if entry.last_offset >= end_offset or (total and entry.size and total + entry.size > bytes_max):
+            break
+        if total and entry.base_offset >= enough_at:
             break
         total += entry.size
         taken.append(entry)

@@ -40,7 +40,7 @@ class PartitionPlaces:
         self.keys = PartitionKeys(store.prefix, topic, number)
         self._store = store
         self._leader_epoch = 0
-        self._cold_end = 0  # of the part in Parquet, as far as this broker knows
+        self.cold_end = 0  # of the part in Parquet, as far as this broker knows
 
     async def head(self) -> PartitionHead:
         reply = await self._store.command("HMGET", self.keys.state, *STATE_FIELDS, key=self.keys.state)
@@ -50,7 +50,7 @@ class PartitionPlaces:
         if reply[0] is None or reply[0].decode() != self.topic_id:
             raise UnknownTopic.gone(self.topic)
         head = PartitionHead._make((*map(int, reply[1:-1]), int(reply[-1] or 0)))
-        self._cold_end = head.cold_offset
+        self.cold_end = head.cold_offset
         if head.leader_epoch != self._leader_epoch:
             self._leader_epoch = head.leader_epoch
             self.tail.clear()

@@ -12,32 +12,26 @@ Source: PIP-31 (transaction buffer, marker approach); docs/decisions/0002.
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_left
 from collections.abc import Sequence
-from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Protocol
 
 from redis_ledger.errors import (
-    BadRequest,
     ColdDamaged,
     ColdUnavailable,
-    CorruptBatch,
     LedgerError,
     OffsetOutOfRange,
     StoreUnavailable,
-    UnsupportedCompression,
 )
 from redis_ledger.ledger import log as logs
 from redis_ledger.ledger.places import STATE_FIELDS, PartitionHead, PartitionPlaces
 from redis_ledger.ledger.tail import Tail
-from redis_ledger.records.batch import place
-from redis_ledger.records.read import Record, decode, decode_range
 from redis_ledger.records.sift import Unpacked, sift, unpack
 from redis_ledger.store.store import Store
 
 OFFSET_MAX = (1 << 63) - 1
 AHEAD_BYTES_MAX, AHEAD_S_MAX = 2 << 20, 2.0  # a read ahead is never larger, and never older when it is used
 ENTRIES_MAX = 1024  # log entries one read looks at
+ALL_RECORDS = 1 << 62
 PEEK_ENTRIES = 64  # log entries one round trip of next_readable looks at
 ABORTED_MAX = 256  # aborted transactions fetched with a read; more are fetched only when a range needs them
 
@@ -53,21 +47,6 @@ class Read(NamedTuple):
     leads_to_batch: bool = False
 
 
-class Piece(NamedTuple):
-    """Some records of an entry: offsets first to last."""
-
-    entry: logs.LogEntry
-    first: int
-    last: int
-
-
-class Found(NamedTuple):
-    """shift: what the records' offsets count from."""
-
-    shift: int
-    records: list[Record]
-
-
 class ColdReading(Protocol):
     """Where the payload is that is not in Redis any more."""
 
@@ -78,11 +57,8 @@ class ColdReading(Protocol):
         ...
 
 
-class _Moved(Exception):
+class Moved(Exception):
     """The payload is in Parquet, and no more in Redis."""
-
-
-_offset = itemgetter(0)
 
 
 def _sifted(entries: Sequence[logs.LogEntry], found: dict[tuple[int, int], bytes]) -> list[bytes]:
@@ -106,6 +82,7 @@ class _Ahead(NamedTuple):
     offset: int
     committed: bool
     bytes_max: int
+    records_max: int
     read: asyncio.Task[Read]
 
 
@@ -120,8 +97,9 @@ class PartitionReader(PartitionPlaces):
         self._ahead: _Ahead | None = None
         self._entry_bytes = 1024  # of the batches read last: how many log entries a read of so many bytes needs
 
-    async def read(self, offset: int, *, committed: bool, bytes_max: int) -> Read:
-        """Batches from the one that holds `offset` on, up to the stable offset (committed) or the end, as many as fit.
+    async def read(self, offset: int, *, committed: bool, bytes_max: int, records_max: int = ALL_RECORDS) -> Read:
+        """Batches from the one that holds `offset` on, up to the stable offset (committed) or the end, as many as fit,
+        or as hold records_max records from `offset` on.
 
         Aborted batches and markers are included: leaving them out is the caller's business (`aborted` tells which).
         Raises OffsetOutOfRange below the log start or above the end, UnknownTopic.  Cost: one round trip at the tail,
@@ -129,19 +107,19 @@ class PartitionReader(PartitionPlaces):
         """
         tail = self.tail
         if offset == tail.end or tail.holds(offset):
-            read = await self._read_tail(offset, committed, bytes_max)
+            read = await self._read_tail(offset, committed, bytes_max, records_max)
             if read is not None:
                 return read
-        if offset < self._cold_end and self.cold is not None:
+        if offset < self.cold_end and self.cold is not None:
             return await self._read_cold(self.cold, offset, committed, bytes_max)
-        read = await self._read_ahead(offset, committed, bytes_max)
+        read = await self._read_ahead(offset, committed, bytes_max, records_max)
         if read is None:
             try:
-                read = await self._read_redis(offset, committed, bytes_max)
-            except _Moved:
+                read = await self._read_redis(offset, committed, bytes_max, records_max)
+            except Moved:
                 assert self.cold is not None
                 return await self._read_cold(self.cold, offset, committed, bytes_max)
-        self._look_ahead(offset, committed, bytes_max, read)
+        self._look_ahead(offset, committed, bytes_max, records_max, read)
         return read
 
     async def next_readable(self, offset: int, *, committed: bool) -> int:
@@ -160,7 +138,7 @@ class PartitionReader(PartitionPlaces):
             )
             end = head.stable_offset if committed else head.end_offset
             if at < head.cold_offset and self.cold is not None:
-                entries, aborted = (await self._from_cold(self.cold, at, head.cold_offset, 1))[0], list[logs.Aborted]()
+                entries, aborted = (await self.from_cold(self.cold, at, head.cold_offset, 1))[0], list[logs.Aborted]()
             else:
                 entries = logs.parse_log(log)
                 aborted = await self._aborted(at, entries, reply)
@@ -174,18 +152,18 @@ class PartitionReader(PartitionPlaces):
                 return end
         return at
 
-    async def _read_ahead(self, offset: int, committed: bool, bytes_max: int) -> Read | None:
+    async def _read_ahead(self, offset: int, committed: bool, bytes_max: int, records_max: int) -> Read | None:
         ahead = self._ahead
-        if ahead is None or (ahead.offset, ahead.committed, ahead.bytes_max) != (offset, committed, bytes_max):
+        if ahead is None or ahead[:4] != (offset, committed, bytes_max, records_max):
             return None
         self._drop(ahead)
         try:
             read = await ahead.read
-        except (LedgerError, _Moved):
+        except (LedgerError, Moved):
             return None  # asked again, and told then
         return read if read.entries else None
 
-    def _look_ahead(self, offset: int, committed: bool, bytes_max: int, read: Read) -> None:
+    def _look_ahead(self, offset: int, committed: bool, bytes_max: int, records_max: int, read: Read) -> None:
         """Only behind a read that went on from the last one, and left something for lack of room."""
         is_following, following = offset == self._following, -1
         if read.entries:
@@ -195,9 +173,9 @@ class PartitionReader(PartitionPlaces):
             return
         if not self.tail.tails.lend(bytes_max):
             return
-        task = self._loop.create_task(self._read_redis(following, committed, bytes_max))
+        task = self._loop.create_task(self._read_redis(following, committed, bytes_max, records_max))
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
-        self._ahead = ahead = _Ahead(following, committed, bytes_max, task)
+        self._ahead = ahead = _Ahead(following, committed, bytes_max, records_max, task)
         self._loop.call_later(AHEAD_S_MAX, self._drop, ahead)
 
     def forget_ahead(self) -> None:
@@ -210,7 +188,7 @@ class PartitionReader(PartitionPlaces):
             self._ahead = None
             self.tail.tails.give_back(ahead.bytes_max)
 
-    async def _read_tail(self, offset: int, committed: bool, bytes_max: int) -> Read | None:
+    async def _read_tail(self, offset: int, committed: bool, bytes_max: int, records_max: int) -> Read | None:
         """None when there is something to read that the tail does not hold."""
         tail, k, command = self.tail, self.keys, self._store.command
         first = tail.first
@@ -228,15 +206,16 @@ class PartitionReader(PartitionPlaces):
             return Read(head, [], [], [])
         if tail.first != first or not tail.holds(offset):  # it moved on meanwhile, or never had it
             return None
-        entries, payloads, following = tail.since(offset, end, bytes_max)
+        entries, payloads, following = tail.since(offset, end, bytes_max, records_max)
         if not entries or (entries[-1].last_offset + 1 == tail.end < end):
             return None  # somebody else has written behind it
         return Read(head, entries, payloads, aborted, logs.is_readable(following, end, aborted, committed=committed))
 
-    async def _read_redis(self, offset: int, committed: bool, bytes_max: int) -> Read:
+    async def _read_redis(self, offset: int, committed: bool, bytes_max: int, records_max: int) -> Read:
         k, command = self.keys, self._store.command
         state = command("HMGET", k.state, *STATE_FIELDS, key=k.state)
-        count = max(8, min(ENTRIES_MAX, bytes_max // self._entry_bytes + 2))  # what will not fit is not worth parsing
+        # What will not fit is not worth parsing.
+        count = max(8, min(ENTRIES_MAX, bytes_max // self._entry_bytes + 2, records_max + 2))
         start = min(max(offset, 0), OFFSET_MAX)  # what can stand in a stream's id
         log = command("XRANGE", k.log, start, "+", "COUNT", count, key=k.state)
         aborted_reply = command(
@@ -246,10 +225,10 @@ class PartitionReader(PartitionPlaces):
         head = self._head(answers[0])
         self._check(head, offset)
         if offset < head.cold_offset and self.cold is not None:
-            raise _Moved
+            raise Moved
         end = head.stable_offset if committed else head.end_offset
         found = logs.parse_log(answers[1])
-        entries = logs.that_fit(found, end, bytes_max)
+        entries = logs.that_fit(found, end, bytes_max, offset + records_max)
         following = found[len(entries)] if len(entries) < len(found) else None
         if entries:
             self._entry_bytes = max(1, sum(entry.size for entry in entries) // len(entries))
@@ -274,10 +253,10 @@ class PartitionReader(PartitionPlaces):
         self._check(head, offset)
         if offset >= head.cold_offset:
             raise StoreUnavailable(f"{self.topic}:{self.number} was set back to an earlier state meanwhile; try again.")
-        entries, payloads = await self._from_cold(cold, offset, head.cold_offset, bytes_max)
+        entries, payloads = await self.from_cold(cold, offset, head.cold_offset, bytes_max)
         return Read(head, entries, list(payloads), [])
 
-    async def _from_cold(
+    async def from_cold(
         self, cold: ColdReading, offset: int, end: int, bytes_max: int
     ) -> tuple[list[logs.LogEntry], list[bytes]]:
         try:
@@ -297,7 +276,7 @@ class PartitionReader(PartitionPlaces):
 
     async def payloads(self, entries: Sequence[logs.LogEntry]) -> list[bytes]:
         """The payload of each entry, as stored.  A missing one is out of range below the log start, else corruption.
-        Raises _Moved when all that is missing is in Parquet."""
+        Raises Moved when all that is missing is in Parquet."""
         is_partial = any(entry.flags & logs.PARTIAL for entry in entries)
         if is_partial:
             entries = await self._with_parts(entries)
@@ -328,60 +307,13 @@ class PartitionReader(PartitionPlaces):
                         f"{self.topic}:{self.number}: offset {missing[0].base_offset} was offloaded to Parquet, and "
                         "this broker has no cold_home to read it from."
                     )
-                raise _Moved
+                raise Moved
             raise LedgerError(
                 f"{self.topic}:{self.number}: the payload of offset {missing[-1].base_offset} is missing: damage."
             )
         if is_partial:
             return _sifted(entries, found)
         return [b"" if e.is_marker else found[e.ledger, e.entry] for e in entries]
-
-    async def records(self, pieces: Sequence[Piece]) -> list[Found | BadRequest]:
-        """What each piece holds, or why its batch cannot be read.  What was compacted away, or trimmed meanwhile, is
-        left out.  Raises as `read` does."""
-        try:
-            return await self._records(pieces)
-        except OffsetOutOfRange as error:
-            start = int(error.facts.get("start_offset", 0))
-            left = [piece._replace(first=max(piece.first, start)) for piece in pieces if piece.last >= start]
-            if left == list(pieces):
-                raise
-            found = iter(await self.records(left))
-            return [next(found) if piece.last >= start else Found(0, []) for piece in pieces]
-
-    async def _records(self, pieces: Sequence[Piece]) -> list[Found | BadRequest]:
-        cold_end = 0 if self.cold is None else self._cold_end
-        entries = {piece.entry.base_offset: piece.entry for piece in pieces if piece.last >= cold_end}
-        try:
-            payloads = dict(zip(entries, await self.payloads(list(entries.values())), strict=True)) if entries else {}
-        except _Moved:
-            return await self._records(pieces)  # the end of the cold part is known better by now
-        cold = await self._cold_records([piece for piece in pieces if piece.last < cold_end], cold_end)
-        found: list[Found | BadRequest] = []
-        for piece in pieces:
-            base = piece.entry.base_offset
-            try:
-                if base in payloads:  # at rest a batch's own base offset is 0
-                    found.append(Found(base, decode_range(payloads[base], piece.first - base, piece.last - base)))
-                else:
-                    low = bisect_left(cold, piece.first, key=_offset)
-                    found.append(Found(0, cold[low : bisect_left(cold, piece.last + 1, low, key=_offset)]))
-            except (CorruptBatch, UnsupportedCompression) as error:
-                found.append(error)
-        return found
-
-    async def _cold_records(self, pieces: Sequence[Piece], end: int) -> list[Record]:
-        """All records of the batches that the pieces touch, ascending.  The pieces end below `end`."""
-        found: list[Record] = []
-        at = 0
-        for piece in sorted(pieces, key=attrgetter("first")):
-            at = max(at, piece.first)
-            while at <= piece.last:
-                assert self.cold is not None
-                (entry, *_), (payload, *_) = await self._from_cold(self.cold, at, end, 1)
-                found += () if entry.is_marker else decode(place(payload, entry.base_offset, 0))
-                at = entry.last_offset + 1
-        return found
 
     async def _with_parts(self, entries: Sequence[logs.LogEntry]) -> list[logs.LogEntry]:
         """What was told of an entry elsewhere does not say which of its records are meant: the log does."""

@@ -110,7 +110,7 @@ class Tail:
         return self.first <= offset < self.end
 
     def since(
-        self, offset: int, end: int, bytes_max: int
+        self, offset: int, end: int, bytes_max: int, records_max: int
     ) -> tuple[list[LogEntry], list[bytes | memoryview], LogEntry | None]:
         """Entries from the one that holds `offset` on, below end, as many as fit, as logs.that_fit counts; their
         payloads; and the entry behind them, if the tail holds it."""
@@ -121,6 +121,8 @@ class Tail:
         for i in range(at, len(self._held)):
             last_offset, entry, payload = self._held[i]
             if last_offset >= end or (total and len(payload) and total + len(payload) > bytes_max):
+                return entries, payloads, entry
+            if total and entry.base_offset >= offset + records_max:
                 return entries, payloads, entry
             total += len(payload)
             entries.append(entry)

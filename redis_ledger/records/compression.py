@@ -20,10 +20,10 @@ from typing import Final
 import cramjam
 from aiokafka.codec import gzip_encode, lz4_encode, snappy_encode, zstd_encode
 
-from redis_ledger.errors import CorruptBatch
+from redis_ledger.errors import CorruptBatch, TooLargeToDecode
 from redis_ledger.records.batch import COMPRESSIONS
+from redis_ledger.records.budget import too_large
 
-DECODED_BYTES_MAX: Final = 32 << 20  # what one batch may unpack to, unless told otherwise
 SNAPPY: Final = 2
 
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
@@ -36,22 +36,41 @@ _PACK = {
     3: lambda records: lz4_encode(records, 1),
     4: zstd_encode,
 }
+_NO_ROOM = "failed to write whole buffer"  # what cramjam says of a map that is full
 _FAILURES = (cramjam.DecompressionError, OSError, ValueError, OverflowError)
 
 
 def unpack(compression: int, packed: memoryview, decoded_bytes_max: int) -> bytes:
-    """The records as they were before compression; `compression` is 1 to 4.  Raises CorruptBatch."""
+    """The records as they were before compression; `compression` is 1 to 4.  Raises CorruptBatch, TooLargeToDecode."""
     if compression == SNAPPY:
         try:
             return _unsnap(bytes(packed), decoded_bytes_max)
         except _FAILURES as error:
             raise _cannot(compression, decoded_bytes_max, error) from None
+    with _unpacked(compression, packed, decoded_bytes_max, 0, 0) as room:
+        return room[:]
+
+
+def unpack_between(
+    compression: int, packed: memoryview, decoded_bytes_max: int, before: int, after: int
+) -> mmap.mmap | bytearray:
+    """As `unpack`, with room for so many bytes before the records and after them.  What is large is not copied: that
+    would hold up all threads."""
+    if compression == SNAPPY:
+        return bytearray(b"".join((bytes(before), unpack(compression, packed, decoded_bytes_max), bytes(after))))
+    return _unpacked(compression, packed, decoded_bytes_max, before, after)
+
+
+def _unpacked(compression: int, packed: memoryview, decoded_bytes_max: int, before: int, after: int) -> mmap.mmap:
     # Failing to get the room is our trouble, not the batch's, and is not caught here.
-    with mmap.mmap(-1, decoded_bytes_max) as room:
-        try:
-            return room[: _UNPACK_INTO[compression](packed, room)]
-        except _FAILURES as error:
-            raise _cannot(compression, decoded_bytes_max, error) from None
+    room = mmap.mmap(-1, before + decoded_bytes_max + after)
+    try:
+        with memoryview(room) as whole, whole[before : before + decoded_bytes_max] as middle:
+            size = _UNPACK_INTO[compression](packed, middle)
+    except _FAILURES as error:
+        raise _cannot(compression, decoded_bytes_max, error) from None
+    room.resize(before + size + after)
+    return room
 
 
 def pack(compression: int, records: bytes) -> bytes:
@@ -59,9 +78,12 @@ def pack(compression: int, records: bytes) -> bytes:
     return bytes(_PACK[compression](records))
 
 
-def _cannot(compression: int, decoded_bytes_max: int, error: Exception) -> CorruptBatch:
-    name = COMPRESSIONS[compression]
-    return CorruptBatch(f"The batch's {name} records cannot be unpacked within {decoded_bytes_max} bytes: {error}.")
+def _cannot(compression: int, decoded_bytes_max: int, error: Exception) -> CorruptBatch | TooLargeToDecode:
+    if _NO_ROOM in str(error):
+        return too_large(
+            "The batch's records unpack to more than {} bytes", "batch_decoded_bytes_max", decoded_bytes_max
+        )
+    return CorruptBatch(f"The batch's {COMPRESSIONS[compression]} records cannot be unpacked: {error}.")
 
 
 def _unsnap(packed: bytes, decoded_bytes_max: int) -> bytes:
@@ -87,5 +109,5 @@ def _unsnap(packed: bytes, decoded_bytes_max: int) -> bytes:
 def _unsnap_block(block: bytes, room: int) -> bytes:
     claimed = cramjam.snappy.decompress_raw_len(block)
     if claimed > room:
-        raise ValueError(f"a block says it unpacks to {claimed} bytes")
+        raise ValueError(f"{_NO_ROOM}: a block says it unpacks to {claimed} bytes")
     return bytes(cramjam.snappy.decompress_raw(block))

@@ -34,10 +34,11 @@ from redis_ledger.records.batch import (
     Buffer,
     claim,
 )
-from redis_ledger.records.compression import DECODED_BYTES_MAX, pack, unpack
+from redis_ledger.records.budget import DEFAULT, Limits
+from redis_ledger.records.compression import pack, unpack
 from redis_ledger.records.deliver import AFTER, AT, after_ms, at_ms
 from redis_ledger.records.layout import HEAD, batch_of, varint
-from redis_ledger.records.read import decode_steps
+from redis_ledger.records.read import Unread
 
 STEP = 500  # records between two pauses: a few milliseconds at most
 PACKED_FROM_BYTES = 1_024  # what is smaller is not worth packing again
@@ -87,22 +88,24 @@ _Row: TypeAlias = tuple[int, bytes]  # timestamp_ms, the record's bytes behind i
 
 
 def part(
-    header: BatchHeader, data: Buffer, due_of: DueOf, *, decoded_bytes_max: int = DECODED_BYTES_MAX
+    header: BatchHeader, data: Buffer, due_of: DueOf, limits: Limits = DEFAULT, *, plain: bytes = b""
 ) -> Generator[None, None, Split | None]:
     """What is due now and what later; None: all of it now, and nothing has to change.
 
     header, data  a batch that `batch.check` let pass
+    plain         as `unpacked` returns it, where the caller has it
     Pauses after every STEP records, so that whoever has an event loop can let others in.
-    Raises InvalidDelay, CorruptBatch, and what due_of does.  Cost: 3 µs a record when every one has its own due time.
+    Raises InvalidDelay, CorruptBatch, TooLargeToDecode, and what due_of does.  Cost: 3 µs a record when every one has
+    its own due time.
     """
-    plain = _plain(header, data, decoded_bytes_max)
+    plain = plain or unpacked(header, data, limits)
     if plain.find(_TRACE, HEADER_BYTES) < 0:
         return None
     dues: list[int | None] = []
     times: list[int] = []
     last: tuple[str, bytes | None] | None = None
     last_due: int | None = None
-    for records in decode_steps(plain, STEP):
+    for records in Unread(plain, limits).slices():
         for _, timestamp_ms, _, _, headers in records:
             asked = None
             for each in headers:
@@ -127,11 +130,11 @@ def part(
     return (yield from _built(header, groups))
 
 
-def _plain(header: BatchHeader, data: Buffer, decoded_bytes_max: int) -> bytes:
+def unpacked(header: BatchHeader, data: Buffer, limits: Limits) -> bytes:
     """The batch with its records unpacked; the CRC is left as it was, for nobody looks at it again."""
     if not header.compression:
         return bytes(data)
-    body = unpack(header.compression, memoryview(data)[HEADER_BYTES:], decoded_bytes_max)
+    body = unpack(header.compression, memoryview(data)[HEADER_BYTES:], limits.decoded_bytes)
     attributes = header.attributes & ~COMPRESSION_MASK
     changed = header._replace(attributes=attributes, length=len(body) + _AROUND_RECORDS)
     return HEADER.pack(*changed) + body

@@ -7,6 +7,10 @@
 The reader looks a few bytes past its buffer when a varint is cut short, so the buffer we give it is the front part of a
 longer one.  It takes any offset deltas; here they must count 0, 1, 2, so that no two records share an offset, or at
 least ascend where the header says that there are gaps: in batches made of offloaded records.
+
+It also makes an object of each header, and two bytes are a header.  So a batch of more than WALKED_FROM_BYTES is walked
+from record to record first, and of a record that is large the number of its headers is read before the reader gets it.
+Records are read a slice at a time, and their headers counted after each slice (budget.py).
 Checksums are not looked at: `batch.check` did that when the batch came in.
 Source: Kafka's protocol guide, "Record".
 """
@@ -17,7 +21,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain, islice
-from operator import attrgetter, eq, itemgetter, lt
+from operator import attrgetter, itemgetter, lt
 from typing import NamedTuple, cast
 
 from aiokafka.errors import CorruptRecordException
@@ -26,11 +30,24 @@ from aiokafka.errors import CorruptRecordException
 from aiokafka.record._crecords import DefaultRecordBatch
 
 from redis_ledger.errors import CorruptBatch
-from redis_ledger.records.batch import COMPRESSION_MASK, HEADER, HEADER_BYTES, Buffer, check_shape, read_header
-from redis_ledger.records.compression import DECODED_BYTES_MAX, unpack
+from redis_ledger.records.batch import (
+    COMPRESSION_MASK,
+    HEADER,
+    HEADER_BYTES,
+    Buffer,
+    check_shape,
+    read_header,
+)
+from redis_ledger.records.budget import DEFAULT, Limits, too_large
+from redis_ledger.records.compression import unpack_between
+from redis_ledger.records.walk import SLICE_RECORDS, slices
 
 RECORD_BYTES_MIN = 7  # one byte for each field of a record without key, value and headers
-_PAD = bytes(32)  # a varint ends at its first zero byte, and the reader checks its place after two of them
+HEADER_BYTES_MIN = 2  # of one header of a record: two lengths
+WALKED_FROM_BYTES = 128 << 10  # so many bytes hold 65 000 headers at most: 10 ms and 6 MB
+OFFSET_MAX = (1 << 63) - 1
+PAD_BYTES = 32
+_PAD = bytes(PAD_BYTES)  # a varint ends at its first zero byte, and the reader checks its place after two of them
 
 
 class Record(NamedTuple):
@@ -48,84 +65,141 @@ _fields = attrgetter("offset", "timestamp", "key", "value", "headers")
 _record = cast("Callable[[object], Record]", partial(tuple.__new__, Record))
 _offset = itemgetter(0)
 _timestamp = cast("Callable[[Record], int | None]", itemgetter(1))  # None: the reader's word for -1
+_headers = cast("Callable[[Record], list[object]]", itemgetter(4))
 
 
-def decode(data: Buffer, *, decoded_bytes_max: int = DECODED_BYTES_MAX) -> list[Record]:
-    """All records of one whole batch, data or control, with absolute offsets.  Raises CorruptBatch, or
-    UnsupportedCompression."""
-    batch, base_offset, count, has_gaps = _open(data, decoded_bytes_max)
-    return _take_with_gaps(batch, data) if has_gaps else _take(batch, 0, None, base_offset, count)
+class Unread:
+    """A batch that is unpacked, with what is known of it before its records are read.
 
-
-def decode_steps(data: Buffer, step: int, *, decoded_bytes_max: int = DECODED_BYTES_MAX) -> Iterator[list[Record]]:
-    """As `decode`, but at most `step` records at a time, with an end to the effort in between."""
-    batch, base_offset, count, has_gaps = _open(data, decoded_bytes_max)
-    if has_gaps:
-        records = _take_with_gaps(batch, data)
-        yield from (records[first : first + step] for first in range(0, count, step))
-        return
-    rest = chain(batch)  # the batch itself begins anew with every iterator
-    for first in range(0, count, step):
-        left = count - first
-        yield _take(rest, 0, None if left <= step else step, base_offset + first, min(left, step))
-
-
-def decode_range(
-    data: Buffer, first_offset: int, last_offset: int, *, decoded_bytes_max: int = DECODED_BYTES_MAX
-) -> list[Record]:
-    """The records of one batch from first_offset to last_offset, both inclusive; those the batch lacks are left out.
-
-    Decoding stops after the last one asked for, so damage behind it goes unseen.  Raises as `decode` does.
+    body_bytes     of its records, unpacked
+    headers        counted so far: of the slices that were read
     """
-    batch, base_offset, count, has_gaps = _open(data, decoded_bytes_max)
-    if has_gaps:
-        records = _take_with_gaps(batch, data)
-        low = bisect_left(records, first_offset, key=_offset)
-        return records[low : bisect_left(records, last_offset + 1, low, key=_offset)]
-    first, end = max(0, first_offset - base_offset), min(count, last_offset - base_offset + 1)
-    if first >= end:
-        return []
-    return _take(batch, first, None if end == count else end, base_offset + first, end - first)
+
+    __slots__ = ("_cuts", "_limits", "_reader", "body_bytes", "header", "headers")
+
+    def __init__(self, data: Buffer, limits: Limits = DEFAULT) -> None:
+        """Raises CorruptBatch, UnsupportedCompression, TooLargeToDecode."""
+        header = read_header(data)
+        if header.size != len(data):
+            raise CorruptBatch(f"The batch says it is {header.size} bytes long, but {len(data)} were given.")
+        check_shape(header)
+        body, whole = memoryview(data)[HEADER_BYTES:], None
+        if header.compression:
+            room = unpack_between(header.compression, body, limits.decoded_bytes, HEADER_BYTES, PAD_BYTES)
+            header = header._replace(attributes=header.attributes & ~COMPRESSION_MASK)
+            HEADER.pack_into(room, 0, *header)
+            whole = memoryview(room)[:-PAD_BYTES]
+            body = whole[HEADER_BYTES:]
+        count, size = header.count, len(body)
+        if size > limits.decoded_bytes:
+            raise too_large("The batch's records are more than {} bytes", "batch_decoded_bytes_max",
+                            limits.decoded_bytes)  # fmt: skip
+        if size < count * RECORD_BYTES_MIN:
+            raise CorruptBatch(f"The batch says it holds {count} records; {size} bytes are too few for them.")
+        self.header, self.body_bytes, self.headers, self._limits = header, size, 0, limits
+        self._cuts = None if size <= WALKED_FROM_BYTES else slices(body, count, limits, WALKED_FROM_BYTES)
+        if whole is None:
+            whole = memoryview(b"".join((data, _PAD)))[:-PAD_BYTES]
+        # The stub says bytes; the reader takes whatever lies in one piece.
+        self._reader = DefaultRecordBatch(cast("bytes", whole))
+
+    @property
+    def has_gaps(self) -> bool:
+        """Between the offsets of its records."""
+        return self.header.count <= self.header.last_offset_delta
+
+    @property
+    def is_small(self) -> bool:
+        """Whether all of it is one slice."""
+        return self._cuts is None and self.header.count <= SLICE_RECORDS
+
+    def slices(self) -> Iterator[list[Record]]:
+        """All records, a slice at a time, with absolute offsets.  Raises CorruptBatch, TooLargeToDecode."""
+        rest, left = chain(self._reader), self.header.count  # the batch itself begins anew with every iterator
+        at, has_gaps = self.header.base_offset, self.has_gaps
+        for wanted in self._cuts or _evenly(left):
+            left -= wanted
+            records = self._checked(_read(rest, 0, wanted if left else None), at, wanted, has_gaps)
+            at = records[-1].offset + 1
+            yield records
+
+    def all(self) -> list[Record]:
+        """All records at once."""
+        header, count = self.header, self.header.count
+        if self._cuts is None and count <= SLICE_RECORDS and count > header.last_offset_delta:
+            return self._counting(self._reader, 0, None, count)
+        found: list[Record] = []
+        for records in self.slices():
+            found += records
+        return found
+
+    def between(self, first_offset: int, last_offset: int) -> list[Record]:
+        """Those from first_offset to last_offset, both inclusive.
+
+        Of a batch that is small reading stops after the last one asked for, so damage behind it goes unseen.
+        """
+        base_offset, count = self.header.base_offset, self.header.count
+        if self._cuts is not None or self.has_gaps:
+            return within(self.all(), first_offset, last_offset)
+        first, end = max(0, first_offset - base_offset), min(count, last_offset - base_offset + 1)
+        if first >= end:
+            return []
+        return self._counting(self._reader, first, None if end == count else end, end - first)
+
+    def _counting(self, reader: Iterable[object], first: int, end: int | None, count: int) -> list[Record]:
+        """Records first to end (None: to the batch's end, where the reader sees that nothing is left over)."""
+        return self._checked(_read(reader, first, end), self.header.base_offset + first, count, False)
+
+    def _checked(self, records: list[Record], at: int, count: int, has_gaps: bool) -> list[Record]:
+        """at: the least offset that the first may have."""
+        offsets = list(map(_offset, records))
+        if has_gaps:
+            bounds = (at - 1, *offsets, self.header.last_offset + 1)
+            if len(records) != count or not all(map(lt, bounds, bounds[1:])):
+                raise CorruptBatch("The offset deltas of the batch's records do not ascend up to the last one.")
+        elif offsets != list(range(at, at + count)):
+            raise CorruptBatch("The offset deltas of the batch's records do not count up from 0 one by one.")
+        self._count(records)
+        return _timed(records)
+
+    def _count(self, records: list[Record]) -> None:
+        if any(map(_headers, records)):
+            counts = list(map(len, map(_headers, records)))
+            self.headers += sum(counts)
+            if max(counts) > self._limits.record_headers:
+                raise too_large("A record of the batch has more than {} headers", "record_headers_max",
+                                self._limits.record_headers)  # fmt: skip
+            if self.headers > self._limits.headers:
+                raise too_large("The batch has more than {} headers", "headers_max", self._limits.headers)
 
 
-def _open(data: Buffer, decoded_bytes_max: int) -> tuple[DefaultRecordBatch, int, int, bool]:
-    """The reader, base offset and number of records, and whether there are gaps between their offsets."""
-    header = read_header(data)
-    if header.size != len(data):
-        raise CorruptBatch(f"The batch says it is {header.size} bytes long, but {len(data)} were given.")
-    check_shape(header)
-    body: Buffer = memoryview(data)[HEADER_BYTES:]
-    if header.compression:
-        body = unpack(header.compression, memoryview(body), decoded_bytes_max)
-        header = header._replace(attributes=header.attributes & ~COMPRESSION_MASK)
-    if len(body) < header.count * RECORD_BYTES_MIN:
-        raise CorruptBatch(f"The batch says it holds {header.count} records; {len(body)} bytes are too few for them.")
-    padded = b"".join((HEADER.pack(*header), body, _PAD))
-    view = memoryview(padded)[: -len(_PAD)]
-    # The stub says bytes; the reader takes whatever lies in one piece.
-    batch = DefaultRecordBatch(cast("bytes", view))
-    return batch, header.base_offset, header.count, header.count <= header.last_offset_delta
+def decode(data: Buffer, limits: Limits = DEFAULT) -> list[Record]:
+    """All records of one whole batch, data or control, with absolute offsets.  Raises CorruptBatch,
+    UnsupportedCompression or TooLargeToDecode."""
+    return Unread(data, limits).all()
 
 
-def _take(batch: Iterable[object], first: int, end: int | None, first_offset: int, count: int) -> list[Record]:
-    """Records first to end (None: to the batch's end, where the reader sees that nothing is left over)."""
-    records = _records(batch, first, end)
-    if len(records) != count or not all(map(eq, map(_offset, records), range(first_offset, first_offset + count))):
-        raise CorruptBatch("The offset deltas of the batch's records do not count up from 0 one by one.")
-    return _timed(records)
+def decode_range(data: Buffer, first_offset: int, last_offset: int, limits: Limits = DEFAULT) -> list[Record]:
+    """The records of one batch from first_offset to last_offset, both inclusive; those the batch lacks are left out.
+    Raises as `decode` does."""
+    return Unread(data, limits).between(first_offset, last_offset)
 
 
-def _take_with_gaps(batch: Iterable[object], data: Buffer) -> list[Record]:
-    """All records; their offsets ascend within what the header says."""
-    records, header = _records(batch, 0, None), read_header(data)
-    offsets = list(map(_offset, records))
-    bounds = (header.base_offset - 1, *offsets, header.last_offset + 1)
-    if len(records) != header.count or not all(map(lt, bounds, bounds[1:])):
-        raise CorruptBatch("The offset deltas of the batch's records do not ascend up to the last one.")
-    return _timed(records)
+def within(records: list[Record], first_offset: int, last_offset: int) -> list[Record]:
+    """Of records in the order of their offsets."""
+    if records and first_offset <= records[0].offset and records[-1].offset <= last_offset:
+        return records
+    low = bisect_left(records, first_offset, key=_offset)
+    return records[low : bisect_left(records, last_offset + 1, low, key=_offset)]
 
 
-def _records(batch: Iterable[object], first: int, end: int | None) -> list[Record]:
+def _evenly(count: int) -> Iterable[int]:
+    if count <= SLICE_RECORDS:
+        return (count,)
+    return (min(SLICE_RECORDS, count - first) for first in range(0, count, SLICE_RECORDS))
+
+
+def _read(batch: Iterable[object], first: int, end: int | None) -> list[Record]:
     try:
         return list(map(_record, map(_fields, islice(batch, first, end))))
     # A key's length close to 2^63 passes the reader's own check and is refused by the allocator.

@@ -6,10 +6,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from redis_ledger.records.batch import Buffer, read_header
+from redis_ledger.records.budget import Limits
 from redis_ledger.records.build import encode
 from redis_ledger.records.read import Record, decode
 
 KEPT_FROM = 16  # fewer records are not worth packing again
+LIMITS = Limits(32 << 20, 1_000_000, 1_000_000)  # it was decoded when it was scheduled: whatever the settings were
 
 
 class Unpacked(NamedTuple):
@@ -18,7 +20,7 @@ class Unpacked(NamedTuple):
 
 
 def unpack(data: Buffer) -> Unpacked:
-    return Unpacked(decode(data), read_header(data).compression)
+    return Unpacked(decode(data, LIMITS), read_header(data).compression)
 
 
 def sift(batch: Unpacked, kept: str) -> bytes:

@@ -21,7 +21,8 @@ import pyarrow as pa
 
 from redis_ledger.errors import CorruptBatch
 from redis_ledger.records.batch import HEADER_BYTES, LOG_APPEND_TIME, check_shape
-from redis_ledger.records.compression import DECODED_BYTES_MAX, unpack
+from redis_ledger.records.budget import DEFAULT
+from redis_ledger.records.compression import unpack
 from redis_ledger.spark.fetch import Chunk
 
 Array: TypeAlias = Any  # of numpy, which .venv lacks
@@ -49,7 +50,7 @@ def unpacked(chunk: Chunk) -> Body:
     begin, end = chunk.at + HEADER_BYTES, chunk.at + header.size
     if not header.compression:
         return Body(chunk, chunk.data, begin, end)
-    data = unpack(header.compression, memoryview(chunk.data)[begin:end], DECODED_BYTES_MAX)
+    data = unpack(header.compression, memoryview(chunk.data)[begin:end], DEFAULT.decoded_bytes)
     return Body(chunk, data, 0, len(data))
 
 

@@ -1,6 +1,7 @@
 """What everybody else sees of a broker under attack.  A process of its own: building an attack does not slow it down.
 
 livez     GET /livez every 20 ms on a kept connection; the longest and the mean answer time since the last report
+strain    how much longer 2 ms of work take than 2 ms, on average: what the machine is busy with besides
 honest    one small record produced, and read back at its offset, over and over, in a topic of its own
 
 python tests/attack/bystander.py PORT        a line on stdin → one report as JSON on stdout; ends with its stdin
@@ -17,6 +18,7 @@ from typing import Any
 
 LOOK_EVERY_S = 0.02
 TIMEOUT_S = 60.0
+WORK_S = 0.002
 TOPIC = "honest"
 JSON = {"content-type": "application/json"}
 
@@ -29,6 +31,7 @@ class Seen:
         self._livez_s: list[float] = []
         self._rounds_s: list[float] = []
         self._failures: list[str] = []
+        self._strains: list[float] = []
         self._began_s = {"livez": 0.0, "honest": 0.0}  # of what is under way; 0: nothing
 
     def begins(self, what: str) -> float:
@@ -46,6 +49,10 @@ class Seen:
             if failure is not None:
                 self._failures.append(f"{what}: {failure}")
 
+    def worked(self, strain: float) -> None:
+        with self._lock:
+            self._strains.append(strain)
+
     def report(self) -> dict[str, Any]:
         """And begins anew.  What is under way counts with what it has taken so far."""
         with self._lock:
@@ -55,9 +62,10 @@ class Seen:
             rounds = [*self._rounds_s, under_way["honest"]]
             found = {
                 "livez_worst_s": max(livez), "livez_mean_s": sum(livez) / len(livez), "looks": len(self._livez_s),
+                "strain": max(1.0, sum(self._strains) / max(len(self._strains), 1)),
                 "rounds": len(self._rounds_s), "round_worst_s": max(rounds), "failures": self._failures,
             }  # fmt: skip
-            self._livez_s, self._rounds_s, self._failures = [], [], []
+            self._livez_s, self._rounds_s, self._failures, self._strains = [], [], [], []
         return found
 
 
@@ -96,6 +104,15 @@ def look(port: int, seen: Seen) -> None:
         time.sleep(LOOK_EVERY_S)  # the pace of the watch
 
 
+def strain(_port: int, seen: Seen) -> None:
+    while True:
+        began_s, until_s = time.monotonic(), time.thread_time() + WORK_S
+        while time.thread_time() < until_s:
+            pass
+        seen.worked((time.monotonic() - began_s) / WORK_S)
+        time.sleep(LOOK_EVERY_S)  # the pace of the watch
+
+
 def serve(port: int, seen: Seen) -> None:
     door, number = Door(port), 0
     while True:
@@ -116,7 +133,7 @@ def serve(port: int, seen: Seen) -> None:
 
 def main() -> None:
     port, seen = int(sys.argv[1]), Seen()
-    for work in (look, serve):
+    for work in (look, serve, strain):
         threading.Thread(target=work, args=(port, seen), daemon=True).start()
     for _ in sys.stdin:
         print(json.dumps(seen.report()), flush=True)

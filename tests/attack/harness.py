@@ -14,7 +14,8 @@ error that names the limit, and ends with `siege.check()`, which asserts for the
 
 - the broker lives, within MEMORY_BYTES of memory (RLIMIT_DATA: what Python and its threads map counts, code does not);
 - the honest client has been served, without a failure, at least once;
-- no GET /livez took longer than LIVEZ_S_MAX or 5 times the worst of an idle second before, whichever is more.
+- no GET /livez took longer than LIVEZ_S_MAX or 5 times the worst of an idle second before, whichever is more; times
+  the strain of a machine that is busy with other things.
 
 `siege.check()` returns what was measured.  The bystanders are a process of their own (bystander.py).
 """
@@ -90,13 +91,13 @@ class Siege:
         until_s = time.monotonic() + PATIENCE_S
         while not seen["rounds"] and time.monotonic() < until_s:
             time.sleep(0.05)  # the honest client has not come round yet
-            seen = {**self._report(), "livez_worst_s": seen["livez_worst_s"]}
+            seen = {**self._report(), "livez_worst_s": seen["livez_worst_s"], "strain": seen["strain"]}
         seen["memory_mb"] = self.memory_mb()
         print(f"\nbystanders: {seen}, baseline {self.baseline_s * 1000:.0f} ms")
         assert self.broker.process.poll() is None, "the broker died"
         assert not seen["failures"], seen["failures"][:3]
         assert seen["rounds"] > 0, "the honest client was not served"
-        allowed_s = max(livez_s_max, LIVEZ_TIMES_MAX * self.baseline_s)
+        allowed_s = max(livez_s_max, LIVEZ_TIMES_MAX * self.baseline_s) * seen["strain"]
         assert seen["livez_worst_s"] <= allowed_s, f"/livez took {seen['livez_worst_s']:.3f} s, allowed {allowed_s:.3f}"
         return seen
 

@@ -147,11 +147,11 @@ async def test_what_could_not_be_read_was_not_delivered(pair, monkeypatch):
     await broker.records.produce("in", records("good"))
     partition = await broker.catalog.partition("in", 0)
 
-    async def cannot(_pieces):
+    async def cannot(_entries):
         raise ColdUnavailable("The home of history does not answer.")
 
     with monkeypatch.context() as away:
-        away.setattr(partition, "records", cannot)
+        away.setattr(partition, "payloads", cannot)
         for _ in range(3):
             with pytest.raises(ColdUnavailable):
                 await broker.subscriptions.receive("in", "work", "c1")

@@ -9,7 +9,7 @@ import pytest
 from crc32c import crc32c
 
 from redis_ledger.broker.types import NewRecord
-from redis_ledger.errors import CorruptBatch, InvalidTopicName
+from redis_ledger.errors import InvalidTopicName, TooLargeToDecode
 from redis_ledger.kafka.wire.messages.find_coordinator_request import FindCoordinatorRequest
 from redis_ledger.kafka.wire.messages.list_offsets_request import (
     ListOffsetsPartition,
@@ -359,5 +359,5 @@ async def test_a_small_batch_that_unpacks_into_very_much_is_a_problem_and_not_an
     assert produced(await client.ask(produce("t", encode(rows, compression=4)), 9)).error_code == 0
     fetch_all = client.broker.records.fetch("t", 0, 0)
     (found,) = (await fetch_all).batches
-    with pytest.raises(CorruptBatch, match="cannot be unpacked within"):
+    with pytest.raises(TooLargeToDecode, match="batch_decoded_bytes_max"):
         decode(found.data)

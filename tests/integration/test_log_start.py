@@ -21,6 +21,7 @@ import pytest
 from app.main import create_app
 from app.server import HttpServer
 from redis_ledger import AsyncClient
+from redis_ledger.broker import times
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.clock import ManualClock
@@ -194,16 +195,19 @@ async def test_the_newest_record_is_the_newest_of_those_that_are_left(world_of):
     for value, at_ms in (("newest", 9_000), ("a", 1_000), ("b", 3_000), ("c", 2_000)):
         await world.broker.records.produce("u", [NewRecord(None, value.encode(), timestamp_ms=at_ms)])
     partition = await world.broker.catalog.partition("u", 0)
-    finding = world.broker.fetching
-    assert await finding.find_time(partition, None, True) == (0, 9_000)
+
+    async def find(time_ms: int | None) -> object:
+        return await times.find(partition, time_ms, True, world.broker.fetching.budget())
+
+    assert await find(None) == (0, 9_000)
     # When that is trimmed
     assert await world.broker.topics.delete_records("u", 0, 1) == 1
     # Then another is, and what is found by a time is right as well
-    assert await finding.find_time(partition, None, True) == (2, 3_000)
-    assert await finding.find_time(partition, 2_000, True) == (2, 3_000)
-    assert await finding.find_time(partition, 9_000, True) is None
+    assert await find(None) == (2, 3_000)
+    assert await find(2_000) == (2, 3_000)
+    assert await find(9_000) is None
     await world.broker.topics.delete_records("u", 0, None)
-    assert await finding.find_time(partition, None, True) is None
+    assert await find(None) is None
 
 
 async def test_rest_shows_what_is_left_and_refuses_what_is_gone(world):

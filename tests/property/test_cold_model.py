@@ -15,6 +15,7 @@ from typing import Any
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
+from redis_ledger.broker import times
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import Isolation
 from redis_ledger.ids import TxnId
@@ -96,7 +97,7 @@ async def fresh(url: str, prefix: str, home: str, offsets: range, sizes: list[in
         # By time: the first record, in offset order, that is as late.
         for wanted_ms in range(T0, T0 + 52, 7):
             first = next(((s[0], s[1]) for s in everything if s[1] >= wanted_ms), None)
-            assert await broker.fetching.find_time(partition, wanted_ms, True) == first
+            assert await times.find(partition, wanted_ms, True, broker.fetching.budget()) == first
         # By a subscription: each once, and nothing is left over.
         await broker.subscriptions.create("t", "s")
         got = []

@@ -10,15 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redis_ledger.errors import BadChecksum, CorruptBatch, UnsupportedCompression
+from redis_ledger.errors import BadChecksum, CorruptBatch, TooLargeToDecode, UnsupportedCompression
 from redis_ledger.records.batch import CRC_FROM, HEADER_BYTES, check, claim, place, read_header, split
+from redis_ledger.records.budget import DEFAULT
 from redis_ledger.records.build import encode
 from redis_ledger.records.control import read_marker
 from redis_ledger.records.partitioner import murmur2
 from redis_ledger.records.read import Record, decode, decode_range
 
 BATCH_BYTES_MAX = 1 << 20
-DECODED_BYTES_MAX = 1 << 20  # small, so that a mutated length does not cost the test its time
+LIMITS = DEFAULT._replace(decoded_bytes=1 << 20)  # small, so that a mutated length does not cost the test its time
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 headers = st.lists(st.tuples(texts, st.none() | st.binary(max_size=20)), max_size=3)
@@ -62,7 +63,7 @@ def outcome(read: Callable[[], Any]) -> tuple[Any, str]:
     """What was read, or the sentence of a refusal that is expected of damage; every other exception fails the test."""
     try:
         return read(), ""
-    except (CorruptBatch, BadChecksum, UnsupportedCompression) as refusal:
+    except (CorruptBatch, BadChecksum, TooLargeToDecode, UnsupportedCompression) as refusal:
         return None, refusal.detail
 
 
@@ -71,7 +72,7 @@ def accepted(data: bytes) -> list[tuple[int, int]]:
     counts = []
     for header, view in split(data):
         check(header, view, batch_bytes_max=BATCH_BYTES_MAX)
-        counts.append((len(decode(view, decoded_bytes_max=DECODED_BYTES_MAX)), header.count))
+        counts.append((len(decode(view, LIMITS)), header.count))
     return counts
 
 
@@ -124,8 +125,8 @@ def test_a_batch_with_a_damaged_header_is_refused_or_read_and_never_anything_els
     given_: list[Any], codec: int, changes: list[Any]
 ) -> None:
     batch = mutated(encode(given_, compression=codec), changes, from_byte=CRC_FROM, mend=True)
-    whole, refusal = outcome(lambda: decode(batch, decoded_bytes_max=DECODED_BYTES_MAX))
-    part, _ = outcome(lambda: decode_range(batch, 0, 1 << 62, decoded_bytes_max=DECODED_BYTES_MAX))
+    whole, refusal = outcome(lambda: decode(batch, LIMITS))
+    part, _ = outcome(lambda: decode_range(batch, 0, 1 << 62, LIMITS))
     assert refusal if whole is None else part == [record for record in whole if record.offset >= 0]
 
 

@@ -93,6 +93,8 @@ async def _overview(visit: Visit) -> ScheduledPage:
 
 def _shown(each: Scheduled) -> Waiting:
     key, value = (None if each is None else short(text(each)) for each in (each.key, each.value))
+    if each.too_large:
+        value = "(too large to decode)"
     return Waiting(str(each.id), each.deliver_at_ms, key, value, each.repeat or "")
 
 

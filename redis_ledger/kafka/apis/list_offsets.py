@@ -4,22 +4,26 @@
 -2  log start                               -4  the first offset that is not in Parquet, or the log start (8)
 -3  the record with the newest timestamp (7)   -5  the last offset that is in Parquet, if there is any (9)
 A time finds the first record, in offset order, that is as late: the log is halved by the newest timestamp so far,
-then one batch is decoded.  4: leader epochs; 10: a deadline for tiered reads, which is not looked at.
+then one batch is decoded, and paid for as bytes that were read.  A partition that is named twice is refused, as in
+Kafka.  4: leader epochs; 10: a deadline for tiered reads, which is not looked at.
 """
 
 from __future__ import annotations
 
-import asyncio
+from collections import Counter
 
 from redis_ledger.auth.acl import Op
+from redis_ledger.broker import times
 from redis_ledger.errors import LedgerError
-from redis_ledger.kafka.call import NONE, Call, code_of
+from redis_ledger.kafka.call import INVALID_REQUEST, NONE, Call, code_of
+from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.wire.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
 from redis_ledger.kafka.wire.messages.list_offsets_response import (
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from redis_ledger.ledger.partition import Partition
 
 VERSIONS = (1, 10)
 LATEST, EARLIEST, NEWEST, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
@@ -27,14 +31,22 @@ READ_COMMITTED = 1
 FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, UNSUPPORTED_VERSION = 74, 75, 35
 NEWEST_FROM, LOCAL_FROM, TIERED_FROM = 7, 8, 9
 IS_READ = True
+AT_ONCE = 4  # lookups of one request: one by time decodes a batch
 
 
 async def handle(request: ListOffsetsRequest, call: Call) -> ListOffsetsResponse:
     committed = request.isolation_level == READ_COMMITTED
     topics = []
+    named = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
     for topic in request.topics:
-        found = await asyncio.gather(*(_one(topic.name, asked, committed, call) for asked in topic.partitions))
-        topics.append(ListOffsetsTopicResponse(topic.name, list(found)))
+
+        async def one(asked: ListOffsetsPartition, name: str = topic.name) -> ListOffsetsPartitionResponse:
+            if named[name, asked.partition_index] > 1:
+                return ListOffsetsPartitionResponse(asked.partition_index, INVALID_REQUEST)
+            return await _one(name, asked, committed, call)
+
+        once = {asked.partition_index: asked for asked in topic.partitions}
+        topics.append(ListOffsetsTopicResponse(topic.name, await few_at_once(one, once.values(), AT_ONCE)))
     return ListOffsetsResponse(topics=topics)
 
 
@@ -66,7 +78,7 @@ async def _one(topic: str, asked: ListOffsetsPartition, committed: bool, call: C
         elif wanted == LATEST_TIERED:
             offset = head.cold_offset - 1 if head.cold_offset > head.start_offset else -1
         else:
-            found = await call.broker.fetching.find_time(partition, None if wanted == NEWEST else wanted, committed)
+            found = await _by_time(partition, None if wanted == NEWEST else wanted, committed, call)
             if found is not None:
                 offset, timestamp = found
     except LedgerError as error:
@@ -74,3 +86,13 @@ async def _one(topic: str, asked: ListOffsetsPartition, committed: bool, call: C
             call.broker.catalog.forget(topic)
         return ListOffsetsPartitionResponse(number, code_of(error))
     return ListOffsetsPartitionResponse(number, NONE, timestamp, offset, head.leader_epoch)
+
+
+async def _by_time(partition: Partition, timestamp_ms: int | None, committed: bool, call: Call) -> times.At | None:
+    """As times.find.  What is decoded is taken out of the caller's quota."""
+    budget = call.broker.fetching.budget()
+    before = budget.bytes_left
+    try:
+        return await times.find(partition, timestamp_ms, committed, budget)
+    finally:
+        call.broker.quotas.charge(call.peer.principal, bytes_out=before - budget.bytes_left)

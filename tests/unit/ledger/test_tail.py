@@ -13,8 +13,10 @@ def entry(base: int, records: int = 1, flags: int = 0) -> LogEntry:
     return LogEntry(0, 0, base, records, 10, -1, -1, -1, flags, 0, 0)
 
 
-def bases(tail: Tail, offset: int, end: int = 1 << 40, bytes_max: int = 1 << 40) -> list[int]:
-    return [each.base_offset for each in tail.since(offset, end, bytes_max)[0]]
+def bases(
+    tail: Tail, offset: int, end: int = 1 << 40, bytes_max: int = 1 << 40, records_max: int = 1 << 40
+) -> list[int]:
+    return [each.base_offset for each in tail.since(offset, end, bytes_max, records_max)[0]]
 
 
 def test_entries_that_follow_each_other_are_held_and_found_by_any_of_their_offsets():

@@ -9,8 +9,9 @@ import cramjam
 import pytest
 from aiokafka.record.default_records import _DefaultRecordBatchBuilderPy
 
-from redis_ledger.errors import CorruptBatch, InvalidRequest, UnsupportedCompression
+from redis_ledger.errors import CorruptBatch, InvalidRequest, TooLargeToDecode, UnsupportedCompression
 from redis_ledger.records.batch import HEADER, HEADER_BYTES, place, read_header
+from redis_ledger.records.budget import DEFAULT
 from redis_ledger.records.build import Headers, encode
 from redis_ledger.records.compression import SNAPPY
 from redis_ledger.records.read import Record, decode, decode_range
@@ -206,14 +207,14 @@ def test_a_batch_may_not_unpack_to_more_than_it_is_allowed(compression: int) -> 
     assert len(bomb) < 64 << 10
     # Then it opens where it fits, and not where it is one byte too long
     unpacked = len(encode([(None, bytes(1 << 20), (), TIME_MS)])) - HEADER_BYTES
-    assert len(decode(bomb, decoded_bytes_max=unpacked)[0].value or b"") == 1 << 20
-    with pytest.raises(CorruptBatch, match=f"cannot be unpacked within {unpacked - 1} bytes"):
-        decode(bomb, decoded_bytes_max=unpacked - 1)
+    assert len(decode(bomb, DEFAULT._replace(decoded_bytes=unpacked))[0].value or b"") == 1 << 20
+    with pytest.raises(TooLargeToDecode, match=f"more than {unpacked - 1} bytes .*batch_decoded_bytes_max"):
+        decode(bomb, DEFAULT._replace(decoded_bytes=unpacked - 1))
 
 
 def test_snappy_is_believed_about_its_size_only_when_that_fits() -> None:
     # Given a block that says it unpacks to 4 GiB
-    with pytest.raises(CorruptBatch, match="unpacks to 4294967295 bytes"):
+    with pytest.raises(TooLargeToDecode, match="batch_decoded_bytes_max"):
         decode(packed(SNAPPY, b"\xff\xff\xff\xff\x0f" + bytes(8)))
 
 

@@ -8,7 +8,7 @@ from crc32c import crc32c
 
 from redis_ledger.errors import CorruptBatch
 from redis_ledger.records.batch import check, place, read_header, split
-from redis_ledger.records.read import decode, decode_range, decode_steps
+from redis_ledger.records.read import decode, decode_range
 
 DELTAS = (0, 3, 4, 9)
 
@@ -29,8 +29,6 @@ def test_records_have_the_offsets_that_their_deltas_say(compression, last_delta)
     data = gapped(compression=compression, last_delta=last_delta)
     found = decode(data)
     assert [(r.offset, r.value) for r in found] == [(100 + delta, b"%d" % delta) for delta in DELTAS]
-    assert [record for some in decode_steps(data, 3) for record in some] == found
-    assert [len(some) for some in decode_steps(data, 3)] == [3, 1]
     ((header, _),) = split(data)
     assert header.last_offset == 100 + last_delta
 
