@@ -1,9 +1,13 @@
 #!lua flags=allow-oom
 --[[ cursor/ack: acknowledge offsets one by one or in ranges, for good; all of them or, when one is refused, none.
 
+A call touches a bounded number of leases.  What needs more is first checked page by page, then acknowledged page by page.
+
 KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
-ARGV        1 topic_id  2 consumer  3.. first, last of each range, ascending and disjoint
-RETURNS     {OK, acknowledged, mark} | {NOT_LEASED, offset, consumer that has it} | {NOT_DELIVERED, offset}
+ARGV        1 topic_id  2 consumer  3 how   all: in this call, or nothing; check: only say what would forbid it; page: as far as
+            this call goes  4 most leases to touch  5.. first, last of each range, ascending and disjoint
+RETURNS     {OK, acknowledged, mark, [reached]} reached: the offset up to which this was done or checked, or with `all` how
+            far one call would go and nothing was done; without it, all was done | {NOT_LEASED, offset, consumer that has it} | {NOT_DELIVERED, offset}
             | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
             acknowledged counts what was acknowledged before as well; what a transaction holds is left to it, uncounted
 COMPLEXITY  O(r log l + m) for r ranges, l leases and m leases touched, plus the bitmaps (1 KiB each) that change
@@ -16,20 +20,22 @@ if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPI
 local c, refused = cursors.open(KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])
 if not c then return refused end
 
-local ranges, total = cursors.given(3)
+local ranges, total = cursors.given(5)
 local early = cursors.undelivered(c, ranges)
 if early then return { NOT_DELIVERED, early } end
-local touched, size = cursors.touched(c, ranges)
+local touched, size, reached = cursors.touched(c, ranges, tonumber(ARGV[4]))
+if reached then ranges, total = cursors.upto(ranges, reached) end
 for _, lease in ipairs(touched) do
   if cursors.is_others(lease, ARGV[2]) then return { NOT_LEASED, lease.holes[1], lease.consumer } end
 end
+if ARGV[3] == "check" or (reached and ARGV[3] == "all") then return { OK, 0, c.mark, reached } end
 local holes, pending = cursors.holes(touched), 0
 if size < total and c.held > 0 then
-  local rest, others = cursors.without(ranges, holes)
-  pending = others - select(2, cursors.without(rest, cursors.pending_ranges(c)))
+  local rest = cursors.without(ranges, holes)
+  for i = 1, #rest, 2 do pending = pending + rest[i + 1] - rest[i] + 1 - cursors.acked(c, rest[i], rest[i + 1]) end
 end
 
 cursors.cut(c, touched)
 for i = 1, #holes, 2 do cursors.delete(c, holes[i], holes[i + 1]) end
 cursors.save(c)
-return { OK, total - pending, c.mark }
+return { OK, total - pending, c.mark, reached }

@@ -4,8 +4,9 @@
 It is refused when it covers an offset that was not delivered to this consumer.
 
 KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
-ARGV        1 topic_id  2 consumer  3 offset (inclusive)
-RETURNS     {OK, acknowledged by this call, mark} | {WRONG_KIND, kind} | {NOT_LEASED, offset, consumer that has it}
+ARGV        1 topic_id  2 consumer  3 offset (inclusive)  4 how  5 most leases to touch (both as cursor/ack has them)
+            6 from   the offset to begin at; lower than the mark means the mark
+RETURNS     {OK, acknowledged by this call, mark, [reached, as of cursor/ack]} | {WRONG_KIND, kind} | {NOT_LEASED, offset, consumer that has it}
             | {NOT_DELIVERED, first offset that was not delivered to this consumer} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
 COMPLEXITY  O(m log l) for l leases, m of them touched
 WRITES      only when it returns OK
@@ -20,12 +21,14 @@ local offset = tonumber(ARGV[3])
 if c.kind ~= "exclusive" then return { WRONG_KIND, c.kind } end
 if offset >= c.read then return { NOT_DELIVERED, c.read } end
 
-local touched, size = {}, 0
-if offset >= c.mark then touched, size = cursors.touched(c, { c.mark, offset }) end
+local touched, size, reached = {}, 0, nil
+local from = math.max(c.mark, tonumber(ARGV[6]))
+if offset >= from then touched, size, reached = cursors.touched(c, { from, offset }, tonumber(ARGV[5])) end
 local unconfirmed = cursors.unconfirmed(c, touched, ARGV[2])
 if unconfirmed then return unconfirmed end
+if ARGV[4] == "check" or (reached and ARGV[4] == "all") then return { OK, 0, c.mark, reached } end
 local holes = cursors.holes(touched)
 cursors.cut(c, touched)
 for i = 1, #holes, 2 do cursors.delete(c, holes[i], holes[i + 1]) end
 cursors.save(c)
-return { OK, size, c.mark }
+return { OK, size, c.mark, reached }

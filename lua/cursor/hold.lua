@@ -5,12 +5,16 @@ All of them or, when one is refused, none.  Held offsets lose their lease and ke
 
 KEYS        1 state  2 ended  3 watermarks  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
 ARGV        1 topic_id  2 consumer  3 coordinator  4 serial  5 cumulative (1 or 0)
-            6.. first, last of each range, ascending and disjoint; or one offset (inclusive) for a cumulative ack
-RETURNS     {OK, held, mark} held counts the offsets of the call, of a cumulative ack those its transaction holds now
-            | {TXN_ENDED} | {TXN_CONFLICT, offset, transaction that has it or "" when acknowledged}
+            6 how  7 most leases to touch (both as cursor/ack has them)
+            8.. first, last of each range, ascending and disjoint; of a cumulative ack its offset (inclusive) and the one to
+            begin at, where one lower than the mark means the mark
+RETURNS     {OK, held, mark, [reached]} held counts the offsets of the call, of a cumulative ack those its transaction holds now;
+            reached as of cursor/ack
+            | {TXN_ENDED} | {TXN_CONFLICT, offset, transaction that has it, "" when acknowledged, "?" when it is not found}
             | {NOT_LEASED, offset, consumer that has it} | {NOT_DELIVERED, offset} | {WRONG_KIND, kind}
             | {UNKNOWN_TOPIC} | {UNKNOWN_SUB}
-COMPLEXITY  O(r log l + m) for r ranges, l leases, m of them touched; a cumulative ack reads all pending acks
+COMPLEXITY  O(r log l + m) for r ranges, l leases, m of them touched, plus what its transaction holds in the regions touched;
+            a cumulative ack also reads the bitmaps from the mark on when very many transactions hold something
 WRITES      only when it returns OK; a repetition in the same transaction changes nothing
 SOURCE      PIP-31 "acknowledgement"; requirements AK-05 to AK-16; docs/decisions/0004
 ]]
@@ -27,78 +31,70 @@ if redis.call("ZSCORE", KEYS[2], txn) or (watermark and watermark ~= "" and seri
   return { TXN_ENDED }
 end
 
-local ranges, total, text = nil, 0, redis.call("HGET", c.pending, txn)
-local head = text and cursors.pending_head(text) or "I "
+local ranges, total, from, held = nil, 0, nil, cursors.holding(c, txn)
+local fresh = { body = "", head = "I", regions = {} }
+
+-- How many offsets the transaction holds.  With regions: all up to `upto` that are not acknowledged.
+local function held_by_it()
+  if held.upto and #held.regions > 0 then return held.upto - c.mark + 1 - cursors.acked(c, c.mark, held.upto) end
+  return select(2, cursors.without(cursors.held_ranges(c, txn, held), {}))
+end
+
 if cumulative then
-  local offset = tonumber(ARGV[6])
+  local offset, begin = tonumber(ARGV[8]), tonumber(ARGV[8 + 1])
   if c.kind ~= "exclusive" then return { WRONG_KIND, c.kind } end
   if offset >= c.read then return { NOT_DELIVERED, c.read } end
-  local upto = string.match(head, "^C (%d+) ")
-  if tonumber(upto) == offset then -- a repetition, answered as the first time
-    return { OK, select(2, cursors.without(cursors.pending_ranges(c, text), {})), c.mark }
-  end
-  if upto and offset <= tonumber(upto) then return { TXN_CONFLICT, offset, txn } end
+  local upto = held and held.upto
+  if upto == offset then return { OK, held_by_it(), c.mark } end -- a repetition, answered as the first time
+  if upto and offset <= upto then return { TXN_CONFLICT, offset, txn } end
   if offset < c.mark then return { TXN_CONFLICT, offset, "" } end
-  local all = c.held > 0 and redis.call("HGETALL", c.pending) or {}
-  for i = 1, #all, 2 do
-    if all[i] ~= "" and all[i] ~= txn then
-      local first = cursors.ranges(all[i + 1])[1][1]
-      if first <= offset or string.sub(all[i + 1], 1, 1) == "C" then return { TXN_CONFLICT, math.min(first, offset), all[i] } end
+  from = math.max(c.mark, begin, (upto or -1) + 1) -- up to `upto` nothing is leased any more
+  ranges = { from, offset }
+  if c.held > 0 then
+    local others = cursors.others(c, txn)
+    for _, other in ipairs(others) do
+      local first = other[2][1] and other[2][1][1]
+      if first and (first <= offset or string.sub(other[3], 1, 1) == "C") then
+        return { TXN_CONFLICT, math.min(first, offset), other[1] }
+      end
     end
   end
-  ranges, head = { c.mark, offset }, "C " .. ARGV[6] .. " - "
 else
-  ranges, total = cursors.given(6)
+  ranges, total = cursors.given(8)
   local early = cursors.undelivered(c, ranges)
   if early then return { NOT_DELIVERED, early } end
 end
 
-local touched, size = cursors.touched(c, ranges)
+local touched, size, reached = cursors.touched(c, ranges, tonumber(ARGV[7]))
+if reached then ranges, total = cursors.upto(ranges, reached) end
 if cumulative then
   local unconfirmed = cursors.unconfirmed(c, touched, consumer)
   if unconfirmed then return unconfirmed end
+  local last = ranges[2]
+  if c.held > 0 and last and not select(2, cursors.others(c, txn)) then -- more transactions than were looked at
+    local mine = 0
+    for _, r in ipairs(held and { cursors.held_ranges(c, txn, held, ranges) } or {}) do
+      for i = 1, #r, 2 do mine = mine + math.max(math.min(r[i + 1], last) - math.max(r[i], from) + 1, 0) end
+    end
+    if last - from + 1 > size + mine + cursors.acked(c, from, last) then return { TXN_CONFLICT, last, "?" } end
+  end
 else
   for _, lease in ipairs(touched) do
     if cursors.is_others(lease, consumer) then return { NOT_LEASED, lease.holes[1], lease.consumer } end
   end
   if size < total then -- the rest must be held by this very transaction
     local rest = cursors.without(ranges, cursors.holes(touched))
-    if text then rest = cursors.without(rest, cursors.pending_ranges(c, text)) end
-    if rest[1] then
-      local all = c.held > 0 and redis.call("HGETALL", c.pending) or {}
-      for i = 1, #all, 2 do
-        for _, r in ipairs(all[i] == "" and {} or cursors.ranges(all[i + 1])) do
-          if r[1] <= rest[1] and rest[1] <= r[2] then return { TXN_CONFLICT, rest[1], all[i] } end
-        end
-      end
-      return { TXN_CONFLICT, rest[1], "" }
-    end
+    if held then rest = cursors.without(rest, cursors.held_ranges(c, txn, held, rest)) end
+    if rest[1] then return { TXN_CONFLICT, rest[1], cursors.holder(c, txn, rest[1]) } end
   end
 end
+if ARGV[6] == "check" or (reached and ARGV[6] == "all") then return { OK, 0, c.mark, reached } end
 
--- New ranges go behind the old ones; the last old one grows when the first new one continues it.
-local body = text and string.match(text, "(%S*)$") or ""
-local parts, open = {}, nil
-local before, first, last, count = string.match(body, "^(.-),?(%d+)%-(%d+)%-(%d+)$")
-if first then
-  open = { tonumber(first), tonumber(last), tonumber(count) }
-  if before ~= "" then parts[1] = before end
-end
-for _, lease in ipairs(touched) do
-  for i = 1, #lease.holes, 2 do
-    if open and open[2] + 1 == lease.holes[i] and open[3] == lease.count then
-      open[2] = lease.holes[i + 1]
-    else
-      if open then parts[#parts + 1] = cursors.range_text(open[1], open[2], open[3]) end
-      open = { lease.holes[i], lease.holes[i + 1], lease.count }
-    end
-  end
-end
-if open then parts[#parts + 1] = cursors.range_text(open[1], open[2], open[3]) end
-text = head .. table.concat(parts, ",")
+held = held or fresh
+if cumulative then held.head, held.upto = "C " .. cursors.whole(ranges[2] or from - 1), ranges[2] end
 cursors.cut(c, touched)
 c.held = c.held + size
-redis.call("HSET", c.pending, txn, text)
+cursors.hold(c, txn, held, touched)
 cursors.save(c)
-if cumulative then total = select(2, cursors.without(cursors.pending_ranges(c, text), {})) end
-return { OK, total, c.mark }
+if cumulative then total = held_by_it() end
+return { OK, total, c.mark, reached }

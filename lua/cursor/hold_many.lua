@@ -17,6 +17,7 @@ SOURCE      cursor/hold; docs/decisions/0007
 --- @include "include/status"
 --- @include "include/serial"
 --- @include "include/cursor"
+local LEASES_MAX = 300
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
 if not c then return refused end
@@ -39,7 +40,7 @@ for at = 3 + 4 * count, #ARGV, 3 do
   ranges[#ranges + 1], ranges[#ranges + 2] = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
   owners[#owners + 1] = acks[tonumber(ARGV[at + 2])]
 end
-local touched, size = cursors.touched(c, ranges)
+local touched, size = cursors.touched(c, ranges, LEASES_MAX)
 if size ~= wanted then return { STALE } end
 local n = 1
 for _, lease in ipairs(touched) do

@@ -6,9 +6,10 @@ Only leases of this consumer are touched; what is acknowledged, held by a transa
 KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
 ARGV        1 topic_id  2 consumer  3 now_ms  4 delay_ms
             5 unseen   1: nobody was given them, so that this does not count as a delivery
-            6.. first, last of each range, ascending and disjoint; none: all
-RETURNS     {OK, handed back} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
-COMPLEXITY  O(r log l + m) for r ranges, l leases and m leases touched; O(l) for all
+            6 most leases to touch  7 from   without ranges: the offset to begin at
+            8.. first, last of each range, ascending and disjoint; none: all
+RETURNS     {OK, handed back, [reached]} reached: the offset up to which it was done, unless that was all | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
+COMPLEXITY  O(r log l + m) for r ranges, l leases and m leases touched
 WRITES      leases; a repeated call finds nothing left to do
 SOURCE      PIP-31 "acknowledgement"; requirements AK-28; docs/decisions/0004
 ]]
@@ -20,12 +21,14 @@ if not c then return refused end
 local consumer, now, due = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[3]) + tonumber(ARGV[4])
 
 local nobody = ARGV[5] == "1" and cursors.UNSEEN or ""
-local touched, returned = {}, 0
-if #ARGV > 5 then
-  touched = cursors.touched(c, (cursors.given(6)))
+local touched, returned, most, reached = {}, 0, tonumber(ARGV[6]), nil
+if #ARGV > 7 then
+  local _
+  touched, _, reached = cursors.touched(c, (cursors.given(8)), most)
 else
-  touched = cursors.leases_at(c, redis.call("ZRANGEBYSCORE", c.spans, 0, "+inf"))
+  touched = cursors.leases_at(c, redis.call("ZRANGEBYSCORE", c.spans, ARGV[7], "+inf", "LIMIT", 0, most))
   for _, lease in ipairs(touched) do lease.holes = { lease.first, lease.last } end
+  if #touched == most then reached = touched[most].last end
 end
 for _, lease in ipairs(touched) do
   if lease.consumer == consumer and consumer ~= "" then
@@ -37,4 +40,4 @@ for _, lease in ipairs(touched) do
   end
 end
 cursors.save(c)
-return { OK, returned }
+return { OK, returned, reached }

@@ -26,15 +26,15 @@ RETURNS     {OK, mark, read, stable, more, next_due, deliveries...} more 1: ther
             records, bytes, producer, flags, append time, the last eight those of the log entry
             | {NOT_OWNER} an exclusive subscription and no epoch, or one of an earlier owner: call cursor/own first
             | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
-COMPLEXITY  O(d log l + e) for d due leases (at most 512, and 1000 looked through for a repeated request) of l, and e log
-            entries passed (at most 1000 beyond those delivered)
+COMPLEXITY  O(d log l + e) for d due leases (at most 256, and 600 looked through for a repeated request) of l, and e log
+            entries, at most 400: with fewer records than were asked for and more 1, the caller goes on with another call
 WRITES      nothing when there is nothing to deliver or to pass and the subscription is shared
 SOURCE      transaction buffer RFC "dispatch"; requirements TB-05, TB-06, TB-28, TB-30; docs/decisions/0004, 0019
 ]]
 --- @include "include/status"
 --- @include "include/cursor"
 --- @include "include/deliverable"
-local DUE_MAX, AGAIN_MAX, PASS_MAX = 512, 1000, 1000
+local DUE_MAX, AGAIN_MAX, LOOK_MAX = 256, 600, 400
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
@@ -145,15 +145,18 @@ local function take(count)
   end
 end
 
+local look = LOOK_MAX -- entries that this call may still look at
 if truncated then more = 1 end
 for _, each in ipairs(due) do
-  if left <= 0 or room <= 0 then
-    more = 1
+  if left <= 0 or room <= 0 or look <= 0 then
+    more, left = 1, 0 -- in order: nothing new before all of those
     break
   end
   local lease, from = each[1], each[2]
   local count = each[3] and lease.count or lease.count + 1
-  local reached = each_stretch(log, aborted, from, lease.last + 1, lease.last - from + 1, take(count))
+  local reached, seen = each_stretch(log, aborted, from, lease.last + 1, look, take(count))
+  look = look - math.max(seen, 1)
+  if reached <= lease.last then more, look = 1, 0 end
   cursors.drop(c, lease)
   cursors.keep(c, lease, lease.first, from - 1)
   cursors.keep(c, lease, reached, lease.last)
@@ -164,7 +167,7 @@ for _, grant in ipairs(grants) do
 end
 
 if c.read < stable then
-  local reached = each_stretch(log, aborted, c.read, stable, math.max(left, 0) + PASS_MAX, take(0))
+  local reached = each_stretch(log, aborted, c.read, stable, math.max(look, 1), take(0))
   if reached < stable then more = 1 end
   c.read = reached
 end

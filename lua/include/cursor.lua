@@ -8,14 +8,13 @@
 --              due index them by offset and by deadline
 --     leased, returned   how many offsets have a lease, and how many of these a lease of no consumer: they were handed back,
 --              or are out of an aborted transaction
---     acks     offset // 8192 → bitmap, most significant bit first
+--     acks     what is acknowledged beyond the mark: include/acks
 --     consumer, epoch, taken   of an exclusive subscription: who received here last, with which epoch of ownership
 --              (cursor/own), and where `read` stood when it received for the first time
---     pending  "coordinator-serial" → "I ranges" or "C upto - ranges" (earlier releases wrote a word for the dash),
---              a range being first-last-count
+--     pending  what transactions hold: include/pending
 -- Functions read Redis at once and write to fields of `c`; cursors.save puts all of it into Redis, in one stroke at the end.
-local CHUNK = 8192
-local cursors = {}
+local TRIM_MAX, TRIM_SPAN = 300, 1048576 -- leases and offsets that one trim passes
+local cursors = { CHUNK = 8192 }
 
 function cursors.whole(n) return string.format("%d", n) end
 
@@ -150,20 +149,22 @@ function cursors.leases_at(c, firsts)
 end
 
 -- The leases that share offsets with ranges {first, last, first, last, ...} (ascending, disjoint), each with `holes`, the
--- shared parts as such a list; and how many offsets that is.
-function cursors.touched(c, ranges)
+-- shared parts as such a list; how many offsets that is; and, when there are more than `most` of them, the offset up to
+-- which they are told, else nil.
+function cursors.touched(c, ranges, most)
   local touched, size, tail = {}, 0, nil
   for i = 1, #ranges, 2 do
     local first, last = ranges[i], ranges[i + 1]
-    local found = {}
+    local found, reached = {}, nil
     if tail and tail.last >= first then found[1] = tail end
     if not tail or tail.last < last then
-      local firsts = {}
+      local room, firsts = most - #touched, {}
+      if room <= 0 then return touched, size, first - 1 end
       if not found[1] then firsts = redis.call("ZREVRANGEBYSCORE", c.spans, first, 0, "LIMIT", 0, 1) end
       if last > first then
-        for _, name in ipairs(redis.call("ZRANGEBYSCORE", c.spans, "(" .. cursors.whole(first), last)) do
-          firsts[#firsts + 1] = name
-        end
+        local names = redis.call("ZRANGEBYSCORE", c.spans, "(" .. cursors.whole(first), last, "LIMIT", 0, room)
+        if #names == room then reached = tonumber(names[room]) end
+        for _, name in ipairs(names) do firsts[#firsts + 1] = name end
       end
       for _, lease in ipairs(cursors.leases_at(c, firsts)) do
         if lease.last >= first then found[#found + 1] = lease end
@@ -178,8 +179,21 @@ function cursors.touched(c, ranges)
       lease.holes[#lease.holes + 1], lease.holes[#lease.holes + 2] = from, to
       size = size + to - from + 1
     end
+    if reached and tail.last < last then return touched, size, tail.last end
   end
-  return touched, size
+  return touched, size, nil
+end
+
+-- The part of the ranges up to an offset (nil: all of them), and how many offsets that is.
+function cursors.upto(ranges, reached)
+  local kept, size = {}, 0
+  for i = 1, #ranges, 2 do
+    local last = math.min(ranges[i + 1], reached or ranges[i + 1])
+    if ranges[i] > last then break end
+    kept[#kept + 1], kept[#kept + 2] = ranges[i], last
+    size = size + last - ranges[i] + 1
+  end
+  return kept, size
 end
 
 -- request: the name of the request that leases it; nil or "" when it has none.
@@ -215,114 +229,21 @@ function cursors.cut(c, touched)
   end
 end
 
--- Acknowledged offsets -------------------------------------------------------------------------------------------
-
-function cursors.chunk(c, n)
-  if not c.chunks[n] then c.chunks[n] = redis.call("HGET", c.acks, cursors.whole(n)) or "" end
-  return c.chunks[n]
-end
-
--- The bitmap with bits a to b set as well.
-function cursors.cover(bits, a, b)
-  local i, j = math.floor(a / 8) + 1, math.floor(b / 8) + 1
-  if #bits < j then bits = bits .. string.rep("\0", j - #bits) end
-  local head, tail = bit.rshift(255, a % 8), bit.band(bit.lshift(255, 7 - b % 8), 255)
-  if i == j then
-    return string.sub(bits, 1, i - 1) .. string.char(bit.bor(string.byte(bits, i), bit.band(head, tail))) .. string.sub(bits, i + 1)
-  end
-  return string.sub(bits, 1, i - 1) .. string.char(bit.bor(string.byte(bits, i), head)) .. string.rep("\255", j - i - 1)
-    .. string.char(bit.bor(string.byte(bits, j), tail)) .. string.sub(bits, j + 1)
-end
-
--- Offsets first to last, which nobody leases or holds any more, are acknowledged for good.  Call in ascending order.
-function cursors.delete(c, first, last)
-  if first <= c.mark then
-    c.mark = math.max(c.mark, last + 1)
-    return
-  end
-  while first <= last do
-    local n = math.floor(first / CHUNK)
-    local stop = math.min(last, n * CHUNK + CHUNK - 1)
-    c.chunks[n] = cursors.cover(cursors.chunk(c, n), first - n * CHUNK, stop - n * CHUNK)
-    first = stop + 1
-  end
-end
-
--- The first offset from `at` on whose bit is not set.
-function cursors.unset(c, at)
-  while true do
-    local n = math.floor(at / CHUNK)
-    local bits, from = cursors.chunk(c, n), at - n * CHUNK
-    local i = math.floor(from / 8) + 1
-    local byte = bit.bor(string.byte(bits, i) or 0, bit.band(bit.bnot(bit.rshift(255, from % 8)), 255))
-    if byte == 255 then
-      i = string.find(bits, "[^\255]", i + 1) or math.max(#bits, i) + 1
-      byte = string.byte(bits, i) or 0
-    end
-    if i <= CHUNK / 8 then
-      local offset = n * CHUNK + (i - 1) * 8
-      while byte >= 128 do
-        byte, offset = byte * 2 % 256, offset + 1
-      end
-      return offset
-    end
-    at = (n + 1) * CHUNK
-  end
-end
-
--- Pending acks ---------------------------------------------------------------------------------------------------
-
--- The ranges of a pending record as {{first, last, count}, ...}, ascending.
-function cursors.ranges(text)
-  local found = {}
-  for first, last, count in string.gmatch(string.match(text, "(%S*)$"), "(%d+)%-(%d+)%-(%d+)") do
-    found[#found + 1] = { tonumber(first), tonumber(last), tonumber(count) }
-  end
-  table.sort(found, function(a, b) return a[1] < b[1] end)
-  return found
-end
-
--- {first, last, ...} of what is pending in one record (text), or in all of them (nil), ascending.
-function cursors.pending_ranges(c, text)
-  local texts, found, flat = text and { text } or redis.call("HVALS", c.pending), {}, {}
-  for _, each in ipairs(texts) do
-    for _, r in ipairs(cursors.ranges(each)) do found[#found + 1] = r end
-  end
-  table.sort(found, function(a, b) return a[1] < b[1] end)
-  for _, r in ipairs(found) do flat[#flat + 1], flat[#flat + 2] = r[1], r[2] end
-  return flat
-end
-
-function cursors.range_text(first, last, count) return string.format("%d-%d-%d", first, last, count) end
-
--- The part of a pending record before its ranges: "I " or "C upto - ".
-function cursors.pending_head(text) return string.match(text, "^(.*%s)%S*$") end
-
 -- Keeping up and saving ------------------------------------------------------------------------------------------
 
--- Everything below `start` has left the log: its leases and pending acks go, mark and read move up.
+-- Everything below `start` has left the log: its leases go, what transactions hold of it does not count any more, mark and
+-- read move up.  With many leases, or far behind, one call goes a part of the way: what is left is passed by other calls,
+-- and by dispatch, which finds nothing there to deliver.
 function cursors.trim(c, start)
   if start <= c.mark then return end
-  cursors.cut(c, (cursors.touched(c, { c.mark, start - 1 })))
+  local touched, size, reached = cursors.touched(c, { c.mark, math.min(start - 1, c.mark + TRIM_SPAN) }, TRIM_MAX)
+  local upto = reached or math.min(start - 1, c.mark + TRIM_SPAN) -- the last offset to go
   if c.held > 0 then
-    local all = redis.call("HGETALL", c.pending)
-    for i = 1, #all, 2 do
-      local kept, lost = {}, 0
-      for _, r in ipairs(all[i] == "" and {} or cursors.ranges(all[i + 1])) do
-        lost = lost + math.max(0, math.min(r[2] + 1, start) - r[1])
-        if r[2] >= start then kept[#kept + 1] = cursors.range_text(math.max(r[1], start), r[2], r[3]) end
-      end
-      if lost > 0 then
-        c.held = c.held - lost
-        if #kept == 0 then
-          redis.call("HDEL", c.pending, all[i])
-        else
-          redis.call("HSET", c.pending, all[i], cursors.pending_head(all[i + 1]) .. table.concat(kept, ","))
-        end
-      end
-    end
+    local last = math.min(upto, c.read - 1)
+    c.held = math.max(c.held - (last - c.mark + 1 - size - cursors.acked(c, c.mark, last)), 0)
   end
-  c.mark, c.read = start, math.max(c.read, start)
+  cursors.cut(c, touched)
+  c.mark, c.read = upto + 1, math.max(c.read, start)
   cursors.save(c)
 end
 
@@ -352,7 +273,7 @@ function cursors.save(c)
   cursors.spread("ZADD", c.spans, spans)
   cursors.spread("ZADD", c.due, due)
 
-  local from, to = math.floor(c.mark_was / CHUNK), math.floor(c.mark / CHUNK)
+  local from, to = math.floor(c.mark_was / cursors.CHUNK), math.floor(c.mark / cursors.CHUNK)
   local passed, kept = {}, {}
   if to - from > 64 then
     for _, name in ipairs(redis.call("HKEYS", c.acks)) do
@@ -372,3 +293,6 @@ function cursors.save(c)
     "epoch", cursors.whole(c.epoch), "taken", cursors.whole(c.taken), "returned", cursors.whole(c.returned))
   c.writes, c.chunks, c.mark_was = {}, {}, c.mark
 end
+
+--- @include "include/acks"
+--- @include "include/pending"

@@ -31,7 +31,8 @@ end
 
 -- Calls visit(first, last, fields) for every stretch of offsets in [from, to), ascending: fields are those of the log entry,
 -- in the order ledger/append wrote them (values at even places), or nil for what nobody can get: a gap, a marker, an aborted
--- batch.  When visit answers an offset, the walk stops there.  Answers the offset reached; looks at most at entries_max entries.
+-- batch.  When visit answers an offset, the walk stops there.  Answers the offset reached and how many entries were looked at,
+-- at most entries_max.
 local function each_stretch(log, aborted, from, to, entries_max, visit)
   local at, seen = from, 0
   while at < to and seen < entries_max do
@@ -44,7 +45,7 @@ local function each_stretch(log, aborted, from, to, entries_max, visit)
       if base >= to then break end
       if base > at then
         local stop = visit(at, base - 1, nil)
-        if stop then return stop end
+        if stop then return stop, seen end
         at = base
       end
       local flags = tonumber(fields[18])
@@ -55,14 +56,14 @@ local function each_stretch(log, aborted, from, to, entries_max, visit)
         if is_aborted(found, fields[12], base) then fields = nil end
       end
       local stop = visit(at, last, fields)
-      if stop then return stop end
+      seen = seen + 1
+      if stop then return stop, seen end
       at = last + 1
     end
-    seen = seen + #page
     local tail = page[#page]
     if at < to and (#page < count or tonumber(tail[2][6]) >= to) then -- the log has nothing more before `to`
-      return visit(at, to - 1, nil) or to
+      return visit(at, to - 1, nil) or to, seen
     end
   end
-  return at
+  return at, seen
 end

@@ -22,30 +22,35 @@ local function settle_ranges(c, ranges, commit, now)
   if open then cursors.put(c, open[1], open[2], "", open[3], now) end
 end
 
--- Ends one transaction ("coordinator-serial").  Answers how many offsets it held here, which an abort gives back to be
--- delivered; 0 when it was not known, and for a Kafka group, to which nothing is delivered.
-local function settle(c, txn, commit, now)
-  local text = redis.call("HGET", c.pending, txn)
-  if not text then return 0 end
+-- Ends what one transaction ("coordinator-serial") holds here, at most `room` ranges of it.  Answers how many offsets it held,
+-- which an abort gives back to be delivered, 0 for a Kafka group, to which nothing is delivered; how many ranges were ended;
+-- and whether some are left for another call.
+local function settle(c, txn, commit, now, room)
   if c.kind == "kafka" then
-    if commit then registers.accept(c.cursor, text) end
-    redis.call("HDEL", c.pending, txn)
-    return 0
+    local text = redis.call("HGET", c.pending, txn)
+    if text and commit then registers.accept(c.cursor, text) end
+    if text then redis.call("HDEL", c.pending, txn) end
+    return 0, 0, false
   end
-  local held = c.held
-  settle_ranges(c, cursors.ranges(text), commit, now)
-  redis.call("HDEL", c.pending, txn)
-  return held - c.held
+  local holding, held = cursors.holding(c, txn), c.held
+  if not holding then return 0, 0, false end
+  local ranges, is_left = cursors.release(c, txn, holding, room)
+  settle_ranges(c, ranges, commit, now)
+  return held - c.held, #ranges, is_left
 end
 
--- Aborts what ended transactions have left pending: is_over(coordinator, serial) tells.  Cost: O(open transactions that
--- hold acks here), so call it when a watermark has risen.  Answers how many offsets come back.
-local function settle_leftovers(c, is_over, now)
+-- Aborts what ended transactions have left pending: is_over(coordinator, serial) tells.  Looks at so many transactions that
+-- hold acks here, so call it whenever a watermark has risen.  Answers how many offsets come back.
+local LEFTOVERS_MAX = 64
+local function settle_leftovers(c, is_over, now, room)
   if c.held == 0 then return 0 end
   local returned = 0
-  for _, txn in ipairs(redis.call("HKEYS", c.pending)) do
+  for _, txn in ipairs(redis.call("HRANDFIELD", c.pending, LEFTOVERS_MAX)) do
     local coordinator, serial = string.match(txn, "^(%d+)%-(%d+)$")
-    if coordinator and is_over(coordinator, serial) then returned = returned + settle(c, txn, false, now) end
+    if coordinator and room > 0 and is_over(coordinator, serial) then
+      local count, ranges = settle(c, txn, false, now, room)
+      returned, room = returned + count, room - ranges
+    end
   end
   return returned
 end

@@ -12,10 +12,11 @@ ARGV        1 topic_id  2 now_ms  3 tombstone_ms  4 number of operations
             5 channel that hears (leader epoch, next offset, stable offset)
             6.. operations: producer_id coordinator serial commit (1 or 0) watermark ("" none) forget producer (1 or 0)
             subscriptions (n) and n indexes into the subscriptions of KEYS, from 0
-RETURNS     {OK, marker offset or -1, ...} one for each operation, and behind them the transactions whose scheduled
+RETURNS     {OK, marker offset, -1 or "more", ...} one for each operation: with "more", acks are left that another call is to
+            settle, and nothing else of the operation was done; behind them the transactions whose scheduled
             batches delay/settle has to see to, if there are any | {UNKNOWN_TOPIC}
-COMPLEXITY  O(operations · log n) for n open transactions, plus the ranges of the acks that are settled
-WRITES      everything named above, in one step
+COMPLEXITY  O(operations · log n) for n open transactions, plus the ranges of the acks that are settled, at most 300 in a call
+WRITES      everything named above, of one transaction in one step; of many acks it settles the most in calls before that
 SOURCE      PIP-31 "end transaction"; transaction buffer RFC "low watermark"; docs/decisions/0001
 ]]
 --- @include "include/status"
@@ -59,41 +60,56 @@ local function cursor_at(k)
   return opened[k]
 end
 
-local reply, at = { OK }, 6
-for i = 1, count do
-  local pid, coordinator, serial, commit = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3] == "1"
-  local watermark, native, subs = ARGV[at + 4], ARGV[at + 5] == "1", tonumber(ARGV[at + 6])
-  local open = redis.call("HGET", open_key, pid)
-  local marker = "-1"
+-- Settles what the operation at `place` holds on its subscriptions; whether that was all.
+local room = 300 -- ranges that this call may still settle
+local function settle_all(place, txn, commit)
+  for j = 1, tonumber(ARGV[place + 6]) do
+    local c = cursor_at(12 + 6 * tonumber(ARGV[place + 6 + j]))
+    if c then
+      if room <= 0 and c.kind ~= "kafka" and redis.call("HEXISTS", c.pending, txn) == 1 then return false end
+      local offsets, ranges, is_left = settle(c, txn, commit, now, room)
+      room = room - ranges
+      if not commit then returned = returned + offsets end
+      if is_left then return false end
+    end
+  end
+  return true
+end
+
+local function finish(place, txn)
+  local pid, coordinator, serial, commit = ARGV[place], ARGV[place + 1], ARGV[place + 2], ARGV[place + 3] == "1"
+  local watermark, native = ARGV[place + 4], ARGV[place + 5] == "1"
+  local open, marker = redis.call("HGET", open_key, pid), "-1"
   if open then
     local epoch, c, s, first = string.match(open, "^(%-?%d+) (%d+) (%d+) (%d+)$")
     if c == coordinator and s == serial then marker = write_marker(pid, epoch, first, commit) end
   end
-  for j = 1, subs do
-    local c = cursor_at(12 + 6 * tonumber(ARGV[at + 6 + j]))
-    local held_here = c and settle(c, coordinator .. "-" .. serial, commit, now) or 0
-    if not commit then returned = returned + held_here end
-  end
-  local aside = redis.call("HGET", delay, coordinator .. "-" .. serial)
+  local aside = redis.call("HGET", delay, txn)
   if aside and string.sub(aside, 1, 1) == "O" then
-    redis.call("HSET", delay, coordinator .. "-" .. serial, (commit and "C" or "A") .. string.sub(aside, 2))
-    decided = decided .. " " .. coordinator .. "-" .. serial
+    redis.call("HSET", delay, txn, (commit and "C" or "A") .. string.sub(aside, 2))
+    decided = decided .. " " .. txn
   end
   if native then redis.call("HDEL", KEYS[4], pid) end
-  redis.call("ZADD", ended, ARGV[2], coordinator .. "-" .. serial)
+  redis.call("ZADD", ended, ARGV[2], txn)
   local mark = watermark_of(coordinator)
   if watermark ~= "" and (mark == "" or not serial_at_most(watermark, mark)) then
     redis.call("HSET", watermarks, coordinator, watermark)
     marks[coordinator], touched[coordinator] = watermark, true
   end
-  reply[#reply + 1] = marker
-  at = at + 7 + subs
+  return marker
+end
+
+local reply, at = { OK }, 6
+for i = 1, count do
+  local txn = ARGV[at + 1] .. "-" .. ARGV[at + 2]
+  reply[#reply + 1] = settle_all(at, txn, ARGV[at + 3] == "1") and finish(at, txn) or "more"
+  at = at + 7 + tonumber(ARGV[at + 6])
 end
 
 local function is_over(c, s) return touched[c] and serial_at_most(s, marks[c]) end
 for _, c in pairs(opened) do
   if c then
-    if next(touched) then returned = returned + settle_leftovers(c, is_over, now) end
+    if next(touched) then returned = returned + settle_leftovers(c, is_over, now, math.max(room, 32)) end
     settle_save(c)
   end
 end

@@ -38,6 +38,7 @@ HELD_MAX = 32  # transactions that one look takes from each place of a partition
 SUBSCRIPTIONS_MAX = 256  # of a partition, taken at random: each has its turn
 AT_ONCE = 8
 _TXN = re.compile(rb"(\d+)-(\d+)\Z")
+_REGION = re.compile(rb"(\d+)-(\d+)/(\w+)\Z")  # of lua/include/pending.lua
 
 log = structlog.get_logger(__name__)
 
@@ -106,14 +107,34 @@ class Forgotten:
         names = [unquote(name.decode()) for name in subscriptions if name]
         reads = [self._store.command("HRANDFIELD", k.sub(name).pending, HELD_MAX, key=k.state) for name in names]
         for name, fields in zip(names, await asyncio.gather(*reads), strict=True):
-            for found in filter(None, map(_TXN.match, fields)):
-                pending.setdefault(TxnId(int(found[1]), int(found[2])), []).append(name)
+            regions = list(filter(None, map(_REGION.match, fields)))
+            for txn in {TxnId(int(found[1]), int(found[2])) for found in regions}:
+                await self._bring_back(partition, name, txn)
+            for found in (*filter(None, map(_TXN.match, fields)), *regions):
+                names_of = pending.setdefault(TxnId(int(found[1]), int(found[2])), [])
+                if name not in names_of:
+                    names_of.append(name)
         before = self._clock.now_ms() - self._age_ms
         return [
             Held(txn, rows.get(txn), tuple(pending.get(txn, ())))
             for txn in sorted(rows.keys() | pending.keys())
             if txn.begun_ms < before
         ]
+
+    async def _bring_back(self, partition: Partition, name: str, txn: TxnId) -> None:
+        """Names the regions of a transaction again that lost the field with their names: a broker of an earlier release
+        has ended it.  Its end then finds them."""
+        k, pending, cursor, regions = partition.keys, partition.keys.sub(name).pending, b"0", list[str]()
+        if await self._store.command("HEXISTS", pending, str(txn), key=k.state):
+            return
+        while True:
+            command = ("HSCAN", pending, cursor, "MATCH", f"{txn}/*", "COUNT", 500)
+            cursor, rows = await self._store.command(*command, key=k.state)
+            regions += [field.decode().partition("/")[2] for field in rows[::2]]
+            if cursor == b"0":
+                break
+        if regions:
+            await self._store.command("HSETNX", pending, str(txn), f"I +{','.join(regions)} ", key=k.state)
 
     async def _settle(self, partition: Partition, held: Held) -> None:
         state = await self._outcome(held.txn)

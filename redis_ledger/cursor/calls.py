@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
+from redis_ledger.cursor import pages
 from redis_ledger.cursor.ranges import Range, flat, size
 from redis_ledger.cursor.refusals import checked, text, token
 from redis_ledger.errors import OutcomeUnknown
@@ -23,7 +24,7 @@ from redis_ledger.store.store import Script, Store
 Kind = Literal["exclusive", "shared", "kafka"]  # kafka: a consumer group's offset (cursor/offsets.py)
 Where = int | Literal["earliest", "latest"]
 
-BACKLOG_ENTRIES = 1_000  # log entries that stats looks at
+BACKLOG_ENTRIES = 500  # log entries that stats looks at
 
 _RECEIVE = Script.load("cursor/receive")
 _ACK = Script.load("cursor/ack")
@@ -180,11 +181,15 @@ async def ack(
 ) -> int:
     """How many of these offsets are acknowledged now; those that a transaction holds are left to it and not counted.
 
-    All or nothing.  Raises NotYourMessage, NotDelivered.
+    All or nothing, as pages.py says.  Raises NotYourMessage, NotDelivered.
     """
-    args: list[str | int] = [topic_id, token(consumer), *flat(ranges)]
-    reply = await store.call(_ACK, (keys.state, *keys.sub(name).all()), args)
-    return int(checked(reply, name)[1])
+    places = (keys.state, *keys.sub(name).all())
+
+    async def act(some: Sequence[Range], how: pages.How) -> list[Any]:
+        args: list[str | int] = [topic_id, token(consumer), how, pages.LEASES_MAX, *flat(some)]
+        return checked(await store.call(_ACK, places, args), name)
+
+    return await pages.acted(act, ranges)
 
 
 async def ack_cumulative(
@@ -195,9 +200,13 @@ async def ack_cumulative(
     Raises WrongSubscriptionKind on a shared subscription; NotDelivered, NotYourMessage when one of the offsets was not
     delivered to this consumer.
     """
-    args = (topic_id, token(consumer), offset)
-    reply = await store.call(_ACK_CUMULATIVE, (keys.state, *keys.sub(name).all()), args)
-    return int(checked(reply, name)[1])
+    places = (keys.state, *keys.sub(name).all())
+
+    async def act(first: int, how: pages.How) -> list[Any]:
+        args = (topic_id, token(consumer), offset, how, pages.LEASES_MAX, first)
+        return checked(await store.call(_ACK_CUMULATIVE, places, args), name)
+
+    return await pages.cumulated(act, is_sum=True)
 
 
 async def hold(
@@ -211,10 +220,15 @@ async def hold(
 ) -> int:
     """How many offsets the transaction holds of these (all of them); this subscription must be registered with it.
 
-    All or nothing.  Raises TransactionConflict, TransactionEnded, NotYourMessage, NotDelivered.
+    All or nothing, as pages.py says.  Raises TransactionConflict, TransactionEnded, NotYourMessage, NotDelivered.
     """
-    args: list[str | int] = [topic_id, token(consumer), txn.coordinator, txn.serial, 0, *flat(ranges)]
-    return await _hold(store, keys, name, args)
+
+    async def act(some: Sequence[Range], how: pages.How) -> list[Any]:
+        args: list[str | int] = [topic_id, token(consumer), txn.coordinator, txn.serial, 0, how, pages.LEASES_MAX]
+        args += flat(some)
+        return await _hold(store, keys, name, args)
+
+    return await pages.acted(act, ranges)
 
 
 async def hold_many(
@@ -226,6 +240,8 @@ async def hold_many(
 ) -> bool:
     """The holds of several transactions (consumer, transaction, ranges) at once.  False: one of them is in doubt, and
     nothing was done; hold decides on each.  A repetition finds its own holds and says False, which is right as well."""
+    if sum(len(ranges) for _, _, ranges in holds) > pages.RANGES_MAX:
+        return False
     args: list[str | int] = [topic_id, len(holds)]
     spread: list[tuple[int, int, int]] = []
     for number, (consumer, txn, ranges) in enumerate(holds, 1):
@@ -254,8 +270,12 @@ async def hold_cumulative(
 
     Raises as hold, and WrongSubscriptionKind.
     """
-    args = (topic_id, token(consumer), txn.coordinator, txn.serial, 1, offset)
-    return await _hold(store, keys, name, args)
+
+    async def act(first: int, how: pages.How) -> list[Any]:
+        args = (topic_id, token(consumer), txn.coordinator, txn.serial, 1, how, pages.LEASES_MAX, offset, first)
+        return await _hold(store, keys, name, args)
+
+    return await pages.cumulated(act, is_sum=False)
 
 
 async def nack(
@@ -276,9 +296,18 @@ async def nack(
     """
     if ranges is not None and not ranges:
         return 0
-    args: list[str | int] = [topic_id, token(consumer), now_ms, delay_ms, int(unseen), *flat(ranges or ())]
-    reply = await store.call(_NACK, (keys.state, *keys.sub(name).all()), args)
-    return int(checked(reply, name)[1])
+    returned, first, rest = 0, 0, list(ranges or ())
+    while True:
+        some = rest[: pages.RANGES_MAX]
+        args: list[str | int] = [topic_id, token(consumer), now_ms, delay_ms, int(unseen), pages.LEASES_MAX, first]
+        args += flat(some)
+        reply = checked(await store.call(_NACK, (keys.state, *keys.sub(name).all()), args), name)
+        _, count, *reached = reply
+        returned += count
+        rest = (pages.behind(some, reached[0]) if reached else []) + rest[pages.RANGES_MAX :]
+        if not rest and (ranges is not None or not reached):
+            return int(returned)
+        first = reached[0] + 1 if reached else 0
 
 
 async def seek(store: Store, keys: PartitionKeys, topic_id: str, name: str, where: Where) -> int:
@@ -300,6 +329,7 @@ async def stats(
     )  # fmt: skip
 
 
-async def _hold(store: Store, keys: PartitionKeys, name: str, args: Sequence[str | int]) -> int:
-    reply = await store.call(_HOLD, (keys.state, keys.ended, keys.watermarks, *keys.sub(name).all()), args)
-    return int(checked(reply, name)[1])
+async def _hold(store: Store, keys: PartitionKeys, name: str, args: Sequence[str | int]) -> list[Any]:
+    return checked(
+        await store.call(_HOLD, (keys.state, keys.ended, keys.watermarks, *keys.sub(name).all()), args), name
+    )

@@ -57,7 +57,8 @@ def refusal(reply: list[Any], name: str) -> LedgerError:
         )
     if status == Status.TXN_CONFLICT:
         holder = text(reply[2])
-        by = f"held by transaction {holder}" if holder else "acknowledged already"
+        named = "another transaction" if holder == "?" else f"transaction {holder}"
+        by = f"held by {named}" if holder else "acknowledged already"
         return TransactionConflict(
             f"The message at offset {reply[1]} is {by}; abort this transaction and receive again.",
             offset=reply[1],

@@ -26,6 +26,7 @@ from redis_ledger.txn.coordinator import Decision
 from redis_ledger.txn.states import State
 
 END = Script.load("txn/end")
+MORE = b"more"  # the answer to an end that is more work than one call does: it goes out again
 
 
 class _End(NamedTuple):
@@ -83,6 +84,9 @@ class _PartitionEnds:
         if error is None and len(done.result()) > len(ends) + 1:
             self.has_scheduled = True
         for i, end in enumerate(ends):
+            if error is None and not gone and done.result()[i + 1] == MORE:
+                self.group.add(end)
+                continue
             offset = -1 if error is not None or gone else int(done.result()[i + 1])
             if offset >= 0:
                 self._written(end.decision, offset)

@@ -204,15 +204,3 @@ def test_all_of_a_consumer_is_handed_back_at_once(log, sub):
 def test_what_was_handed_back_and_not_taken_may_still_be_acknowledged(sub):
     sub.nack([0, 1])
     assert sub.ack([0, 1]) == [Status.OK, 2, 2]
-
-
-def test_thousands_of_ranges_in_one_call_are_taken(client, prefix):
-    log = FakeLog(client, prefix)
-    log.append(10_000)
-    log.append(10_000)
-    sub = Subscription(log)
-    sub.receive(most=20_000)
-    assert sub.ack(range(1, 20_000, 2)) == [Status.OK, 10_000, 0]
-    assert sub.nack(None) == [Status.OK, 10_000]
-    assert sub.ack(range(0, 20_000, 2)) == [Status.OK, 10_000, 20_000]
-    assert sub.placed().leases == {}

@@ -5,6 +5,7 @@ Replies are decoded as far as reading them needs: statuses are Status, bytes bec
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -63,19 +64,23 @@ class Placed(NamedTuple):
 
 def _settling(body: str) -> Script:
     """A script around include/settle, which otherwise runs inside txn/end only."""
-    parts = [(folder() / "include" / f"{name}.lua").read_text() for name in ("status", "cursor", "register", "settle")]
+    parts = [
+        (folder() / "include" / f"{name}.lua").read_text()
+        for name in ("status", "cursor", "acks", "pending", "register", "settle")
+    ]
     source = "\n".join(["#!lua flags=allow-oom", *parts, body]).encode()
     return Script("tests/settle", source)
 
 
 OPENED = "local c = cursors.open(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6])\nif not c then return 0 end\n"
 SETTLE = _settling(
-    OPENED + "local n = settle(c, ARGV[1], ARGV[2] == '1', tonumber(ARGV[3]))\ncursors.save(c)\nreturn n"
+    OPENED
+    + "local n = settle(c, ARGV[1], ARGV[2] == '1', tonumber(ARGV[3]), tonumber(ARGV[4]))\ncursors.save(c)\nreturn n"
 )
 LEFTOVERS = _settling(
     OPENED
     + "local function over(c, s) return c == ARGV[1] and (#s < #ARGV[2] or (#s == #ARGV[2] and s <= ARGV[2])) end\n"
-    + "local n = settle_leftovers(c, over, tonumber(ARGV[3]))\ncursors.save(c)\nreturn n"
+    + "local n = settle_leftovers(c, over, tonumber(ARGV[3]), 1000)\ncursors.save(c)\nreturn n"
 )
 
 
@@ -156,33 +161,46 @@ class Subscription:
                 offsets[offset] = count
         return Got(offsets, reply[1], reply[2], reply[3], reply[4] == 1, reply[5])
 
-    def ack(self, offsets: Any, consumer: str = "c1") -> list[Any]:
-        args = (TOPIC_ID, consumer, *flat(to_ranges(offsets)))
+    def ack(self, offsets: Any, consumer: str = "c1", how: str = "all", most: int = 300) -> list[Any]:
+        args = (TOPIC_ID, consumer, how, most, *flat(to_ranges(offsets)))
         return self.run("cursor/ack", (self.log.keys.state, *self.keys.all()), *args)
 
-    def ack_cumulative(self, offset: int, consumer: str = "c1") -> list[Any]:
-        args = (TOPIC_ID, consumer, offset)
+    def ack_cumulative(
+        self, offset: int, consumer: str = "c1", how: str = "all", most: int = 300, first: int = 0
+    ) -> list[Any]:
+        args = (TOPIC_ID, consumer, offset, how, most, first)
         return self.run("cursor/ack_cumulative", (self.log.keys.state, *self.keys.all()), *args)
 
-    def hold(self, txn: str, offsets: Any, consumer: str = "c1") -> list[Any]:
-        return self._hold(txn, consumer, 0, *flat(to_ranges(offsets)))
+    def hold(self, txn: str, offsets: Any, consumer: str = "c1", how: str = "all", most: int = 300) -> list[Any]:
+        return self._hold(txn, consumer, 0, how, most, *flat(to_ranges(offsets)))
 
-    def hold_cumulative(self, txn: str, offset: int, consumer: str = "c1") -> list[Any]:
-        return self._hold(txn, consumer, 1, offset)
+    def hold_cumulative(
+        self, txn: str, offset: int, consumer: str = "c1", how: str = "all", most: int = 300, first: int = 0
+    ) -> list[Any]:
+        return self._hold(txn, consumer, 1, how, most, offset, first)
 
-    def _hold(self, txn: str, consumer: str, cumulative: int, *offsets: int) -> list[Any]:
+    def _hold(self, txn: str, consumer: str, cumulative: int, *rest: Any) -> list[Any]:
         p = self.log.keys
-        args = (TOPIC_ID, consumer, *txn.split("-"), cumulative, *offsets)
+        args = (TOPIC_ID, consumer, *txn.split("-"), cumulative, *rest)
         return self.run("cursor/hold", (p.state, p.ended, p.watermarks, *self.keys.all()), *args)
 
-    def settle(self, txn: str, *, commit: bool) -> int:
-        return int(self.run(SETTLE, self.keys.all(), txn, int(commit), self.now)[0])
+    def settle(self, txn: str, *, commit: bool, room: int = 1000) -> int:
+        return int(self.run(SETTLE, self.keys.all(), txn, int(commit), self.now, room)[0])
 
     def settle_leftovers(self, coordinator: int, watermark: int) -> int:
         return int(self.run(LEFTOVERS, self.keys.all(), coordinator, watermark, self.now)[0])
 
-    def nack(self, offsets: Any = None, consumer: str = "c1", delay: int = 0, *, unseen: bool = False) -> list[Any]:
-        args = (TOPIC_ID, consumer, self.now, delay, int(unseen), *flat(to_ranges(offsets or ())))
+    def nack(
+        self,
+        offsets: Any = None,
+        consumer: str = "c1",
+        delay: int = 0,
+        *,
+        unseen: bool = False,
+        most: int = 300,
+        first: int = 0,
+    ) -> list[Any]:
+        args = (TOPIC_ID, consumer, self.now, delay, int(unseen), most, first, *flat(to_ranges(offsets or ())))
         return self.run("cursor/nack", (self.log.keys.state, *self.keys.all()), *args)
 
     def seek(self, where: Any) -> list[Any]:
@@ -216,11 +234,14 @@ class Subscription:
 
         pending: dict[int, tuple[str, int]] = {}
         for txn, text in client.hgetall(keys.pending).items():
+            holder, _, region = txn.decode().partition("/")
+            head = client.hget(keys.pending, holder).decode()
+            assert not region or region in re.search(r"\+(\S+) ", head)[1].split(",")
             for part in text.decode().rpartition(" ")[2].split(",") if txn else ():
                 first, last, count = map(int, part.split("-"))
-                for offset in range(first, last + 1):
+                for offset in range(max(first, mark), last + 1):
                     assert offset not in pending, f"offset {offset} is held twice"
-                    pending[offset] = (txn.decode(), count)
+                    pending[offset] = (holder, count)
 
         bits: set[int] = set()
         chunks = {int(k): v for k, v in client.hgetall(keys.acks).items() if k}
