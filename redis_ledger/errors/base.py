@@ -45,4 +45,5 @@ class Conflict(LedgerError):
 class Unavailable(LedgerError):
     """The broker cannot do this right now. Try again; the request was not carried out."""
 
-    code, http_status, kafka_code, retriable = "unavailable", 503, 8, True
+    # REQUEST_TIMED_OUT: clients and applications repeat it.  BROKER_NOT_AVAILABLE is final to Java and franz-go.
+    code, http_status, kafka_code, retriable = "unavailable", 503, 7, True

@@ -13,28 +13,38 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from redis_ledger.auth.acl import ANONYMOUS, CLUSTER_NAME, Caller, Op, Resource
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.security import refusal
-from redis_ledger.errors import LedgerError, Unavailable
+from redis_ledger.errors import Draining, LedgerError, RedisUnfit, StoreUnavailable, Unavailable
 from redis_ledger.kafka.fetch_session import FetchSession
 from redis_ledger.log import get
 
 NONE = 0
 UNKNOWN_SERVER_ERROR = -1
 NOT_LEADER = 6
-BROKER_NOT_AVAILABLE, COORDINATOR_LOADING, COORDINATOR_NOT_AVAILABLE = 8, 14, 15
+REQUEST_TIMED_OUT, COORDINATOR_LOADING, COORDINATOR_NOT_AVAILABLE = 7, 14, 15
 UNSUPPORTED_VERSION = 35
-INVALID_REQUEST = 42
+NOT_CONTROLLER, INVALID_REQUEST = 41, 42
 UNKNOWN_TOPIC_ID = 100
 INVALID_PRODUCER_EPOCH, CONCURRENT_TRANSACTIONS, PRODUCER_FENCED = 47, 51, 90
 
 MESSAGE_LENGTH_MAX = 1_000  # a message may quote what the client sent, and a string ends at 32 767 bytes
 
 _log = get()
+
+
+class Result(Protocol):
+    """Of one of the things that a request names."""
+
+    error_code: int
+
+
+R = TypeVar("R", bound=Result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +115,33 @@ def fenced_code(error: LedgerError, knows_fenced: bool) -> int:
     """The code for a transactional producer's request.  Some versions do not know PRODUCER_FENCED (KIP-588).
 
     COORDINATOR_NOT_AVAILABLE while the request cannot be carried out: Java, librdkafka and franz-go repeat the request.
-    Java takes BROKER_NOT_AVAILABLE, REQUEST_TIMED_OUT and KAFKA_STORAGE_ERROR for fatal errors in these answers.
+    Java takes REQUEST_TIMED_OUT and KAFKA_STORAGE_ERROR for fatal errors in these answers.
     """
     code = code_of(error)
     if isinstance(error, Unavailable) and code != CONCURRENT_TRANSACTIONS:
         return COORDINATOR_NOT_AVAILABLE
     return INVALID_PRODUCER_EPOCH if code == PRODUCER_FENCED and not knows_fenced else code
+
+
+def is_away(error: BaseException) -> bool:
+    """Whether the request was not carried out, and may be by another broker or in a moment."""
+    return isinstance(error, (StoreUnavailable, Draining)) and not isinstance(error, RedisUnfit)
+
+
+def controller_code(error: BaseException) -> int:
+    """The code for what Kafka's controller does.  Java's admin client, kafka-python and franz-go repeat such a request
+    at NOT_CONTROLLER; Java's repeats it at no other code."""
+    return NOT_CONTROLLER if is_away(error) else code_of(error)
+
+
+def repeated_whole(results: Sequence[R]) -> list[R]:
+    """The results of a request to the controller.  Clients that see NOT_CONTROLLER repeat all of it, and would then be
+    told that a topic exists which they have just made; so it is answered only if nothing was done."""
+    if any(each.error_code in (NONE, REQUEST_TIMED_OUT) for each in results):
+        for each in results:
+            if each.error_code == NOT_CONTROLLER:
+                each.error_code = REQUEST_TIMED_OUT
+    return list(results)
 
 
 def message_of(error: BaseException) -> str:

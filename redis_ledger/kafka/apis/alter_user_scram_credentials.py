@@ -14,7 +14,7 @@ from redis_ledger.errors import LedgerError, UnacceptableCredential, UnknownUser
 from redis_ledger.kafka.apis.describe_user_scram_credentials import DUPLICATE_RESOURCE, MECHANISMS
 from redis_ledger.kafka.apis.sasl_handshake import UNSUPPORTED_SASL_MECHANISM
 from redis_ledger.kafka.authority import note
-from redis_ledger.kafka.call import NONE, Call, code_of, message_of
+from redis_ledger.kafka.call import NONE, Call, controller_code, message_of, repeated_whole
 from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.wire.messages.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
@@ -47,7 +47,7 @@ async def handle(request: AlterUserScramCredentialsRequest, call: Call) -> Alter
         try:
             await users.change(name, {mechanism: _wanted(each, mechanism, known.get(name, {}))})
         except LedgerError as error:
-            return AlterUserScramCredentialsResult(name, code_of(error), message_of(error))
+            return AlterUserScramCredentialsResult(name, controller_code(error), message_of(error))
         act = "user.add" if isinstance(each, ScramCredentialUpsertion) else "user.remove"
         await note(call, act, name, mechanism=mechanism)
         return AlterUserScramCredentialsResult(name, NONE, None)
@@ -56,7 +56,7 @@ async def handle(request: AlterUserScramCredentialsRequest, call: Call) -> Alter
         known = await users.all() if request.deletions else {}
     except LedgerError as error:
         return refused(request, call, error)
-    return AlterUserScramCredentialsResponse(results=await few_at_once(alter, last.values()))
+    return AlterUserScramCredentialsResponse(results=repeated_whole(await few_at_once(alter, last.values())))
 
 
 def refused(
@@ -64,7 +64,7 @@ def refused(
 ) -> AlterUserScramCredentialsResponse:
     asked: list[Alteration] = [*request.deletions, *request.upsertions]
     names = dict.fromkeys(each.name for each in asked)
-    told = (code_of(error), message_of(error))
+    told = (controller_code(error), message_of(error))
     return AlterUserScramCredentialsResponse(results=[AlterUserScramCredentialsResult(name, *told) for name in names])
 
 

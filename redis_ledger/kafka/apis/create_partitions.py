@@ -14,7 +14,7 @@ from redis_ledger.auth.acl import Op
 from redis_ledger.errors import InvalidPartitions, InvalidReplicaAssignment, InvalidRequest, LedgerError
 from redis_ledger.kafka.apis.create_topics import check_assignment, node_ids
 from redis_ledger.kafka.authority import note
-from redis_ledger.kafka.call import NONE, Call, code_of, message_of
+from redis_ledger.kafka.call import NONE, Call, controller_code, message_of, repeated_whole
 from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.wire.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from redis_ledger.kafka.wire.messages.create_partitions_response import (
@@ -55,9 +55,9 @@ async def handle(request: CreatePartitionsRequest, call: Call) -> CreatePartitio
             await catalog.change(asked.name, asked.count, None, validate_only=request.validate_only)
         except LedgerError as error:
             await note(call, "topic.change", asked.name, error)
-            return CreatePartitionsTopicResult(asked.name, code_of(error), message_of(error))
+            return CreatePartitionsTopicResult(asked.name, controller_code(error), message_of(error))
         if not request.validate_only:
             await note(call, "topic.change", asked.name, partitions=asked.count)
         return CreatePartitionsTopicResult(asked.name, NONE)
 
-    return CreatePartitionsResponse(results=await few_at_once(grow, asked_once.values()))
+    return CreatePartitionsResponse(results=repeated_whole(await few_at_once(grow, asked_once.values())))

@@ -31,7 +31,7 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ids import check_topic_name
 from redis_ledger.kafka.authority import note
-from redis_ledger.kafka.call import NONE, Call, code_of, message_of
+from redis_ledger.kafka.call import NONE, Call, controller_code, message_of, repeated_whole
 from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.wire.messages.create_topics_request import (
     CreatableReplicaAssignment,
@@ -105,7 +105,7 @@ async def handle(request: CreateTopicsRequest, call: Call) -> CreateTopicsRespon
         lambda asked: _create(asked, request.validate_only, call),
         [asked for asked in request.topics if times[asked.name] == 1],
     )
-    return CreateTopicsResponse(topics=made + [_refused(name, NAMED_TWICE) for name in twice])
+    return CreateTopicsResponse(topics=repeated_whole(made + [_refused(name, NAMED_TWICE) for name in twice]))
 
 
 async def _create(asked: CreatableTopic, validate_only: bool, call: Call) -> CreatableTopicResult:
@@ -145,7 +145,7 @@ async def _check_absent(name: str, call: Call) -> None:
 
 
 def _refused(name: str, error: LedgerError) -> CreatableTopicResult:
-    return CreatableTopicResult(name, NO_UUID, code_of(error), message_of(error))
+    return CreatableTopicResult(name, NO_UUID, controller_code(error), message_of(error))
 
 
 def _shown(found: Described) -> CreatableTopicConfigs:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import InvalidRequest, LedgerError, TopicForbidden
 from redis_ledger.kafka.authority import note
-from redis_ledger.kafka.call import NONE, Call, code_of, message_of
+from redis_ledger.kafka.call import NONE, Call, controller_code, message_of, repeated_whole
 from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.wire.messages.delete_topics_request import DeleteTopicsRequest
 from redis_ledger.kafka.wire.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
@@ -54,11 +54,11 @@ async def handle(request: DeleteTopicsRequest, call: Call) -> DeleteTopicsRespon
         except LedgerError as error:
             await note(call, "topic.delete", entry.name if isinstance(entry, TopicEntry) else asked.name or "", error)
             message = NOT_YOURS if shown.name is None and isinstance(error, TopicForbidden) else message_of(error)
-            return DeletableTopicResult(*shown, code_of(error), message)
+            return DeletableTopicResult(*shown, controller_code(error), message)
         await note(call, "topic.delete", entry.name)
         return DeletableTopicResult(*shown, NONE)
 
-    return DeleteTopicsResponse(responses=await few_at_once(delete, times))
+    return DeleteTopicsResponse(responses=repeated_whole(await few_at_once(delete, times)))
 
 
 async def _find(asked: Asked, call: Call) -> TopicEntry | LedgerError:

@@ -27,13 +27,13 @@ from redis_ledger.errors import (
     UnknownTopic,
 )
 from redis_ledger.kafka.call import (
-    BROKER_NOT_AVAILABLE,
     CONCURRENT_TRANSACTIONS,
     NONE,
     NOT_LEADER,
     UNKNOWN_TOPIC_ID,
     Call,
     code_of,
+    is_away,
     message_of,
 )
 from redis_ledger.kafka.wire.messages.produce_request import PartitionProduceData, ProduceRequest
@@ -48,9 +48,6 @@ from redis_ledger.ledger.partition import Accepted, Partition
 VERSIONS = (3, 13)
 ADDS_PARTITIONS_FROM, IDS_FROM = 12, 13
 NOT_ENOUGH_REPLICAS, INVALID_REQUIRED_ACKS = 19, 21
-# Codes that some clients take for final in an answer to Produce, although the batch may be sent again.  All of them
-# repeat NOT_ENOUGH_REPLICAS, under the same sequence and without asking for metadata; Kafka uses it the same way.
-RETRIED_AS = {BROKER_NOT_AVAILABLE: NOT_ENOUGH_REPLICAS, CONCURRENT_TRANSACTIONS: NOT_ENOUGH_REPLICAS}
 
 
 class Pending:
@@ -105,7 +102,7 @@ async def submit(request: ProduceRequest, call: Call) -> asyncio.Future[ProduceR
             try:
                 name = (await call.broker.catalog.by_id(topic.topic_id)).name
             except LedgerError as error:
-                missing = UNKNOWN_TOPIC_ID if isinstance(error, UnknownTopic) else _retried(code_of(error))
+                missing = UNKNOWN_TOPIC_ID if isinstance(error, UnknownTopic) else _code_of(error)
         forbidden = refused or (None if missing else _refusal(call, Op.WRITE, Resource.TOPIC, name))
         for data in topic.partition_data:
             slot = PartitionProduceResponse(data.index, NONE, -1)
@@ -159,12 +156,16 @@ async def _append(topic: str, data: PartitionProduceData, source: Source, call: 
 
 
 def refuse(slot: PartitionProduceResponse, error: BaseException, topic: str = "") -> None:
-    code = _retried(code_of(error, topic=topic, partition=slot.index))
+    code = _code_of(error, topic=topic, partition=slot.index)
     slot.error_code, slot.error_message = code, message_of(error)
     slot.base_offset = -1
     if isinstance(error, UnknownProducer):
         slot.log_start_offset = error.facts["log_start_offset"]
 
 
-def _retried(code: int) -> int:
-    return RETRIED_AS.get(code, code)
+def _code_of(error: BaseException, **where: object) -> int:
+    """Some clients take CONCURRENT_TRANSACTIONS for final in an answer to Produce, although the batch may be sent
+    again, and at REQUEST_TIMED_OUT they have to assume that it was written.  All of them repeat NOT_ENOUGH_REPLICAS,
+    under the same sequence and without asking for metadata; Kafka uses it the same way."""
+    code = code_of(error, **where)
+    return NOT_ENOUGH_REPLICAS if code == CONCURRENT_TRANSACTIONS or is_away(error) else code
