@@ -33,8 +33,9 @@ from redis_ledger.errors import (
     WrongSubscriptionKind,
 )
 from redis_ledger.ids import TxnId
-from redis_ledger.ledger.catalog import Catalog, TopicEntry
+from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.store.keys import CatalogKeys, GroupKeys, encode_name
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Coordinators, Decision

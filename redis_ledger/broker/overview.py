@@ -21,7 +21,8 @@ from redis_ledger.broker.members import Members
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.ledger import log as logs
-from redis_ledger.ledger.catalog import Catalog, TopicEntry
+from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.log import Seldom
 from redis_ledger.series import Family
 from redis_ledger.store.keys import PartitionKeys

@@ -34,9 +34,10 @@ from redis_ledger.errors import (
     UnknownTopic,
 )
 from redis_ledger.ids import TxnId
-from redis_ledger.ledger.catalog import OFFSETS_TOPIC, Catalog, TopicEntry
+from redis_ledger.ledger.catalog import OFFSETS_TOPIC, Catalog
 from redis_ledger.ledger.partition import Accepted, Partition
 from redis_ledger.ledger.reader import ALL_RECORDS
+from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.records.batch import SEQUENCES, BatchHeader, check, claim, split
 from redis_ledger.records.build import encode
 from redis_ledger.records.later import DueOf, Later, Now

@@ -27,8 +27,9 @@ from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.delay.calls import DelayCalls
 from redis_ledger.errors import LedgerError, UnknownSubscription, UnknownTopic
-from redis_ledger.ledger.catalog import Catalog, TopicEntry
+from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.log import Seldom
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store

@@ -10,10 +10,11 @@ from redis_ledger.broker.types import Holding, PartitionProducer, PartitionState
 from redis_ledger.config import Config
 from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
 from redis_ledger.ids import TxnId
-from redis_ledger.ledger.catalog import Catalog, TopicEntry
+from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.places import PartitionHead
 from redis_ledger.ledger.settings import effective
+from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.store.store import Store
 
 ENTRIES_MAX = 1000  # log entries trimmed, or producers read, by one call to Redis

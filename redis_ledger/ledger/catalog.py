@@ -14,8 +14,8 @@ import asyncio
 import builtins
 import contextlib
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 
 import msgspec
 
@@ -38,6 +38,7 @@ from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.reader import ColdReading
 from redis_ledger.ledger.scheduling import Scheduling
 from redis_ledger.ledger.tail import Tails
+from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.replies import Status
 from redis_ledger.store.scripts import Script
@@ -46,35 +47,6 @@ from redis_ledger.store.store import Store
 CATALOG, ALTER = Script.load("ledger/catalog"), Script.load("ledger/alter")
 # Kafka's tools expect it once there are groups.  Nobody writes to it: offsets are kept with their partitions.
 OFFSETS_TOPIC = "__consumer_offsets"
-
-
-@dataclass(frozen=True, slots=True)
-class TopicEntry:
-    """A topic as stored.  partitions_made: how many are ready; more are being added when `partitions` is larger."""
-
-    name: str
-    id: str
-    partitions: int
-    state: str
-    created_ms: int
-    settings: dict[str, int]
-    partitions_made: int = 0
-
-    def encoded(self) -> bytes:
-        return msgspec.json.encode(self)
-
-    def setting(self, name: str, config: Config) -> int:
-        """The topic's own value, or the broker's."""
-        own = self.settings.get(name)
-        return int(getattr(config, name)) if own is None else own
-
-    def over(self, config: Config) -> Config:
-        """The broker's settings as they are for this topic."""
-        return settings_of.over(self.settings, config)
-
-    @property
-    def delays_by_headers(self) -> bool:
-        return settings_of.delays_by_headers(self.settings)
 
 
 class Catalog:
@@ -169,6 +141,15 @@ class Catalog:
             except UnknownTopic:
                 pass  # deleted meanwhile
         raise UnknownTopicId(f"There is no topic of id {wanted} (any more).")
+
+    async def absent(self, names: Iterable[str] = (), ids: Iterable[str] = ()) -> Set[str]:
+        """Of these names of topics and ids in hex, those that are no topic's.  Cost: one small read for all together,
+        and one of the whole catalog when it has changed."""
+        unknown = {name for name in names if name not in self._topics} | {id for id in ids if id not in self._names}
+        if not unknown:
+            return frozenset()
+        await self._look_through()
+        return unknown - self._names.keys() - set(self._names.values())
 
     async def _look_for(self, topic_id: str) -> None:
         for _ in range(2):  # a look that was under way already may have begun before the topic was made

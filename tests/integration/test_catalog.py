@@ -22,8 +22,9 @@ from redis_ledger.errors import (
     UnknownTopic,
     UnknownTopicId,
 )
-from redis_ledger.ledger.catalog import Catalog, TopicEntry
+from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.store.store import Store
 
 

@@ -8,12 +8,13 @@ others are answered OPERATION_NOT_ATTEMPTED, as in Kafka.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import ClusterForbidden, LedgerError, TransactionForbidden, Unavailable
 from redis_ledger.kafka.call import NONE, Call, code_of, fenced_code
+from redis_ledger.kafka.few import few_at_once
+from redis_ledger.kafka.places import Places
 from redis_ledger.kafka.wire.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTransaction,
@@ -39,8 +40,7 @@ async def handle(request: AddPartitionsToTxnRequest, call: Call) -> AddPartition
         return AddPartitionsToTxnResponse(0, NONE, [], done.topic_results)
     if not call.allows_cluster(Op.CLUSTER_ACTION):
         return AddPartitionsToTxnResponse(0, ClusterForbidden.kafka_code)
-    results = await asyncio.gather(*(_one(txn, call) for txn in request.transactions))
-    return AddPartitionsToTxnResponse(0, NONE, list(results))
+    return AddPartitionsToTxnResponse(0, NONE, await few_at_once(lambda txn: _one(txn, call), request.transactions))
 
 
 async def _one(txn: AddPartitionsToTxnTransaction, call: Call) -> AddPartitionsToTxnResult:
@@ -49,12 +49,13 @@ async def _one(txn: AddPartitionsToTxnTransaction, call: Call) -> AddPartitionsT
     from_client, knows_fenced = call.version < MANY_FROM, call.version >= PRODUCER_FENCED_FROM
     if from_client and not call.allows(Op.WRITE, Resource.TRANSACTIONAL_ID, txn.transactional_id):
         return _answered(txn, {}, TransactionForbidden.kafka_code)
+    places = await Places(call.broker.catalog).expect(topic.name for topic in txn.topics)
     for topic in txn.topics:
-        for number in topic.partitions:
+        for number in dict.fromkeys(topic.partitions):
             try:
                 if from_client:
                     call.check_topic(Op.WRITE, topic.name)
-                partition = await call.broker.catalog.partition(topic.name, number)
+                partition = await places.get(topic.name, number)
                 participants.append(Participant(topic.name, partition.topic_id, number))
             except Unavailable as error:
                 return _answered(txn, {}, fenced_code(error, knows_fenced))

@@ -11,6 +11,7 @@ from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.authority import note
 from redis_ledger.kafka.call import NONE, Call, code_of
 from redis_ledger.kafka.few import few_at_once
+from redis_ledger.kafka.places import Places
 from redis_ledger.kafka.wire.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest
 from redis_ledger.kafka.wire.messages.delete_records_response import (
     DeleteRecordsPartitionResult,
@@ -23,13 +24,14 @@ TO_THE_END = -1
 
 
 async def handle(request: DeleteRecordsRequest, call: Call) -> DeleteRecordsResponse:
-    topics = []
+    topics, places = [], await Places(call.broker.catalog).expect(topic.name for topic in request.topics)
     for topic in request.topics:
 
         async def trim(asked: DeleteRecordsPartition, name: str = topic.name) -> DeleteRecordsPartitionResult:
             below = None if asked.offset == TO_THE_END else asked.offset
             try:
                 call.check_topic(Op.DELETE, name)
+                await places.get(name, asked.partition_index)
                 start = await call.broker.topics.delete_records(name, asked.partition_index, below)
             except LedgerError as error:
                 await note(call, "records.delete", f"{name}-{asked.partition_index}", error)

@@ -18,7 +18,7 @@ from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.wire.messages.delete_topics_request import DeleteTopicsRequest
 from redis_ledger.kafka.wire.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
 from redis_ledger.kafka.wire.primitives import NO_UUID
-from redis_ledger.ledger.catalog import TopicEntry
+from redis_ledger.ledger.topic_entry import TopicEntry
 
 VERSIONS = (1, 6)
 

@@ -1,6 +1,7 @@
 """DescribeGroups 0-6: classic groups with their members, and what each was assigned.
 
 1   throttle time     3   authorized operations     4   group.instance.id     5   flexible
+A group that is named twice is told once.
 6   a group that is not there is GROUP_ID_NOT_FOUND (KIP-1043); before, it is Dead, without an error
 A group of the new protocol is not there for this request; ConsumerGroupDescribe tells of it.
 """
@@ -52,4 +53,4 @@ async def handle(request: DescribeGroupsRequest, call: Call) -> DescribeGroupsRe
             ),
         )
 
-    return DescribeGroupsResponse(groups=await few_at_once(one, request.groups))
+    return DescribeGroupsResponse(groups=await few_at_once(one, dict.fromkeys(request.groups)))

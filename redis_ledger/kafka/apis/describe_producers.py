@@ -10,6 +10,7 @@ from redis_ledger.broker.types import PartitionProducer
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.call import NONE, Call, code_of, message_of
 from redis_ledger.kafka.few import few_at_once
+from redis_ledger.kafka.places import Places
 from redis_ledger.kafka.wire.messages.describe_producers_request import DescribeProducersRequest
 from redis_ledger.kafka.wire.messages.describe_producers_response import (
     DescribeProducersResponse,
@@ -28,11 +29,13 @@ async def handle(request: DescribeProducersRequest, call: Call) -> DescribeProdu
     asked: dict[str, dict[int, None]] = {}
     for topic in request.topics:
         asked.setdefault(topic.name, {}).update(dict.fromkeys(topic.partition_indexes))
+    places = await Places(call.broker.catalog).expect(asked)
     for name, numbers in asked.items():
 
         async def describe(number: int, name: str = name) -> PartitionResponse:
             try:
                 call.check_topic(Op.READ, name)
+                await places.get(name, number)
                 found = await call.broker.topics.producers(name, number)
             except LedgerError as error:
                 return PartitionResponse(number, code_of(error), message_of(error))

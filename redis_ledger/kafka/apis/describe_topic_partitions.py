@@ -10,6 +10,7 @@ from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import InvalidRequest, LedgerError
 from redis_ledger.kafka.authority import operations
 from redis_ledger.kafka.call import NONE, Call, code_of
+from redis_ledger.kafka.places import Places
 from redis_ledger.kafka.wire.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from redis_ledger.kafka.wire.messages.describe_topic_partitions_response import (
     Cursor,
@@ -17,7 +18,7 @@ from redis_ledger.kafka.wire.messages.describe_topic_partitions_response import 
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
-from redis_ledger.ledger.catalog import TopicEntry
+from redis_ledger.ledger.topic_entry import TopicEntry
 
 VERSIONS = (0, 0)
 IS_READ = True
@@ -37,6 +38,7 @@ async def handle(request: DescribeTopicPartitionsRequest, call: Call) -> Describ
     if not named:
         every = await call.broker.catalog.list()
         entries = {entry.name: entry for entry in every if call.allows(Op.DESCRIBE, Resource.TOPIC, entry.name)}
+    places = await Places(call.broker.catalog).expect(named)
     left = max(1, min(request.response_partition_limit, PARTITIONS_MAX))
     topics: list[DescribeTopicPartitionsResponseTopic] = []
     for name in sorted(name for name in entries if name >= first):
@@ -45,6 +47,7 @@ async def handle(request: DescribeTopicPartitionsRequest, call: Call) -> Describ
             return DescribeTopicPartitionsResponse(topics=topics, next_cursor=Cursor(name, begin))
         try:
             call.check_topic(Op.DESCRIBE, name)
+            places.check(name)
             entry = entries[name] or await call.broker.catalog.get(name)
         except LedgerError as error:
             topics.append(DescribeTopicPartitionsResponseTopic(code_of(error), name))

@@ -6,11 +6,10 @@ shown as the partitions they belong to.
 
 from __future__ import annotations
 
-import asyncio
-
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.call import NONE, Call, code_of
+from redis_ledger.kafka.few import few_at_once
 from redis_ledger.kafka.wire.messages.describe_transactions_request import DescribeTransactionsRequest
 from redis_ledger.kafka.wire.messages.describe_transactions_response import (
     DescribeTransactionsResponse,
@@ -23,8 +22,9 @@ IS_READ = True
 
 
 async def handle(request: DescribeTransactionsRequest, call: Call) -> DescribeTransactionsResponse:
-    found = await asyncio.gather(*(_one(name, call) for name in request.transactional_ids))
-    return DescribeTransactionsResponse(0, list(found))
+    # An id that is named twice is told once.
+    names = dict.fromkeys(request.transactional_ids)
+    return DescribeTransactionsResponse(0, await few_at_once(lambda name: _one(name, call), names))
 
 
 async def _one(transactional_id: str, call: Call) -> TransactionState:

@@ -10,16 +10,19 @@ is read. A committed reader behind an open transaction sleeps until the stable o
 from __future__ import annotations
 
 import struct
+from itertools import starmap
 from typing import NamedTuple
 
 from redis_ledger import tracing
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker import traces
 from redis_ledger.broker.fetch_many import Polled, Wanted
+from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import LedgerError, OffsetOutOfRange, TopicForbidden, Unavailable, UnknownTopic
 from redis_ledger.kafka.apis.list_offsets import epoch_refusal
 from redis_ledger.kafka.call import NONE, NOT_LEADER, UNKNOWN_TOPIC_ID, Call, code_of
 from redis_ledger.kafka.fetch_session import FetchSession, Key, opened
+from redis_ledger.kafka.places import Places
 from redis_ledger.kafka.wire.messages.fetch_request import FetchPartition, FetchRequest
 from redis_ledger.kafka.wire.messages.fetch_response import (
     AbortedTransaction,
@@ -56,7 +59,9 @@ async def handle(request: FetchRequest, call: Call) -> FetchResponse:
             return FetchResponse(error_code=found)
         session = call.peer.fetch_session = found
     if session is None:
-        asked = [_Asked((t.topic, t.topic_id, p.partition), p) for t in request.topics for p in t.partitions]
+        # Of a partition that is named twice the last counts, as in Kafka.
+        named = {(t.topic, t.topic_id, p.partition): p for t in request.topics for p in t.partitions}
+        asked = list(starmap(_Asked, named.items()))
     else:
         asked = [_Asked(key, known.asked) for key, known in session.partitions.items()]
     quotas, principal = call.broker.quotas, call.peer.principal
@@ -85,22 +90,26 @@ async def handle(request: FetchRequest, call: Call) -> FetchResponse:
 
 async def _open(asked: list[_Asked], call: Call) -> tuple[dict[Key, PartitionData], list[tuple[_Asked, Wanted]]]:
     """Answers for what cannot be read, and what can."""
-    catalog = call.broker.catalog
     answers: dict[Key, PartitionData] = {}
-    wanted = []
+    wanted, pace, by_ids = [], Pace(), call.version >= IDS_FROM
+    places = await Places(call.broker.catalog).expect(
+        () if by_ids else (one.key[0] for one in asked), (one.key[1] for one in asked) if by_ids else ()
+    )
     for one in asked:
+        if pace.is_over:
+            await pace.rest()
         name, topic_id, number = one.key
         if call.broker.members.is_leaving:
             answers[one.key] = _failed(number, NOT_LEADER)
             continue
         try:
-            if call.version >= IDS_FROM:
-                name = (await catalog.by_id(topic_id)).name
+            if by_ids:
+                name = await places.name(topic_id)
             call.check_topic(Op.READ, name)  # of each fetch, so that a session ends with the right to read
-            partition = catalog.opened(name, number) or await catalog.partition(name, number)
+            partition = call.broker.catalog.opened(name, number) or await places.get(name, number)
         except LedgerError as error:
-            by_id = call.version >= IDS_FROM and isinstance(error, UnknownTopic)
-            answers[one.key] = _failed(number, UNKNOWN_TOPIC_ID if by_id else _code(error))
+            is_unknown_id = by_ids and isinstance(error, UnknownTopic)
+            answers[one.key] = _failed(number, UNKNOWN_TOPIC_ID if is_unknown_id else _code(error))
             continue
         how = one.partition
         bytes_max = max(how.partition_max_bytes, 1)

@@ -17,6 +17,7 @@ from redis_ledger.broker import times
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.call import INVALID_REQUEST, NONE, Call, code_of
 from redis_ledger.kafka.few import few_at_once
+from redis_ledger.kafka.places import Places
 from redis_ledger.kafka.wire.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
 from redis_ledger.kafka.wire.messages.list_offsets_response import (
     ListOffsetsPartitionResponse,
@@ -38,12 +39,13 @@ async def handle(request: ListOffsetsRequest, call: Call) -> ListOffsetsResponse
     committed = request.isolation_level == READ_COMMITTED
     topics = []
     named = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
+    places = await Places(call.broker.catalog).expect(topic.name for topic in request.topics)
     for topic in request.topics:
 
         async def one(asked: ListOffsetsPartition, name: str = topic.name) -> ListOffsetsPartitionResponse:
             if named[name, asked.partition_index] > 1:
                 return ListOffsetsPartitionResponse(asked.partition_index, INVALID_REQUEST)
-            return await _one(name, asked, committed, call)
+            return await _one(name, asked, committed, places, call)
 
         once = {asked.partition_index: asked for asked in topic.partitions}
         topics.append(ListOffsetsTopicResponse(topic.name, await few_at_once(one, once.values(), AT_ONCE)))
@@ -57,14 +59,16 @@ def epoch_refusal(asked: int, epoch: int) -> int:
     return FENCED_LEADER_EPOCH if asked < epoch else UNKNOWN_LEADER_EPOCH
 
 
-async def _one(topic: str, asked: ListOffsetsPartition, committed: bool, call: Call) -> ListOffsetsPartitionResponse:
+async def _one(
+    topic: str, asked: ListOffsetsPartition, committed: bool, places: Places, call: Call
+) -> ListOffsetsPartitionResponse:
     number, wanted = asked.partition_index, asked.timestamp
     least = {NEWEST: NEWEST_FROM, EARLIEST_LOCAL: LOCAL_FROM, LATEST_TIERED: TIERED_FROM}.get(wanted, 0)
     if wanted < LATEST_TIERED or call.version < least:
         return ListOffsetsPartitionResponse(number, UNSUPPORTED_VERSION)
     try:
         call.check_topic(Op.DESCRIBE, topic)
-        partition = await call.broker.catalog.partition(topic, number)
+        partition = await places.get(topic, number)
         head = await partition.head()
         if refused := epoch_refusal(asked.current_leader_epoch, head.leader_epoch):
             return ListOffsetsPartitionResponse(number, refused)

@@ -4,7 +4,7 @@
 5     offline replicas     7   leader epochs      8-10   authorized operations, of the cluster as well
 10    topic ids in answers, 12 in requests       13   a top-level error
 Of all topics those are told that the caller may describe; what it may not describe might as well not be there.  To make
-a topic takes CREATE on it or on the cluster.
+a topic takes CREATE on it or on the cluster; one request makes MADE_MAX topics at most.
 Any broker serves any partition; the leaders named here spread clients over the live ones.  A partition's replicas are
 its leader alone: copies are Redis's business.
 """
@@ -16,6 +16,7 @@ from redis_ledger.errors import LedgerError, TopicForbidden, UnknownTopic
 from redis_ledger.kafka.authority import NOT_ASKED, cluster_operations, operations
 from redis_ledger.kafka.call import NONE, UNKNOWN_TOPIC_ID, Call, code_of
 from redis_ledger.kafka.few import few_at_once
+from redis_ledger.kafka.places import Places
 from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from redis_ledger.kafka.wire.messages.metadata_response import (
     MetadataResponse,
@@ -24,10 +25,12 @@ from redis_ledger.kafka.wire.messages.metadata_response import (
     MetadataResponseTopic,
 )
 from redis_ledger.kafka.wire.primitives import NO_UUID
-from redis_ledger.ledger.catalog import OFFSETS_TOPIC, TopicEntry
+from redis_ledger.ledger.catalog import OFFSETS_TOPIC
+from redis_ledger.ledger.topic_entry import TopicEntry
 
 VERSIONS = (0, 13)
 NULL_NAMES_FROM = 12
+MADE_MAX = 100  # topics that one request makes; clients ask again for those that are not there yet
 
 
 async def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
@@ -39,7 +42,10 @@ async def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
         ]
     else:
         wanted = {(each.topic_id, each.name): each for each in request.topics}  # a topic named twice is told once
-        topics = await few_at_once(lambda each: _topic(each, request, call), wanted.values())
+        names = [name for id, name in wanted if id == NO_UUID and name is not None]
+        places = await Places(call.broker.catalog).expect(names, (id for id, _ in wanted if id != NO_UUID))
+        makes = _Makes(request, call)
+        topics = await few_at_once(lambda each: _topic(each, request, places, makes, call), wanted.values())
     nodes = members.nodes(call.peer.listener)
     return MetadataResponse(
         brokers=[
@@ -55,11 +61,25 @@ async def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
     )
 
 
-async def _topic(asked: MetadataRequestTopic, request: MetadataRequest, call: Call) -> MetadataResponseTopic:
-    catalog, broker = call.broker.catalog, call.broker
+class _Makes:
+    """Topics that one request makes: MADE_MAX at most."""
+
+    def __init__(self, request: MetadataRequest, call: Call) -> None:
+        self._left = MADE_MAX if request.allow_auto_topic_creation and call.broker.config.auto_create_topics else 0
+
+    def one_more(self) -> bool:
+        """Whether another one may be made; counts it."""
+        self._left -= 1
+        return self._left >= 0
+
+
+async def _topic(
+    asked: MetadataRequestTopic, request: MetadataRequest, places: Places, makes: _Makes, call: Call
+) -> MetadataResponseTopic:
+    catalog = call.broker.catalog
     try:
         if asked.topic_id != NO_UUID:
-            entry = await catalog.by_id(asked.topic_id)
+            entry = await catalog.get(await places.name(asked.topic_id))
             if not call.allows(Op.DESCRIBE, Resource.TOPIC, entry.name):
                 name_told = None if call.version >= NULL_NAMES_FROM else ""
                 return MetadataResponseTopic(TopicForbidden.kafka_code, name_told, asked.topic_id)
@@ -67,12 +87,15 @@ async def _topic(asked: MetadataRequestTopic, request: MetadataRequest, call: Ca
         name = asked.name or ""
         call.check_topic(Op.DESCRIBE, name)
         try:
+            places.check(name)
             return _shown(await catalog.get(name), request, call)
         except UnknownTopic:
-            if not (request.allow_auto_topic_creation and broker.config.auto_create_topics):
+            if not request.allow_auto_topic_creation or not call.broker.config.auto_create_topics:
                 raise
-        if not call.allows_cluster(Op.CREATE):
-            call.check_topic(Op.CREATE, name)
+            if not call.allows_cluster(Op.CREATE):
+                call.check_topic(Op.CREATE, name)
+            if not makes.one_more():
+                raise
         return _shown(await catalog.ensure(name), request, call)
     except LedgerError as error:
         code = UNKNOWN_TOPIC_ID if asked.topic_id != NO_UUID else code_of(error)

@@ -12,6 +12,7 @@ from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.apis.list_offsets import epoch_refusal
 from redis_ledger.kafka.call import NONE, Call, code_of
 from redis_ledger.kafka.few import few_at_once
+from redis_ledger.kafka.places import Places
 from redis_ledger.kafka.wire.messages.offset_for_leader_epoch_request import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
@@ -27,12 +28,13 @@ IS_READ = True
 
 
 async def handle(request: OffsetForLeaderEpochRequest, call: Call) -> OffsetForLeaderEpochResponse:
-    topics = []
+    topics, places = [], await Places(call.broker.catalog).expect(topic.topic for topic in request.topics)
     for topic in request.topics:
 
         async def end_of(asked: OffsetForLeaderPartition, name: str = topic.topic) -> EpochEndOffset:
             try:
                 call.check_topic(Op.DESCRIBE, name)
+                await places.get(name, asked.partition)
                 head = await call.broker.topics.head(name, asked.partition)
             except LedgerError as error:
                 return EpochEndOffset(code_of(error), asked.partition)

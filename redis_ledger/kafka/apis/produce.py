@@ -36,6 +36,7 @@ from redis_ledger.kafka.call import (
     is_away,
     message_of,
 )
+from redis_ledger.kafka.places import FEW, Places
 from redis_ledger.kafka.wire.messages.produce_request import PartitionProduceData, ProduceRequest
 from redis_ledger.kafka.wire.messages.produce_response import (
     PartitionProduceResponse,
@@ -94,6 +95,9 @@ async def submit(request: ProduceRequest, call: Call) -> asyncio.Future[ProduceR
     refused = None
     if source.transactional_id is not None:
         refused = _refusal(call, Op.WRITE, Resource.TRANSACTIONAL_ID, source.transactional_id)
+    places = Places(call.broker.catalog)
+    if len(request.topic_data) > FEW:
+        await places.expect(topic.name for topic in request.topic_data)
     for topic in request.topic_data:
         slots: list[PartitionProduceResponse] = []
         answer.responses.append(TopicProduceResponse(topic.name, topic.topic_id, slots))
@@ -117,7 +121,7 @@ async def submit(request: ProduceRequest, call: Call) -> asyncio.Future[ProduceR
                 slot.error_code = NOT_LEADER
                 continue
             try:
-                pending.watch(name, slot, await _append(name, data, source, call))
+                pending.watch(name, slot, await _append(name, data, source, places, call))
             except LedgerError as error:
                 refuse(slot, error, name)
     pending.one_less()
@@ -136,7 +140,9 @@ async def handle(request: ProduceRequest, call: Call) -> Any:
     return await (await submit(request, call))
 
 
-async def _append(topic: str, data: PartitionProduceData, source: Source, call: Call) -> asyncio.Future[Accepted]:
+async def _append(
+    topic: str, data: PartitionProduceData, source: Source, places: Places, call: Call
+) -> asyncio.Future[Accepted]:
     catalog = call.broker.catalog
     if topic == OFFSETS_TOPIC:
         raise InvalidTopicName(f"{topic!r} is internal: nobody writes to it; offsets are committed with OffsetCommit.")
@@ -146,7 +152,7 @@ async def _append(topic: str, data: PartitionProduceData, source: Source, call: 
         await call.broker.quotas.may_open(call.peer.principal, source.transactional_id)
     partition: Partition | None = catalog.opened(topic, data.index)
     if partition is None:
-        partition = await catalog.partition(topic, data.index)
+        partition = await places.get(topic, data.index)
     records = data.records
     assert isinstance(records, memoryview)
     appended = await call.broker.appends.append(partition, records, source, partition.config.batch_bytes_max)

@@ -1,0 +1,117 @@
+"""Requests whose lists are long, or name the same thing again and again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from redis_ledger.kafka.apis.metadata import MADE_MAX
+from redis_ledger.kafka.wire.messages.add_partitions_to_txn_request import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+)
+from redis_ledger.kafka.wire.messages.describe_groups_request import DescribeGroupsRequest
+from redis_ledger.kafka.wire.messages.describe_transactions_request import DescribeTransactionsRequest
+from redis_ledger.kafka.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from redis_ledger.kafka.wire.messages.list_offsets_request import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from redis_ledger.records.build import encode
+from tests.attack.harness import NOW_MS, Siege
+from tests.support.batches import produce, produced
+from tests.support.kafka import KafkaClient
+
+INVALID_REQUEST, UNKNOWN_TOPIC = 42, 3
+LIVEZ_S_MAX = 1.0  # an answer of 60 000 entries is encoded in one piece
+
+
+def kafka(siege: Siege, work: Callable[[KafkaClient], Awaitable[Any]]) -> tuple[Any, float]:
+    """What it returns, and how long it took."""
+
+    async def run() -> tuple[Any, float]:
+        async with siege.kafka() as client:
+            began_s = time.monotonic()
+            found = await work(client)
+            return found, time.monotonic() - began_s
+
+    return asyncio.run(run())
+
+
+def test_a_partition_named_again_and_again_is_looked_up_by_time_once_or_refused(siege):
+    siege.post("/v1/topics", {"name": "times"})
+    rows = [(b"k%d" % n, (b'{"order":%d}' % n).ljust(60), (), NOW_MS + n) for n in range(20_000)]
+    big = encode(rows, compression=1)
+    assert produced(kafka(siege, lambda c: c.ask(produce("times", big), 9))[0]).error_code == 0
+
+    def asked(*partitions: ListOffsetsPartition) -> ListOffsetsRequest:
+        return ListOffsetsRequest(-1, 0, [ListOffsetsTopic("times", list(partitions))])
+
+    by_time = ListOffsetsPartition(0, -1, NOW_MS + 10_000)
+    answer, _ = kafka(siege, lambda c: c.ask(asked(by_time), 5))
+    assert answer.topics[0].partitions[0].offset == 10_000
+    answer, took_s = kafka(siege, lambda c: c.ask(asked(*[by_time] * 300), 5))
+    assert [(p.partition_index, p.error_code) for p in answer.topics[0].partitions] == [(0, INVALID_REQUEST)]
+    assert took_s < 5
+    several = ListOffsetsRequest(-1, 0, [ListOffsetsTopic("times", [by_time])] * 300)
+    answer, took_s = kafka(siege, lambda c: c.ask(several, 5))
+    assert {p.error_code for t in answer.topics for p in t.partitions} == {INVALID_REQUEST}
+    assert took_s < 5
+    siege.check()
+
+
+def test_a_fetch_of_very_many_unknown_topics_is_refused_from_memory(siege):
+    topics = [FetchTopic(f"none-{n}", partitions=[FetchPartition(0, fetch_offset=0)]) for n in range(60_000)]
+    request = FetchRequest(max_wait_ms=0, min_bytes=1, topics=topics)
+    before = commands(siege)
+    answer, took_s = kafka(siege, lambda c: c.ask(request, 4, within_s=60))
+    assert {p.error_code for t in answer.responses for p in t.partitions} == {UNKNOWN_TOPIC}
+    assert len(answer.responses) == 60_000
+    assert took_s < 20  # encoding and decoding here is most of it
+    assert commands(siege) - before < 2_000
+    siege.check(livez_s_max=LIVEZ_S_MAX)
+
+
+def test_partitions_beyond_those_of_a_topic_are_refused_from_memory(siege):
+    siege.post("/v1/topics", {"name": "narrow"})
+    before = commands(siege)
+    many = [ListOffsetsPartition(n, -1, -1) for n in range(1, 20_001)]
+    request = ListOffsetsRequest(-1, 0, [ListOffsetsTopic("narrow", many)])
+    answer, _ = kafka(siege, lambda c: c.ask(request, 5, within_s=60))
+    assert {p.error_code for p in answer.topics[0].partitions} == {UNKNOWN_TOPIC}
+    numbers = AddPartitionsToTxnTopic("nowhere", list(range(20_000)))
+    request = AddPartitionsToTxnRequest([], "txn", 1, 0, [numbers])
+    answer, _ = kafka(siege, lambda c: c.ask(request, 3, within_s=60))
+    assert {p.partition_error_code for t in answer.results_by_topic_v3_and_below for p in t.results_by_partition} == {
+        UNKNOWN_TOPIC
+    }
+    assert commands(siege) - before < 2_000
+    siege.check(livez_s_max=LIVEZ_S_MAX)
+
+
+def test_one_metadata_request_makes_a_bounded_number_of_topics(siege):
+    topics = [MetadataRequestTopic(name=f"made-{n}") for n in range(2_000)]
+    answer, _ = kafka(siege, lambda c: c.ask(MetadataRequest(topics), 9, within_s=60))
+    codes = [topic.error_code for topic in answer.topics]
+    assert (codes.count(0), codes.count(UNKNOWN_TOPIC)) == (MADE_MAX, 2_000 - MADE_MAX)
+    _, listed = siege.ask("GET", "/v1/topics")
+    assert sum(topic["name"].startswith("made-") for topic in listed["topics"]) == MADE_MAX
+    siege.check()
+
+
+def test_groups_and_transactions_named_again_are_told_once(siege):
+    answer, _ = kafka(siege, lambda c: c.ask(DescribeGroupsRequest(["g"] * 20_000), 5))
+    assert [group.group_id for group in answer.groups] == ["g"]
+    answer, _ = kafka(siege, lambda c: c.ask(DescribeTransactionsRequest(["t"] * 20_000), 0))
+    assert [state.transactional_id for state in answer.transaction_states] == ["t"]
+    siege.check()
+
+
+def commands(siege: Siege) -> int:
+    """That the broker's Redis has carried out."""
+    lines = siege.redis.info("stats").decode().splitlines()
+    return int(next(line.partition(":")[2] for line in lines if line.startswith("total_commands_processed:")))
