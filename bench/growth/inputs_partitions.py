@@ -50,12 +50,21 @@ async def ledgers(broker: Broker) -> None:
     await broker.topics.delete("t")
 
 
+async def cut(broker: Broker) -> None:
+    """Most of one ledger lies below the log start."""
+    partition = await filled(broker, 30_000)
+    await partition.trim(retention_ms=-1, retention_bytes=-1, below_offset=29_000, entries_max=30_000)
+
+
 async def silent_producers(broker: Broker) -> None:
+    """And tombstones that are due."""
     partition = await filled(broker, 1)
     k, command = partition.keys, broker.store.command
     rows = [each for pid in range(5_000) for each in (pid, "0 1 0:0:0")]
     await command("HSET", k.producers, *rows, key=k.state)
-    await broker.retention._forget_producers(partition)
+    tombstones = [each for serial in range(5_000) for each in (1, f"0-{serial}")]
+    await command("ZADD", k.ended, *tombstones, key=k.state)
+    await broker.retention.expiry.look(partition)
 
 
 async def segments(broker: Broker) -> None:
@@ -105,4 +114,4 @@ async def brokers(broker: Broker) -> None:
     await broker.users.add("ada", "correct horse battery staple")
 
 
-INPUTS = (appends, ledgers, silent_producers, segments, members, brokers)
+INPUTS = (appends, ledgers, cut, silent_producers, segments, members, brokers)

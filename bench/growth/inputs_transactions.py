@@ -12,6 +12,7 @@ WIDE = 10_000  # participants of one transaction; the API has no limit, and this
 TOGETHER = 64  # operations in one call
 TIMEOUT_MS = 600_000
 TOPIC_ID = "0" * 32
+NOT_BEFORE_MS = 4_000_000_000_000  # all that goes by time is gone by then
 
 
 def partitions(count: int, first: int = 0) -> list[Participant]:
@@ -80,6 +81,8 @@ async def full_outcomes(broker: Broker) -> None:
         txns = [txn for txn, _ in begun]
         await asyncio.gather(*(coordinators.decide(txn, commit=True) for txn in txns))
         await asyncio.gather(*(coordinators.done(txn) for txn in txns))
+    for coordinator in coordinators:
+        await coordinator.forget(NOT_BEFORE_MS)
 
 
 INPUTS = (

@@ -5,10 +5,8 @@
 --             as the key, which outlives the outcome; once the answer is stored with the key (n), nothing leans on it.  So
 --             what stays is the steps whose broker died between the commit and the answer.
 -- Uses of txn/apply: values, spread, now.
-local STEP = "!" -- begins the nonces of steps
+--- @include "include/forget"
 local steps = { answered = {} }
-
-local function is_step(nonce) return string.sub(nonce, 1, 1) == STEP end
 
 function steps.is_kept(nonce)
   return is_step(nonce) and not steps.answered[nonce] and redis.call("ZSCORE", KEYS[12], nonce)
@@ -18,30 +16,6 @@ end
 function steps.answer(nonce)
   steps.answered[nonce] = true
   return "0 -"
-end
-
--- The members that are older than keep_ms, and the oldest of those above the number to keep (both: negative for no limit).
-local function surplus_of(key, keep_ms, keep, most)
-  local old, surplus = {}, 0
-  if keep_ms >= 0 then old = redis.call("ZRANGEBYSCORE", key, 0, now - keep_ms, "LIMIT", 0, most) end
-  if keep >= 0 then surplus = redis.call("ZCARD", key) - 1 - #old - keep end
-  if surplus <= 0 then return old end
-  return redis.call("ZRANGEBYSCORE", key, 0, "+inf", "LIMIT", 0, #old + math.min(surplus, most))
-end
-
--- Removes nonces that no outcome needs any more.
-local function nonces_forget(nonces)
-  if #nonces == 0 then return end
-  local serials, begun, unused = values(KEYS[7], nonces), {}, {}
-  for n, nonce in ipairs(nonces) do
-    if serials[n] then begun[#begun + 1], unused[#unused + 1] = serials[n], nonce end
-  end
-  if #begun == 0 then return end
-  local gone = {}
-  for n, outcome in ipairs(values(KEYS[5], begun)) do
-    if not outcome then gone[#gone + 1] = unused[n] end
-  end
-  spread("HDEL", KEYS[7], gone)
 end
 
 -- committed: nonces of steps that are committed by this call.
@@ -78,12 +52,5 @@ local function outcomes_save(finished)
   if #committed > 0 or next(steps.answered) then steps_save(committed) end
   if #ended == 0 then return end
   local old = surplus_of(KEYS[6], tonumber(ARGV[4]), tonumber(ARGV[5]), 2 * #ended)
-  if #old == 0 then return end
-  for i, row in ipairs(values(KEYS[5], old)) do
-    local nonce = match(row or "", "(%S+)$")
-    local is_last = nonce and nonce ~= "-" and redis.call("HGET", KEYS[7], nonce) == old[i]
-    if is_last and not steps.is_kept(nonce) then redis.call("HDEL", KEYS[7], nonce) end
-  end
-  spread("HDEL", KEYS[5], old)
-  spread("ZREM", KEYS[6], old)
+  outcomes_forget(old, steps.answered)
 end

@@ -34,24 +34,9 @@ SOURCE      PIP-31 "transaction coordinator"; PIP-160; docs/decisions/0003
 --- @include "include/status"
 --- @include "include/numbers"
 --- @include "include/txnlog"
+--- @include "include/spread"
 local match, gmatch, find, format, rep, sub = string.match, string.gmatch, string.find, string.format, string.rep, string.sub
 local now, call, overdue = tonumber(ARGV[1]), ARGV[3], format("%d", tonumber(ARGV[1]) + tonumber(ARGV[7]))
-
--- Variadic commands with lists of any length: unpack takes fewer than 8000.
-local function spread(command, key, list)
-  for i = 1, #list, 4000 do redis.call(command, key, unpack(list, i, math.min(i + 3999, #list))) end
-end
-
-local function values(key, fields)
-  if #fields <= 4000 then return redis.call("HMGET", key, unpack(fields)) end
-  local found = {}
-  for i = 1, #fields, 4000 do
-    for _, value in ipairs(redis.call("HMGET", key, unpack(fields, i, math.min(i + 3999, #fields)))) do
-      found[#found + 1] = value
-    end
-  end
-  return found
-end
 
 local told = redis.call("HGET", KEYS[8], ARGV[2])
 if told then

@@ -23,6 +23,7 @@ import structlog
 
 from redis_ledger.broker.cold import Cold
 from redis_ledger.broker.cursors import Cursors
+from redis_ledger.broker.expiry import Expiry
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.delay.calls import DelayCalls
@@ -31,15 +32,11 @@ from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.log import Seldom
-from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 
-FORGET_PRODUCERS = Script.load("ledger/forget_producers")
 AT_ONCE = 8  # partitions looked at
 ENTRIES_MAX = 1_000  # log entries trimmed by one call
 LEFTOVER_MS = 600_000
-PRODUCER_SILENT_MS = 86_400_000
-KEY_SLACK_MS = 60_000  # clocks differ
 
 log = structlog.get_logger(__name__)
 _seldom = Seldom()
@@ -59,6 +56,7 @@ class TopicRetention:
     ) -> None:
         self._store, self._catalog, self._cursors, self._cold = store, catalog, cursors, cold
         self._config, self._clock = config, clock
+        self.expiry = Expiry(store, config, clock)
         self._looked: dict[tuple[str, int], _Ends] = {}  # a partition's manifest has nothing below its log start
 
     async def retain(self) -> None:
@@ -68,6 +66,7 @@ class TopicRetention:
             for first in range(0, entry.partitions, AT_ONCE):
                 numbers = range(first, min(first + AT_ONCE, entry.partitions))
                 await asyncio.gather(*(self._retain_quietly(entry, number, known) for number in numbers))
+        self.expiry.keep_only(set(self._looked))
 
     async def relieve(self) -> None:
         """Only trims, for a Redis that is nearly full."""
@@ -89,7 +88,7 @@ class TopicRetention:
             partition = await self._catalog.partition(entry.name, number)
             await self._seal(partition)
             await self.trim(entry, partition)
-            await self._forget_producers(partition)
+            await self.expiry.look(partition)
             head, at = await partition.head(), (entry.id, number)
             ends = _Ends(head.start_offset, head.cold_offset)
             if all(ends) and known.get(at) != ends:
@@ -162,25 +161,6 @@ class TopicRetention:
         cursor = partition.keys.sub(unquote(name)).cursor
         at = await self._store.command("HGET", cursor, "created", key=partition.keys.state)
         return at.decode() if at else ""
-
-    # -- producers ---------------------------------------------------------------------------------------------------
-
-    async def _forget_producers(self, partition: Partition) -> None:
-        """Those that have been silent for a day, and for longer than an Idempotency-Key lives: a repeated request finds
-        in the window of its producer what was written."""
-        silent_ms = max(PRODUCER_SILENT_MS, self._config.idempotency_key_ms + KEY_SLACK_MS)
-        k, before = partition.keys, self._clock.now_ms() - silent_ms
-        cursor: Any = b"0"
-        while True:
-            cursor, rows = await self._store.command("HSCAN", k.producers, cursor, "COUNT", 500, key=k.state)
-            silent = []
-            for pid, row in zip(rows[::2], rows[1::2], strict=True):
-                if row and int(row.split(b" ")[1]) < before:
-                    silent += [pid, row]
-            if silent:
-                await self._store.call(FORGET_PRODUCERS, (k.producers, k.open), silent)
-            if cursor == b"0":
-                return
 
 
 def _delete(uri: str, files: Sequence[str]) -> None:

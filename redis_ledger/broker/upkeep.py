@@ -34,6 +34,7 @@ from redis_ledger.txn.coordinator import Coordinators
 from redis_ledger.txn.operations import Coordinator
 
 RETENTION_S = 30.0
+OUTCOMES_S = 30.0
 IDLE_S = 600.0
 DELAYS_S = 10.0
 FORGOTTEN_S = 60.0
@@ -79,6 +80,9 @@ class Upkeep:
             loop.create_task(self._repeat("sweep", self.sweep, lambda: 0.0)),
             loop.create_task(self._repeat("heartbeat", self.heartbeat, lambda: BEAT_MS / 1000)),
             loop.create_task(self._repeat("retention", self.retain, lambda: RETENTION_S * random.uniform(0.7, 1.3))),
+            loop.create_task(
+                self._repeat("outcomes", self.forget_ended, lambda: OUTCOMES_S * random.uniform(0.7, 1.3))
+            ),
             loop.create_task(self._repeat("offsets", self.expire_offsets, lambda: IDLE_S)),
             loop.create_task(self._repeat("delays", self.tidy_delays, lambda: DELAYS_S * random.uniform(0.7, 1.3))),
             loop.create_task(self._repeat("forgotten", self._forgotten.look, lambda: FORGOTTEN_S)),
@@ -164,6 +168,11 @@ class Upkeep:
     async def retain(self) -> None:
         """Seals, trims and forgets in every partition, by its topic's settings."""
         await self._retention.retain()
+
+    async def forget_ended(self) -> None:
+        """Forgets outcomes of transactions that are not to be kept any longer."""
+        for coordinator in self._coordinators:
+            await coordinator.forget(self._clock.now_ms())
 
     async def expire_offsets(self) -> None:
         """Forgets the offsets of Kafka groups that have had no members for long, and committed nothing."""

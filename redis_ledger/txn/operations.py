@@ -19,9 +19,10 @@ from redis_ledger.store.keys import CoordinatorKeys
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 
-APPLY = Script.load("txn/apply")
+APPLY, FORGET = Script.load("txn/apply"), Script.load("txn/forget")
 CALL_BYTES_MAX = 32_768  # of operations: some six hundred participants, which take Redis a few milliseconds
 MORE = "0 more"
+FORGET_MAX = 500  # outcomes, and steps, that one call forgets
 STEPS_MAX = 100_000  # committed steps without a stored answer that one coordinator keeps, about 250 bytes each
 STEPS_SLACK_MS = 60_000  # they outlive their Idempotency-Keys by this, since clocks differ
 
@@ -70,6 +71,17 @@ class Coordinator:
             STEPS_MAX,
         )
         self._key_list = self.keys.all()
+
+    async def forget(self, now_ms: int) -> int:
+        """Forgets outcomes and steps that need not be kept any more; how many.  For a coordinator where no transaction
+        ends: the others forget as they go."""
+        keep_ms, keep, _, _, _, steps_ms, steps = self._limits
+        args, gone = (now_ms, FORGET_MAX, keep_ms, keep, steps_ms, steps), 0
+        while True:
+            _, ended, stepped = await self._store.call(FORGET, self._key_list, args)
+            gone += int(ended) + int(stepped)
+            if max(ended, stepped) < FORGET_MAX:
+                return gone
 
     def submit(self, code: str, subject: str | int, rest: str = "", *, lazy: bool = False) -> asyncio.Future[Reply]:
         """One operation, as lua/txn/apply.lua lists them."""

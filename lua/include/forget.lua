@@ -1,0 +1,42 @@
+-- Forgetting what a coordinator remembers of transactions that have ended: include/outcomes says what that is.
+-- Uses of txn/apply and txn/forget: values, spread, now.
+local STEP = "!" -- begins the nonces of steps
+
+local function is_step(nonce) return string.sub(nonce, 1, 1) == STEP end
+
+-- The members that are older than keep_ms, and the oldest of those above the number to keep (both: negative for no limit).
+local function surplus_of(key, keep_ms, keep, most)
+  local old, surplus = {}, 0
+  if keep_ms >= 0 then old = redis.call("ZRANGEBYSCORE", key, 0, now - keep_ms, "LIMIT", 0, most) end
+  if keep >= 0 then surplus = redis.call("ZCARD", key) - 1 - #old - keep end
+  if surplus <= 0 then return old end
+  return redis.call("ZRANGEBYSCORE", key, 0, "+inf", "LIMIT", 0, #old + math.min(surplus, most))
+end
+
+-- Removes nonces that no outcome needs any more.
+local function nonces_forget(nonces)
+  if #nonces == 0 then return end
+  local serials, begun, unused = values(KEYS[7], nonces), {}, {}
+  for n, nonce in ipairs(nonces) do
+    if serials[n] then begun[#begun + 1], unused[#unused + 1] = serials[n], nonce end
+  end
+  if #begun == 0 then return end
+  local gone = {}
+  for n, outcome in ipairs(values(KEYS[5], begun)) do
+    if not outcome then gone[#gone + 1] = unused[n] end
+  end
+  spread("HDEL", KEYS[7], gone)
+end
+
+-- The nonce of a step stays with the step: an answer to it may still lean on it.  answered: steps that need none any more.
+local function outcomes_forget(old, answered)
+  if #old == 0 then return end
+  for i, row in ipairs(values(KEYS[5], old)) do
+    local nonce = string.match(row or "", "(%S+)$")
+    local is_last = nonce and nonce ~= "-" and redis.call("HGET", KEYS[7], nonce) == old[i]
+    local is_kept = is_last and is_step(nonce) and not answered[nonce] and redis.call("ZSCORE", KEYS[12], nonce)
+    if is_last and not is_kept then redis.call("HDEL", KEYS[7], nonce) end
+  end
+  spread("HDEL", KEYS[5], old)
+  spread("ZREM", KEYS[6], old)
+end
