@@ -76,8 +76,8 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
     },
 }
 ANY_ERRORS = (
-    errors.InvalidRequest, errors.StoreUnavailable, errors.RedisUnfit, errors.StoreTimeout, errors.Draining,
-    LedgerError,
+    errors.InvalidRequest, errors.StoreUnavailable, errors.RedisUnfit, errors.TooFewReplicas, errors.StoreTimeout,
+    errors.Draining, LedgerError,
 )  # fmt: skip
 BODY_ERRORS = (errors.InvalidJson, errors.RequestTooLarge, errors.StorageFull)
 KEY_ERRORS = (errors.RequestInProgress, errors.IdempotencyKeyReused)

@@ -25,8 +25,9 @@ from redis_ledger.errors import LedgerError, Unavailable
 WAIT_S_FIRST = 0.025
 WAIT_S_MAX = 1.0
 
-# Conditions that pass within a moment: storage that is full, as soon as retention has made room.  Too many transactions
-# or a busy exclusive subscription may last, and the caller knows better than a loop what to do about them.
+# Conditions that pass within a moment: storage that is full, as soon as retention has made room, and too few replicas,
+# as soon as one has caught up.  A Redis that is unfit waits for its operator; too many transactions or a busy exclusive
+# subscription may last, and the caller knows better than a loop what to do about them.
 PASSING = (
     errors.StoreUnavailable.code,
     errors.Draining.code,
@@ -34,6 +35,7 @@ PASSING = (
     errors.RequestInProgress.code,
     errors.TopicBusy.code,
     errors.StorageFull.code,
+    errors.TooFewReplicas.code,
     errors.QuotaExceeded.code,  # the answer says how long: see asked_to_wait_s
 )
 

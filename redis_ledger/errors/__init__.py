@@ -36,7 +36,7 @@
     │   └── TopicForbidden  GroupForbidden  ClusterForbidden  TransactionForbidden
     └── Unavailable                 the same request may work a moment later
         ├── StoreUnavailable
-        │   └── RedisUnfit
+        │   └── RedisUnfit  TooFewReplicas
         ├── StoreTimeout  StorageFull  TooManyTransactions  Draining  ColdUnavailable
         ├── QuotaExceeded
         │   └── TransactionQuotaExceeded
@@ -147,6 +147,7 @@ from redis_ledger.errors.states import (
     StoreTimeout,
     StoreUnavailable,
     SubscriptionExists,
+    TooFewReplicas,
     TooManyTransactions,
     TopicBusy,
     TopicExists,
@@ -251,6 +252,7 @@ __all__ = [
     "StoreTimeout",
     "StoreUnavailable",
     "SubscriptionExists",
+    "TooFewReplicas",
     "TooLargeToDecode",
     "TooManyTransactions",
     "TopicBusy",

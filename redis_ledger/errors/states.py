@@ -72,6 +72,13 @@ class RedisUnfit(StoreUnavailable):
     code, kafka_code = "redis_unfit", 56
 
 
+class TooFewReplicas(StoreUnavailable):
+    """Redis refuses writes while too few of its replicas are in sync. Try again; the request was not carried out."""
+
+    # NOT_ENOUGH_REPLICAS: the same condition, and clients repeat the request.
+    code, kafka_code = "too_few_replicas", 19
+
+
 class StoreTimeout(Unavailable):
     """Redis did not answer in time. Try again; repeating this request is safe."""
 

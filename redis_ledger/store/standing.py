@@ -17,6 +17,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+from redis_ledger.errors import RedisUnfit, TooFewReplicas
 from redis_ledger.store.nodes import NodeInfo
 from redis_ledger.store.suitability import Durability, problems
 
@@ -95,7 +96,7 @@ def judge(promised: Promised, known: Known, seen: Seen) -> Standing:
             f"Bring back the Redis with the earlier data, {over}."
         ))  # fmt: skip
     if seen.misconf:
-        return Standing(State.DISK, refused_by_redis(seen.node.address, seen.misconf))
+        return Standing(State.DISK, refused_by_redis(seen.node.address, seen.misconf).detail)
     if promised.durability is not None:
         restarted = has_restarted(known.node, seen.node) and bool(known.node and known.node.appendonly)
         found = [each for each in problems(seen.node, promised.durability, restarted=restarted)
@@ -108,16 +109,16 @@ def judge(promised: Promised, known: Known, seen: Seen) -> Standing:
     return FIT
 
 
-def refused_by_redis(address: str, reply: str) -> str:
-    """The sentence for a node that itself refuses a write, and what to do.  reply: its error, MISCONF or NOREPLICAS."""
+def refused_by_redis(address: str, reply: str) -> RedisUnfit | TooFewReplicas:
+    """Why a node itself refuses a write, and what to do.  reply: its error, MISCONF or NOREPLICAS."""
     word, _, rest = reply.partition(" ")
     reason = rest.rstrip(".")
     if word == "NOREPLICAS":
-        return (
+        return TooFewReplicas(
             f"Redis at {address} refuses writes because it has too few replicas: {reason}. "
             "Look at its replicas and at min-replicas-to-write; writes go on when enough replicas are in sync."
         )
-    return (
+    return RedisUnfit(
         f"Redis at {address} refuses writes because it cannot save them: {reason}. "
         "Look at its disk and its log; writes go on when it can save again."
     )

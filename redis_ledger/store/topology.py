@@ -14,7 +14,7 @@ from typing import Any
 
 from hiredis import ReplyError
 
-from redis_ledger.errors import RedisUnfit, StorageFull, StoreUnavailable
+from redis_ledger.errors import StorageFull, StoreUnavailable
 from redis_ledger.store.admission import Admission
 from redis_ledger.store.connection import Call
 from redis_ledger.store.gate import Gate
@@ -114,7 +114,7 @@ class Topology:
         elif course is Course.FULL:
             call.fail(StorageFull(f"Redis at {link.name} has reached its maxmemory; nothing was written."))
         elif course is Course.UNABLE:
-            call.fail(RedisUnfit(refused_by_redis(link.name, verdict.text)))
+            call.fail(refused_by_redis(link.name, verdict.text))
         elif not call.future.done():
             self._refused(link, call, verdict)
 

@@ -15,6 +15,7 @@ from redis_ledger import AsyncClient, Client, Record, errors
 from redis_ledger.client import TxnState
 from tests.support.proxy import proxy
 from tests.support.served import LosesFirstAnswers, Served, served
+from tests.support.servers import redis_server
 
 
 @pytest.fixture
@@ -334,3 +335,26 @@ def test_the_commands_write_and_read_a_topic(brokers):
     assert len(run("txns", "list", "--status", "committed", "--json").splitlines()) == 4
     states = json.loads(run("topics", "describe", "lines", "--json"))["partition_states"]
     assert sum(state["open_transactions"] for state in states) == 0
+
+
+async def test_a_redis_that_lacks_replicas_for_a_moment_is_waited_for_and_one_that_is_unfit_is_not(prefix):
+    with redis_server() as redis, served(redis.url, prefix) as broker:
+        async with AsyncClient(broker.urls) as client:
+            await client.topics.create("orders")
+            # Given a Redis whose replica is away
+            redis.ask("CONFIG", "SET", "min-replicas-to-write", 1)
+            begun = asyncio.create_task(client.transactions.begin())
+            async with client.producer("orders") as producer:
+                sent = await producer.send("one")
+                await asyncio.sleep(0.5)  # time for several attempts
+                assert not begun.done()
+                # When it is back, then all goes on
+                redis.ask("CONFIG", "SET", "min-replicas-to-write", 0)
+                await begun
+                await sent.result()
+            assert await values(client, "orders") == [b"one"]
+        # And what only an operator can mend is raised at once
+        broker.brokers[0].store.admission.bar("The disk is full.")
+        async with AsyncClient(broker.urls) as client:
+            with pytest.raises(errors.RedisUnfit):
+                await client.transactions.begin()

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from redis_ledger.errors import RedisUnfit, StorageFull, StoreUnavailable, Unavailable
+from redis_ledger.errors import LedgerError, RedisUnfit, StorageFull, StoreUnavailable, TooFewReplicas, Unavailable
 from redis_ledger.store.store import ReplyError, Script, ScriptCall, ScriptMissing, Store
 from tests.support.proxy import proxy
 from tests.support.servers import Server, redis_server
@@ -233,9 +233,12 @@ def cannot_save(server: Server) -> None:
     eventually(lambda: b"rdb_last_bgsave_status:err" in bytes(server.ask("INFO", "persistence")))  # type: ignore[call-overload]
 
 
-@pytest.mark.parametrize(("breaks", "why"), [(lacks_replicas, "too few replicas"), (cannot_save, "cannot save them")])
-async def test_a_write_that_redis_itself_refuses_fails_as_unfit_before_the_broker_has_looked(
-    prefix: str, breaks: Callable[[Server], None], why: str
+@pytest.mark.parametrize(
+    ("breaks", "kind", "why"),
+    [(lacks_replicas, TooFewReplicas, "too few replicas"), (cannot_save, RedisUnfit, "cannot save them")],
+)
+async def test_a_write_that_redis_itself_refuses_fails_with_the_reason_before_the_broker_has_looked(
+    prefix: str, breaks: Callable[[Server], None], kind: type[LedgerError], why: str
 ) -> None:
     with redis_server(enable_protected_configs="local") as server:
         store = await Store.open(server.url, prefix=prefix)
@@ -248,7 +251,7 @@ async def test_a_write_that_redis_itself_refuses_fails_as_unfit_before_the_broke
             store.multi(key(store), [(b"SET", key(store), b"a")]),
             return_exceptions=True,
         )
-        assert [type(each) for each in refusals] == [RedisUnfit] * 3
+        assert [type(each) for each in refusals] == [kind] * 3
         for each in refusals:
             assert why in str(each)
             assert "writes go on when" in str(each)

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from redis_ledger.errors import LedgerError, RedisUnfit, StoreUnavailable, TransactionNotFound
+from redis_ledger.errors import LedgerError, StoreUnavailable, TooFewReplicas, TransactionNotFound
 from redis_ledger.ids import TxnId
 from redis_ledger.proto.txn_log_pb2 import TransactionLogOp as Op
 from redis_ledger.proto.txn_log_pb2 import TransactionLogStatus as Status
@@ -133,7 +133,7 @@ async def test_begins_of_a_call_that_redis_refuses_fail_and_the_next_ones_work(p
             calls = broker.coordinators.of(TxnId(0, 0))._calls
             assert server.ask("CONFIG", "SET", "min-replicas-to-write", "1") == b"OK"
             answers = await asyncio.gather(*(broker.transactions.begin() for _ in range(5)), return_exceptions=True)
-            assert [type(answer) for answer in answers] == [RedisUnfit] * 5
+            assert [type(answer) for answer in answers] == [TooFewReplicas] * 5
             assert broker.coordinators.of(TxnId(0, 0))._calls == calls + 1, "the five did not share a call"
             assert await live_transactions(broker) == 0
             assert server.ask("CONFIG", "SET", "min-replicas-to-write", "0") == b"OK"
