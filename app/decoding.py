@@ -12,10 +12,11 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from app import errors, unknown_fields
-from app.values import DEPTH_MAX, is_too_deep
+from app.depth import DEPTH_MAX, is_too_deep
 from redis_ledger.errors import InvalidJson, InvalidRequest, LedgerError
 
 QUERY_BYTES_MAX = 8_192
+LOOKED_AT_BYTES = 1 << 20  # of a body that cannot be decoded, to say whether it nests too deep
 _FORGIVEN = frozenset(("application/x-www-form-urlencoded", "text/plain"))  # what curl -d and fetch() say when not told
 
 
@@ -41,7 +42,7 @@ class BodyReader:
             raise self._why(error, data) from None
 
     def _why(self, error: Exception, data: bytes) -> LedgerError:
-        if isinstance(error, RecursionError) or is_too_deep(data):
+        if isinstance(error, RecursionError) or is_too_deep(data[:LOOKED_AT_BYTES]):
             return InvalidJson(f"The body is nested deeper than {DEPTH_MAX}; flatten it.")
         if isinstance(error, UnicodeDecodeError):
             return InvalidJson("The body is not valid UTF-8; send bytes as base64.")

@@ -26,8 +26,8 @@ from typing import Any, NamedTuple, cast
 import msgspec
 from prometheus_client import Counter
 
-from app import errors, idempotency, needs
-from app.calls import Answer, Call, ClientGone, Endpoint, PathParameters, Receive, Scope, Send, Services, reply
+from app import counts, errors, idempotency, needs
+from app.calls import BATCH, Answer, Call, ClientGone, Endpoint, PathParameters, Receive, Scope, Send, Services, reply
 from app.decoding import BodyReader, QueryReader
 from app.needs import Gate, Need
 from redis_ledger import log, metrics, tracing
@@ -233,7 +233,10 @@ class Operation:
         """Raises whatever the endpoint raises."""
         arguments: dict[str, Any] = dict(parameters)
         if self.body is not None:
-            arguments["body"] = call.decoded = self._body.read(await call.body(), call.content_type())
+            data = await call.body()
+            if len(data) > counts.SMALL_BYTES and (not self.raw or call.content_type() != BATCH):
+                await counts.check(data, self.body, call.config)
+            arguments["body"] = call.decoded = self._body.read(data, call.content_type())
         if self.query is not None:
             arguments["query"] = self._query.read(call.scope["query_string"])
         elif call.scope["query_string"] and self.tag != "health":

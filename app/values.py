@@ -22,34 +22,15 @@ import msgspec
 
 from app.bodies import RecordIn
 from app.bodies import Skipped as SkippedOut
+from app.depth import DEPTH_MAX, is_too_deep
 from app.times import delivery
 from redis_ledger.broker.types import Headers, NewRecord, Skipped
 from redis_ledger.errors import InvalidJson, InvalidRequest
 
-DEPTH_MAX = 100
-_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-_AS_SQUARE = bytes.maketrans(b"{}", b"[]")
+ASIDE_BYTES = 256 << 10  # a value that is larger is looked at in a thread
 _read_json = msgspec.json.Decoder(msgspec.Raw).decode
 _TOMBSTONE = msgspec.Raw(b"null")
 ShownValue = tuple[msgspec.Raw | msgspec.UnsetType, str | msgspec.UnsetType, bytes | msgspec.UnsetType]
-
-
-def is_too_deep(text: bytes) -> bool:
-    """Whether JSON text nests deeper than DEPTH_MAX.  Text that is not JSON gets some answer, and never an error.
-
-    Cost: two counts over the text unless it holds more than DEPTH_MAX opening brackets.
-    """
-    if text.count(b"[") + text.count(b"{") <= DEPTH_MAX:
-        return False
-    # Without escapes every second piece between quotes is outside of strings.
-    plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    brackets = b"".join(plain.split(b'"')[::2]).translate(_AS_SQUARE, _BRACKETS)
-    # Each pass removes the innermost level of every nest.
-    for _ in range(DEPTH_MAX):
-        if not brackets:
-            return False
-        brackets = brackets.replace(b"[]", b"")
-    return bool(brackets)
 
 
 def new_record(record: RecordIn, where: str, index: int, partition: int | None = None) -> NewRecord:
@@ -76,6 +57,11 @@ def new_record(record: RecordIn, where: str, index: int, partition: int | None =
         return found
     at_ms, after_ms = delivery(record.deliver_at, record.deliver_after, place(where, index))
     return found._replace(deliver_at_ms=at_ms, deliver_after_ms=after_ms)
+
+
+def is_large(record: RecordIn) -> bool:
+    """Whether looking at its value takes long enough for a thread."""
+    return isinstance(record.value, msgspec.Raw) and len(memoryview(record.value)) > ASIDE_BYTES
 
 
 def place(where: str, index: int) -> str:

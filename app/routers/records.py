@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,14 +10,15 @@ from msgspec import UNSET, UnsetType
 
 from app import bodies, examples
 from app.calls import BATCH, Answer, Call, reply
+from app.counts import too_many_headers
 from app.needs import DESCRIBE_TOPIC, READ_TOPIC, TOLD_OWN, WRITE_TOPIC, creates, own
 from app.operations import TRANSACTION_ERRORS, Routes
-from app.values import new_record, shown_headers, shown_key, shown_skipped, shown_value
+from app.values import ASIDE_BYTES, is_large, new_record, shown_headers, shown_key, shown_skipped, shown_value
 from redis_ledger import tracing
 from redis_ledger.broker import traces
 from redis_ledger.broker.types import Appended, Fetched, NewRecord, Placed, ProducerSequence, Skipped
 from redis_ledger.decoding import paced
-from redis_ledger.decoding.budget import Budget
+from redis_ledger.decoding.budget import Budget, Pace
 from redis_ledger.errors import (
     BadChecksum,
     ColdDamaged,
@@ -74,7 +76,7 @@ async def produce(call: Call, topic: str, body: bodies.Produce | bytes, query: b
         return await _produce_batches(call, topic, body, query)
     if query.partition is not UNSET or query.transaction is not UNSET:
         raise InvalidRequest("partition and transaction are members of a JSON body; leave them out of the query.")
-    records = new_records(call, body.records, "$.records", body.partition)
+    records = await new_records(call, body.records, "$.records", body.partition)
     transaction = await own(call, body.transaction)
     if tracing.tracer is not None:
         traces.wrote(transaction)
@@ -145,16 +147,36 @@ def _refuse_if_in_doubt(call: Call) -> None:
         )
 
 
-def new_records(
+def check_headers(call: Call, record: bodies.RecordIn) -> int:
+    """How many the record has.  Raises RequestTooLarge."""
+    count = len(record.headers or ()) + len(record.headers_base64 or ())
+    if count > call.config.record_headers_max:
+        raise too_many_headers(call.config, of_record=True)
+    return count
+
+
+async def new_records(
     call: Call, records: list[bodies.RecordIn], where: str, partition: int | None = None
 ) -> list[NewRecord]:
+    """Raises RequestTooLarge, InvalidRequest, InvalidJson.  Others have their turns meanwhile."""
     limit = call.config.records_per_request_max
     if len(records) > limit:
         raise RequestTooLarge(
             f"{where} holds {len(records)} records, and a request may carry {limit}. Split it; nothing was written.",
             records_per_request_max=limit,
         )
-    made = [new_record(record, where, index, partition) for index, record in enumerate(records)]
+    made, pace, headers = list[NewRecord](), Pace(), 0
+    for index, record in enumerate(records):
+        if record.headers is not None or record.headers_base64 is not None:
+            headers += check_headers(call, record)
+            if headers > call.config.headers_max:
+                raise too_many_headers(call.config, of_record=False)
+        if is_large(record):
+            made.append(await asyncio.to_thread(new_record, record, where, index, partition))
+        else:
+            made.append(new_record(record, where, index, partition))
+        if pace.is_over:
+            await pace.rest()
     is_traced = tracing.tracer is not None and any(name == b"traceparent" for name, _ in call.scope["headers"])
     return traces.carrying(made) if is_traced else made
 
@@ -275,8 +297,12 @@ async def _records(call: Call, number: int, fetched: Fetched, query: bodies.Fetc
             skipped.append(shown_skipped(Skipped(number, first, batch.last_offset, error.with_traceback(None))))
             continue
         for record in records[:room]:
-            shown.append(_shown(record, transaction, query))
-            await budget.pace.rest()
+            if record.value is not None and len(record.value) > ASIDE_BYTES:
+                shown.append(await asyncio.to_thread(_shown, record, transaction, query))
+            else:
+                shown.append(_shown(record, transaction, query))
+            if budget.pace.is_over:
+                await budget.pace.rest()
         if len(records) > room:
             next_offset = records[room].offset
             break

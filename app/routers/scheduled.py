@@ -18,7 +18,7 @@ from app.bodies_scheduled import Outcome
 from app.calls import Call
 from app.needs import ALTER_TOPIC, DESCRIBE_TOPIC, READ_TOPIC, WRITE_TOPIC, creates
 from app.operations import Routes
-from app.routers.records import claimed, new_records, results
+from app.routers.records import check_headers, claimed, new_records, results
 from app.times import delivery, moment_ms
 from app.values import new_record, place, shown_headers, shown_key, shown_value
 from redis_ledger.broker import types
@@ -68,8 +68,9 @@ async def schedule(call: Call, topic: str, body: bodies.Schedule) -> bodies.Sche
     for name in ("until", "times", "timezone"):
         if getattr(body, name) is not None:
             raise InvalidRepeat(f"$.{name} goes with repeat; give both or neither.")
+    given = await _given(call, body)
     appended = await call.broker.records.produce(
-        topic, _given(call, body), partition=body.partition, producer=claimed(call), may_create=creates(call, topic)
+        topic, given, partition=body.partition, producer=claimed(call), may_create=creates(call, topic)
     )
     delivered = [a for a in appended if a.base_offset >= 0]
     return bodies.ScheduledRecords(
@@ -79,14 +80,15 @@ async def schedule(call: Call, topic: str, body: bodies.Schedule) -> bodies.Sche
     )
 
 
-def _given(call: Call, body: bodies.Schedule) -> list[types.NewRecord]:
+async def _given(call: Call, body: bodies.Schedule) -> list[types.NewRecord]:
     if body.records is None:
+        check_headers(call, body)
         found = [new_record(body, "$", -1)]
     else:
         for name in _OWN:
             if getattr(body, name) not in (None, UNSET):
                 raise InvalidRequest(f"$.{name} is a record's own; put it into $.records, or leave those out.")
-        found = new_records(call, body.records, "$.records", body.partition)
+        found = await new_records(call, body.records, "$.records", body.partition)
         at_ms, after_ms = delivery(body.deliver_at, body.deliver_after, "$")
         found = [r if _is_timed(r) else r._replace(deliver_at_ms=at_ms, deliver_after_ms=after_ms) for r in found]
     for index, record in enumerate(found):
@@ -110,6 +112,7 @@ async def _repeated(call: Call, topic: str, body: bodies.Schedule, repeat: str) 
         )
     until_ms = None if body.until is None else moment_ms(body.until, "$.until", InvalidRepeat)
     rule = Repeat.parse(repeat, until_ms=until_ms, times=body.times, timezone=body.timezone or "UTC")
+    check_headers(call, body)
     return await call.broker.delays.schedule_repeat(topic, new_record(body, "$", -1), rule)
 
 

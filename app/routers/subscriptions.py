@@ -6,6 +6,7 @@ A subscription's name may hold any printable characters, a slash too; in a path 
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -27,7 +28,7 @@ from app.needs import (
     told,
 )
 from app.operations import TRANSACTION_ERRORS, Routes
-from app.values import shown_headers, shown_key, shown_skipped, shown_value
+from app.values import ASIDE_BYTES, shown_headers, shown_key, shown_skipped, shown_value
 from redis_ledger import tracing
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker import traces
@@ -175,8 +176,12 @@ async def receive(call: Call, topic: str, name: str, body: bodies.Receive) -> bo
         traces.delivered(topic, messages)
     pace, told = Pace(), list[bodies.Message]()
     for message in messages:
-        told.append(_message(message, body.as_))
-        await pace.rest()
+        if message.value is not None and len(message.value) > ASIDE_BYTES:
+            told.append(await asyncio.to_thread(_message, message, body.as_))
+        else:
+            told.append(_message(message, body.as_))
+        if pace.is_over:
+            await pace.rest()
     return bodies.Received(messages=told, skipped=[shown_skipped(each) for each in skipped] or UNSET)
 
 

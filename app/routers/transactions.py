@@ -233,7 +233,7 @@ async def execute(call: Call, body: bodies.Execute) -> Answer:
     ]
     records = [
         ExecuteRecords(
-            each.topic, new_records(call, each.records, f"$.records[{index}].records"), creates(call, each.topic)
+            each.topic, await new_records(call, each.records, f"$.records[{index}].records"), creates(call, each.topic)
         )
         for index, each in enumerate(body.records)
     ]

@@ -20,7 +20,7 @@ from redis_ledger.broker.types import Appended, Fetched, Isolation, NewRecord, P
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.decoding import paced
-from redis_ledger.decoding.budget import Budget
+from redis_ledger.decoding.budget import Budget, Pace
 from redis_ledger.errors import (
     CorruptBatch,
     InvalidRequest,
@@ -149,8 +149,9 @@ class Records:
         may_create TopicForbidden for a topic that would be made."""
         entry = await self.topic(topic, may_create)
         spread = None if producer is None else producer.producer_id
-        batches = []
+        batches, pace = [], Pace()
         for number, some in self._place(entry, records, partition, spread).items():
+            await pace.rest()
             where = await self._catalog.partition(topic, number)
             for group in self._cut(some, where.config.batch_bytes_max):
                 batches.append(_Batch(where, group, -1, self._dues(group, where.config)))
@@ -167,7 +168,9 @@ class Records:
             pid, epoch = transaction.producer_id, 0
         futures: list[asyncio.Future[Accepted]] = []
         splits: dict[int, tuple[Now | None, Sequence[Later]]] = {}
+        pace = Pace()
         for where, records, sequence, dues in prepared.batches:
+            await pace.rest()
             rows = [(r.key, r.value, r.headers, now if r.timestamp_ms is None else r.timestamp_ms) for r in records]
             if dues is not None:
                 here, later = scheduling.split(rows, dues, pid, epoch, sequence, transactional=transaction is not None)

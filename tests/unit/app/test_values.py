@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from app.bodies import RecordIn
 from app.bodies_subscriptions import Message
-from app.values import DEPTH_MAX, is_too_deep, new_record, shown_headers, shown_key, shown_value
+from app.depth import DEPTH_MAX, is_too_deep
+from app.values import new_record, shown_headers, shown_key, shown_value
 from redis_ledger.errors import InvalidJson, InvalidRequest
 
 JSON_VALUES = st.recursive(
