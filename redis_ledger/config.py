@@ -100,7 +100,7 @@ class Config:
     group_initial_rebalance_delay_ms: int = 100  # an empty group waits this long for more members (Kafka: 3 s)
     group_session_timeout_ms_min: int = 6_000  # least session timeout a member may ask for
     group_session_timeout_ms_max: int = 1_800_000  # and the most
-    group_members_max: int = 10_000  # members of one group
+    group_members_max: int = 3_000  # members of one group; Redis stores all of them in one step
     group_bytes_max: int = 134_217_728  # what members of all groups may hold in memory; more are refused
     group_heartbeat_ms: int = 5_000  # heartbeat interval of the consumer protocol (KIP-848)
     group_session_ms: int = 45_000  # session timeout of the consumer protocol (KIP-848)

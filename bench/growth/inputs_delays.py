@@ -10,7 +10,7 @@ from redis_ledger.broker.types import Appended, NewRecord
 from redis_ledger.ids import ScheduledId
 
 LATER_MS = 3_600_000
-SEGMENT = 5_000  # delayed_delivery_max_indexes_per_segment
+HELD = 5_000  # records of open transactions beside which everything can be cleared
 
 
 def due(broker: Broker, count: int, after_ms: int = LATER_MS) -> list[NewRecord]:
@@ -60,8 +60,7 @@ async def cleared(broker: Broker) -> None:
     for _ in range(2):
         await broker.records.produce("t", due(broker, REQUEST))
     txn = (await broker.transactions.begin(600_000)).id
-    for _ in range(2):
-        await broker.records.produce("t", due(broker, REQUEST), transaction=txn)
+    await broker.records.produce("t", due(broker, HELD), transaction=txn)
     await (await broker.delays.waiting("t", 0)).clear()
 
 

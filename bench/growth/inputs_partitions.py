@@ -11,10 +11,11 @@ from redis_ledger.groups.member import Changes
 from redis_ledger.groups.ownership import Ownership
 from redis_ledger.offload.calls import ColdCalls
 from redis_ledger.offload.manifest import Plan, Segment, Stretch
+from redis_ledger.offload.plan import STRETCHES_MAX
 from redis_ledger.store.keys import CatalogKeys
 
-SEGMENTS = 10_000
-MEMBERS = 10_000  # group_members_max
+SEGMENTS = STRETCHES_MAX
+MEMBERS = 3_000  # group_members_max
 BROKERS = 200
 SUBSCRIPTIONS = 500
 

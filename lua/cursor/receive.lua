@@ -27,15 +27,17 @@ RETURNS     {OK, mark, read, stable, more, next_due, deliveries...} more 1: ther
             | {NOT_OWNER} an exclusive subscription and no epoch, or one of an earlier owner: call cursor/own first
             | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
 COMPLEXITY  O(d log l + e) for d due leases (at most 256, and 600 looked through for a repeated request) of l, and e log
-            entries, at most 400: with fewer records than were asked for and more 1, the caller goes on with another call
+            entries, at most 400: with fewer records than were asked for and more 1, the caller goes on with another call.
+            Where very many aborts lie close to each other, calls in between walk over them: include/checkpoints
 WRITES      nothing when there is nothing to deliver or to pass and the subscription is shared
 SOURCE      transaction buffer RFC "dispatch"; requirements TB-05, TB-06, TB-28, TB-30; docs/decisions/0004, 0019
 ]]
 --- @include "include/status"
 --- @include "include/cursor"
 --- @include "include/deliverable"
+--- @include "include/checkpoints"
 local DUE_MAX, AGAIN_MAX, LOOK_MAX = 256, 600, 400
-local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable")
+local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "aborts")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
 if not c then return refused end
@@ -44,6 +46,11 @@ local consumer, now, left, room = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]),
 local deadline, exclusive, epoch = now + tonumber(ARGV[6]), c.kind == "exclusive", tonumber(ARGV[8])
 local after, is_unseen, request = tonumber(ARGV[9]) or -1, ARGV[10] == "1", ARGV[11]
 if exclusive and (not epoch or epoch < c.epoch) then return { NOT_OWNER } end
+local clear_to, walk = checkpoints.read(state[4])
+if walk then
+  checkpoints.step(KEYS[1], aborted, walk)
+  return { OK, c.mark, c.read, stable, 1, -1 }
+end
 cursors.trim(c, tonumber(state[2]))
 if exclusive then
   if c.consumer ~= consumer then -- a new owner: what it had in an earlier time of its own may be another's by now
@@ -154,7 +161,8 @@ for _, each in ipairs(due) do
   end
   local lease, from = each[1], each[2]
   local count = each[3] and lease.count or lease.count + 1
-  local reached, seen = each_stretch(log, aborted, from, lease.last + 1, look, take(count))
+  local reached, seen, is_unclear = each_stretch(log, aborted, from, lease.last + 1, look, take(count), clear_to)
+  if is_unclear then checkpoints.begin(KEYS[1], reached, stable) end
   look = look - math.max(seen, 1)
   if reached <= lease.last then more, look = 1, 0 end
   cursors.drop(c, lease)
@@ -167,7 +175,8 @@ for _, grant in ipairs(grants) do
 end
 
 if c.read < stable then
-  local reached = each_stretch(log, aborted, c.read, stable, math.max(look, 1), take(0))
+  local reached, _, is_unclear = each_stretch(log, aborted, c.read, stable, math.max(look, 1), take(0), clear_to)
+  if is_unclear then checkpoints.begin(KEYS[1], reached, stable) end
   if reached < stable then more = 1 end
   c.read = reached
 end

@@ -17,7 +17,8 @@ SOURCE      requirements TB-30; docs/decisions/0004
 --- @include "include/status"
 --- @include "include/cursor"
 --- @include "include/deliverable"
-local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "next")
+--- @include "include/checkpoints"
+local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "next", "aborts")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local c = cursors.read(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])
 if not c then return { UNKNOWN_SUB } end
@@ -34,7 +35,7 @@ cursors.trim(c, tonumber(state[2]))
 local stable, unread = tonumber(state[3]), 0
 local reached = each_stretch(KEYS[2], KEYS[3], c.read, stable, tonumber(ARGV[2]), function(first, last, fields)
   if fields then unread = unread + last - first + 1 end
-end)
+end, checkpoints.read(state[5]))
 local beyond = math.max(stable - reached, 0)
 local following = redis.call("ZRANGEBYSCORE", c.due, 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)[2]
 return {

@@ -7,8 +7,8 @@ KEYS        1 state  2 ledgers
             3 data  stream  payload of the delay ledger to open (one below the open one)
             4 delay state  5 open  6 closing  7 queue  8 live  9 parts  10 moved  11 buckets  12 next  13 snaps  14 repeats
 ARGV        1 topic_id  2 delay ledger as the caller knows it  3 now_ms
-RETURNS     {OK, records cancelled} | {LEDGER_MOVED, delay ledger} | {UNKNOWN_TOPIC}
-COMPLEXITY  O(ledgers + batches held); Redis frees the rest in the background
+RETURNS     {OK, records cancelled} | {LEDGER_MOVED, delay ledger} | {TOO_MANY, records held} | {UNKNOWN_TOPIC}
+COMPLEXITY  O(ledgers + records held, at most 5000); Redis frees the rest in the background
 WRITES      everything above; snapshots are left to the sweep
 SOURCE      requirement DD-11
 ]]
@@ -17,9 +17,11 @@ SOURCE      requirement DD-11
 --- @include "include/stream"
 local delay = KEYS[4]
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
-local own = redis.call("HMGET", delay, "ledger", "records")
+local HELD_MAX = 5000 -- records that open transactions may hold: each is looked at
+local own = redis.call("HMGET", delay, "ledger", "records", "held")
 if not own[1] then return { OK, 0 } end
 if own[1] ~= ARGV[2] then return { LEDGER_MOVED, own[1] } end
+if tonumber(own[3] or 0) > HELD_MAX then return { TOO_MANY, tonumber(own[3]) } end
 local seen, blocks = {}, {} -- entries that are held; rows of parts of those that are blocks
 local waits = {} -- ledger → entries that open transactions hold in it
 local fields = redis.call("HGETALL", delay)

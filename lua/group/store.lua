@@ -17,18 +17,25 @@ local state = KEYS[1]
 local owner = redis.call("HGET", state, "owner")
 if owner ~= ARGV[1] then return { NOT_OWNER, owner or "" } end
 
-if ARGV[5] == "1" then
-  for _, field in ipairs(redis.call("HKEYS", state)) do
-    if string.sub(field, 1, 2) == "m:" then redis.call("HDEL", state, field) end
-  end
-end
+local gone, stored = {}, {}
 for i = 7, #ARGV, 2 do
+  local field = "m:" .. ARGV[i]
   if ARGV[i + 1] == "" then
-    redis.call("HDEL", state, "m:" .. ARGV[i])
+    gone[#gone + 1] = field
   else
-    redis.call("HSET", state, "m:" .. ARGV[i], ARGV[i + 1])
+    stored[#stored + 1], stored[#stored + 2] = field, ARGV[i + 1]
   end
 end
+if ARGV[5] == "1" then
+  local kept = {}
+  for i = 1, #stored, 2 do kept[stored[i]] = true end
+  for _, field in ipairs(redis.call("HKEYS", state)) do
+    if string.sub(field, 1, 2) == "m:" and not kept[field] then gone[#gone + 1] = field end
+  end
+end
+
+for i = 1, #gone, 4000 do redis.call("HDEL", state, unpack(gone, i, math.min(i + 3999, #gone))) end
+for i = 1, #stored, 4000 do redis.call("HSET", state, unpack(stored, i, math.min(i + 3999, #stored))) end
 redis.call("HSET", state, "told", ARGV[2], "membership", ARGV[3], "members", ARGV[4])
 if ARGV[4] == "0" then redis.call("HSETNX", state, "empty", ARGV[6]) else redis.call("HDEL", state, "empty") end
 return { OK }

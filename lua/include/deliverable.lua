@@ -3,7 +3,8 @@
 -- Producer id → {first, last, ...} of its aborted transactions that can have records from offset `from` to `to` (exclusive).
 -- A member is "producer first stable", its score the abort marker.  When a member's stable position, taken at its abort,
 -- has reached `to`, every later abort began there or beyond (Kafka's collectAbortedTransactions stops by the same rule).
-local function aborted_between(aborted, from, to)
+-- nil when that takes a look at more than `most` members: see include/checkpoints.
+local function aborted_between(aborted, from, to, most)
   local found, at = {}, 0
   repeat
     local page = redis.call("ZRANGEBYSCORE", aborted, from, "+inf", "WITHSCORES", "LIMIT", at, 100)
@@ -17,6 +18,7 @@ local function aborted_between(aborted, from, to)
       if tonumber(stable) >= to then return found end
     end
     at = at + 100
+    if at >= most and #page == 200 then return nil end
   until #page < 200
   return found
 end
@@ -32,8 +34,10 @@ end
 -- Calls visit(first, last, fields) for every stretch of offsets in [from, to), ascending: fields are those of the log entry,
 -- in the order ledger/append wrote them (values at even places), or nil for what nobody can get: a gap, a marker, an aborted
 -- batch.  When visit answers an offset, the walk stops there.  Answers the offset reached and how many entries were looked at,
--- at most entries_max.
-local function each_stretch(log, aborted, from, to, entries_max, visit)
+-- at most entries_max.  clear_to: below it any number of aborted transactions is looked at, above it 300 (nil: any number
+-- everywhere); where they are more, the walk stops and the third answer is true.
+local VISITED_MAX = 300
+local function each_stretch(log, aborted, from, to, entries_max, visit, clear_to)
   local at, seen = from, 0
   while at < to and seen < entries_max do
     local count = math.min(128, entries_max - seen, to - at)
@@ -52,7 +56,10 @@ local function each_stretch(log, aborted, from, to, entries_max, visit)
       if flags % 4 >= 2 then
         fields = nil
       elseif flags % 2 == 1 then
-        found = found or aborted_between(aborted, base, tonumber(string.match(page[#page][1], "^(%d+)")) + 1)
+        local upto = tonumber(string.match(page[#page][1], "^(%d+)")) + 1
+        local most = (not clear_to or upto <= clear_to) and math.huge or VISITED_MAX
+        found = found or aborted_between(aborted, base, upto, most)
+        if not found then return at, seen, true end
         if is_aborted(found, fields[12], base) then fields = nil end
       end
       local stop = visit(at, last, fields)

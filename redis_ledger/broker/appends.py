@@ -19,7 +19,7 @@ from typing import NamedTuple
 from redis_ledger.broker.delays import Delays
 from redis_ledger.broker.producer_queues import ProducerQueues
 from redis_ledger.broker.producers import Producers
-from redis_ledger.broker.scheduling import in_blocks
+from redis_ledger.broker.scheduling import check_batch, in_blocks
 from redis_ledger.broker.transactions import Transactions
 from redis_ledger.config import Config
 from redis_ledger.decoding import paced
@@ -150,6 +150,7 @@ class Appends:
         order = next(self._orders)
         split = await self._split(where, header, data) if where.delays_by_headers else None
         if split is not None:
+            check_batch(split.later)
             split = split._replace(later=in_blocks(split.later, where.config, self._delays.now_ms()))
         if not header.is_transactional:
             await self._check_producer(where, header)

@@ -25,6 +25,7 @@ from redis_ledger.errors import (
     ColdDamaged,
     ColdOff,
     ManifestChanged,
+    RequestTooLarge,
     SegmentMismatch,
     TopicBusy,
     UnknownPlan,
@@ -39,6 +40,7 @@ from redis_ledger.offload.plan import decide
 from redis_ledger.store.store import Store
 
 OPENED_MAX = 8  # files looked at at once
+SWAPPED_MAX = 1_000  # segments that leave and join in one step of Redis
 READ_AT_ONCE = 16  # partitions
 
 
@@ -179,6 +181,11 @@ class Cold:
         changed = f"The manifest of {at.name} is of version {manifest.version}, not {version}; read it again."
         if manifest.version != version:
             raise ManifestChanged(changed, version=manifest.version)
+        if len(firsts) + len(added) > SWAPPED_MAX:
+            raise RequestTooLarge(
+                f"{len(firsts)} segments would leave and {len(added)} join; {SWAPPED_MAX} can be swapped in one step. "
+                "Swap fewer at a time; nothing has changed."
+            )
         removed = manifests.to_swap(manifest, firsts, added, at.folder)
         await self._look_at(added)
         now = await at.calls.swap(version, [segment.first for segment in removed], added)

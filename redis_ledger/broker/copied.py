@@ -23,6 +23,7 @@ from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 
 ROWS = Script.load("broker/rows")
+ROWS_AT_ONCE = 1_000  # that one call writes
 REFRESH_S = 1.0
 CAUGHT_UP_S = 0.1
 STALE = "what brokers share cannot be read; what is known goes on to count"
@@ -66,10 +67,13 @@ class Copied:
         """Sets rows, and removes those that are ""; how many were changed by it."""
         if not rows:
             return 0
-        flat = [text for row in rows.items() for text in row]
-        reply = await self._store.call(ROWS, (table, self._state), (self._name, os.urandom(8).hex(), *flat))
+        changed, pairs = 0, list(rows.items())
+        for first in range(0, len(pairs), ROWS_AT_ONCE):
+            flat = [text for row in pairs[first : first + ROWS_AT_ONCE] for text in row]
+            reply = await self._store.call(ROWS, (table, self._state), (self._name, os.urandom(8).hex(), *flat))
+            changed += int(reply[1])
         await self.refresh()
-        return int(reply[1])
+        return changed
 
     async def refresh(self) -> None:
         """Reads the tables again if they changed."""

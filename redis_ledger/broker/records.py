@@ -154,7 +154,9 @@ class Records:
             await pace.rest()
             where = await self._catalog.partition(topic, number)
             for group in self._cut(some, where.config.batch_bytes_max):
-                batches.append(_Batch(where, group, -1, self._dues(group, where.config)))
+                dues = self._dues(group, where.config)
+                parts = [(group, None)] if dues is None else scheduling.cut(group, dues)
+                batches += [_Batch(where, part, -1, their_dues) for part, their_dues in parts]
         prepared = Prepared(topic, batches)
         return prepared if producer is None else prepared.numbered({}, producer.sequence)
 

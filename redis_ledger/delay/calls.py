@@ -5,11 +5,11 @@ Every call raises UnknownTopic when the partition is gone or belongs to another 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from redis_ledger.delay.entry import Bucket, Indexed
-from redis_ledger.errors import UnknownTopic
+from redis_ledger.errors import TopicBusy, UnknownTopic
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.replies import Status
 from redis_ledger.store.scripts import Script
@@ -28,6 +28,7 @@ MOVE = Script.load("delay/move")
 CLEAR = Script.load("delay/clear")
 RESTORE = Script.load("delay/restore")
 REARM = Script.load("delay/rearm")
+CANCEL_COST_MAX = 300  # of one call, where a record of an entry of its own counts 1
 
 
 class Fired(NamedTuple):
@@ -107,8 +108,9 @@ class DelayCalls:
         for number in range(1, int(row.split(b" ")[1]) + 1):
             text = await self.command("HGET", self.delay.state, f"{txn}/{number}")
             if text:
-                await self.settle(txn, number, int(text.split(b" ", 4)[2]))
-                has_done = True
+                ledger, has_done = int(text.split(b" ", 4)[2]), True
+                while await self.settle(txn, number, ledger):
+                    pass
         return has_done
 
     async def fire(self, most: int, now_ms: int | None = None) -> Fired:
@@ -127,11 +129,11 @@ class DelayCalls:
             n[13], n[14], n[15],
         )  # fmt: skip
 
-    async def settle(self, txn: str, number: int, ledger: int) -> int:
-        """One batch of a decided transaction; how many are left."""
+    async def settle(self, txn: str, number: int, ledger: int) -> bool:
+        """A page of one batch of a decided transaction; whether more of the batch is left."""
         k, d = self.keys, self.delay
         keys = (k.state, k.ledgers, d.state, d.open, d.queue, d.live, d.parts, d.repeats, k.data(ledger))
-        return int((await self._call(SETTLE, keys, txn, number))[1])
+        return len(await self._call(SETTLE, keys, txn, number)) > 2
 
     async def rotate(self, ledger: int, now_ms: int, close: bool) -> tuple[int, str]:
         """The open delay ledger afterwards, and the bucket that is being sealed ("" none)."""
@@ -191,7 +193,11 @@ class DelayCalls:
         """records: entry, index, records of the entry.  Of each: 1 now, 2 before, 0 not pending."""
         k, d = self.keys, self.delay
         keys = (k.state, k.ledgers, d.state, d.live, d.parts, d.moved, d.repeats, k.data(ledger))
-        return [int(n) for n in (await self._call(CANCEL, keys, ledger, *(n for one in records for n in one)))[1:]]
+        answers: list[int] = []
+        for page in _pages(records):
+            reply = await self._call(CANCEL, keys, ledger, *(n for one in page for n in one))
+            answers += [int(n) for n in reply[1:]]
+        return answers
 
     async def move(self, entry: Indexed, index: int, due_ms: int) -> bool:
         """False when it is not pending (any more)."""
@@ -202,13 +208,18 @@ class DelayCalls:
         return bool(reply[0] == Status.OK)
 
     async def clear(self, ledger: int, now_ms: int) -> int | None:
-        """Records cancelled; None when `ledger` is not the open one (any more)."""
+        """Records cancelled; None when `ledger` is not the open one (any more).  Raises TopicBusy."""
         k, d = self.keys, self.delay
         keys = (
             k.state, k.ledgers, k.data(ledger - 1), d.state, d.open, d.closing, d.queue, d.live, d.parts, d.moved,
             d.buckets, d.next, d.snaps, d.repeats,
         )  # fmt: skip
         reply = await self._call(CLEAR, keys, ledger, now_ms)
+        if reply[0] == Status.TOO_MANY:
+            raise TopicBusy(
+                f"Open transactions hold {reply[1]} scheduled records of {self._topic!r}, too many to clear the others "
+                "beside them; end these transactions, then clear again."
+            )
         return None if reply[0] == Status.LEDGER_MOVED else int(reply[1])
 
     async def put_back(self, entries: Sequence[Indexed]) -> None:
@@ -229,6 +240,17 @@ class DelayCalls:
         keys = (k.state, k.ledgers, d.state, d.open, d.queue, d.live, d.parts, d.repeats)
         due = "" if due_ms is None else due_ms
         return bool((await self._call(REARM, keys, entry, owed, due, repeat))[1])
+
+
+def _pages(records: Sequence[tuple[int, int, int]]) -> Iterator[Sequence[tuple[int, int, int]]]:
+    """So many as one call cancels.  What each costs grows with the records of its entry."""
+    first, cost = 0, 0.0
+    for at, (_, _, count) in enumerate(records):
+        if cost >= CANCEL_COST_MAX:
+            yield records[first:at]
+            first, cost = at, 0.0
+        cost += 1 + count / 500
+    yield records[first:]
 
 
 def next_member(first_entry: int, name: str) -> str:

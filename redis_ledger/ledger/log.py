@@ -85,7 +85,7 @@ def parse_aborted(reply: Sequence[Any]) -> list[Aborted]:
 
 def covers(aborted: Sequence[Aborted], end_offset: int, limit: int) -> bool:
     """Whether this prefix of the aborted set, cut off at `limit` members, tells all there is below end_offset."""
-    return len(aborted) < limit or (len(aborted) > 0 and aborted[-1].stable_offset >= end_offset)
+    return len(aborted) < limit or any(a.stable_offset >= end_offset for a in aborted)
 
 
 def is_aborted(entry: LogEntry, aborted: Iterable[Aborted]) -> bool:

@@ -21,7 +21,7 @@ from redis_ledger.store.store import Packed
 
 OF_TRANSACTIONS = "t"  # the owner of a producer id whose transaction has been verified; twin of lua/include/producers
 SMALL_BYTES = 4_096  # payload up to this is copied into one frame with its neighbours
-ENTRY_COST = 2_048  # of a scheduled entry besides its bytes, so that a call stays short
+ENTRY_COST = 8_192  # of a scheduled entry besides its bytes, so that a call has some 500 of them and stays short
 
 
 class Scheduling(NamedTuple):

@@ -29,6 +29,7 @@ PUBLISH = Script.load("cold/publish")
 ABANDON = Script.load("cold/abandon")
 SWAP = Script.load("cold/swap")
 FORGET = Script.load("cold/forget")
+FORGOTTEN_AT_ONCE = 500  # segments
 
 _segment_of = msgspec.json.Decoder(Segment).decode
 _plan_of = msgspec.json.Decoder(Plan).decode
@@ -94,7 +95,8 @@ class ColdCalls:
         return int(reply[1]) if reply[0] == Status.OK else None
 
     async def forget(self, segments: Sequence[Segment]) -> None:
-        await self._call(FORGET, *_pairs(segments))
+        for first in range(0, len(segments), FORGOTTEN_AT_ONCE):
+            await self._call(FORGET, *_pairs(segments[first : first + FORGOTTEN_AT_ONCE]))
 
     async def _call(self, script: Script, *args: Any) -> list[Any]:
         keys = (self._keys.state, self._keys.cold)

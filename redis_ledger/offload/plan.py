@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 STRETCH_BYTES = 64 << 20  # of payload; ledgers that are smaller together share a stretch
 STRETCH_BYTES_MAX = 128 << 20  # a larger one is cut
-STRETCHES_MAX = 1_000  # of one plan: it is one value in Redis, and one body of a request
+STRETCHES_MAX = 500  # of one plan: it is one value in Redis, and one body of a request
 
 
 class LedgerRow(NamedTuple):
