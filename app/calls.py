@@ -17,10 +17,11 @@ import msgspec
 from app.callers import Callers, address_of
 from redis_ledger.auth.acl import ANONYMOUS, Caller, Op, Resource
 from redis_ledger.config import Config
-from redis_ledger.errors import Draining, InvalidRequest, RequestTooLarge
+from redis_ledger.errors import ClientMemoryFull, Draining, InvalidRequest, RequestTooLarge
 
 if TYPE_CHECKING:
     from redis_ledger.broker.broker import Broker
+    from redis_ledger.broker.client_memory import Lease
     from redis_ledger.broker.idempotency import Claim
 
 Scope = MutableMapping[str, Any]
@@ -104,8 +105,10 @@ class Call:
     __slots__ = (
         "_body",
         "_caller",
+        "_held",
         "_receive",
         "_request_id",
+        "_room",
         "body_bytes",
         "claim",
         "decoded",
@@ -128,6 +131,8 @@ class Call:
         self._receive = receive
         self._body: bytes | None = None
         self.body_bytes = 0
+        self._room: Lease | None = None
+        self._held = 0  # of the memory for requests that are not whole
         self._caller: Caller | None = None
         self._request_id = ""
         self.decoded: Any = None  # the body, once it was read as JSON
@@ -216,7 +221,27 @@ class Call:
                 await self._refuse(limit, drain=more)
             if not more:
                 return b"".join((*chunks, chunk)) if chunks else chunk
+            self._hold(len(chunk))
             chunks.append(chunk)
+
+    def _hold(self, count: int) -> None:
+        """Raises ClientMemoryFull."""
+        if not self.broker.client_memory.take_request(count):
+            raise ClientMemoryFull(client_bytes_max=self.config.client_bytes_max)
+        self._held += count
+
+    def room(self) -> Lease:
+        """Memory for what the answer reads, until the answer is made; then its connection counts what is not sent."""
+        self._room = self.broker.client_memory.lease()
+        return self._room
+
+    def end(self) -> None:
+        """The request has been carried out, or refused."""
+        if self._room is not None:
+            self._room.hold(0)
+        if self._held:
+            self.broker.client_memory.give_request(self._held)
+            self._held = 0
 
     async def _refuse(self, limit: int, *, drain: bool) -> None:
         """Raises RequestTooLarge.  drain: drop what else is coming first, within reason, so that the answer is read.

@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.callers import PEER
@@ -26,6 +26,7 @@ from app.errors import CONTENT_TYPE, problem
 from redis_ledger import metrics
 from redis_ledger.auth.acl import host_of
 from redis_ledger.auth.certificates import Named
+from redis_ledger.broker.client_memory import DEAF_S, ClientMemory
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest, RequestTooLarge
 from redis_ledger.log import Seldom
@@ -44,19 +45,20 @@ _seldom = Seldom()
 
 @dataclass(frozen=True)
 class Limits:
-    """named_by: whom the certificate of a connection names."""
+    """memory: for answers that are not read.  named_by: whom the certificate of a connection names."""
 
     idle_s: float = 75.0  # of a connection that has not asked anything yet: pools and browsers open some ahead
     head_s: float = 10.0
     body_s: float = 30.0
     connections_max: int = 10_000
+    memory: ClientMemory = field(default_factory=lambda: ClientMemory(Config().client_bytes_max))
     named_by: Callable[[Any], Named | None] | None = None
 
     @classmethod
-    def of(cls, config: Config, named_by: Callable[[Any], Named | None] | None = None) -> Limits:
+    def of(cls, config: Config, memory: ClientMemory, named_by: Callable[[Any], Named | None] | None = None) -> Limits:
         return cls(
             head_s=config.http_head_ms / 1000, body_s=config.http_body_ms / 1000,
-            connections_max=config.http_connections_max, named_by=named_by,
+            connections_max=config.http_connections_max, memory=memory, named_by=named_by,
         )  # fmt: skip
 
 
@@ -74,6 +76,7 @@ class GuardedProtocol(CorkedProtocol):
         self._since = 0.0  # when the request that is not whole yet began; 0: there is none
         self._fed = 0  # bytes of it, and of what came with its beginning
         self._deaf_since = 0.0
+        self.unread = limits.memory.lease()
         self._refused: tuple[int, str] | None = None
         self._is_spare = False
 
@@ -134,10 +137,16 @@ class GuardedProtocol(CorkedProtocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         self._deaf_since = self.loop.time()
+        self.unread.hold(self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
         super().resume_writing()
         self._deaf_since = 0.0
+        self.unread.hold(0)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.unread.hold(0)
 
     def send_400_response(self, msg: str) -> None:
         """Instead of uvicorn's: a problem, as all errors are."""
@@ -150,6 +159,8 @@ class GuardedProtocol(CorkedProtocol):
         """Ends what has taken too long."""
         if self.transport.is_closing():
             return
+        if self._deaf_since:
+            self.unread.hold(self.transport.get_write_buffer_size())
         if self._deaf_since and now - self._deaf_since > DEAF_S_MAX:
             self._close("the client does not read its answer")
         elif self._is_over() and not self._is_answering():
@@ -163,6 +174,22 @@ class GuardedProtocol(CorkedProtocol):
                     self.transport.close()
             elif took > self._limits.body_s + self._fed / BODY_BYTES_PER_S:
                 self._close("half a body came and the rest did not")
+
+    def deaf_s(self, now: float) -> float:
+        """How long the client has not read its answer; 0 when it has."""
+        return now - self._deaf_since if self._deaf_since and not self.transport.is_closing() else 0.0
+
+    def half_s(self, now: float) -> float:
+        """How long the rest of a body has been waited for."""
+        is_half = self._since and not self.flow.read_paused and self._has_head() and not self.transport.is_closing()
+        return now - self._since if is_half else 0.0
+
+    @property
+    def half_bytes(self) -> int:
+        return self._fed
+
+    def give_up(self, reason: str) -> None:
+        self._close(reason)
 
     def _is_over(self) -> bool:
         """Whether the certificate by which the client is known has ended."""
@@ -202,11 +229,36 @@ _LARGE = f"A request's line and headers have at most {HEAD_BYTES_MAX} bytes."
 _PHRASES = {400: b"Bad Request", 408: b"Request Timeout", 431: b"Request Header Fields Too Large"}
 
 
-async def look_after(connections: Iterable[Any]) -> None:
+async def look_after(connections: Iterable[Any], memory: ClientMemory) -> None:
     """Runs until cancelled."""
-    loop = asyncio.get_running_loop()
+    loop, refused = asyncio.get_running_loop(), memory.refused
     while True:
         await asyncio.sleep(LOOK_EVERY_S)
         now = loop.time()
         for connection in list(connections):
             connection.look(now)
+        if memory.is_short:
+            _close_slow_readers(connections, memory, now)
+        if memory.refused > refused:
+            _close_slow_senders(connections, memory, now)
+        refused = memory.refused
+
+
+def _close_slow_readers(connections: Iterable[Any], memory: ClientMemory, now: float) -> None:
+    """The slowest first, until an eighth of the memory will be free."""
+    missing = memory.bytes_max // 8 - memory.free
+    for connection in sorted(connections, key=lambda each: each.deaf_s(now), reverse=True):
+        if missing <= 0 or connection.deaf_s(now) < DEAF_S:
+            return
+        missing -= connection.unread.held
+        connection.give_up("the client does not read its answer while others wait for the memory")
+
+
+def _close_slow_senders(connections: Iterable[Any], memory: ClientMemory, now: float) -> None:
+    """Those whose bodies have been coming for the longest, until an eighth of the memory will be free."""
+    missing = memory.bytes_max // 8
+    for connection in sorted(connections, key=lambda each: each.half_s(now), reverse=True):
+        if missing <= 0 or connection.half_s(now) < DEAF_S:
+            return
+        missing -= connection.half_bytes
+        connection.give_up("half a body came while others need its memory")

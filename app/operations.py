@@ -154,6 +154,7 @@ class Operation:
         except ClientGone:
             return
         finally:
+            call.end()
             metrics.http_requests_running.dec()
             self._seconds.observe(perf_counter() - started)
             counted = self._outcomes.get(outcome)

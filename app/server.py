@@ -93,7 +93,9 @@ class HttpServer:
             if done:
                 self._task.result()
                 raise RuntimeError("the HTTP server ended before it had started; the log says why")
-        self._watch = asyncio.create_task(look_after(self._server.server_state.connections), name="http guard")
+        self._watch = asyncio.create_task(
+            look_after(self._server.server_state.connections, self._server.limits.memory), name="http guard"
+        )
 
     async def stop(self) -> None:
         if self._task is None:

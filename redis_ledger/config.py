@@ -33,6 +33,7 @@ class Config:
     batch_decoded_bytes_max: int = 33_554_432  # most bytes of one batch's records, unpacked, that the broker decodes
     request_decoded_bytes_max: int = 67_108_864  # and of all batches that one request sends, or looks through
     wait_ms_max: int = 60_000  # longest long poll
+    client_bytes_max: int = 134_217_728  # answers that clients have not read, and half requests (half of it), of all
     http_connections_max: int = 10_000  # open connections; further ones are closed, unless they ask for /livez only
     http_head_ms: int = 10_000  # a request's line and headers must be whole within this
     http_body_ms: int = 30_000  # and its body, plus a second for each 10 kB of it

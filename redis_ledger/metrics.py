@@ -62,6 +62,17 @@ kafka_request_seconds = spreads(
     "From a Kafka request being taken up to its answer being handed over, long polls included.",
     label="api",
 )
+client_answers = gauge(
+    "redis_ledger_client_answers", "Answers that clients have not read yet, by both ports.", unit="bytes"
+)
+client_requests = gauge(
+    "redis_ledger_client_requests", "Requests that clients have half sent, by both ports.", unit="bytes"
+)
+client_waits = counter(
+    "redis_ledger_client_waits",
+    "Answers that waited because others, which clients do not read, take all of client_bytes_max.",
+    unit="answers",
+)
 kafka_connections = gauge("redis_ledger_kafka_connections", "Open connections of Kafka clients.", unit="connections")
 kafka_refused = counter(
     "redis_ledger_kafka_refused",

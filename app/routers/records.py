@@ -222,7 +222,7 @@ async def fetch(call: Call, topic: str, partition: str, query: bodies.FetchQuery
     work = call.broker.records.fetch(
         topic, number, query.offset, isolation=query.isolation, max_bytes=query.max_bytes, wait_ms=wait_ms,
         # An answer of batches is cut between batches only, so max_records means nothing there.
-        records_max=ALL_RECORDS if call.accepts_batches() else query.max_records,
+        records_max=ALL_RECORDS if call.accepts_batches() else query.max_records, room=call.room(),
     )  # fmt: skip
     fetched = await (call.waiting(work) if wait_ms else work)
     shown = None if call.accepts_batches() else await _records(call, number, fetched, query)

@@ -165,6 +165,7 @@ async def receive(call: Call, topic: str, name: str, body: bodies.Receive) -> bo
         raise InvalidRequest("$.repeat: give the request_id of the request whose answer was lost.")
     wait_ms = min(body.wait_ms, call.config.wait_ms_max)
     skipped: list[Skipped] = []
+    await call.broker.client_memory.admit()
     work = call.broker.subscriptions.receive(
         topic, _known(name), body.consumer, max_records=body.max_records, wait_ms=wait_ms,
         ack_timeout_ms=body.ack_timeout_ms, partitions=body.partitions,

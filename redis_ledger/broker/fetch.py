@@ -23,6 +23,7 @@ from redis_ledger.ledger import log as logs
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.reader import ALL_RECORDS, Read
+from redis_ledger.ledger.room import Room
 from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.records.batch import place
 from redis_ledger.records.control import marker
@@ -45,17 +46,18 @@ class Fetching:
         max_bytes: int,
         wait_ms: int,
         records_max: int = ALL_RECORDS,
+        room: Room | None = None,
     ) -> Fetched:
         partition = await self._catalog.partition(topic, number)
         committed = isolation == "read_committed"
         deadline = self._loop.time() + wait_ms / 1000
         try:
-            fetched = await self._first(partition, offset, committed, max_bytes, records_max)
+            fetched = await self._first(partition, offset, committed, max_bytes, records_max, room)
             if fetched.batches or wait_ms <= 0:
                 return fetched
             async with self._waiters.listen([partition.keys], committed=committed) as listener:
                 while True:
-                    fetched = await self._once(partition, fetched.next_offset, committed, max_bytes, records_max)
+                    fetched = await self._once(partition, fetched.next_offset, committed, max_bytes, records_max, room)
                     if fetched.batches or not await listener.wait(deadline - self._loop.time()):
                         return fetched
         except UnknownTopic:
@@ -68,15 +70,23 @@ class Fetching:
         return await partition.next_readable(offset, committed=isolation == "read_committed")
 
     async def poll(
-        self, wanted: Sequence[Wanted], *, committed: bool, bytes_min: int, bytes_max: int, wait_ms: int
+        self,
+        wanted: Sequence[Wanted],
+        *,
+        committed: bool,
+        bytes_min: int,
+        bytes_max: int,
+        wait_ms: int,
+        room: Room | None = None,
     ) -> list[Polled]:
         """What each of the partitions has, in the order asked for; answered when there are bytes_min bytes altogether,
         when one of them fails, or after wait_ms.  Together bytes_max, but always the first batch there is.
+        room: memory for the answer.
 
         Cost: as FetchMany.look; while waiting, only those that have changed are looked at again.
         """
         deadline = self._loop.time() + wait_ms / 1000
-        fetch = FetchMany(self._catalog, self._waiters, wanted, committed=committed, bytes_max=bytes_max)
+        fetch = FetchMany(self._catalog, self._waiters, wanted, committed=committed, bytes_max=bytes_max, memory=room)
         everything = range(len(wanted))
         if wait_ms <= 0 or len(wanted) <= WIDE:
             await fetch.look(everything)
@@ -113,12 +123,12 @@ class Fetching:
 
     async def _first(
         self, partition: Partition, offset: int | Literal["earliest", "latest"], committed: bool, max_bytes: int,
-        records_max: int,
+        records_max: int, room: Room | None,
     ) -> Fetched:  # fmt: skip
         while True:
             at = await self._start(partition, offset, committed)
             try:
-                return await self._once(partition, at, committed, max_bytes, records_max)
+                return await self._once(partition, at, committed, max_bytes, records_max, room)
             except OffsetOutOfRange:
                 if offset != "earliest":
                     raise
@@ -133,11 +143,13 @@ class Fetching:
         return head.stable_offset if committed else head.end_offset
 
     async def _once(
-        self, partition: Partition, offset: int, committed: bool, max_bytes: int, records_max: int
+        self, partition: Partition, offset: int, committed: bool, max_bytes: int, records_max: int, room: Room | None
     ) -> Fetched:
         """One read; over stretches that hold nothing for this reader it goes on by itself."""
         while True:
-            read = await partition.read(offset, committed=committed, bytes_max=max_bytes, records_max=records_max)
+            read = await partition.read(
+                offset, committed=committed, bytes_max=max_bytes, records_max=records_max, room=room
+            )
             fetched = self._shape(read, offset, committed)
             if fetched.batches or not read.entries:
                 return fetched

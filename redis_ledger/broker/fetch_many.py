@@ -17,6 +17,7 @@ from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.places import PartitionHead
 from redis_ledger.ledger.reader import Read
+from redis_ledger.ledger.room import Room
 from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.records.control import MARKER_BYTES
 
@@ -42,10 +43,18 @@ class FetchMany:
     """polled: what each partition has, in the order of `wanted`, as of the last look at it."""
 
     def __init__(
-        self, catalog: Catalog, waiters: Waiters, wanted: Sequence[Wanted], *, committed: bool, bytes_max: int
+        self,
+        catalog: Catalog,
+        waiters: Waiters,
+        wanted: Sequence[Wanted],
+        *,
+        committed: bool,
+        bytes_max: int,
+        memory: Room | None = None,
     ) -> None:
+        """memory: for what is read; without enough of it partitions have less to tell."""
         self._catalog, self._waiters, self._wanted = catalog, waiters, wanted
-        self._committed, self._bytes_max = committed, bytes_max
+        self._committed, self._bytes_max, self._memory = committed, bytes_max, memory
         self._polled: dict[int, Polled] = {}
         self._sizes: dict[int, int] = {}  # of those that are not empty
         self._failed = False
@@ -123,7 +132,7 @@ class FetchMany:
         mark = self._waiters.mark(partition.keys)
         try:
             room = max(min(bytes_max, self._room()), 1)
-            read = await partition.read(offset, committed=self._committed, bytes_max=room)
+            read = await partition.read(offset, committed=self._committed, bytes_max=room, room=self._memory)
         except LedgerError as error:
             self._polled[index] = self._refused(partition, error)
             return

@@ -37,6 +37,7 @@ from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import OFFSETS_TOPIC, Catalog
 from redis_ledger.ledger.partition import Accepted, Partition
 from redis_ledger.ledger.reader import ALL_RECORDS
+from redis_ledger.ledger.room import Room
 from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.records.batch import SEQUENCES, BatchHeader, check, claim, split
 from redis_ledger.records.build import encode
@@ -105,12 +106,14 @@ class Records:
         max_bytes: int = 1 << 20,
         wait_ms: int = 0,
         records_max: int = ALL_RECORDS,
+        room: Room | None = None,
     ) -> Fetched:
         """Batches from offset on, no more than it takes for records_max; empty when there is nothing yet after wait_ms.
         Raises OffsetOutOfRange."""
         return await self._fetching.fetch(
-            topic, partition, offset, isolation=isolation, max_bytes=max_bytes, wait_ms=wait_ms, records_max=records_max
-        )
+            topic, partition, offset, isolation=isolation, max_bytes=max_bytes, wait_ms=wait_ms,
+            records_max=records_max, room=room,
+        )  # fmt: skip
 
     async def produce(
         self,

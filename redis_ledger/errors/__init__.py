@@ -37,7 +37,7 @@
     └── Unavailable                 the same request may work a moment later
         ├── StoreUnavailable
         │   └── RedisUnfit  TooFewReplicas
-        ├── StoreTimeout  StorageFull  TooManyTransactions  Draining  ColdUnavailable
+        ├── StoreTimeout  StorageFull  TooManyTransactions  Draining  ClientMemoryFull  ColdUnavailable
         ├── QuotaExceeded
         │   └── TransactionQuotaExceeded
         └── OutcomeUnknown          the reply was lost and the call was not safe to repeat
@@ -135,6 +135,7 @@ from redis_ledger.errors.security import (
     Unauthenticated,
 )
 from redis_ledger.errors.states import (
+    ClientMemoryFull,
     ConsumerBusy,
     Draining,
     IdempotencyKeyReused,
@@ -183,6 +184,7 @@ __all__ = [
     "BadChecksum",
     "BadRequest",
     "ClientClosed",
+    "ClientMemoryFull",
     "ClusterForbidden",
     "ColdDamaged",
     "ColdOff",

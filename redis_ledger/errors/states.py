@@ -103,6 +103,12 @@ class Draining(Unavailable):
     code = "draining"
 
 
+class ClientMemoryFull(Unavailable):
+    """What clients have half sent, or not read, takes all memory that is set aside for it. Try again in a moment."""
+
+    code = "client_memory_full"
+
+
 class OutcomeUnknown(Unavailable):
     """The reply was lost; the records may or may not be written. Check before repeating, or use an Idempotency-Key."""
 

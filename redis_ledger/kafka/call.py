@@ -22,6 +22,7 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.security import refusal
 from redis_ledger.errors import Draining, LedgerError, RedisUnfit, StoreUnavailable, Unavailable
 from redis_ledger.kafka.fetch_session import FetchSession
+from redis_ledger.ledger.room import Room
 from redis_ledger.log import get
 
 NONE = 0
@@ -60,7 +61,7 @@ class Proof:
 class Peer:
     """A connection, as handlers see it.  listener: the name of that by which it came in.  sasl: what an unfinished
     exchange has to remember.  proof: None for who has not logged in, or is known by a certificate; until_s: when that
-    ends, Unix time."""
+    ends, Unix time.  unread: memory for its answers."""
 
     host: str
     listener: str = ""
@@ -71,6 +72,7 @@ class Peer:
     until_s: float = math.inf
     is_refused: bool = False  # closed as soon as the answer is written
     fetch_session: FetchSession | None = None
+    unread: Room | None = None
     closing: asyncio.Event = field(default_factory=asyncio.Event)  # set when the client is gone: stop waiting for it
 
     @property

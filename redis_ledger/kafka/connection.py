@@ -3,9 +3,9 @@
     bytes ─▶ frames ─▶ one request at a time ─▶ handler ─▶ answer
                        Produce after Produce: the next is submitted before the last is answered
 
-A frame's memory grows with what has arrived, never with what its length claims.  A frame that is damaged, or asks for
-what is not served, closes the connection with one log line; half a frame has to be whole within frame_ms.  Reading
-stops while a client has too much under way, or does not read its answers, or all clients together have too much.
+A frame that is damaged, or asks for what is not served, closes the connection with one log line; half a frame has to be
+whole within frame_ms.  Reading stops while a client has too much under way, or does not read its answers, or all
+clients together have too much.
 Source: Kafka's protocol guide ("network": requests of one connection are answered in order).
 """
 
@@ -14,12 +14,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from redis_ledger import log, metrics
 from redis_ledger.auth.acl import host_of
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.call import UNSUPPORTED_VERSION, Call, Peer
+from redis_ledger.kafka.frames import Frames
 from redis_ledger.kafka.pending import Pending, asked
 from redis_ledger.kafka.routes import Route, routes
 from redis_ledger.kafka.sasl import Login, step
@@ -27,8 +29,8 @@ from redis_ledger.kafka.throttle import charge
 from redis_ledger.kafka.wire.api import UnknownRequest, UnknownVersion
 from redis_ledger.kafka.wire.frame import (
     API_VERSIONS_KEY,
+    HEADER_BYTES_MIN,
     LENGTH_BYTES,
-    frame_bytes,
     read_header,
     read_request,
     response,
@@ -38,8 +40,6 @@ from redis_ledger.kafka.wire.primitives import BadFrame
 if TYPE_CHECKING:
     from redis_ledger.kafka.server import KafkaServer, Listener
 
-HEAD_BYTES = 16 * 1024  # frames up to this are cut out of the read buffer, larger ones get memory of their own
-GROWN_BYTES = 128 * 1024  # the first piece of it
 QUEUE_FRAMES_MAX = 256
 QUEUE_BYTES_MAX = 8 << 20
 UNAUTHENTICATED = (17, 18, 36)  # SaslHandshake, ApiVersions, SaslAuthenticate
@@ -51,12 +51,10 @@ _log = log.get()
 class Connection(asyncio.BufferedProtocol):
     def __init__(self, server: KafkaServer, listener: Listener) -> None:
         self._server, self._listener = server, listener
-        self._head = bytearray(HEAD_BYTES)
-        self._have = 0
-        self._large: bytearray | None = None  # the frame under way, when it does not fit into the head
-        self._grown = 0  # bytes of it beyond the first piece, counted by the server
-        self._large_at, self._large_size = 0, 0
-        self._partial_since = self._deaf_since = 0.0
+        self._cutter = Frames(
+            self._push, partial(server.take_half, self), server.broker.client_memory.give_request, self._sizes
+        )
+        self._deaf_since = 0.0
         self._frames: deque[memoryview] = deque()
         self._queued_bytes = 0
         self._news = asyncio.Event()
@@ -70,7 +68,8 @@ class Connection(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self._task: asyncio.Task[None] | None = None
         self._running: Route | None = None
-        self.peer = Peer("", listener.name)
+        self.unread = server.broker.client_memory.lease()
+        self.peer = Peer("", listener.name, unread=self.unread)
         self.opened = self.last_used = time.monotonic()
 
     # -- bytes -------------------------------------------------------------------------------------------------------
@@ -88,7 +87,8 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, error: Exception | None) -> None:
         self.peer.closing.set()
         self._server.gone(self)
-        self._drop_large()
+        self._cutter.drop()
+        self.unread.hold(0)
         self._server.release(self._queued_bytes)
         self._queued_bytes = 0
         self._frames.clear()
@@ -101,72 +101,22 @@ class Connection(asyncio.BufferedProtocol):
             self._task = None  # its traceback holds this connection: a circle that is rarely looked for
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        if self._large is not None:
-            return memoryview(self._large)[self._large_at :]
-        return memoryview(self._head)[self._have :]
+        return self._cutter.buffer()
 
     def buffer_updated(self, count: int) -> None:
-        if not self._partial_since:
-            self._partial_since = time.monotonic()
         try:
-            if self._large is not None:
-                self._large_at += count
-                self._grow(self._large)
-            else:
-                self._have += count
-                self._cut()
+            self._cutter.received(count)
         except BadFrame as error:
-            if self._server.is_foreign(self._head, self._listener, self.peer):
+            if self._server.is_foreign(self._cutter.head, self._listener, self.peer):
                 self.abort()
             else:
                 self._refuse(str(error))
 
-    def _cut(self) -> None:
-        """Takes whole frames out of the head; the beginning of one that does not fit goes into memory of its own."""
-        pos, head = 0, self._head
-        while self._have - pos >= LENGTH_BYTES:
-            if self._server.requires_sasl and not self.peer.is_authenticated:
-                size = frame_bytes(head, LOGIN_BYTES_MAX, pos, bytes_min=0)
-            else:
-                size = frame_bytes(head, self._server.frame_bytes_max, pos)
-            begin = pos + LENGTH_BYTES
-            if self._have - begin >= size:
-                pos = begin + size
-                self._push(memoryview(bytes(memoryview(head)[begin:pos])))
-                continue
-            if size > HEAD_BYTES - LENGTH_BYTES:
-                had = self._have - begin
-                large = bytearray(min(size, max(GROWN_BYTES, 2 * had)))
-                large[:had] = memoryview(head)[begin : self._have]
-                self._large, self._large_at, self._large_size = large, had, size
-                self._have = 0
-                return
-            break
-        left = self._have - pos
-        if pos:
-            head[:left] = head[pos : self._have]
-            self._have = left
-        if not left:
-            self._partial_since = 0.0
-
-    def _grow(self, large: bytearray) -> None:
-        if self._large_at == self._large_size:
-            self._drop_large()
-            self._partial_since = 0.0
-            self._push(memoryview(large))
-        elif self._large_at == len(large):
-            size = min(self._large_size, 2 * len(large))
-            if not self._server.grow(size - len(large)):
-                raise BadFrame("half requests of all clients together take too much memory; send smaller ones")
-            self._grown += size - len(large)
-            grown = bytearray(size)
-            grown[: len(large)] = large
-            self._large = grown
-
-    def _drop_large(self) -> None:
-        self._large = None
-        self._server.shrink(self._grown)
-        self._grown = 0
+    def _sizes(self) -> tuple[int, int]:
+        """Least and most bytes of a frame."""
+        if self._server.requires_sasl and not self.peer.is_authenticated:
+            return 0, LOGIN_BYTES_MAX
+        return HEADER_BYTES_MIN, self._server.frame_bytes_max
 
     def _push(self, frame: memoryview) -> None:
         self._frames.append(frame)
@@ -203,6 +153,15 @@ class Connection(asyncio.BufferedProtocol):
     def resume_writing(self) -> None:
         self._writable.set()
         self._deaf_since = 0.0
+        self.recount()
+
+    def recount(self) -> None:
+        """What the client has not read takes its share of the memory for answers; and nothing else does, between two
+        requests."""
+        transport, size = self._transport, 0
+        if self._deaf_since and transport is not None and not transport.is_closing():
+            size = transport.get_write_buffer_size()
+        self.unread.hold(size)
 
     def eof_received(self) -> bool:
         return False
@@ -214,11 +173,16 @@ class Connection(asyncio.BufferedProtocol):
 
     def stalled_s(self, now: float) -> float:
         """How long half a frame has been waiting for the rest; 0 while reading is paused, or when there is none."""
-        return 0.0 if self._paused or not self._partial_since else now - self._partial_since
+        return 0.0 if self._paused or not self._cutter.since else now - self._cutter.since
 
     def deaf_s(self, now: float) -> float:
         """How long the client has not read its answers; 0 when it has."""
         return now - self._deaf_since if self._deaf_since else 0.0
+
+    def drop_half(self) -> None:
+        """Of a connection that is given up: nothing more is read from it."""
+        self._pause()
+        self._cutter.drop()
 
     def close(self) -> None:
         if self._transport is not None:
@@ -262,6 +226,8 @@ class Connection(asyncio.BufferedProtocol):
                 finally:
                     self._running = None
                     del frame  # a connection that waits, or is gone, must not keep its last request
+                    if self.unread.held or self._deaf_since:
+                        self.recount()
                     if not is_pending:
                         self._release(size)
                 if self.peer.closing.is_set() and not self._frames:

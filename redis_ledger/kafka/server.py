@@ -5,6 +5,7 @@
     external  0.0.0.0:9094  ─┘                                        └─ told those of external
 
 connections_max      further ones are closed at once
+client_bytes_max     answers that are not read, and half requests: the slowest client is closed for others
 inflight_bytes_max   requests of all connections that are read and not answered; above it nobody is read from
 frame_ms             half a frame must be whole by then         idle_ms    a silent connection is closed
 a login must be done within LOGIN_S_MAX, for who has not said who it is must not keep others out by its connections
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple
 from redis_ledger import metrics
 from redis_ledger.auth.certificates import Named
 from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.client_memory import DEAF_S
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka import proofs
 from redis_ledger.kafka.apis import api_versions
@@ -41,6 +43,7 @@ TOLD_S_MAX = 2.0
 HANDSHAKE_S_MAX = 10.0  # of TLS; then it is given up
 CLOSING_S_MAX = 5.0
 LOGIN_S_MAX = 30.0
+HALF_S = 1.0  # a client that has sent half a request for so long may be closed when another needs its memory
 TLS_RECORD = b"\x16\x03"  # how a TLS handshake begins; no frame is as long as this would mean
 
 _log = get()
@@ -86,7 +89,7 @@ class KafkaServer:
         self._listeners = listeners
         self._connections: set[Connection] = set()
         self._starved: set[Connection] = set()
-        self._in_flight = self._half = 0
+        self._in_flight = 0
         self._servers: list[asyncio.Server] = []
         self._watch: asyncio.Task[None] | None = None
         self._draining = False
@@ -190,16 +193,39 @@ class KafkaServer:
             for connection in starved:
                 connection.resume()
 
-    def grow(self, count: int) -> bool:
-        """Counts memory for a request that has not arrived whole; False: there is too much of it already.  Such a
-        client is not made to wait: clients with half a request each would wait for each other."""
-        if self._half + count > self.broker.config.kafka_inflight_bytes_max:
+    def take_half(self, connection: Connection, count: int) -> bool:
+        """Takes memory for a request that has not arrived whole.  When there is none, the client that has sent half a
+        request for the longest is closed; False: nobody has had time enough.  A client is not made to wait: clients
+        with half a request each would wait for each other."""
+        memory = self.broker.client_memory
+        if memory.take_request(count):
+            return True
+        now = time.monotonic()
+        others = self._connections - {connection}
+        slowest = max(others, key=lambda each: each.stalled_s(now), default=None)
+        if slowest is None or slowest.stalled_s(now) < HALF_S:
             return False
-        self._half += count
-        return True
+        self._give_up(slowest, "a Kafka client sent half a request while others need its memory")
+        slowest.drop_half()
+        return memory.take_request(count)
 
-    def shrink(self, count: int) -> None:
-        self._half -= count
+    def _close_slow_readers(self, now: float) -> None:
+        """While answers wait for memory: the slowest first, until an eighth of it will be free."""
+        memory = self.broker.client_memory
+        if not memory.is_short:
+            return
+        slow = sorted(self._connections, key=lambda connection: connection.deaf_s(now), reverse=True)
+        missing = memory.bytes_max // 8 - memory.free
+        for connection in slow:
+            if missing <= 0 or connection.deaf_s(now) < DEAF_S:
+                return
+            missing -= connection.unread.held
+            self._give_up(connection, "a Kafka client does not read its answers while others wait for the memory")
+
+    def _give_up(self, connection: Connection, reason: str) -> None:
+        self.seldom.warning(reason, peer=connection.peer.host)
+        metrics.kafka_refused.inc()
+        connection.abort()
 
     async def _end_logins(self) -> None:
         lost = await proofs.over([connection.peer for connection in self._connections], self.broker)
@@ -218,21 +244,18 @@ class KafkaServer:
                 _log.exception("it cannot be told whose logins are over")
             now = time.monotonic()
             for connection in list(self._connections):
+                if connection.deaf_s(now):
+                    connection.recount()
                 if connection.stalled_s(now) > frame_s:
-                    self.seldom.warning("a Kafka client sent half a request and waits", peer=connection.peer.host)
-                    metrics.kafka_refused.inc()
-                    connection.abort()
+                    self._give_up(connection, "a Kafka client sent half a request and waits")
                 elif connection.deaf_s(now) > idle_s:
-                    self.seldom.warning("a Kafka client does not read its answers", peer=connection.peer.host)
-                    metrics.kafka_refused.inc()
-                    connection.abort()
+                    self._give_up(connection, "a Kafka client does not read its answers")
                 elif (
                     now - connection.opened > LOGIN_S_MAX
                     and self.requires_sasl
                     and not connection.peer.is_authenticated
                 ):
-                    self.seldom.warning("a Kafka client did not log in", peer=connection.peer.host)
-                    metrics.kafka_refused.inc()
-                    connection.abort()
+                    self._give_up(connection, "a Kafka client did not log in")
                 elif now - connection.last_used > idle_s and connection.is_waiting:
                     connection.close()
+            self._close_slow_readers(now)

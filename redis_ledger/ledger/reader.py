@@ -24,6 +24,7 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ledger import log as logs
 from redis_ledger.ledger.places import STATE_FIELDS, PartitionHead, PartitionPlaces
+from redis_ledger.ledger.room import Room, fitted
 from redis_ledger.ledger.tail import Tail
 from redis_ledger.records.sift import Unpacked, sift, unpack
 from redis_ledger.store.store import Store
@@ -97,28 +98,38 @@ class PartitionReader(PartitionPlaces):
         self._ahead: _Ahead | None = None
         self._entry_bytes = 1024  # of the batches read last: how many log entries a read of so many bytes needs
 
-    async def read(self, offset: int, *, committed: bool, bytes_max: int, records_max: int = ALL_RECORDS) -> Read:
+    async def read(
+        self,
+        offset: int,
+        *,
+        committed: bool,
+        bytes_max: int,
+        records_max: int = ALL_RECORDS,
+        room: Room | None = None,
+    ) -> Read:
         """Batches from the one that holds `offset` on, up to the stable offset (committed) or the end, as many as fit,
         or as hold records_max records from `offset` on.
 
         Aborted batches and markers are included: leaving them out is the caller's business (`aborted` tells which).
-        Raises OffsetOutOfRange below the log start or above the end, UnknownTopic.  Cost: one round trip at the tail,
-        else two.
+        room: memory for it; it may make it less.  Raises OffsetOutOfRange below the log start or above the end,
+        UnknownTopic.  Cost: one round trip at the tail, else two.
         """
         tail = self.tail
         if offset == tail.end or tail.holds(offset):
             read = await self._read_tail(offset, committed, bytes_max, records_max)
             if read is not None:
-                return read
+                return await fitted(read, room)
         if offset < self.cold_end and self.cold is not None:
-            return await self._read_cold(self.cold, offset, committed, bytes_max)
+            return await fitted(await self._read_cold(self.cold, offset, committed, bytes_max), room)
         read = await self._read_ahead(offset, committed, bytes_max, records_max)
-        if read is None:
+        if read is not None:
+            read = await fitted(read, room)
+        else:
             try:
-                read = await self._read_redis(offset, committed, bytes_max, records_max)
+                read = await self._read_redis(offset, committed, bytes_max, records_max, room)
             except Moved:
                 assert self.cold is not None
-                return await self._read_cold(self.cold, offset, committed, bytes_max)
+                return await fitted(await self._read_cold(self.cold, offset, committed, bytes_max), room)
         self._look_ahead(offset, committed, bytes_max, records_max, read)
         return read
 
@@ -211,7 +222,9 @@ class PartitionReader(PartitionPlaces):
             return None  # somebody else has written behind it
         return Read(head, entries, payloads, aborted, logs.is_readable(following, end, aborted, committed=committed))
 
-    async def _read_redis(self, offset: int, committed: bool, bytes_max: int, records_max: int) -> Read:
+    async def _read_redis(
+        self, offset: int, committed: bool, bytes_max: int, records_max: int, room: Room | None = None
+    ) -> Read:
         k, command = self.keys, self._store.command
         state = command("HMGET", k.state, *STATE_FIELDS, key=k.state)
         # What will not fit is not worth parsing.
@@ -229,6 +242,8 @@ class PartitionReader(PartitionPlaces):
         end = head.stable_offset if committed else head.end_offset
         found = logs.parse_log(answers[1])
         entries = logs.that_fit(found, end, bytes_max, offset + records_max)
+        if room is not None and entries:
+            entries = entries[: await room.fit([entry.size for entry in entries])]
         following = found[len(entries)] if len(entries) < len(found) else None
         if entries:
             self._entry_bytes = max(1, sum(entry.size for entry in entries) // len(entries))

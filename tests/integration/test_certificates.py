@@ -50,7 +50,7 @@ async def doors(redis_url, prefix, tmp_path: Path) -> AsyncIterator[Doors]:
         kafka = KafkaServer(broker, [Listener(bound, tls=made.doorway("kafka"))], made.named_by)
         await kafka.start()
         stack.push_async_callback(kafka.stop, 0.2)
-        limits = Limits.of(broker.config, made.named_by)
+        limits = Limits.of(broker.config, broker.client_memory, made.named_by)
         rest = HttpServer(create_app(broker), "127.0.0.1", 0, drain_s=1, tls=made.doorway("http"), limits=limits)
         await rest.start()
         stack.push_async_callback(rest.stop)

@@ -231,7 +231,7 @@ async def test_a_listener_that_is_told_to_stop_ends_long_polls_and_answers_what_
 
 
 async def test_half_requests_of_all_clients_together_are_bounded_and_the_next_one_is_refused(redis_url, prefix):
-    async with one(redis_url, prefix, kafka_inflight_bytes_max=2 << 20) as broker, listening(broker) as address:
+    async with one(redis_url, prefix, client_bytes_max=4 << 20) as broker, listening(broker) as address:
         halves = [await raw(address) for _ in range(6)]
         for _, writer in halves:
             writer.write(struct.pack(">i", 50 << 20) + bytes(900_000))

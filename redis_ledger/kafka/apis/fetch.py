@@ -77,6 +77,7 @@ async def handle(request: FetchRequest, call: Call) -> FetchResponse:
         bytes_min=request.min_bytes,
         bytes_max=room,
         wait_ms=0 if answers else min(request.max_wait_ms, WAIT_MS_MAX),
+        room=call.peer.unread,
     )
     for (one, each), read in zip(wanted, polled, strict=True):
         if rules is not call.broker.security.rules and not call.allows(Op.READ, Resource.TOPIC, each.partition.topic):

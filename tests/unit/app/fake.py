@@ -6,6 +6,7 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
+from redis_ledger.broker.client_memory import ClientMemory
 from redis_ledger.broker.idempotency import Claim
 from redis_ledger.broker.types import (
     Appended,
@@ -104,6 +105,7 @@ class FakeBroker:
         self.producers = SimpleNamespace(
             allocate=self._allocate, ids=SimpleNamespace(allocate_keyed=self._allocate_keyed)
         )
+        self.client_memory = ClientMemory(1 << 30)
         ended = Transaction(TxnId(3, 17), "committed", 1, 1, 2)
         self.transactions = SimpleNamespace(
             begin=self._answering("begin", Transaction(TxnId(3, 17), "open", 60_000, 1, 60_001)),

@@ -1,0 +1,117 @@
+"""Memory for answers and half requests: who gets it, who waits, and that nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from redis_ledger.broker import client_memory
+from redis_ledger.broker.client_memory import ClientMemory
+from redis_ledger.errors import ClientMemoryFull
+
+
+async def test_an_answer_is_cut_to_what_is_free_and_gives_it_back():
+    memory = ClientMemory(100)
+    one, two = memory.lease(), memory.lease()
+    assert await one.fit([40, 40, 40]) == 2
+    assert await two.fit([10, 5, 10]) == 2
+    assert (memory.free, one.held, two.held) == (5, 80, 15)
+    one.hold(30)  # the client has read the rest
+    assert memory.free == 55
+    one.hold(0)
+    two.hold(0)
+    assert memory.free == 100
+
+
+async def test_the_first_batch_of_an_answer_waits_and_others_of_it_do_without():
+    memory = ClientMemory(100)
+    slow, quick = memory.lease(), memory.lease()
+    assert await slow.fit([90]) == 1
+    first = asyncio.ensure_future(quick.fit([20, 20]))
+    await asyncio.sleep(0)
+    assert memory.is_short
+    assert await quick.fit([5]) == 0, "another partition of the same answer"
+    slow.hold(0)
+    assert await first == 2
+    assert (memory.is_short, memory.free) == (False, 60)
+
+
+async def test_what_is_larger_than_all_there_is_goes_alone():
+    memory = ClientMemory(100)
+    small, large = memory.lease(), memory.lease()
+    assert await small.fit([60]) == 1
+    waiting = asyncio.ensure_future(large.fit([500]))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    small.hold(0)
+    assert await waiting == 1
+    large.hold(0)
+    assert memory.free == 100
+
+
+async def test_who_comes_first_is_served_first():
+    memory = ClientMemory(100)
+    holder, served = memory.lease(), []
+    await holder.fit([100])
+
+    async def ask(size: int) -> None:
+        await memory.lease().fit([size])
+        served.append(size)
+
+    tasks = [asyncio.ensure_future(ask(size)) for size in (70, 20, 5)]
+    await asyncio.sleep(0)
+    holder.hold(50)
+    await asyncio.sleep(0)
+    assert served == []
+    holder.hold(0)
+    await asyncio.gather(*tasks)
+    assert served == [70, 20, 5]
+
+
+async def test_an_answer_does_not_wait_for_ever_and_one_who_leaves_keeps_nothing(monkeypatch):
+    monkeypatch.setattr(client_memory, "WAIT_S_MAX", 0.01)
+    memory = ClientMemory(100)
+    holder = memory.lease()
+    await holder.fit([100])
+    with pytest.raises(ClientMemoryFull):
+        await memory.lease().fit([10])
+    gone = asyncio.ensure_future(memory.lease().fit([10]))
+    await asyncio.sleep(0)
+    gone.cancel()
+    await asyncio.gather(gone, return_exceptions=True)
+    late = asyncio.ensure_future(memory.lease().fit([10]))
+    await asyncio.sleep(0)
+    holder.hold(0)
+    late.cancel()  # just when it has been given its memory
+    await asyncio.gather(late, return_exceptions=True)
+    assert (memory.free, memory.is_short) == (100, False)
+
+
+async def test_half_requests_take_a_half_at_most_and_what_is_free():
+    memory = ClientMemory(100)
+    assert memory.take_request(50)
+    assert not memory.take_request(1)
+    lease = memory.lease()
+    assert await lease.fit([50]) == 1
+    memory.give_request(50)
+    assert memory.take_request(50)
+    assert (memory.free, memory.refused) == (0, 1)
+
+
+async def test_what_takes_no_memory_never_waits():
+    memory = ClientMemory(100)
+    await memory.lease().fit([100])
+    assert await memory.lease().fit([0, 0]) == 2
+
+
+async def test_who_asks_for_little_waits_only_while_nothing_is_free():
+    memory = ClientMemory(100)
+    holder = memory.lease()
+    await holder.fit([100])
+    waiting = asyncio.ensure_future(memory.admit())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    holder.hold(99)
+    await waiting
+    assert memory.free == 1
