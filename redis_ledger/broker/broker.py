@@ -148,9 +148,10 @@ class Broker:
         self.consumers = Consumers(self.groups, self.catalog, self.security)
         self.loop_lag = LoopLag()
         self.overview = Overview(store, self.catalog, self.coordinators, self.members, config, clock)
-        self.retention = TopicRetention(store, self.catalog, self.subscriptions.cursors, self.cold, config, clock)
+        keeps, cursors = self.members.keeps, self.subscriptions.cursors
+        self.retention = TopicRetention(store, self.catalog, cursors, self.cold, keeps, config, clock)
         self.pressure = MemoryPressure(store.admission.fullness, self.retention.relieve)
-        self.forgotten = Forgotten(store, self.catalog, self.coordinators, self.transactions, config, clock)
+        self.forgotten = Forgotten(store, self.catalog, self.coordinators, self.transactions, keeps, config, clock)
         self.upkeep = Upkeep(
             store, self.catalog, self.coordinators, self.transactions, self.members, self.offsets, self.producers,
             self.delays, self.retention, self.forgotten, config, clock,

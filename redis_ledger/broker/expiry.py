@@ -39,6 +39,10 @@ class Expiry:
         """The others are gone."""
         self._walks = {at: cursor for at, cursor in self._walks.items() if at in partitions}
 
+    def is_walking(self, topic_id: str, number: int) -> bool:
+        """Whether the next look goes on behind the last one, however little has happened in the partition."""
+        return (topic_id, number) in self._walks
+
     async def look(self, partition: Partition) -> None:
         """Raises LedgerError.  Cost: 1/240 of the producers, and 500 of them at least."""
         await self._forget_producers(partition)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -22,6 +22,7 @@ import structlog
 
 from redis_ledger import metrics
 from redis_ledger.broker.transactions import Transactions
+from redis_ledger.broker.turns import Place, Turns
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import CoordinatorNotFound, LedgerError, TransactionNotFound, UnknownTopic
@@ -33,6 +34,7 @@ from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Pr
 from redis_ledger.txn.states import State
 
 SLACK_MS = 60_000  # clocks differ, and an end takes a while
+OWN_S, OTHERS_S = 600.0, 3_600.0  # between two looks at a partition (turns.py)
 PARTITIONS_MAX = 500  # one round looks at so many, the next one goes on behind them
 HELD_MAX = 32  # transactions that one look takes from each place of a partition
 SUBSCRIPTIONS_MAX = 256  # of a partition, taken at random: each has its turn
@@ -59,25 +61,36 @@ class Forgotten:
         catalog: Catalog,
         coordinators: Coordinators,
         transactions: Transactions,
+        keeps: Callable[[str, int], bool],
         config: Config,
         clock: Clock,
     ) -> None:
         self._store, self._catalog, self._coordinators = store, catalog, coordinators
         self._transactions, self._clock = transactions, clock
+        self._turns = Turns(keeps, OWN_S, OTHERS_S)
+        self._loop = asyncio.get_running_loop()
         self._age_ms = config.max_transaction_timeout_ms + SLACK_MS
         self._next = 0  # place of the partition that the next round begins with
 
-    async def look(self) -> None:
-        """One round over the partitions."""
-        places = [(entry.name, number) for entry in await self._catalog.list() for number in range(entry.partitions)]
-        begin = self._next if self._next < len(places) else 0
-        places = places[begin : begin + PARTITIONS_MAX]
-        self._next = begin + len(places)
+    async def look(self, *, due_only: bool = False) -> None:
+        """One round over the partitions, or over those whose turn it is."""
+        entries = await self._catalog.list()
+        places = [Place(entry.name, entry.id, number) for entry in entries for number in range(entry.partitions)]
+        self._turns.forget_others(places)
+        now_s = self._loop.time()
+        if due_only:
+            places = [place for place in places if self._turns.is_due(place, now_s)][:PARTITIONS_MAX]
+        else:
+            begin = self._next if self._next < len(places) else 0
+            places = places[begin : begin + PARTITIONS_MAX]
+            self._next = begin + len(places)
         for first in range(0, len(places), AT_ONCE):
-            await asyncio.gather(*(self._look_quietly(*place) for place in places[first : first + AT_ONCE]))
+            await asyncio.gather(*(self._look_quietly(place) for place in places[first : first + AT_ONCE]))
 
-    async def _look_quietly(self, topic: str, number: int) -> None:
+    async def _look_quietly(self, place: Place) -> None:
         """A partition that cannot be reached holds up no other."""
+        topic, _, number = place
+        self._turns.took(place, self._loop.time())
         try:
             partition = await self._catalog.partition(topic, number)
             for held in await self._held(partition):

@@ -167,9 +167,17 @@ class Members:
     def leader(self, topic: str, partition: int, listener: str = "") -> int:
         """Node id of the broker that clients are sent to for a partition; -1 when there is none."""
         nodes = self.nodes(listener)
-        if not nodes:
-            return -1
-        return nodes[(zlib.crc32(topic.encode()) + partition) % len(nodes)].id
+        return _spread(nodes, topic, partition).id if nodes else -1
+
+    def keeps(self, topic: str, partition: int) -> bool:
+        """Whether this broker does the upkeep of a partition: its leader does.  Where no broker has a Kafka listener,
+        it is the one that would lead."""
+        nodes = self.nodes() or [node for node in self._nodes if not node.is_leaving]
+        return bool(nodes) and _spread(nodes, topic, partition).name == self._name
+
+    def does(self, job: str) -> bool:
+        """Whether this broker does a job that one of all live brokers is to do."""
+        return max(self._nodes, key=lambda node: _lot(job, node)).name == self._name if self._nodes else True
 
     def is_live(self, name: str) -> bool:
         return any(node.name == name for node in self._nodes)
@@ -206,6 +214,10 @@ class Members:
     def falls_to(self, name: str) -> Node | None:
         """The live broker a name falls to, the same on every broker; of the others' names none moves when one goes."""
         return max(self.nodes(), key=lambda node: _lot(name, node), default=None)
+
+
+def _spread(nodes: Sequence[Node], topic: str, partition: int) -> Node:
+    return nodes[(zlib.crc32(topic.encode()) + partition) % len(nodes)]
 
 
 def _lot(name: str, node: Node) -> bytes:

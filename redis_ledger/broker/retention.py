@@ -7,14 +7,16 @@ exists on partition 0, and has a cursor on every partition or gets it on first u
 lacks before it is trimmed.  A cursor that partition 0 does not know was left behind by a delete that was cut short, or
 is being made by a broker of an earlier release: after LEFTOVER_MS it does not count any more.
 
-Every broker does this, and nobody has to be first: all of it is idempotent.
+All of it is idempotent, so any broker may do it at any time.  The keeper of a partition does it (turns.py), and a
+broker that has appended to it.  One read says whether the partition has changed since it was gone through last; if not,
+it is left alone until time may have something to do there.
 Source: Kafka's log cleaner (delete), Pulsar "message retention"; docs/howto/retention.md.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -24,12 +26,14 @@ import structlog
 from redis_ledger.broker.cold import Cold
 from redis_ledger.broker.cursors import Cursors
 from redis_ledger.broker.expiry import Expiry
+from redis_ledger.broker.turns import Place, Turns
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.delay.calls import DelayCalls
 from redis_ledger.errors import LedgerError, UnknownSubscription, UnknownTopic
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.places import PartitionHead
 from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.log import Seldom
 from redis_ledger.store.store import Store
@@ -37,6 +41,8 @@ from redis_ledger.store.store import Store
 AT_ONCE = 8  # partitions looked at
 ENTRIES_MAX = 1_000  # log entries trimmed by one call
 LEFTOVER_MS = 600_000
+OWN_S, OTHERS_S = 120.0, 1_800.0  # between two looks at a partition that nobody appends to through this broker
+WHOLE_MS, WHOLE_MS_MIN = 1_800_000, 30_000  # an unchanged partition is gone through again after so long
 
 log = structlog.get_logger(__name__)
 _seldom = Seldom()
@@ -50,23 +56,48 @@ class _Ends(NamedTuple):
     cold: int
 
 
+class _Seen(NamedTuple):
+    """A partition as it was gone through last.  until_ms: when time may have something to do there.  tail_end: of what
+    this broker has of it in memory, which grows with its own appends.  ends: below the log start no segment is left."""
+
+    head: PartitionHead | None = None
+    settings: Mapping[str, int] | None = None
+    until_ms: int = 0
+    tail_end: int = 0
+    ends: _Ends | None = None
+
+
 class TopicRetention:
     def __init__(
-        self, store: Store, catalog: Catalog, cursors: Cursors, cold: Cold, config: Config, clock: Clock
+        self,
+        store: Store,
+        catalog: Catalog,
+        cursors: Cursors,
+        cold: Cold,
+        keeps: Callable[[str, int], bool],
+        config: Config,
+        clock: Clock,
     ) -> None:
         self._store, self._catalog, self._cursors, self._cold = store, catalog, cursors, cold
         self._config, self._clock = config, clock
         self.expiry = Expiry(store, config, clock)
-        self._looked: dict[tuple[str, int], _Ends] = {}  # a partition's manifest has nothing below its log start
+        self._turns = Turns(keeps, OWN_S, OTHERS_S)
+        self._seen: dict[Place, _Seen] = {}
+        self._loop = asyncio.get_running_loop()
 
-    async def retain(self) -> None:
-        """Looks at every partition once.  One that cannot be reached holds up no other."""
-        known, self._looked = self._looked, {}
-        for entry in await self._catalog.list():
-            for first in range(0, entry.partitions, AT_ONCE):
-                numbers = range(first, min(first + AT_ONCE, entry.partitions))
-                await asyncio.gather(*(self._retain_quietly(entry, number, known) for number in numbers))
-        self.expiry.keep_only(set(self._looked))
+    async def retain(self, *, due_only: bool = False) -> None:
+        """Goes through every partition once, or through those whose turn it is.  One that cannot be reached holds up no
+        other."""
+        entries = await self._catalog.list()
+        places = [(entry, Place(entry.name, entry.id, n)) for entry in entries for n in range(entry.partitions)]
+        self._turns.forget_others(place for _, place in places)
+        self._seen = {place: self._seen[place] for _, place in places if place in self._seen}
+        now_s = self._loop.time()
+        chosen = [each for each in places if not due_only or self._is_due(*each, now_s)]
+        for first in range(0, len(chosen), AT_ONCE):
+            now = chosen[first : first + AT_ONCE]
+            await asyncio.gather(*(self._retain_quietly(*each, changed_only=due_only) for each in now))
+        self.expiry.keep_only({(place.topic_id, place.number) for _, place in places})
 
     async def relieve(self) -> None:
         """Only trims, for a Redis that is nearly full."""
@@ -83,21 +114,43 @@ class TopicRetention:
         except LedgerError as error:
             _seldom.failed("retention failed, trying again", error, topic=entry.name, partition=number)
 
-    async def _retain_quietly(self, entry: TopicEntry, number: int, known: Mapping[tuple[str, int], _Ends]) -> None:
+    def _is_due(self, entry: TopicEntry, place: Place, now_s: float) -> bool:
+        if self._turns.is_due(place, now_s):
+            return True
+        seen = self._seen.get(place)
+        partition = self._catalog.opened(place.topic, place.number)
+        if partition is not None and partition.tail.end != (seen.tail_end if seen else 0):
+            return True
+        has_time = seen is None or self._clock.now_ms() >= seen.until_ms
+        has_time = has_time or self.expiry.is_walking(place.topic_id, place.number)
+        return self._turns.is_own(place) and (has_time or bool(entry.over(self._config).retention_acknowledged))
+
+    async def _retain_quietly(self, entry: TopicEntry, place: Place, *, changed_only: bool) -> None:
+        self._turns.took(place, self._loop.time())
+        seen = self._seen.get(place, _Seen())
         try:
-            partition = await self._catalog.partition(entry.name, number)
+            partition = await self._catalog.partition(entry.name, place.number)
+            seen = self._seen[place] = seen._replace(tail_end=partition.tail.end)
+            config = entry.over(self._config)
+            before = await partition.head()
+            is_known = (seen.head, seen.settings) == (before, entry.settings) and self._clock.now_ms() < seen.until_ms
+            goes_on = config.retention_acknowledged or self.expiry.is_walking(place.topic_id, place.number)
+            if changed_only and is_known and not goes_on:
+                return
             await self._seal(partition)
             await self.trim(entry, partition)
             await self.expiry.look(partition)
-            head, at = await partition.head(), (entry.id, number)
+            head = await partition.head()
             ends = _Ends(head.start_offset, head.cold_offset)
-            if all(ends) and known.get(at) != ends:
-                await self._forget_cold(entry.name, number)
-            self._looked[at] = ends
+            if all(ends) and seen.ends != ends:
+                await self._forget_cold(entry.name, place.number)
+            is_whole = (head.end_offset, head.stable_offset) == (before.end_offset, before.stable_offset)
+            until_ms = self._clock.now_ms() + unchanged_ms(head, config)
+            self._seen[place] = _Seen(head if is_whole else None, entry.settings, until_ms, seen.tail_end, ends)
         except UnknownTopic:
             return  # deleted meanwhile
         except LedgerError as error:
-            _seldom.failed("retention failed, trying again", error, topic=entry.name, partition=number)
+            _seldom.failed("retention failed, trying again", error, topic=entry.name, partition=place.number)
 
     async def _seal(self, partition: Partition) -> None:
         delay_ledger = await partition.seal_what_is_due()
@@ -161,6 +214,15 @@ class TopicRetention:
         cursor = partition.keys.sub(unquote(name)).cursor
         at = await self._store.command("HGET", cursor, "created", key=partition.keys.state)
         return at.decode() if at else ""
+
+
+def unchanged_ms(head: PartitionHead, config: Config) -> int:
+    """How long an unchanged partition may be left alone: a part of the times after which its records go and its ledger
+    is sealed, so that neither is late by more than that."""
+    parts = [WHOLE_MS, max(config.ledger_age_ms_max // 2, WHOLE_MS_MIN)]
+    if head.start_offset < head.end_offset and config.retention_ms >= 0:
+        parts.append(max(config.retention_ms // 20, WHOLE_MS_MIN))
+    return min(parts)
 
 
 def _delete(uri: str, files: Sequence[str]) -> None:

@@ -1,9 +1,15 @@
 """The work nobody asks for: overdue transactions, the catalog, heartbeats, retention.
 
-There is no owner of any of it.  Every broker looks, whoever sees something overdue does it, and since all of it is
-idempotent two may do it at once.  The sweep sleeps until the earliest deadline it knows, at most sweep_interval_ms, so
-an expired transaction is aborted, and an end that a killed broker left half carried is finished, well within two
-seconds.  Source: docs/architecture.md "what a killed broker leaves"; TS-11 to TS-13.
+All of it is idempotent, so any broker may do it, and two may do it at once.
+
+    partitions              their keeper, as a rule; the others rarely (turns.py)
+    offsets, identities     the broker that the job falls to; the others one time in RARELY
+    transactions            every broker
+
+The sweep of transactions sleeps until the earliest deadline it knows, at most sweep_interval_ms, or twice that where
+there are other brokers.  So an expired transaction is aborted, and an end that a killed broker left half carried is
+finished, well within two seconds, whichever broker dies.
+Source: docs/architecture.md "what a killed broker leaves"; TS-11 to TS-13.
 """
 
 from __future__ import annotations
@@ -37,7 +43,9 @@ RETENTION_S = 30.0
 OUTCOMES_S = 30.0
 IDLE_S = 600.0
 DELAYS_S = 10.0
+LOOK_THROUGH_S = 300.0  # a partition with scheduled records that this broker was not told of is found after this
 FORGOTTEN_S = 60.0
+RARELY = 6
 RETRY_S, REMIND_S = 0.5, 30.0  # of a job that Redis refuses
 BROKER_GONE_MS = 600_000
 ENDING_MAX = 256  # overdue transactions ended at once
@@ -79,14 +87,17 @@ class Upkeep:
         self._tasks = [
             loop.create_task(self._repeat("sweep", self.sweep, lambda: 0.0)),
             loop.create_task(self._repeat("heartbeat", self.heartbeat, lambda: BEAT_MS / 1000)),
-            loop.create_task(self._repeat("retention", self.retain, lambda: RETENTION_S * random.uniform(0.7, 1.3))),
+            loop.create_task(self._repeat("retention", self._retain, lambda: spread_s(RETENTION_S))),
             loop.create_task(
-                self._repeat("outcomes", self.forget_ended, lambda: OUTCOMES_S * random.uniform(0.7, 1.3))
+                self._repeat("outcomes", self._in_turn("outcomes", self.forget_ended), lambda: spread_s(OUTCOMES_S))
             ),
-            loop.create_task(self._repeat("offsets", self.expire_offsets, lambda: IDLE_S)),
-            loop.create_task(self._repeat("delays", self.tidy_delays, lambda: DELAYS_S * random.uniform(0.7, 1.3))),
-            loop.create_task(self._repeat("forgotten", self._forgotten.look, lambda: FORGOTTEN_S)),
-            loop.create_task(self._repeat("identities", self.expire_identities, lambda: IDLE_S)),
+            loop.create_task(self._repeat("offsets", self._in_turn("offsets", self.expire_offsets), lambda: IDLE_S)),
+            loop.create_task(self._repeat("delays", self._delays.tidy, lambda: spread_s(DELAYS_S))),
+            loop.create_task(self._repeat("schedules", self._look_through, lambda: spread_s(LOOK_THROUGH_S))),
+            loop.create_task(self._repeat("forgotten", self._look_for_forgotten, lambda: FORGOTTEN_S)),
+            loop.create_task(
+                self._repeat("identities", self._in_turn("identities", self.expire_identities), lambda: IDLE_S)
+            ),
         ]
 
     async def close(self) -> None:
@@ -124,8 +135,9 @@ class Upkeep:
         """Acts on what is due; seconds until it should be looked at again."""
         nexts = await asyncio.gather(*(self._sweep_one(c) for c in self._coordinators))
         now = self._clock.now_ms()
-        soonest = min((due for due in nexts if due is not None), default=now + self._config.sweep_interval_ms)
-        return max(10, min(soonest - now, self._config.sweep_interval_ms)) / 1000
+        longest = self._config.sweep_interval_ms * min(max(len(self._members.live), 1), 2)
+        soonest = min((due for due in nexts if due is not None), default=now + longest)
+        return max(10, min(soonest - now, longest)) / 1000
 
     async def _sweep_one(self, coordinator: Coordinator) -> int | None:
         due, following = await self._coordinators.due(coordinator)
@@ -165,6 +177,18 @@ class Upkeep:
 
     # -- retention and expiry ------------------------------------------------------------------------------------------
 
+    def _in_turn(self, job: str, act: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[None]]:
+        """Does it where it falls to this broker, else one time in RARELY."""
+        rounds = random.randrange(RARELY)
+
+        async def one() -> None:
+            nonlocal rounds
+            rounds += 1
+            if self._members.does(job) or rounds % RARELY == 0:
+                await act()
+
+        return one
+
     async def retain(self) -> None:
         """Seals, trims and forgets in every partition, by its topic's settings."""
         await self._retention.retain()
@@ -174,14 +198,18 @@ class Upkeep:
         for coordinator in self._coordinators:
             await coordinator.forget(self._clock.now_ms())
 
+    async def _retain(self) -> None:
+        await self._retention.retain(due_only=True)
+
+    async def _look_for_forgotten(self) -> None:
+        await self._forgotten.look(due_only=True)
+
+    async def _look_through(self) -> None:
+        await self._delays.look_through()
+
     async def expire_offsets(self) -> None:
         """Forgets the offsets of Kafka groups that have had no members for long, and committed nothing."""
         await self._offsets.expire(self._members.is_live)
-
-    async def tidy_delays(self) -> None:
-        """Finishes what was left half done in the indexes of scheduled records, and looks for what nobody knows of."""
-        await self._delays.tidy()
-        await self._delays.look_through()
 
     async def expire_identities(self) -> None:
         """Forgets transactional ids that nobody has used for long, and numbers of steps that nobody goes on with."""
@@ -190,3 +218,8 @@ class Upkeep:
         for coordinator in self._coordinators:
             before = now - self._config.transactional_id_expiration_ms
             await self._transactions.together.forget_unused(coordinator, before)
+
+
+def spread_s(period_s: float) -> float:
+    """A pause of about this length, so that brokers do not all do the same at once."""
+    return period_s * random.uniform(0.7, 1.3)

@@ -40,17 +40,15 @@ class NodeInfo:
 
 
 CONFIG_NAMES = (b"maxmemory-policy", b"appendonly", b"appendfsync", b"maxmemory", b"min-replicas-to-write")
-QUESTIONS: tuple[tuple[bytes, ...], ...] = ((b"INFO",), *((b"CONFIG", b"GET", name) for name in CONFIG_NAMES))
+QUESTIONS: tuple[tuple[bytes, ...], ...] = ((b"INFO",), (b"CONFIG", b"GET", *CONFIG_NAMES))
 
 
 def read_node(address: str, replies: Sequence[Any]) -> NodeInfo:
     """replies: those to QUESTIONS, in order; an error means unknown."""
-    info, *configs = replies
+    info, rows = replies
     facts = _facts(info) if isinstance(info, bytes) else {}
-    config = {
-        name: reply[1].decode() if isinstance(reply, list) and len(reply) == 2 else None
-        for name, reply in zip(CONFIG_NAMES, configs, strict=True)
-    }
+    told = dict(zip(rows[::2], rows[1::2], strict=True)) if isinstance(rows, list) else {}
+    config = {name: told[name].decode() if name in told else None for name in CONFIG_NAMES}
     appendonly = config[b"appendonly"] or {"1": "yes", "0": "no"}.get(facts.get("aof_enabled", ""))
     valkey = facts.get("valkey_version")
     return NodeInfo(
