@@ -50,8 +50,16 @@ class ScheduledBody(RecordBody, kw_only=True):
     times_left: int | None = None
 
 
+class SkippedBody(msgspec.Struct):
+    partition: int
+    first_offset: int
+    last_offset: int
+    detail: str = ""
+
+
 class MessagesBody(msgspec.Struct):
     messages: list[RecordBody]
+    skipped: list[SkippedBody] = []
 
 
 class ResultBody(msgspec.Struct):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 
 import pytest
 
+from redis_ledger.client import Client
 from redis_ledger.config import Config
 from redis_ledger.records.build import encode
 from tests.attack.harness import BATCH, NOW_MS, Siege, batch, header_bomb, record, value_bomb
@@ -93,6 +95,14 @@ def test_a_stored_bomb_is_skipped_by_every_reader(siege, bomb, request):
     assert status == 200
     _, stats = siege.ask("GET", f"/v1/topics/{topic}/subscriptions/s")
     assert (stats["backlog"], stats["leased"]) == (0, 0)
+    # the SDK
+    with Client(siege.broker.urls[0]) as client, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert [each.offset for each in client.read(topic)] == [before, after]
+        with client.consumer(topic, "sdk", prefetch=0) as consumer:
+            found = [each for _ in range(3) for each in consumer.receive(10, wait_ms=0)]
+            assert [each.offset for each in found] == [before, after]
+    assert sum(f"messages {at} to {at} were skipped" in str(each.message) for each in told) == 2
     # by time, and the console's page
     status, found = siege.ask("GET", f"/v1/topics/{topic}/partitions/0/offsets?timestamp_ms={NOW_MS}")
     assert (status, found["offset"]) == (200, before)

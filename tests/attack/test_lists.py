@@ -84,8 +84,8 @@ def test_partitions_beyond_those_of_a_topic_are_refused_from_memory(siege):
     answer, _ = kafka(siege, lambda c: c.ask(request, 5, within_s=60))
     assert {p.error_code for p in answer.topics[0].partitions} == {UNKNOWN_TOPIC}
     numbers = AddPartitionsToTxnTopic("nowhere", list(range(20_000)))
-    request = AddPartitionsToTxnRequest([], "txn", 1, 0, [numbers])
-    answer, _ = kafka(siege, lambda c: c.ask(request, 3, within_s=60))
+    registers = AddPartitionsToTxnRequest([], "txn", 1, 0, [numbers])
+    answer, _ = kafka(siege, lambda c: c.ask(registers, 3, within_s=60))
     assert {p.partition_error_code for t in answer.results_by_topic_v3_and_below for p in t.results_by_partition} == {
         UNKNOWN_TOPIC
     }

@@ -14,10 +14,11 @@ from heapq import heapify, heapreplace
 from time import monotonic
 from typing import Literal, NamedTuple, TypeAlias
 
-from redis_ledger.client import answers
+from redis_ledger.client import answers, skipping
 from redis_ledger.client._async.admin import AsyncTopics
 from redis_ledger.client._async.transport import BATCH, AsyncTransport, path
 from redis_ledger.client.models import Isolation, Message, RecordBatches
+from redis_ledger.errors import TooLargeToDecode
 from redis_ledger.records.batch import split
 from redis_ledger.records.read import decode_range
 
@@ -150,7 +151,12 @@ def _messages(data: bytes, topic: str, partition: int, first: int) -> Iterator[M
     for header, batch in split(data):
         if header.is_control:
             continue
-        for record in decode_range(batch, first, LAST):
+        try:
+            records = decode_range(batch, first, LAST)
+        except TooLargeToDecode as error:
+            skipping.warn(topic, partition, max(header.base_offset, first), header.last_offset, error.detail)
+            continue
+        for record in records:
             yield Message(
                 topic=topic,
                 partition=partition,

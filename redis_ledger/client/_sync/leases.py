@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import Any
 
+from redis_ledger.client import skipping
 from redis_ledger.client._sync.transport import Transport, path
 from redis_ledger.client.bodies import MessagesBody, message_of
 from redis_ledger.client.models import Message
@@ -56,6 +57,8 @@ class Leases:
         except OutcomeUnknown:
             leased_until_s = monotonic() + ack_timeout_ms / 1000
             found = self._receive(topic, subscription, {**body, "repeat": True}, wait_ms, repeatable=True)
+        for each in found.skipped:
+            skipping.warn(topic, each.partition, each.first_offset, each.last_offset, each.detail)
         return [message_of(message, topic, leased_until_s) for message in found.messages]
 
     def _receive(
