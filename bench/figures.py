@@ -30,7 +30,9 @@ GROWTH_BEGIN = "<!-- figures: written by python -m bench.growth --markdown -->"
 # These have tables of their own.
 DELAY = ("schedule", "fire", "lateness", "index", "restart", "burst")
 SPARK = ("spark_read", "spark_write", "offload", "cold_read")
-GROWTH = ("workers", "wide_fetch", "upkeep", "clients_1000", "overview", "script_cpu_ms")
+GROWTH = (
+    "workers", "wide_fetch", "upkeep", "clients_1000", "overview", "script_cpu_ms", "full_redis", "memory",
+)  # fmt: skip
 _APART = {DELAY_BEGIN: DELAY, SPARK_BEGIN: SPARK, GROWTH_BEGIN: GROWTH}
 
 MORE_IS_BETTER = "/s"  # the end of such a unit; of everything else less is better

@@ -22,7 +22,7 @@ from redis_ledger.store.store import Store
 APPLY, FORGET = Script.load("txn/apply"), Script.load("txn/forget")
 CALL_BYTES_MAX = 32_768  # of operations: some six hundred participants, which take Redis a few milliseconds
 MORE = "0 more"
-FORGET_MAX = 500  # outcomes, and steps, that one call forgets
+FORGET_MAX = 250  # outcomes, and steps, that one call forgets
 STEPS_MAX = 100_000  # committed steps without a stored answer that one coordinator keeps, about 250 bytes each
 STEPS_SLACK_MS = 60_000  # they outlive their Idempotency-Keys by this, since clocks differ
 
