@@ -18,6 +18,7 @@ import msgspec
 
 from app.console.health import Behind, Held
 from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.lags import NONE, Reader
 from redis_ledger.broker.types import Topic, Transaction
 from redis_ledger.errors import LedgerError, UnknownSubscription, UnknownTopic
 from redis_ledger.ledger.places import PartitionHead
@@ -112,9 +113,12 @@ class Surveyor:
         held: list[Held] = []
         unread = 0
 
+        heads: dict[str, Sequence[PartitionHead]] = {}
+
         async def one(topic: Topic) -> tuple[TopicTotals, list[Held]] | None:
             try:
-                return await _topic(broker, topic, by_id, now)
+                heads[topic.name] = await broker.topics.heads(topic)
+                return await _topic(broker, topic, heads[topic.name], by_id, now)
             except UnknownTopic:
                 raise
             except LedgerError:
@@ -126,42 +130,39 @@ class Surveyor:
             else:
                 totals.append(answer[0])
                 held += answer[1]
-        behind, is_cut_there = await self._behind(chosen)
+        behind, is_cut_there = await self._behind(chosen, heads)
         nodes = await broker.store.node_info()
         used = [n.used_memory_bytes / n.maxmemory_bytes for n in nodes if n.used_memory_bytes and n.maxmemory_bytes]
         memory = max(used, default=None)
         return Survey(now, totals, held, behind, len(opened), is_cut or is_cut_there, unread, memory)
 
-    async def _behind(self, topics: Sequence[Topic]) -> tuple[list[Behind], bool]:
+    async def _behind(
+        self, topics: Sequence[Topic], heads: Mapping[str, Sequence[PartitionHead]]
+    ) -> tuple[list[Behind], bool]:
         """And whether there are more than CURSORS_MAX of them."""
         room, chosen = CURSORS_MAX, []
-        for topic, name, kind in await readers(self._broker, topics):
+        for topic, reader in await readers(self._broker, topics):
             room -= topic.partitions
             if room < 0:
                 break
-            chosen.append((topic.name, name, kind))
-        return await lags(self._broker, chosen), room < 0
+            chosen.append(reader)
+        return await lags(self._broker, chosen, heads), room < 0
 
 
-async def readers(broker: Broker, topics: Sequence[Topic]) -> list[tuple[Topic, str, str]]:
-    """Topic, name and kind of each subscription and group.  Cost: one read a topic."""
+async def readers(broker: Broker, topics: Sequence[Topic]) -> list[tuple[Topic, Reader]]:
+    """Each subscription and group.  Cost: one read a topic."""
 
-    async def one(topic: Topic) -> list[tuple[Topic, str, str]]:
-        return [(topic, name, kind) for name, kind in await broker.subscriptions.list(topic.name)]
+    async def one(topic: Topic) -> list[tuple[Topic, Reader]]:
+        return [(topic, Reader(topic.name, *each)) for each in await broker.subscriptions.list(topic.name)]
 
     return [each for some in await _each(one, topics) for each in some]
 
 
-async def lags(broker: Broker, chosen: Sequence[tuple[str, str, str]]) -> list[Behind]:
-    """How far behind those are: topic, name and kind.  Cost: one read a partition of each."""
-
-    async def one(of: tuple[str, str, str]) -> Behind:
-        topic, name, kind = of
-        stats = await broker.subscriptions.stats(topic, name)
-        is_exact = kind == "kafka" or all(each.backlog_is_exact for each in stats.cursors)
-        return Behind(topic, name, kind, sum(each.backlog for each in stats.cursors), is_exact)
-
-    return await _each(one, chosen)
+async def lags(
+    broker: Broker, chosen: Sequence[Reader], heads: Mapping[str, Sequence[PartitionHead]] = NONE
+) -> list[Behind]:
+    """How far behind those are.  heads, cost: as Lags.of has them."""
+    return [Behind(*each.reader, each.records, each.is_exact) for each in await broker.lags.of(chosen, heads)]
 
 
 async def waiting(broker: Broker, topics: Sequence[Topic]) -> list[tuple[str, int]]:
@@ -175,13 +176,16 @@ async def waiting(broker: Broker, topics: Sequence[Topic]) -> list[tuple[str, in
 
 async def totals(broker: Broker, topics: Sequence[Topic]) -> list[TopicTotals]:
     """Cost: two reads a partition."""
-    return [found for found, _ in await _each(lambda topic: _topic(broker, topic, {}, 0), topics)]
+
+    async def one(topic: Topic) -> TopicTotals:
+        return (await _topic(broker, topic, await broker.topics.heads(topic), {}, 0))[0]
+
+    return await _each(one, topics)
 
 
 async def _topic(
-    broker: Broker, topic: Topic, live: Mapping[str, Transaction], now: int
+    broker: Broker, topic: Topic, heads: Sequence[PartitionHead], live: Mapping[str, Transaction], now: int
 ) -> tuple[TopicTotals, list[Held]]:
-    heads = await broker.topics.heads(topic)
     found = total(topic, heads)
     await _scheduled(broker, found)
     if not found.held:  # an open transaction holds up what it wrote itself

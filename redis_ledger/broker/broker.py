@@ -31,6 +31,7 @@ from redis_ledger.broker.fetch import Fetching
 from redis_ledger.broker.forgotten import Forgotten
 from redis_ledger.broker.groups import Groups
 from redis_ledger.broker.idempotency import Idempotency
+from redis_ledger.broker.lags import Lags
 from redis_ledger.broker.leases import Leases
 from redis_ledger.broker.looplag import LoopLag
 from redis_ledger.broker.members import Members
@@ -138,6 +139,7 @@ class Broker:
         self.subscriptions = Subscriptions(
             store, self.catalog, self.waiters, registry, self.transactions.abort, dead, config, clock
         )
+        self.lags = Lags(store, self.catalog)
         self.leases = Leases(store, self.catalog)
         self.transactions.step = Execute(self.coordinators, self.transactions, self.records, self.subscriptions)
         dead.step, dead.records, dead.subscriptions = self.transactions.step, self.records, self.subscriptions

@@ -16,6 +16,7 @@ from app.console.survey import lags, readers
 from app.console.waiting import Waits, why
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.deadletters import Rule
+from redis_ledger.broker.lags import Reader
 from redis_ledger.broker.types import CursorStats, SubscriptionStats
 from redis_ledger.errors import (
     GroupNotEmpty,
@@ -63,11 +64,12 @@ async def groups(visit: Visit, query: GroupsQuery) -> Groups:
     """By name; of those that are shown it is read how far behind they are."""
     topics = [each for each in await visit.broker.topics.list() if may_describe(visit, each.name)]
     subscriptions, read_by = [], dict[str, list[str]]()
-    for topic, name, kind in await readers(visit.broker, topics):
+    for _, reader in await readers(visit.broker, topics):
+        topic, name, kind = reader
         if kind == "kafka":
-            read_by.setdefault(name, []).append(topic.name)
-        elif (query.find in name or query.find in topic.name) and visit.may(Op.DESCRIBE, Resource.GROUP, name):
-            subscriptions.append((topic.name, name, kind))
+            read_by.setdefault(name, []).append(topic)
+        elif (query.find in name or query.find in topic) and visit.may(Op.DESCRIBE, Resource.GROUP, name):
+            subscriptions.append(reader)
     names = [
         name for name in sorted({*await visit.broker.groups.names(), *read_by})
         if visit.may(Op.DESCRIBE, Resource.GROUP, name)
@@ -75,7 +77,7 @@ async def groups(visit: Visit, query: GroupsQuery) -> Groups:
     ]  # fmt: skip
     chosen, shown = paged(subscriptions, query.page)
     groups, groups_shown = paged(names, query.groups_page)
-    asked = [(topic, name, "kafka") for name in groups for topic in read_by.get(name, ())]
+    asked = [Reader(topic, name, "kafka") for name in groups for topic in read_by.get(name, ())]
     lag: dict[str, int] = {}
     for each in await lags(visit.broker, asked):
         lag[each.name] = lag.get(each.name, 0) + each.lag
