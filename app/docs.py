@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 from html import escape
@@ -15,6 +17,19 @@ code,pre{font:14px/1.45 ui-monospace,monospace}pre{background:#f5f5f3;padding:.8
 details>div{padding:0 0 1rem 1.2rem}table{border-collapse:collapse}td{padding:.15rem .8rem .15rem 0;vertical-align:top}
 @media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#161616}pre{background:#222}h2,details{border-color:#444}}
 """
+
+
+_STYLE_DIGEST = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+# As the console's, for a page that has no script and no form.
+POLICY = (
+    f"default-src 'none'; style-src 'sha256-{_STYLE_DIGEST}'; form-action 'none'; frame-ancestors 'none'; "
+    "base-uri 'none'"
+)
+HEADERS = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"referrer-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+]
 
 
 def page(document: dict[str, Any]) -> str:

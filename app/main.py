@@ -61,7 +61,7 @@ async def openapi_json(call: Call) -> Answer:
 @site.get("/docs", needs=OPEN, answers={200: str})
 async def docs_page(call: Call) -> Answer:
     """This document, for people."""
-    return Answer(200, await asyncio.to_thread(_docs), b"text/html; charset=utf-8")
+    return Answer(200, await asyncio.to_thread(_docs), b"text/html; charset=utf-8", [*docs.HEADERS])
 
 
 @site.get("/", needs=OPEN, status=307)

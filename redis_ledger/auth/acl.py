@@ -22,6 +22,7 @@ from typing import NamedTuple
 from redis_ledger.errors import InvalidRequest
 
 ANYBODY, ANY_HOST, ANY_NAME = "User:*", "*", "*"
+EVERYBODY = ANYBODY.removeprefix("User:")
 CLUSTER_NAME = "kafka-cluster"
 NAME_CHARACTERS_MAX = 255
 TOLD_MAX = 20
@@ -158,6 +159,18 @@ def everything(principal: str) -> list[Rule]:
     return [
         Rule(Effect.ALLOW, principal, ANY_HOST, Op.ALL, kind, Pattern.LITERAL, name) for kind, name in names.items()
     ]
+
+
+def is_somebody(name: str) -> bool:
+    """Whether a user, a token or a certificate may name somebody so: "*" is everybody in a rule."""
+    return name != EVERYBODY
+
+
+def check_somebody(principal: str) -> None:
+    """As check_principal, of one that is to be known by a credential."""
+    check_principal(principal)
+    if principal == ANYBODY:
+        raise InvalidRequest(f"{ANYBODY} is everybody in a rule, and no principal of its own; give another name.")
 
 
 def check_principal(principal: str) -> None:

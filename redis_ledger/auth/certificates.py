@@ -16,6 +16,8 @@ import ssl
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from redis_ledger.auth.acl import is_somebody
+
 CN, DN = "cn", "dn"
 WAYS = (CN, DN)
 NAME_CHARACTERS_MAX = 250  # with "User:" in front a principal has 255 at most
@@ -49,7 +51,7 @@ def principal_of(certificate: Mapping[str, Any] | None, way: str) -> str | None:
     """way: one of WAYS.  None: there is no certificate, or its subject cannot name anybody."""
     subject: Subject = (certificate or {}).get("subject", ())
     name = _common_name(subject) if way == CN else _distinguished_name(subject)
-    if not name or len(name) > NAME_CHARACTERS_MAX or not name.isprintable():
+    if not name or len(name) > NAME_CHARACTERS_MAX or not name.isprintable() or not is_somebody(name):
         return None
     return f"User:{name}"
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from redis_ledger.auth.acl import is_somebody
 from redis_ledger.errors import InvalidRequest, Unauthenticated
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
@@ -80,7 +81,13 @@ def verify(token: str, keys: Mapping[str, Any], expected: Expected) -> tuple[str
     except (jwt.PyJWTError, ValueError, TypeError):
         raise Unauthenticated(f"{_REFUSED}. Get another one.") from None
     name = claims.get(expected.claim)
-    if not isinstance(name, str) or not name or not name.isprintable() or len(name) > PRINCIPAL_CHARACTERS_MAX - 5:
+    if (
+        not isinstance(name, str)
+        or not name
+        or not name.isprintable()
+        or len(name) > PRINCIPAL_CHARACTERS_MAX - 5
+        or not is_somebody(name)
+    ):
         raise Unauthenticated(f"{_REFUSED}: its claim {expected.claim!r} is no name.")
     return f"User:{name}", (int(claims["exp"]) + LEEWAY_S) * 1000
 

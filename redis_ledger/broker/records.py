@@ -181,19 +181,11 @@ class Records:
                 here, later = scheduling.split(rows, dues, pid, epoch, sequence, transactional=transaction is not None)
                 later = scheduling.in_blocks(later, where.config, now)
                 splits[len(futures)] = (here, later)
-                futures.append(
-                    where.schedule(
-                        later,
-                        now=here,
-                        records=len(rows),
-                        producer_id=pid,
-                        epoch=epoch,
-                        sequence=sequence,
-                        txn=transaction,
-                        verified=transaction is not None,
-                        owner=owner,
-                    )
-                )
+                scheduled = where.schedule(
+                    later, now=here, records=len(rows), producer_id=pid, epoch=epoch, sequence=sequence,
+                    txn=transaction, verified=transaction is not None, owner=owner,
+                )  # fmt: skip
+                futures.append(scheduled)
                 continue
             payload = encode(
                 rows, producer_id=pid, epoch=epoch, sequence=sequence, transactional=transaction is not None

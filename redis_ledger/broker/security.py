@@ -21,6 +21,7 @@ import msgspec
 
 from redis_ledger.auth import tokens
 from redis_ledger.auth.acl import (
+    ANYBODY,
     CLUSTER_NAME,
     Caller,
     Effect,
@@ -30,7 +31,7 @@ from redis_ledger.auth.acl import (
     Resource,
     Rule,
     Rules,
-    check_principal,
+    check_somebody,
     flaw,
 )
 from redis_ledger.broker.copied import Copied, Row
@@ -161,6 +162,10 @@ class Security:
         shown = tokens.read(token)
         stored = self.tokens.get(shown.id) if shown is not None else None
         if shown is not None and stored is not None and tokens.fits(shown, stored):
+            if stored.principal == ANYBODY:  # older releases made such tokens
+                raise Unauthenticated(
+                    f"The token is of {ANYBODY}, who is nobody. Ask an administrator for another one."
+                )
             if not stored.is_over(self._clock.now_ms()):
                 return stored.principal, stored.expires_ms
             raise Unauthenticated("The token has expired. Ask an administrator for another one.")
@@ -210,7 +215,7 @@ class Security:
 
     async def create_token(self, principal: str, *, expires_ms: int = 0, note: str = "") -> tuple[str, str]:
         """Its id, and its text, which is told once.  expires_ms: Unix time, 0 never.  Raises InvalidRequest."""
-        check_principal(principal)
+        check_somebody(principal)
         now = self._clock.now_ms()
         if expires_ms and expires_ms <= now:
             raise InvalidRequest("The token would have expired already; give a time in the future, or none.")

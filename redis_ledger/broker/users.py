@@ -20,6 +20,7 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
+from redis_ledger.auth.acl import EVERYBODY, is_somebody
 from redis_ledger.auth.scram import (
     HASHES,
     ITERATIONS_MAX,
@@ -127,8 +128,11 @@ class Users:
 
         Raises UnacceptableCredential for what cannot be a user's name.
         """
-        if not is_name(name):
-            raise UnacceptableCredential(f"A user's name has 1 to {NAME_CHARACTERS_MAX} printable characters.")
+        is_removed = not any(wanted.values())
+        if not is_name(name) and not (name == EVERYBODY and is_removed):  # releases of before took it
+            raise UnacceptableCredential(
+                f"A user's name has 1 to {NAME_CHARACTERS_MAX} printable characters, and is not *, which is everybody."
+            )
         seen: bytes = await self._store.command("HGET", self._key, name, key=self._key) or b""
         for _ in range(8):
             merged = {**(self._decode(seen) if seen else {}), **wanted}
@@ -146,7 +150,7 @@ def _mark(row: bytes) -> str:
 
 
 def is_name(name: str) -> bool:
-    return 1 <= len(name) <= NAME_CHARACTERS_MAX and name.isprintable()
+    return 1 <= len(name) <= NAME_CHARACTERS_MAX and name.isprintable() and is_somebody(name)
 
 
 def check_salted(mechanism: str, salted: bytes, salt: bytes, iterations: int) -> Verifier:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from html import unescape
 
 import pytest
 
-from app.docs import page
+from app.docs import HEADERS, page
 from app.main import OPERATIONS
 from app.openapi import document
 
@@ -53,3 +55,12 @@ def test_how_to_say_who_one_is_stands_above_all_calls():
 def test_the_page_needs_no_other_server_and_shows_no_marks_of_markdown():
     assert re.findall(r"(?:src|href)='([^']*)'", PAGE) == ["/openapi.json"]
     assert "`" not in re.sub(r"<pre>.*?</pre>", "", PAGE, flags=re.DOTALL)
+
+
+def test_the_style_of_the_page_is_the_one_that_its_policy_allows():
+    (style,) = re.findall(r"<style>(.*?)</style>", PAGE, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = dict(HEADERS)[b"content-security-policy"].decode()
+    assert f"style-src 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+    assert not re.search(r"<script|<form|\sstyle=|\son\w+=", PAGE)
