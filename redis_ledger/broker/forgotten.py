@@ -147,7 +147,7 @@ class Forgotten:
             if cursor == b"0":
                 break
         if regions:
-            await self._store.command("HSETNX", pending, str(txn), f"I +{','.join(regions)} ", key=k.state)
+            await self._store.small("HSETNX", pending, str(txn), f"I +{','.join(regions)} ")
 
     async def _settle(self, partition: Partition, held: Held) -> None:
         state = await self._outcome(held.txn)

@@ -41,6 +41,7 @@ from redis_ledger.store.store import Store
 AT_ONCE = 8  # partitions looked at
 ENTRIES_MAX = 1_000  # log entries trimmed by one call
 LEFTOVER_MS = 600_000
+RELIEFS_OF_ALL = 10  # one in so many trims what other brokers look after, too
 OWN_S, OTHERS_S = 120.0, 1_800.0  # between two looks at a partition that nobody appends to through this broker
 WHOLE_MS, WHOLE_MS_MIN = 1_800_000, 30_000  # an unchanged partition is gone through again after so long
 
@@ -83,6 +84,7 @@ class TopicRetention:
         self.expiry = Expiry(store, config, clock)
         self._turns = Turns(keeps, OWN_S, OTHERS_S)
         self._seen: dict[Place, _Seen] = {}
+        self._reliefs = 0
         self._loop = asyncio.get_running_loop()
 
     async def retain(self, *, due_only: bool = False) -> None:
@@ -100,11 +102,14 @@ class TopicRetention:
         self.expiry.keep_only({(place.topic_id, place.number) for _, place in places})
 
     async def relieve(self) -> None:
-        """Only trims, for a Redis that is nearly full."""
-        for entry in await self._catalog.list():
-            for first in range(0, entry.partitions, AT_ONCE):
-                numbers = range(first, min(first + AT_ONCE, entry.partitions))
-                await asyncio.gather(*(self._trim_quietly(entry, number) for number in numbers))
+        """Only trims, for a Redis that is nearly full: what this broker looks after, and at times all of it."""
+        everything, self._reliefs = self._reliefs % RELIEFS_OF_ALL == 0, self._reliefs + 1
+        entries = await self._catalog.list()
+        places = [(entry, Place(entry.name, entry.id, n)) for entry in entries for n in range(entry.partitions)]
+        chosen = [each for each in places if everything or self._turns.is_own(each[1])]
+        for first in range(0, len(chosen), AT_ONCE):
+            now = chosen[first : first + AT_ONCE]
+            await asyncio.gather(*(self._trim_quietly(entry, place.number) for entry, place in now))
 
     async def _trim_quietly(self, entry: TopicEntry, number: int) -> None:
         try:
