@@ -34,6 +34,8 @@ def attach() -> Iterator[Attach]:
     yield open_one
     for hold in holds:
         hold.release()
+    for hold in holds:
+        hold.pid()  # reaps a server that another hold has stopped
 
 
 def kill_server(hold: Embedded) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import os
 
@@ -24,6 +23,7 @@ from redis_ledger.kafka.wire.messages.produce_response import (
 )
 from redis_ledger.records.build import encode
 from redis_ledger.records.read import decode
+from tests.support.small_server import small_server
 
 FIRE = Figure("fire", "one_partition", "records_per_s", 61_000, "records/s", 50_000, "process")
 EARLIEST = Figure("lateness", "1000_per_s", "min_ms", 0.4, "ms", 0, "process")
@@ -62,7 +62,6 @@ async def server():
         finally:
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
-            writer.close()
 
     def answer(frame):
         header = read_header(frame)
@@ -72,9 +71,8 @@ async def server():
         body = ProduceResponse([TopicProduceResponse(name=asked.name, partition_responses=[slot])])
         return b"".join(response(header.api_key, header.version, header.correlation_id, body))
 
-    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
-    yield Served("127.0.0.1", 0, os.getpid(), os.getpid(), listening.sockets[0].getsockname()[1]), lambda: most
-    listening.close()
+    async with small_server(serve) as port:
+        yield Served("127.0.0.1", 0, os.getpid(), os.getpid(), port), lambda: most
 
 
 async def test_a_closed_loop_of_batches_counts_each_once_and_keeps_the_connections_full(server):
@@ -109,19 +107,16 @@ async def test_a_batch_that_is_refused_is_no_figure(server):
 async def test_an_open_loop_ends_when_it_is_told_and_answers_what_was_due():
     # Given a server that takes 20 ms, and one connection
     async def serve(reader, writer):
-        with contextlib.suppress(asyncio.IncompleteReadError):
-            while await reader.readuntil(b"\r\n\r\n"):
-                await asyncio.sleep(0.02)
-                writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
-        writer.close()
+        while await reader.readuntil(b"\r\n\r\n"):
+            await asyncio.sleep(0.02)
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
 
-    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
-    served = Served("127.0.0.1", listening.sockets[0].getsockname()[1], os.getpid(), os.getpid())
-    async with connected(served, 1) as client:
-        # When a request is due every 5 ms, until ten have been
-        asked = itertools.count()
-        outcome = await client.paced(itertools.repeat(request("GET", "/")), 200, until=lambda: next(asked) == 10)
-    listening.close()
+    async with small_server(serve) as port:
+        served = Served("127.0.0.1", port, os.getpid(), os.getpid())
+        async with connected(served, 1) as client:
+            # When a request is due every 5 ms, until ten have been
+            asked = itertools.count()
+            outcome = await client.paced(itertools.repeat(request("GET", "/")), 200, until=lambda: next(asked) == 10)
     # Then those ten are answered, and the last has waited for the nine before it
     assert outcome.answers == 10
     assert max(outcome.latencies_ms) >= 10 * 20 - 9 * 5

@@ -9,6 +9,7 @@ import pytest
 
 from bench.load import connected, request
 from bench.processes import BenchFailed, Served
+from tests.support.small_server import small_server
 
 
 @pytest.fixture
@@ -16,24 +17,20 @@ async def server():
     """Answers each request with its own body, in two pieces; POST /bad with 400, POST /slow after 50 ms."""
 
     async def serve(reader, writer):
-        try:
-            while True:
-                head = await reader.readuntil(b"\r\n\r\n")
-                length = int(head.partition(b"content-length: ")[2].partition(b"\r")[0])
-                body = await reader.readexactly(length)
-                if b"/slow" in head:
-                    await asyncio.sleep(0.05)
-                status = b"400 Bad Request" if b"/bad" in head else b"200 OK"
-                writer.write(b"HTTP/1.1 " + status + b"\r\nContent-Length: %d\r\n" % length)
-                await writer.drain()
-                await asyncio.sleep(0)
-                writer.write(b"\r\n" + body)
-        except asyncio.IncompleteReadError:
-            writer.close()
+        while True:
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = int(head.partition(b"content-length: ")[2].partition(b"\r")[0])
+            body = await reader.readexactly(length)
+            if b"/slow" in head:
+                await asyncio.sleep(0.05)
+            status = b"400 Bad Request" if b"/bad" in head else b"200 OK"
+            writer.write(b"HTTP/1.1 " + status + b"\r\nContent-Length: %d\r\n" % length)
+            await writer.drain()
+            await asyncio.sleep(0)
+            writer.write(b"\r\n" + body)
 
-    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
-    yield Served("127.0.0.1", listening.sockets[0].getsockname()[1], os.getpid(), os.getpid())
-    listening.close()
+    async with small_server(serve) as port:
+        yield Served("127.0.0.1", port, os.getpid(), os.getpid())
 
 
 async def test_answers_come_back_in_the_order_of_their_requests(server):
