@@ -17,6 +17,7 @@ from typing import Any
 
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
+from redis_ledger.ids import is_keyed
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
@@ -49,10 +50,11 @@ class Expiry:
         await self._forget_tombstones(partition)
 
     async def _forget_producers(self, partition: Partition) -> None:
-        """Those that have been silent for a day, and for longer than an Idempotency-Key lives: a repeated request finds
-        in the window of its producer what was written."""
-        silent_ms = max(PRODUCER_SILENT_MS, self._config.idempotency_key_ms + KEY_SLACK_MS)
-        k, before = partition.keys, self._clock.now_ms() - silent_ms
+        """Those that have been silent for a day.  One of a request under an Idempotency-Key lives as long as the key: a
+        repeated request finds in its window what was written.  Earlier releases took any producer id for those."""
+        keyed_ms = self._config.idempotency_key_ms + KEY_SLACK_MS
+        k, now_ms = partition.keys, self._clock.now_ms()
+        before, before_keyed = now_ms - max(PRODUCER_SILENT_MS, keyed_ms), now_ms - keyed_ms
         at = (partition.topic_id, partition.number)
         left = max(PAGE, int(await self._store.command("HLEN", k.producers, key=k.state)) // LAP_LOOKS)
         cursor: Any = self._walks.pop(at, b"0")
@@ -60,7 +62,7 @@ class Expiry:
             cursor, rows = await self._store.command("HSCAN", k.producers, cursor, "COUNT", PAGE, key=k.state)
             silent = []
             for pid, row in zip(rows[::2], rows[1::2], strict=True):
-                if row and int(row.split(b" ")[1]) < before:
+                if row and int(row.split(b" ")[1]) < (before_keyed if is_keyed(int(pid)) else before):
                     silent += [pid, row]
             if silent:
                 await self._store.call(FORGET_PRODUCERS, (k.producers, k.open), silent)

@@ -111,6 +111,23 @@ async def test_few_producers_are_looked_at_all_at_once(broker, clock):
     assert (await sizes(broker))["producers"] == 0
 
 
+async def test_the_producer_of_a_key_goes_with_the_key(redis_url, prefix, clock):
+    async with one(redis_url, prefix, clock=clock, coordinators=1, idempotency_key_ms=600_000) as broker:
+        await broker.topics.create("t", 1)
+        partition = await broker.catalog.partition("t", 0)
+        ids = [await broker.producers.ids.allocate_keyed(), await broker.producers.ids.allocate()]
+        for producer_id in ids:
+            await add_producers(broker, producer_id, 1, clock.now_ms())
+        clock.advance(660_000)
+        await broker.retention.expiry.look(partition)
+        assert (await sizes(broker))["producers"] == 2
+        clock.advance(1)
+        await broker.retention.expiry.look(partition)
+        k = partition.keys
+        left = await broker.store.command("HKEYS", k.producers, key=k.state)
+        assert {int(name) for name in left if name} == {ids[1]}
+
+
 async def test_several_brokers_forget_the_same_once(redis_url, prefix):
     async with two(redis_url, prefix, coordinators=1, ended_status_retention_ms=0, tombstone_ms=0) as (a, b):
         await a.topics.create("t", 1)
