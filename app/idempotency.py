@@ -20,8 +20,16 @@ from redis_ledger.broker.idempotency import ANSWER_BYTES_MAX, Claim, check_key
 from redis_ledger.errors import BadRequest, Conflict, InvalidRequest, NotFound, StorageFull, Unavailable
 
 REPLAYED = (b"idempotent-replayed", b"true")
-TTL = b"idempotency-key-ttl"
+KEY, TTL = b"idempotency-key", b"idempotency-key-ttl"
 TTL_S_MAX = 2_592_000
+
+
+def key_of(call: Call) -> str | None:
+    """Raises InvalidRequest for a time to live without a key."""
+    key = call.header(KEY)
+    if key is None and call.header(TTL) is not None:
+        raise InvalidRequest("Idempotency-Key-TTL says how long a key is kept; send it with an Idempotency-Key.")
+    return key
 
 
 def fingerprint(call: Call, body: bytes) -> bytes:

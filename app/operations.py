@@ -221,7 +221,7 @@ class Operation:
 
     async def _once(self, call: Call, parameters: PathParameters) -> tuple[Answer, str]:
         """Raises whatever the endpoint raises."""
-        if self.keyed and (key := call.header(b"idempotency-key")) is not None:
+        if self.keyed and (key := idempotency.key_of(call)) is not None:
             return await idempotency.once(
                 call,
                 key,

@@ -136,6 +136,7 @@ async def delete_subscription(call: Call, topic: str, name: str) -> None:
         UnknownSubscription,
         UnknownPartition,
         WrongSubscriptionKind,
+        InvalidPosition,
         ConsumerBusy,
         ColdUnavailable,
         ColdDamaged,

@@ -75,3 +75,9 @@ async def test_the_sdk_keeps_the_keys_it_makes_for_as_long_as_it_repeats_a_call(
         with Client(brokers.urls[0], timeout_ms=30_000) as client:
             client.execute(records={"t": [Record({"order": 4})]})
         assert await kept_s(redis_url, prefix) == [2 * MINUTE_S] * 3 + [DAY_S]
+
+
+async def test_a_time_to_live_without_a_key_is_refused(api):
+    answer = await api.post("/v1/transactions", json={}, headers={"Idempotency-Key-TTL": "60"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+    assert "Idempotency-Key" in answer.json()["detail"]

@@ -51,7 +51,7 @@ VALUES = {7: "c0", 8: "c1", 9: "c2", 10: "d0", 11: "d1"}
 
 
 class World(NamedTuple):
-    """start: where the log begins once `move` was called."""
+    """start: where the log begins once `move` was called.  producer_id: of the first three records."""
 
     broker: Broker
     clock: ManualClock
@@ -61,6 +61,7 @@ class World(NamedTuple):
     cause: str
     start: int
     times: dict[int, int]
+    producer_id: int
 
     @property
     def first(self) -> int:
@@ -124,7 +125,8 @@ async def opened(stack: contextlib.AsyncExitStack, url: str, prefix: str, cause:
     await broker.topics.create("t")
 
     t0 = clock.now_ms()
-    first = batch("a0", "a1", "a2", producer=(7, 0, 0), at_ms=t0)
+    producer_id, _ = await broker.producers.allocate()
+    first = batch("a0", "a1", "a2", producer=(producer_id, 0, 0), at_ms=t0)
     assert produced(await kafka.ask(produce("t", first), 9)).base_offset == 0
     await write(broker, ["b0", "b1"], t0 + 10)
     txn = (await broker.transactions.begin()).id
@@ -137,7 +139,7 @@ async def opened(stack: contextlib.AsyncExitStack, url: str, prefix: str, cause:
     await write(broker, ["d0", "d1"], clock.now_ms() + 10)
     times = {7 + n: clock.now_ms() + n for n in range(3)} | {10 + n: clock.now_ms() + 10 + n for n in range(2)}
     start = 8 if cause.endswith("delete_records") else 6 if cause == "bytes" else 7
-    return World(broker, clock, kafka, http, sdk, cause, start, times)
+    return World(broker, clock, kafka, http, sdk, cause, start, times, producer_id)
 
 
 CAUSES = {  # and whether the ledger was sealed
@@ -310,9 +312,9 @@ async def test_a_kafka_group_keeps_its_offset_and_its_lag_counts_what_is_left(wo
 
 async def test_a_batch_that_was_trimmed_is_still_known_when_it_is_sent_again(world):
     await world.move()
-    again = batch("a0", "a1", "a2", producer=(7, 0, 0))
+    again = batch("a0", "a1", "a2", producer=(world.producer_id, 0, 0))
     assert produced(await world.kafka.ask(produce("t", again), 9)).base_offset == 0
-    following = batch("e", producer=(7, 0, 3))
+    following = batch("e", producer=(world.producer_id, 0, 3))
     assert produced(await world.kafka.ask(produce("t", following), 9)).base_offset == 12
 
 
