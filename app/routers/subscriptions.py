@@ -198,7 +198,8 @@ async def receive(call: Call, topic: str, name: str, body: bodies.Receive) -> bo
 async def ack(call: Call, topic: str, name: str, body: bodies.Ack) -> bodies.Acknowledged:
     """Acknowledge messages, so that they are not delivered again.
 
-    All or nothing for each partition: when the messages of one partition are refused, those of the others count.
+    All or nothing for each partition: when the messages of one partition are refused, those of the others count. A
+    list of more than 300 stretches of offsets is checked as a whole, and then done in steps.
     With `transaction` the acknowledgement counts when it commits, and is taken back when it aborts.
     """
     done = await call.broker.subscriptions.ack(

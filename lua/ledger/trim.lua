@@ -27,8 +27,9 @@ SOURCE      Kafka retention.ms, retention.bytes, KIP-107; Pulsar "message retent
 --- @include "include/partition"
 --- @include "include/cursor"
 --- @include "include/deliverable"
+--- @include "include/checkpoints"
 local PAGE = 64
-local held = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "bytes", "cold")
+local held = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "bytes", "cold", "aborts")
 if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local start, stable, kept = tonumber(held[2]), tonumber(held[3]), tonumber(held[4])
 local before, bytes_max, below = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -53,7 +54,7 @@ if ARGV[6] == "1" then
   if needed < stable then -- markers and aborted records from there on are owed to nobody
     needed = each_stretch(KEYS[3], KEYS[4], math.max(needed, start), stable, tonumber(ARGV[5]), function(first, _, fields)
       if fields then return first end
-    end)
+    end, checkpoints.read(held[6]))
   end
 end
 
@@ -77,7 +78,8 @@ end
 if reached and below > new_start and below <= stable then new_start = below end
 local reply, rows, begins = { OK, whole(new_start), trimmed, "" }, redis.call("HGETALL", KEYS[2]), nil
 for i = 1, #rows, 2 do
-  if is_spent(ledger_row(rows[i + 1]), new_start, held[5]) then
+  local sealed, max, unlogged = string.match(rows[i + 1], "^%d+ %d+ (%d) (%-?%d+) (%d+)") -- all that is asked, of many rows
+  if is_spent({ sealed = sealed, max = tonumber(max), unlogged = tonumber(unlogged) }, new_start, held[5]) then
     reply[#reply + 1] = rows[i]
   elseif tonumber(rows[i]) > 0 then
     begins = math.min(begins or math.huge, tonumber(rows[i]))

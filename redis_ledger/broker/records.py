@@ -13,7 +13,7 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, NamedTuple
 
-from redis_ledger.broker import scheduling
+from redis_ledger.broker import cutting, scheduling
 from redis_ledger.broker.fetch import Fetching
 from redis_ledger.broker.registry import Registry
 from redis_ledger.broker.types import Appended, Fetched, Isolation, NewRecord, ProducerSequence, always
@@ -44,8 +44,6 @@ from redis_ledger.records.build import encode
 from redis_ledger.records.later import DueOf, Later, Now
 from redis_ledger.records.partitioner import partition_for
 from redis_ledger.txn.coordinator import Participant
-
-RECORD_OVERHEAD_BYTES = 32  # a generous bound on what a record adds to its key, value and headers
 
 
 class _Batch(NamedTuple):
@@ -156,9 +154,9 @@ class Records:
         for number, some in self._place(entry, records, partition, spread).items():
             await pace.rest()
             where = await self._catalog.partition(topic, number)
-            for group in self._cut(some, where.config.batch_bytes_max):
+            for group in cutting.by_bytes(some, where.config.batch_bytes_max):
                 dues = self._dues(group, where.config)
-                parts = [(group, None)] if dues is None else scheduling.cut(group, dues)
+                parts = [(group, None)] if dues is None else cutting.by_due_times(group, dues)
                 batches += [_Batch(where, part, -1, their_dues) for part, their_dues in parts]
         prepared = Prepared(topic, batches)
         return prepared if producer is None else prepared.numbered({}, producer.sequence)
@@ -348,25 +346,6 @@ class Records:
             return (await self._catalog.get(topic)).setting("batch_bytes_max", self._config)
         except UnknownTopic:
             return self._config.batch_bytes_max  # it may be made by this call, but not for a batch that is refused
-
-    def _cut(self, records: list[NewRecord], limit: int) -> list[list[NewRecord]]:
-        """Groups that each fit into one batch of so many bytes."""
-        groups: list[list[NewRecord]] = [[]]
-        total = 0
-        for record in records:
-            size = RECORD_OVERHEAD_BYTES + len(record.key or b"") + len(record.value or b"")
-            for name, value in record.headers:
-                size += 8 + len(name) * 4 + len(value or b"")
-            if size > limit - 128:
-                raise RequestTooLarge(
-                    f"A record of {size} bytes does not fit into a batch of {limit}; nothing was written."
-                )
-            if groups[-1] and total + size > limit - 128:
-                groups.append([])
-                total = 0
-            groups[-1].append(record)
-            total += size
-        return groups
 
     async def _outcomes(
         self, futures: Sequence[asyncio.Future[Accepted]], topic: str, transaction: TxnId | None

@@ -39,7 +39,7 @@ from redis_ledger.log import Seldom
 from redis_ledger.store.store import Store
 
 AT_ONCE = 8  # partitions looked at
-ENTRIES_MAX = 1_000  # log entries trimmed by one call
+ENTRIES_MAX = 500  # log entries trimmed by one call
 LEFTOVER_MS = 600_000
 RELIEFS_OF_ALL = 10  # one in so many trims what other brokers look after, too
 OWN_S, OTHERS_S = 120.0, 1_800.0  # between two looks at a partition that nobody appends to through this broker

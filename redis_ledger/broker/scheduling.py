@@ -7,8 +7,7 @@ given    a·9:00  b  c·9:00  d·8:30         now    b
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from redis_ledger.broker.types import Appended, Placed
 from redis_ledger.config import Config
@@ -20,25 +19,9 @@ from redis_ledger.records.build import NewRecord, encode
 from redis_ledger.records.later import COMPARED_MS_MAX, Later, Now
 from redis_ledger.records.read import decode
 
-DUES_MAX = 250  # due times in one batch of those that a request is cut into
 BATCH_DUES_MAX = 1_000  # due times of a batch that cannot be cut, for it has a sequence: Redis takes 10 ms for them
 BLOCK_RECORDS = 64  # a reader unpacks a whole block for one record of it
 ZSTD = COMPRESSIONS.index("zstd")
-
-
-Given = TypeVar("Given")
-
-
-def cut(records: Sequence[Given], dues: Sequence[int | None]) -> Iterator[tuple[list[Given], list[int | None] | None]]:
-    """Neighbours with at most DUES_MAX due times, and their due times; None where all of them are due now."""
-    first, seen = 0, set[int]()
-    for at, due in enumerate(dues):
-        if due is not None and due not in seen:
-            if len(seen) == DUES_MAX:
-                yield list(records[first:at]), list(dues[first:at])
-                first, seen = at, set()
-            seen.add(due)
-    yield list(records[first:]), list(dues[first:]) if seen else None
 
 
 def check_batch(later: Sequence[Later]) -> None:

@@ -17,7 +17,7 @@ from redis_ledger.ledger.settings import effective
 from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.store.store import Store
 
-ENTRIES_MAX = 1000  # log entries trimmed, or producers read, by one call to Redis
+ENTRIES_MAX = 500  # log entries trimmed, or producers read, by one call to Redis
 
 
 class Topics:

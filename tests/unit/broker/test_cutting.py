@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.broker.scheduling import BATCH_DUES_MAX, DUES_MAX, check_batch, cut
+from redis_ledger.broker.cutting import DUES_MAX, by_due_times
+from redis_ledger.broker.scheduling import BATCH_DUES_MAX, check_batch
 from redis_ledger.errors import RequestTooLarge
 from redis_ledger.records.later import Later
 
 
 def test_few_due_times_stay_together():
-    assert list(cut("abcd", [5, None, 5, 7])) == [(["a", "b", "c", "d"], [5, None, 5, 7])]
+    assert list(by_due_times("abcd", [5, None, 5, 7])) == [(["a", "b", "c", "d"], [5, None, 5, 7])]
 
 
 def test_a_batch_of_the_cut_has_a_bounded_number_of_due_times():
     dues = [n // 2 for n in range(4 * DUES_MAX + 2)]
-    parts = list(cut(range(len(dues)), dues))
+    parts = list(by_due_times(range(len(dues)), dues))
     assert [len(set(part_dues)) for _, part_dues in parts if part_dues] == [DUES_MAX, DUES_MAX, 1]
     assert [record for some, _ in parts for record in some] == list(range(len(dues)))
     assert [due for _, part_dues in parts for due in part_dues or ()] == dues
@@ -23,7 +24,7 @@ def test_a_batch_of_the_cut_has_a_bounded_number_of_due_times():
 
 def test_what_is_due_now_goes_with_its_neighbours():
     dues = [*range(DUES_MAX), None, None, DUES_MAX]
-    assert [len(some) for some, _ in cut(range(len(dues)), dues)] == [DUES_MAX + 2, 1]
+    assert [len(some) for some, _ in by_due_times(range(len(dues)), dues)] == [DUES_MAX + 2, 1]
 
 
 @pytest.mark.parametrize("dues", [(), (1, 2, 3)])
