@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from redis_ledger.kafka.wire.messages.fetch_request import FetchPartition, FetchRequest
 from redis_ledger.kafka.wire.messages.fetch_response import PartitionData
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.places import PartitionHead
 
 NOT_FOUND, INVALID_EPOCH = 70, 71
 FINAL_EPOCH, FIRST_EPOCH = -1, 0
@@ -23,13 +26,21 @@ PARTITIONS_MAX = 10_000  # a session that would know more is not kept
 Key = tuple[str, bytes, int]  # topic by name or by id, partition
 
 
+class Rest(NamedTuple):
+    partition: Partition
+    head: PartitionHead
+    committed: bool
+
+
 @dataclass(slots=True)
 class Known:
-    """asked: how the partition is to be read.  end, start: as the client was told."""
+    """asked: how the partition is to be read.  end, start: as the client was told.  rest: None, or where the partition
+    stood when it had nothing for the client."""
 
     asked: FetchPartition
     end: int = -1
     start: int = -1
+    rest: Rest | None = None
 
 
 @dataclass(slots=True)
@@ -46,7 +57,7 @@ class FetchSession:
                 if known is None:
                     self.partitions[key] = Known(asked)
                 else:
-                    known.asked = asked
+                    known.asked, known.rest = asked, None
         for gone in request.forgotten_topics_data:
             for number in gone.partitions:
                 self.partitions.pop((gone.topic, gone.topic_id, number), None)

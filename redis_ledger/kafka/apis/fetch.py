@@ -21,7 +21,7 @@ from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import LedgerError, OffsetOutOfRange, TopicForbidden, Unavailable, UnknownTopic
 from redis_ledger.kafka.apis.list_offsets import epoch_refusal
 from redis_ledger.kafka.call import NONE, NOT_LEADER, UNKNOWN_TOPIC_ID, Call, code_of
-from redis_ledger.kafka.fetch_session import FetchSession, Key, opened
+from redis_ledger.kafka.fetch_session import FetchSession, Key, Rest, opened
 from redis_ledger.kafka.places import Places
 from redis_ledger.kafka.wire.messages.fetch_request import FetchPartition, FetchRequest
 from redis_ledger.kafka.wire.messages.fetch_response import (
@@ -67,26 +67,78 @@ async def handle(request: FetchRequest, call: Call) -> FetchResponse:
     quotas, principal = call.broker.quotas, call.peer.principal
     if quotas.wait_s(principal) > 0.0:  # what it has read already is not paid for yet
         return FetchResponse(session_id=0 if session is None else session.id, responses=[])
-    committed = request.isolation_level == READ_COMMITTED
-    rules = call.broker.security.rules
-    answers, wanted = await _open(asked, call)
-    room = quotas.bytes_out_max(principal, min(request.max_bytes, call.broker.config.kafka_fetch_bytes_max))
-    polled = await call.broker.fetching.poll(
-        [each for _, each in wanted],
-        committed=committed,
-        bytes_min=request.min_bytes,
-        bytes_max=room,
-        wait_ms=0 if answers else min(request.max_wait_ms, WAIT_MS_MAX),
-        room=call.peer.unread,
-    )
-    for (one, each), read in zip(wanted, polled, strict=True):
-        if rules is not call.broker.security.rules and not call.allows(Op.READ, Resource.TOPIC, each.partition.topic):
-            answers[one.key] = _failed(each.partition.number, TopicForbidden.kafka_code)  # it was revoked meanwhile
-            continue
-        data = _shown(one, each, read, committed, room)
-        room -= sum(map(len, data.records)) if isinstance(data.records, list) else 0
-        answers[one.key] = data
-    return _answer(session, request.session_epoch > 0, asked, answers)
+    fetch = _Fetch(request, call, session)
+    incremental = request.session_epoch > 0
+    if session is not None and incremental and len(moving := fetch.moving(asked)) < len(asked):
+        answers, is_enough = await fetch.read(moving, wait_ms=0)
+        if is_enough:
+            return _answer(session, incremental, moving, answers)
+    answers, _ = await fetch.read(asked, wait_ms=min(request.max_wait_ms, WAIT_MS_MAX))
+    return _answer(session, incremental, asked, answers)
+
+
+class _Fetch:
+    def __init__(self, request: FetchRequest, call: Call, session: FetchSession | None) -> None:
+        self._request, self._call, self._session = request, call, session
+        self._committed = request.isolation_level == READ_COMMITTED
+
+    def moving(self, asked: list[_Asked]) -> list[_Asked]:
+        """Those of a session that may have something: the others stand where they stood when they had nothing, and the
+        client has been told so.  All of them, if one of the others must not be read any more."""
+        session, call = self._session, self._call
+        assert session is not None
+        head, opened_here = call.broker.waiters.head, call.broker.catalog.opened
+        moving, resting = [], set()
+        for one in asked:
+            rest = session.partitions[one.key].rest
+            if rest is not None:
+                partition = rest.partition
+                if (
+                    head(partition.keys) == rest.head
+                    and rest.committed == self._committed
+                    and opened_here(partition.topic, partition.number) is partition
+                ):
+                    resting.add(partition.topic)
+                    continue
+            moving.append(one)
+        may_all = all(call.allows(Op.READ, Resource.TOPIC, topic) for topic in resting)
+        return moving if may_all and not call.broker.members.is_leaving else asked
+
+    async def read(self, asked: list[_Asked], *, wait_ms: int) -> tuple[dict[Key, PartitionData], bool]:
+        """The answers; and whether there is as much as the client asked for, or an error."""
+        request, call, committed = self._request, self._call, self._committed
+        quotas, rules = call.broker.quotas, call.broker.security.rules
+        answers, wanted = await _open(asked, call)
+        room_max = min(request.max_bytes, call.broker.config.kafka_fetch_bytes_max)
+        room = quotas.bytes_out_max(call.peer.principal, room_max)
+        polled = await call.broker.fetching.poll(
+            [each for _, each in wanted],
+            committed=committed,
+            bytes_min=request.min_bytes,
+            bytes_max=room,
+            wait_ms=0 if answers else wait_ms,
+            room=call.peer.unread,
+        )
+        size = 0
+        for (one, each), read in zip(wanted, polled, strict=True):
+            self._rest(one, each, read)
+            if rules is not call.broker.security.rules and not call.allows(
+                Op.READ, Resource.TOPIC, each.partition.topic
+            ):
+                answers[one.key] = _failed(each.partition.number, TopicForbidden.kafka_code)  # it was revoked meanwhile
+                continue
+            data = _shown(one, each, read, committed, room - size)
+            size += sum(map(len, data.records)) if isinstance(data.records, list) else 0
+            answers[one.key] = data
+        failed = any(data.error_code for data in answers.values())
+        return answers, failed or size >= max(request.min_bytes, 1)
+
+    def _rest(self, one: _Asked, wanted: Wanted, read: Polled) -> None:
+        if self._session is not None:
+            rest = None
+            if isinstance(read, Read) and wanted.has_nothing(read.head, self._committed):
+                rest = Rest(wanted.partition, read.head, self._committed)
+            self._session.partitions[one.key].rest = rest
 
 
 async def _open(asked: list[_Asked], call: Call) -> tuple[dict[Key, PartitionData], list[tuple[_Asked, Wanted]]]:
