@@ -99,7 +99,7 @@ def small_disk(folder: Path) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-@pytest.mark.parametrize("ballast", [5_500_000, 3_000_000], ids=["while it loads", "while it works"])
+@pytest.mark.parametrize("ballast", [6_800_000, 3_000_000], ids=["while it loads", "while it works"])
 def test_a_demo_whose_disk_is_full_says_so(small_disk, start, ballast):
     (small_disk / "ballast").write_bytes(b"x" * ballast)
     code, said = start(small_disk, "--rounds", "0").end()

@@ -14,7 +14,7 @@ from tests.support.broker import receive_values, records, two, values_of
 from tests.support.servers import redis_server
 
 SESSION_MS = 1_500
-PAUSE_S = 3.0
+PAUSE_S = 2.0
 
 
 def frozen(server):
