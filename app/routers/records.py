@@ -166,16 +166,17 @@ async def new_records(
             records_per_request_max=limit,
         )
     made, pace, headers = list[NewRecord](), Pace(), 0
+    may_be_large = call.body_bytes > ASIDE_BYTES
     for index, record in enumerate(records):
         if record.headers is not None or record.headers_base64 is not None:
             headers += check_headers(call, record)
             if headers > call.config.headers_max:
                 raise too_many_headers(call.config, of_record=False)
-        if is_large(record):
+        if may_be_large and is_large(record):
             made.append(await asyncio.to_thread(new_record, record, where, index, partition))
         else:
             made.append(new_record(record, where, index, partition))
-        if pace.is_over:
+        if not index & 63:
             await pace.rest()
     is_traced = tracing.tracer is not None and any(name == b"traceparent" for name, _ in call.scope["headers"])
     return traces.carrying(made) if is_traced else made

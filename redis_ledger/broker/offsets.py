@@ -41,6 +41,7 @@ from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Coordinators, Decision
 from redis_ledger.txn.states import State
 
+FEW = 16  # topics that are looked for one by one
 UNDER_WAY_MAX = 1_000  # calls of one request that wait for Redis together
 NOTED_MAX = 50_000  # groups on topics; one that is forgotten is only noted again
 NOTED_S = 30.0  # so that what somebody else removed is there again soon
@@ -94,7 +95,11 @@ class Offsets:
         """The partitions, or for each that is not there why not.  Cost: none for what this broker has used before."""
         wanted = list(partitions)
         topics = list(dict.fromkeys(topic for topic, _ in wanted))
-        entries = dict(zip(topics, await _each(self._catalog.get, topics), strict=True))
+        absent = await _caught(self._catalog.absent(topics)) if len(topics) > FEW else ()
+        gone = () if isinstance(absent, LedgerError) else absent  # then each is told by itself why
+        found = [topic for topic in topics if topic not in gone]
+        entries = dict(zip(found, await _each(self._catalog.get, found), strict=True))
+        entries |= {topic: UnknownTopic(f"Topic {topic!r} does not exist.", topic=topic) for topic in gone}
         ends = {topic: entry.partitions for topic, entry in entries.items() if isinstance(entry, TopicEntry)}
         for topic in {topic for topic, number in wanted if topic in ends and number >= ends[topic]}:
             entries[topic] = await _caught(self._catalog.get(topic, fresh=True))  # it may have grown

@@ -15,7 +15,7 @@ error that names the limit, and ends with `siege.check()`, which asserts for the
 - the broker lives, within MEMORY_BYTES of memory (RLIMIT_DATA: what Python and its threads map counts, code does not);
 - the honest client has been served, without a failure, at least once;
 - no GET /livez took longer than LIVEZ_S_MAX or 5 times the worst of an idle second before, whichever is more; times
-  the strain of a machine that is busy with other things.
+  the strain of a machine that is busy with other things (bystander.py), STRAIN_MAX at most.
 
 `siege.check()` returns what was measured.  The bystanders are a process of their own (bystander.py).
 """
@@ -43,6 +43,7 @@ from tests.support.serving import Serve
 
 MEMORY_BYTES = 1 << 30
 LIVEZ_S_MAX, LIVEZ_TIMES_MAX = 0.2, 5.0
+STRAIN_MAX = 5.0  # of a machine that is busy with other things
 IDLE_S = 1.0
 PATIENCE_S = 60.0
 BATCH = {"content-type": "application/vnd.redis-ledger.batch"}
@@ -97,7 +98,7 @@ class Siege:
         assert self.broker.process.poll() is None, "the broker died"
         assert not seen["failures"], seen["failures"][:3]
         assert seen["rounds"] > 0, "the honest client was not served"
-        allowed_s = max(livez_s_max, LIVEZ_TIMES_MAX * self.baseline_s) * seen["strain"]
+        allowed_s = max(livez_s_max, LIVEZ_TIMES_MAX * self.baseline_s) * min(seen["strain"], STRAIN_MAX)
         assert seen["livez_worst_s"] <= allowed_s, f"/livez took {seen['livez_worst_s']:.3f} s, allowed {allowed_s:.3f}"
         return seen
 

@@ -21,6 +21,7 @@ from redis_ledger.kafka.wire.messages.list_offsets_request import (
     ListOffsetsTopic,
 )
 from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from redis_ledger.kafka.wire.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestTopic
 from redis_ledger.records.build import encode
 from tests.attack.harness import NOW_MS, Siege
 from tests.support.batches import produce, produced
@@ -89,6 +90,15 @@ def test_partitions_beyond_those_of_a_topic_are_refused_from_memory(siege):
     assert {p.partition_error_code for t in answer.results_by_topic_v3_and_below for p in t.results_by_partition} == {
         UNKNOWN_TOPIC
     }
+    assert commands(siege) - before < 2_000
+    siege.check(livez_s_max=LIVEZ_S_MAX)
+
+
+def test_offsets_of_very_many_unknown_topics_cost_one_look(siege):
+    before = commands(siege)
+    topics = [OffsetFetchRequestTopic(f"none-{n}", [0]) for n in range(20_000)]
+    answer, _ = kafka(siege, lambda c: c.ask(OffsetFetchRequest("g", topics), 7, within_s=60))
+    assert [p.committed_offset for t in answer.topics for p in t.partitions] == [-1] * 20_000
     assert commands(siege) - before < 2_000
     siege.check(livez_s_max=LIVEZ_S_MAX)
 

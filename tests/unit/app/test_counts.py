@@ -39,7 +39,7 @@ def many(count: int, each: bytes = b"{}") -> bytes:
     return b"[" + b",".join([each] * count) + b"]"
 
 
-LONG = b'{"value":%s}' % many(200)  # so that the body has to be looked at
+LONG = b'{"value":%s}' % many(400)  # so that the body has to be looked at
 GROUP = b'{"topic":"t","records":[%s]}' % LONG
 
 

@@ -141,3 +141,19 @@ def test_of_a_header_that_repeats_the_last_is_shown():
         {"a": b"\xff", "c": None},
     )
     assert shown_headers([("a", b"\xff"), ("a", b"1")]) == ({"a": "1"}, msgspec.UNSET)
+
+
+@pytest.mark.parametrize("cut", range(-4, 5))
+@pytest.mark.parametrize(
+    ("middle", "deep"),
+    [
+        (b'"\\\\\\\\",[[]]', False),
+        (b'"\\\\\\"[[[",[]', False),
+        (b'"\\\\\\\\",' + nested(101), True),
+        (b'"[[[[[["', False),
+    ],
+)
+def test_depth_is_the_same_wherever_the_text_is_cut(monkeypatch, cut, middle, deep):
+    monkeypatch.setattr("app.depth._PIECE_BYTES", 300 + cut)
+    text = b"[" + b"[]," * 99 + middle + b"," + b"[]," * 50 + b"1]"
+    assert is_too_deep(text) is deep
