@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 import pytest
@@ -124,6 +125,8 @@ api = schemathesis.openapi.from_dict(document(OPERATIONS), config=SchemathesisCo
 )
 def test_no_request_finds_a_500_or_an_undocumented_answer(case, address):
     answer = case.call(base_url=address, timeout=20)
+    if answer.status_code == 404 and any(":" in unquote(str(given)) for given in (case.path_parameters or {}).values()):
+        return  # a colon begins the name of an action, so this was the address of something else
     excluded: list[Any] = [positive_data_acceptance]
     if "{name}:" in case.operation.path:
         excluded.append(
