@@ -26,7 +26,7 @@ RETURNS     {OK, mark, read, stable, more, next_due, deliveries...} more 1: ther
             records, bytes, producer, flags, append time, the last eight those of the log entry
             | {NOT_OWNER} an exclusive subscription and no epoch, or one of an earlier owner: call cursor/own first
             | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
-COMPLEXITY  O(d log l + e) for d due leases (at most 256, and 600 looked through for a repeated request) of l, and e log
+COMPLEXITY  O(d log l + e) for d due leases (at most 192, and 600 looked through for a repeated request) of l, and e log
             entries, at most 400: with fewer records than were asked for and more 1, the caller goes on with another call.
             Where very many aborts lie close to each other, calls in between walk over them: include/checkpoints
 WRITES      nothing when there is nothing to deliver or to pass and the subscription is shared
@@ -36,7 +36,7 @@ SOURCE      transaction buffer RFC "dispatch"; requirements TB-05, TB-06, TB-28,
 --- @include "include/cursor"
 --- @include "include/deliverable"
 --- @include "include/checkpoints"
-local DUE_MAX, AGAIN_MAX, LOOK_MAX = 256, 600, 400
+local DUE_MAX, AGAIN_MAX, LOOK_MAX = 192, 600, 400
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "aborts")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])

@@ -46,8 +46,10 @@ async def test_the_end_settles_all_of_it_before_it_is_answered(redis_url, prefix
         await (broker.transactions.commit if commit else broker.transactions.abort)(txn)
         assert (await standing(broker)).pending == 0
         await broker.subscriptions.ack("t", "s", "c1", ids[1::2])
-        back = await broker.subscriptions.receive("t", "s", "c2", max_records=COUNT)
-        assert sorted(m.id for m in back) == ([] if commit else ids[::2])
+        back: list[MessageId] = []
+        while some := await broker.subscriptions.receive("t", "s", "c2", max_records=COUNT):
+            back += [m.id for m in some]  # an answer ends where enough has been decoded
+        assert sorted(back) == ([] if commit else ids[::2])
 
 
 async def test_another_broker_settles_what_one_has_left(redis_url, prefix, monkeypatch):
