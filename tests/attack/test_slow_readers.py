@@ -50,7 +50,7 @@ def kafka_socket(siege: Siege) -> socket.socket:
 def read_frame(client: socket.socket) -> int:
     """The size of the next answer, all of it read."""
     head = client.recv(4, socket.MSG_WAITALL)
-    (size,) = struct.unpack(">i", head)
+    size: int = struct.unpack(">i", head)[0]
     left = size
     while left:
         left -= len(client.recv(min(left, 1 << 16)))

@@ -200,7 +200,7 @@ async def test_the_net_looks_at_a_few_partitions_at_a_time_and_at_all_in_turn(re
         waits = asyncio.create_task(poll(broker, wait_ms=4_000))
         await asyncio.sleep(0.3)
         with contextlib.suppress(KeyError):
-            broker.waiters._channels[keys.wake].on_message = lambda message: None
+            monkeypatch.setattr(broker.waiters._channels[keys.wake], "on_message", lambda message: None)
         await broker.store.command("HSET", keys.state, "next", 7, "stable", 7, key=keys.state)
         # Then it is found within a round over all partitions
         async with asyncio.timeout(3):

@@ -36,7 +36,7 @@ class Session:
 
     async def fetch(self, *changed, wait_ms=200):
         """(topic, partition) → records' bytes, or the error."""
-        wanted = {}
+        wanted: dict[str, list[FetchPartition]] = {}
         for topic, number, offset in changed or (self._first if not self._epoch else ()):
             asked = FetchPartition(partition=number, fetch_offset=offset, partition_max_bytes=1 << 20)
             wanted.setdefault(topic, []).append(asked)

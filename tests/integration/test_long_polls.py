@@ -265,7 +265,8 @@ async def test_a_topic_that_grows_is_received_from_whole_while_polls_wait(broker
 
 async def test_two_brokers_with_many_polls_deliver_everything_once(pair):
     """Workers at both, records that come one by one and in bursts: each is delivered once, at once."""
-    got, total, over = [], 300, asyncio.Event()
+    got: list[str] = []
+    total, over = 300, asyncio.Event()
 
     async def work(broker, consumer):
         while not over.is_set():

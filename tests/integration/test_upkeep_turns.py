@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.broker import retention, turns
+from redis_ledger.broker import retention
 from redis_ledger.broker.turns import Turns
 from redis_ledger.clock import ManualClock
 from redis_ledger.config import Config
@@ -134,7 +134,7 @@ async def test_a_broker_that_lives_and_looks_after_nothing_leaves_nothing_untend
     for number in range(PARTITIONS):
         await fill(first, partition=number)
     second.retention._turns = Turns(second.members.keeps, 0.0, 100.0)
-    monkeypatch.setattr(turns.random, "random", lambda: 0.0)
+    monkeypatch.setattr("random.random", lambda: 0.0)
     await second.retention.retain(due_only=True)
     assert await starts(second) != [2] * PARTITIONS
     loop = second.retention._loop

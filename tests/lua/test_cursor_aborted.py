@@ -89,7 +89,7 @@ def test_a_call_during_a_walk_gives_nothing_and_says_that_there_is_more(log):
     behind_an_old_one(log)
     sub = Subscription(log)
     sub.receive()
-    assert walk_of(log).startswith("walk ")
+    assert str(walk_of(log)).startswith("walk ")
     before = sub.placed()
     status, mark, read, _, more, _ = sub.receive_raw("c1")
     assert (status, mark, read, more) == (Status.OK, before.mark, before.read, 1)

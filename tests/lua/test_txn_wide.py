@@ -26,7 +26,7 @@ def wide(coordinator: TxnCoordinator, serial: str) -> list[str]:
 
 
 def row(coordinator: TxnCoordinator, serial: str) -> list[str]:
-    return coordinator.client.hget(coordinator.keys.txns, serial).decode().split("|")[2].split(" ")
+    return str(coordinator.client.hget(coordinator.keys.txns, serial).decode()).split("|")[2].split(" ")
 
 
 def begun(coordinator: TxnCoordinator, count: int) -> str:
@@ -89,7 +89,8 @@ def test_transactions_do_not_see_each_others_participants(coordinator):
 
 def test_completion_goes_page_by_page(coordinator):
     serial = decided(coordinator, 3_000)
-    answers, left = [], [len(wide(coordinator, serial))]
+    answers: list[str] = []
+    left = [len(wide(coordinator, serial))]
     while not answers or answers[-1] == "0 more":
         answers.append(coordinator.one(f"d {serial}"))
         left.append(len(wide(coordinator, serial)))
@@ -162,7 +163,7 @@ def test_a_coordinator_of_an_older_release_gets_the_key(coordinator):
 
 def test_a_kafka_producer_verifies_partitions_beyond_the_row(coordinator):
     _, number, epoch = coordinator.one("i tid 60000 - -").split(" ")[:3]
-    every = names(600)
+    every, serial = names(600), ""
     for at in range(0, 600, PAGE):
         serial = coordinator.one(f"k tid {number} {epoch} {' '.join(every[at : at + PAGE])}")
     assert coordinator.one(f"v tid {number} {epoch} {every[0]} {every[-1]}") == serial

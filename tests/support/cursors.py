@@ -236,7 +236,8 @@ class Subscription:
         for txn, text in client.hgetall(keys.pending).items():
             holder, _, region = txn.decode().partition("/")
             head = client.hget(keys.pending, holder).decode()
-            assert not region or region in re.search(r"\+(\S+) ", head)[1].split(",")
+            regions = re.search(r"\+(\S+) ", head)
+            assert not region or (regions is not None and region in regions[1].split(","))
             for part in text.decode().rpartition(" ")[2].split(",") if txn else ():
                 first, last, count = map(int, part.split("-"))
                 for offset in range(max(first, mark), last + 1):
