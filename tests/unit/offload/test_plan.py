@@ -68,7 +68,8 @@ def test_a_plan_has_at_most_so_many_stretches_and_the_next_one_goes_on():
     ledgers = [sealed(n, 10 * n) for n in range(1, STRETCHES_MAX + 3)]
     found = decide(ledgers, cold=0, start=0, limit=10**9)
     assert len(found) == STRETCHES_MAX
-    assert decide(ledgers, cold=found[-1][1], start=0, limit=10**9) == [(10_000, 10_010), (10_010, 10_020)]
+    end = found[-1][1]
+    assert decide(ledgers, cold=end, start=0, limit=10**9) == [(end, end + 10), (end + 10, end + 20)]
 
 
 def test_a_row_is_read_as_redis_has_it():
