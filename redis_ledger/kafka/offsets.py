@@ -2,8 +2,10 @@
 
     request ─ read ─▶ entries to be committed, each with its place in the answer ─▶ committed ─ settle ─▶ answer
 
-A partition that is refused does not hold up the others.  A coordinator that cannot be asked now is told as one that is
-loading: that is what every client waits for and tries again, without looking for another.
+A partition that is refused does not hold up the others.  Of a partition that is named several times the last entry that
+may be committed counts, as in Kafka: only that one is written, and every place in the answer has its outcome.  A
+coordinator that cannot be asked now is told as one that is loading: that is what every client waits for and tries
+again, without looking for another.
 """
 
 from __future__ import annotations
@@ -18,25 +20,37 @@ from redis_ledger.kafka.call import COORDINATOR_LOADING, NONE, Call, code_of
 
 
 class Commits(NamedTuple):
-    """entries: what is to be committed; slots: the places of these in the answer; topics: the whole answer."""
+    """last: what is to be committed, by topic and partition; slots: the places of each in the answer; topics: the whole
+    answer."""
 
-    entries: list[OffsetEntry]
-    slots: list[Any]
+    last: dict[tuple[str, int], OffsetEntry]
+    slots: dict[tuple[str, int], list[Any]]
     topics: list[Any]
 
+    @property
+    def entries(self) -> list[OffsetEntry]:
+        return [*self.last.values()]
+
+    def add(self, entry: OffsetEntry, slot: Any) -> None:
+        place = (entry.topic, entry.partition)
+        self.last[place] = entry
+        self.slots.setdefault(place, []).append(slot)
+
     def settle(self, outcomes: Iterable[LedgerError | None], code: Callable[[LedgerError], int]) -> None:
-        for slot, error in zip(self.slots, outcomes, strict=True):
-            slot.error_code = NONE if error is None else code(error)
+        """outcomes: of the entries, in their order."""
+        for place, error in zip(self.last, outcomes, strict=True):
+            for slot in self.slots[place]:
+                slot.error_code = NONE if error is None else code(error)
 
     def refuse(self, error: LedgerError, code: Callable[[LedgerError], int]) -> None:
-        self.settle([error] * len(self.slots), code)
+        self.settle([error] * len(self.last), code)
 
 
 async def read_commits(
     topics: Sequence[Any], call: Call, by_id: bool, topic_class: Callable[..., Any], slot_class: Callable[..., Any]
 ) -> Commits:
     """Of OffsetCommit or TxnOffsetCommit, whose topics have the same members; the classes are those of the answer."""
-    commits = Commits([], [], [])
+    commits = Commits({}, {}, [])
     names = await topic_names(topics, call, by_id)
     room = call.broker.config.offset_metadata_bytes_max
     for topic, name in zip(topics, names, strict=True):
@@ -53,12 +67,10 @@ async def read_commits(
             elif len(metadata.encode()) > room:
                 slot.error_code = MetadataTooLarge.kafka_code
             else:
-                commits.slots.append(slot)
-                commits.entries.append(
-                    OffsetEntry(
-                        name, asked.partition_index, asked.committed_offset, asked.committed_leader_epoch, metadata
-                    )
+                entry = OffsetEntry(
+                    name, asked.partition_index, asked.committed_offset, asked.committed_leader_epoch, metadata
                 )
+                commits.add(entry, slot)
     return commits
 
 

@@ -117,6 +117,19 @@ async def test_each_partition_has_its_own_outcome(client):
     }
 
 
+async def test_of_a_partition_named_several_times_the_last_offset_counts(client):
+    offsets = [("t", 0, 5), ("t", 1, 3), ("t", 0, 9), ("t", 0, 7)]
+    assert await commit(client, *offsets) == [0] * 4
+    assert await fetch(client, None) == {("t", 0): (7, 0), ("t", 1): (3, 0)}
+    topic = await id_of(client)
+    assert await commit(client, (topic, 0, 8), (topic, 0, 2), version=10) == [0, 0]
+    producer = await Producer(client, 5).begin()
+    assert await producer.commit(*((name, number, offset + 10) for name, number, offset in offsets)) == [0] * 4
+    assert await fetch(client, None) == {("t", 0): (2, 0), ("t", 1): (3, 0)}
+    await producer.end()
+    assert await fetch(client, None, stable=True) == {("t", 0): (17, 0), ("t", 1): (13, 0)}
+
+
 async def test_a_subscription_of_that_name_is_told_before_anything_is_read(client):
     await client.broker.subscriptions.create("t", "s")
     assert await commit(client, ("t", 0, 1), group="s") == [INCONSISTENT]
