@@ -11,7 +11,7 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-demo demo demo-spark serve quick check test fmt format lint types layers tidy unit lua property integration spec \
-	crash crash-slow attack compat compat-quick fuzz setup-spark spark spark-quick upgrade console console-screenshots image proto wire sync docs lock bench bench-kafka bench-delay bench-growth bench-spark chart build clean
+	crash crash-slow attack compat compat-quick fuzz setup-spark spark spark-quick upgrade console console-screenshots image proto wire sync docs lock sbom bench bench-kafka bench-delay bench-growth bench-spark chart build clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -61,6 +61,9 @@ docs: setup ## generates the tables of docs/reference/ and the index of docs/dec
 
 lock: setup ## resolves requirements/*.lock again from pyproject.toml (needs uv)
 	@$(RUN) scripts/lock.py
+
+sbom: setup ## writes dist/sbom.cdx.json, the bill of materials of an installation (CycloneDX)
+	@$(RUN) scripts/sbom.py
 
 bench: setup ## measures and writes bench/results/latest.jsonl (under 10 minutes)
 	@$(RUN) -m bench
