@@ -68,4 +68,4 @@ def read(partition: InputPartition, schema: StructType, reading: Reading) -> Ite
     arrow = to_arrow_schema(schema, timezone="UTC")
     if task.range.segments:
         return cold.read(arrow, task)
-    return arrow_batches(arrow, task.range.partition, chunks(task))
+    return arrow_batches(arrow, task.range.partition, chunks(task), fail_on_data_loss=task.fail_on_data_loss)

@@ -46,7 +46,8 @@ def read(schema: pa.Schema, task: Task) -> Iterator[pa.RecordBatch]:
     except (ColdUnavailable, InvalidRequest) as error:
         _log.warning("offsets %d to %d of %s come from a broker: %s", at, task.range.end, task.range.partition, error)
         live = task.live_from(at)
-        yield from arrow_batches(schema, live.range.partition, chunks(live))
+        part, fails = live.range.partition, live.fail_on_data_loss
+        yield from arrow_batches(schema, part, chunks(live), fail_on_data_loss=fails)
 
 
 def _batches(names: Sequence[str], task: Task) -> Iterator[pa.RecordBatch]:

@@ -19,6 +19,7 @@ from redis_ledger.client._sync import reader
 from redis_ledger.client.models import Isolation, RecordBatches
 from redis_ledger.errors import OffsetOutOfRange
 from redis_ledger.records.batch import BatchHeader, split
+from redis_ledger.records.budget import DEFAULT, Limits
 from redis_ledger.records.read import Record, decode, decode_range
 from redis_ledger.spark.filters import ALL, Bounds
 from redis_ledger.spark.options import Connection, Reading
@@ -32,7 +33,7 @@ SLACK_BYTES = 64 << 10  # what a request asks for beyond the average
 class Chunk(NamedTuple):
     """A batch that is there, and which of its records are meant: from first to end (exclusive), within the bounds.
 
-    data, at: the answer that it came in, and where it begins there.
+    data, at: the answer that it came in, and where it begins there.  limits: what decoding it may cost.
     """
 
     header: BatchHeader
@@ -41,6 +42,7 @@ class Chunk(NamedTuple):
     first: int
     end: int
     bounds: Bounds
+    limits: Limits = DEFAULT
 
     @property
     def is_whole(self) -> bool:
@@ -53,9 +55,9 @@ class Chunk(NamedTuple):
         """One by one; `fields` has them all at once."""
         batch = memoryview(self.data)[self.at : self.at + self.header.size]
         if self.is_whole:
-            return decode(batch)
+            return decode(batch, self.limits)
         from_ms, until_ms = self.bounds.from_ms, self.bounds.until_ms
-        found = decode_range(batch, self.first, self.end - 1)
+        found = decode_range(batch, self.first, self.end - 1, self.limits)
         return [each for each in found if from_ms <= each.timestamp_ms < until_ms]
 
 
@@ -69,6 +71,7 @@ class Task:
     fetch_bytes: int
     fail_on_data_loss: bool
     bounds: Bounds = ALL
+    limits: Limits = DEFAULT
 
     def live_from(self, offset: int) -> Task:
         """What is left of it, from a broker."""
@@ -80,7 +83,7 @@ def task_of(each: Range, reading: Reading, bounds: Bounds, number: int) -> Task:
     """number: of the task within its batch; each begins with another broker."""
     return Task(
         each, reading.connection.from_broker(number), reading.isolation, reading.fetch_bytes, reading.fail_on_data_loss,
-        bounds,
+        bounds, reading.limits,
     )  # fmt: skip
 
 
@@ -96,7 +99,7 @@ def chunks(task: Task) -> Generator[Chunk, None, None]:
     for fetched in _ahead(task, functools.partial(_tolerant, task, fetch)):
         # Where a loss was passed over, the first batch may begin before the log does.
         present = task.range._replace(first=max(task.range.first, fetched.start_offset))
-        yield from taken(fetched.data, present, task.bounds)
+        yield from taken(fetched.data, present, task.bounds, task.limits)
 
 
 def _ahead(task: Task, fetch: Callable[[int, int], RecordBatches]) -> Iterator[RecordBatches]:
@@ -149,14 +152,14 @@ def request_bytes(offsets_left: int, bytes_per_offset: float, most: int) -> int:
     return min(most, int(offsets_left * bytes_per_offset) + SLACK_BYTES)
 
 
-def taken(data: bytes, wanted: Range, bounds: Bounds) -> Iterator[Chunk]:
+def taken(data: bytes, wanted: Range, bounds: Bounds, limits: Limits = DEFAULT) -> Iterator[Chunk]:
     """The batches that may hold records within the range and the bounds."""
     at = 0
     for header, _ in split(data):
         if header.base_offset >= wanted.end:
             return
         if not (header.is_control or header.last_offset < wanted.first or header.max_timestamp < bounds.from_ms):
-            yield Chunk(header, data, at, wanted.first, wanted.end, bounds)
+            yield Chunk(header, data, at, wanted.first, wanted.end, bounds, limits)
         at += header.size
 
 

@@ -21,7 +21,6 @@ import pyarrow as pa
 
 from redis_ledger.errors import CorruptBatch
 from redis_ledger.records.batch import HEADER_BYTES, LOG_APPEND_TIME, check_shape
-from redis_ledger.records.budget import DEFAULT
 from redis_ledger.records.compression import unpack
 from redis_ledger.spark.fetch import Chunk
 
@@ -44,13 +43,13 @@ class Body(NamedTuple):
 
 
 def unpacked(chunk: Chunk) -> Body:
-    """Raises CorruptBatch, UnsupportedCompression."""
+    """Raises CorruptBatch, UnsupportedCompression, TooLargeToDecode."""
     header = chunk.header
     check_shape(header)
     begin, end = chunk.at + HEADER_BYTES, chunk.at + header.size
     if not header.compression:
         return Body(chunk, chunk.data, begin, end)
-    data = unpack(header.compression, memoryview(chunk.data)[begin:end], DEFAULT.decoded_bytes)
+    data = unpack(header.compression, memoryview(chunk.data)[begin:end], chunk.limits.decoded_bytes)
     return Body(chunk, data, 0, len(data))
 
 

@@ -20,6 +20,7 @@ from typing import Literal, TypeAlias
 from redis_ledger.client import bearer, trust
 from redis_ledger.client.models import Isolation
 from redis_ledger.errors import InvalidRequest
+from redis_ledger.records.budget import DEFAULT, Limits
 from redis_ledger.spark.places import EARLIEST, LATEST, Place, offsets_of, times_of
 
 Mode: TypeAlias = Literal["batch", "stream"]
@@ -30,10 +31,14 @@ ENDS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 ONLY: Mapping[str, Mode] = {
     **dict.fromkeys(ENDS, "batch"), "maxOffsetsPerTrigger": "stream", "maxBytesPerTrigger": "stream",
 }  # fmt: skip
+DECODING = {  # by the broker's setting of the same meaning
+    "batch_decoded_bytes_max": "batchDecodedBytesMax", "record_headers_max": "recordHeadersMax",
+    "headers_max": "headersMax",
+}  # fmt: skip
 READING = (
     *CONNECTION, "topics", "topicsPattern", *STARTS, "startingOffsetsByTimestampStrategy", *ENDS, "isolation",
     "maxOffsetsPerTrigger", "maxBytesPerTrigger", "minPartitions", "taskBytes", "fetchBytes", "failOnDataLoss",
-    "includeHeaders", "includePosition",
+    "includeHeaders", "includePosition", *DECODING.values(),
 )  # fmt: skip
 ALIASES = {
     "subscribe": "topics", "subscribepattern": "topicsPattern", "kafka.isolation.level": "isolation",
@@ -42,6 +47,7 @@ ALIASES = {
 TIMEOUT_MS = 60_000
 FETCH_BYTES, FETCH_BYTES_MAX = 4 << 20, 64 << 20
 TASK_BYTES = 64 << 20
+DECODED_MAX = (1 << 31) - 1  # an Arrow array of bytes holds no more
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ class Connection:
 @dataclass(frozen=True)
 class Reading:
     """topics: by name, or those that `pattern` matches as a whole.  tasks_min, task_bytes: how a batch is cut.
-    offsets_max, bytes_max: of one batch of a stream."""
+    offsets_max, bytes_max: of one batch of a stream.  limits: of one record batch that a task decodes."""
 
     connection: Connection
     topics: tuple[str, ...]
@@ -88,6 +94,7 @@ class Reading:
     task_bytes: int
     fetch_bytes: int
     fail_on_data_loss: bool
+    limits: Limits
     include_headers: bool
     include_position: bool
 
@@ -114,6 +121,7 @@ def reading(options: Mapping[str, str], mode: Mode | None = None) -> Reading:
         task_bytes=count(texts, "taskBytes") or TASK_BYTES,
         fetch_bytes=count(texts, "fetchBytes", most=FETCH_BYTES_MAX) or FETCH_BYTES,
         fail_on_data_loss=switch(texts, "failOnDataLoss", True),
+        limits=_limits(texts),
         include_headers=switch(texts, "includeHeaders", False),
         include_position=switch(texts, "includePosition", False),
     )
@@ -188,6 +196,11 @@ def _topics(texts: Mapping[str, str]) -> tuple[tuple[str, ...], str | None]:
     if not names:
         raise InvalidRequest("topics is empty; name one or more, separated by commas.")
     return names, None
+
+
+def _limits(texts: Mapping[str, str]) -> Limits:
+    given_ = (count(texts, name, most=DECODED_MAX) for name in DECODING.values())
+    return Limits(*(number or default for number, default in zip(given_, DEFAULT, strict=True)))
 
 
 def _isolation(texts: Mapping[str, str]) -> Isolation:

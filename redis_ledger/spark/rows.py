@@ -9,7 +9,8 @@ A user's own schema may name fewer of them; only those are made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from redis_ledger.ids import TopicPartition, TxnId
 from redis_ledger.records.batch import LOG_APPEND_TIME, BatchHeader
 from redis_ledger.spark.fetch import Chunk
 from redis_ledger.spark.fields import Body, Fields, fields, unpacked
+from redis_ledger.spark.oversized import Oversized
 
 TYPES = {
     "key": "binary",
@@ -68,14 +70,14 @@ class Gathered(NamedTuple):
         return len(self.fields.offset)
 
 
-def gathered(partition: TopicPartition, chunks: Iterable[Chunk]) -> Iterator[Gathered]:
+def gathered(partition: TopicPartition, bodies: Iterable[Body]) -> Iterator[Gathered]:
     """Small record batches together, large ones one by one."""
     held: list[Body] = []
     rows = size = 0
-    for chunk in chunks:
-        held.append(unpacked(chunk))
-        rows += chunk.header.count
-        size += held[-1].size
+    for body in bodies:
+        held.append(body)
+        rows += body.chunk.header.count
+        size += body.size
         if rows >= ROWS_MAX or size >= BYTES_MAX:
             yield _gathered(partition, held)
             held, rows, size = [], 0, 0
@@ -87,12 +89,23 @@ def _gathered(partition: TopicPartition, held: list[Body]) -> Gathered:
     return Gathered(partition, [body.chunk for body in held], fields(held))
 
 
-def arrow_batches(schema: pa.Schema, partition: TopicPartition, chunks: Iterable[Chunk]) -> Iterator[pa.RecordBatch]:
-    """schema: the columns wanted, as pyspark translates them."""
-    for part in gathered(partition, chunks):
+def arrow_batches(
+    schema: pa.Schema, partition: TopicPartition, chunks: Iterable[Chunk], *, fail_on_data_loss: bool = True
+) -> Iterator[pa.RecordBatch]:
+    """schema: the columns wanted, as pyspark translates them.  Raises TooLargeToDecode for a batch over its limits,
+    unless losses are to be passed over."""
+    oversized = Oversized(partition, fail_on_data_loss)
+    bodies = (body for chunk in chunks for body in oversized.made([chunk], lambda alone: unpacked(alone[0])))
+    for part in gathered(partition, bodies):
         if part.rows:
-            arrays = [_MAKE[field.name](part, field.type) for field in schema]
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+            # Headers are counted only here, and for a query that has their column.
+            yield from oversized.made(part.chunks, partial(_arrow_batch, schema, part))
+
+
+def _arrow_batch(schema: pa.Schema, whole: Gathered, chunks: Sequence[Chunk]) -> pa.RecordBatch:
+    """chunks: those of whole, or one of them."""
+    part = whole if chunks is whole.chunks else _gathered(whole.partition, [unpacked(chunk) for chunk in chunks])
+    return pa.RecordBatch.from_arrays([_MAKE[field.name](part, field.type) for field in schema], schema=schema)
 
 
 def _constant(value_of: Callable[[TopicPartition], str | int]) -> Callable[[Gathered, Any], pa.Array]:

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redis_ledger.errors import CorruptBatch
+from redis_ledger.errors import CorruptBatch, TooLargeToDecode
 from redis_ledger.ids import TopicPartition
 from redis_ledger.records.batch import LOG_APPEND_TIME, place, read_header
+from redis_ledger.records.budget import Limits
 from redis_ledger.records.build import encode
 from redis_ledger.records.read import decode
 from redis_ledger.spark.fetch import Chunk, taken
@@ -183,6 +184,25 @@ def test_batches_that_unpack_to_much_are_not_put_together():
     # When they are read, then each comes alone
     schema = pa.schema([("value", pa.binary())])
     assert [batch.num_rows for batch in arrow_batches(schema, ORDERS, chunks(data))] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("oversized", "names"),
+    [([(None, bytes(2_000), (), 1)], ["offset"]), ([(None, b"v", [("h", b"")] * 6, 1)], ["offset", "headers"])],
+)
+def test_a_batch_over_the_limits_fails_the_task_or_is_left_out(oversized, names):
+    # Given three batches, of which the second is too large to decode
+    small = [(None, b"v", [("h", b"")], 1)]
+    data, limits = log([(small, 4), (oversized, 4), (small, 4)]), Limits(1_000, 5, 8)
+    some = list(taken(data, Range(ORDERS, 0, 3), ALL, limits))
+    pair = pa.struct([("key", pa.string()), ("value", pa.binary())])
+    kinds = {"offset": pa.int64(), "headers": pa.list_(pair)}
+    schema = pa.schema([(name, kinds[name]) for name in names])
+    # When losses fail the query, then it says what to do; when they do not, the others are read
+    with pytest.raises(TooLargeToDecode, match=r"orders:3: the batch with offsets 1 to 1 .* failOnDataLoss"):
+        list(arrow_batches(schema, ORDERS, some))
+    found = arrow_batches(schema, ORDERS, some, fail_on_data_loss=False)
+    assert [offset for batch in found for offset in batch.column("offset").to_pylist()] == [0, 2]
 
 
 def test_a_batch_none_of_whose_records_are_meant_makes_no_rows():

@@ -112,7 +112,7 @@ def test_limits_are_for_streams():
         ("stream", {"maxOffsetPerTrigger": "5"}, "do you mean maxOffsetsPerTrigger?"),
         ("stream", {"kafka.bootstrap.servers": "b:9092"}, "set bootstrap to http://host:8080"),
         ("stream", {"kafka.group.id": "g"}, "a setting of Kafka's client, which is not used here"),
-        ("stream", {"nonsense": "5"}, "There is no option nonsense; known are bootstrap,"),
+        ("stream", {"nonsense": "5"}, "There is no option nonsense; known are batchDecodedBytesMax, bootstrap,"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_a_sentence_that_says_so(mode, options, said):

@@ -1,0 +1,57 @@
+"""Batches over the limits of decoding: the task fails, or goes on without them.
+
+    chunks ── together ──▶ made                        the common case
+              │ TooLargeToDecode
+              └─ one by one ──▶ made, made, ✗, made    ✗ the oversized batch: an error (failOnDataLoss), or a warning
+
+Other readers of the topic are not affected: a batch over the limits is stored and fetched as it is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+from redis_ledger.errors import TooLargeToDecode
+from redis_ledger.ids import TopicPartition
+from redis_ledger.spark.fetch import Chunk
+from redis_ledger.spark.options import DECODING
+
+_log = logging.getLogger("redis_ledger.spark")
+
+T = TypeVar("T")
+
+
+class Oversized(NamedTuple):
+    """What a task does with such batches of its partition."""
+
+    partition: TopicPartition
+    fail_on_data_loss: bool
+
+    def made(self, chunks: Sequence[Chunk], make: Callable[[Sequence[Chunk]], T]) -> Iterator[T]:
+        """make of all chunks; or of each alone where it raises TooLargeToDecode.  Raises that with what to do about it,
+        unless losses are to be passed over."""
+        try:
+            made = make(chunks)
+        except TooLargeToDecode as error:
+            if len(chunks) == 1:
+                self._refuse(chunks[0], error)
+                return
+        else:
+            yield made
+            return
+        for chunk in chunks:
+            yield from self.made([chunk], make)
+
+    def _refuse(self, chunk: Chunk, error: TooLargeToDecode) -> None:
+        header = chunk.header
+        said = f"{self.partition}: the batch with offsets {header.base_offset} to {header.last_offset}"
+        if self.fail_on_data_loss:
+            option = DECODING[error.facts["setting"]]
+            raise TooLargeToDecode(
+                f"{said} is too large to decode. {error.detail} Raise the option {option} above {error.facts['limit']},"
+                " or set failOnDataLoss to false to go on without this batch.",
+                **error.facts,
+            ) from None
+        _log.warning("records are passed over: %s is too large to decode. %s", said, error.detail)

@@ -1,0 +1,76 @@
+"""A batch over the limits of decoding fails the task with what to do, or is left out with a warning."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import pytest
+
+from redis_ledger.errors import TooLargeToDecode
+from redis_ledger.ids import TopicPartition
+from redis_ledger.records.batch import place
+from redis_ledger.records.budget import DEFAULT, Limits
+from redis_ledger.records.build import encode
+from redis_ledger.spark.fetch import Chunk, taken, task_of
+from redis_ledger.spark.filters import ALL
+from redis_ledger.spark.options import DECODING, READING, reading
+from redis_ledger.spark.oversized import Oversized
+from redis_ledger.spark.plan import Range
+
+ORDERS = TopicPartition("orders", 3)
+SMALL = Limits(decoded_bytes=1_000, record_headers=5, headers=8)
+OVERSIZED = {
+    "batchDecodedBytesMax": [(b"k", bytes(2_000), [], 0)] * 2,
+    "recordHeadersMax": [(b"k", b"v", [("h", b"")] * 6, 0)] * 2,
+    "headersMax": [(b"k", b"v", [("h", b"")] * 5, 0)] * 2,
+}
+
+
+def log(oversized: str, limits: Limits = SMALL) -> list[Chunk]:
+    """Three batches of two records, offsets 0 to 5; that in the middle is over a limit."""
+    rows = [(b"k", b"v", [], 0)] * 2
+    data = b"".join(
+        place(encode(each, compression=4), 2 * number, 0)
+        for number, each in enumerate([rows, OVERSIZED[oversized], rows])
+    )
+    return list(taken(data, Range(ORDERS, 0, 6), ALL, limits))
+
+
+def offsets(chunks: Sequence[Chunk]) -> list[int]:
+    return [record.offset for chunk in chunks for record in chunk.records]
+
+
+@pytest.mark.parametrize("option", OVERSIZED)
+def test_an_oversized_batch_fails_the_task_with_its_offsets_and_what_to_do(option):
+    with pytest.raises(TooLargeToDecode) as caught:
+        list(Oversized(ORDERS, fail_on_data_loss=True).made(log(option), offsets))
+    said = str(caught.value)
+    assert said.startswith("orders:3: the batch with offsets 2 to 3 is too large to decode.")
+    assert f"Raise the option {option} above {caught.value.facts['limit']}" in said
+    assert "set failOnDataLoss to false" in said
+    assert caught.value.facts["limit"] in SMALL
+
+
+@pytest.mark.parametrize("option", OVERSIZED)
+def test_or_only_that_batch_is_left_out_with_a_warning(option, caplog):
+    with caplog.at_level(logging.WARNING, "redis_ledger.spark"):
+        found = list(Oversized(ORDERS, fail_on_data_loss=False).made(log(option), offsets))
+    assert found == [[0, 1], [4, 5]]
+    (line,) = caplog.messages
+    assert "orders:3: the batch with offsets 2 to 3 is too large to decode" in line
+
+
+@pytest.mark.parametrize("option", OVERSIZED)
+def test_within_the_limits_all_are_made_together(option, caplog):
+    assert list(Oversized(ORDERS, fail_on_data_loss=False).made(log(option, DEFAULT), offsets)) == [[*range(6)]]
+    assert caplog.messages == []
+
+
+def test_the_limits_of_a_task_are_those_of_the_options():
+    assert set(DECODING.values()) <= set(READING)
+    given = {"bootstrap": "http://b:1", "topics": "orders"}
+    assert reading(given).limits == DEFAULT
+    raised = reading(given | {"batchDecodedBytesMax": "70000000", "recordHeadersMax": "11", "HEADERSMAX": "12"})
+    assert raised.limits == Limits(70_000_000, 11, 12)
+    assert task_of(Range(ORDERS, 0, 6), raised, ALL, 0).limits == raised.limits
