@@ -20,6 +20,7 @@ import typer
 from app.refusal import Refusal
 from app.times import duration_ms, moment_ms
 from redis_ledger.errors import InvalidRequest, LedgerError, Unauthenticated, Unavailable
+from redis_ledger.terminal import one_line
 
 if TYPE_CHECKING:
     from redis_ledger import Client
@@ -170,11 +171,6 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, is_boxed: bo
         shown.add_row(*row)
     is_folded = sys.stdout.isatty() or "COLUMNS" in os.environ
     Console(width=None if is_folded else PIPE_WIDTH).print(shown)
-
-
-def one_line(text: str) -> str:
-    """What would move a terminal's cursor, or do worse to it, is written as in Python: \\n, \\x1b."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _json(value: Any) -> str:

@@ -19,6 +19,7 @@ from redis_ledger.client import Client
 from redis_ledger.errors import LedgerError, UnknownTopic
 from redis_ledger.records import deliver
 from redis_ledger.spark.options import Connection, connection
+from redis_ledger.terminal import one_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -201,4 +202,4 @@ def _pattern(text: str) -> str:
 
 
 def _tell(name: str, sentence: str) -> None:
-    print(f"{name}: {sentence}", file=sys.stderr, flush=True)
+    print(f"{name}: {one_line(sentence)}", file=sys.stderr, flush=True)

@@ -36,6 +36,7 @@ from redis_ledger.spark.pipelines.arguments import (
     topics_of,
 )
 from redis_ledger.spark.pipelines.progress import Done, Progress, hear
+from redis_ledger.terminal import one_line
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -96,7 +97,7 @@ def run(given: argparse.Namespace) -> None:
                 except LedgerError as error:
                     if given.every is None:
                         raise
-                    print(f"{NAME}: {error.detail}", file=sys.stderr, flush=True)
+                    print(f"{NAME}: {one_line(error.detail)}", file=sys.stderr, flush=True)
                 if given.every is None:
                     return
                 time.sleep(max(0.0, began_s + given.every / 1000 - time.monotonic()))

@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
+from redis_ledger.terminal import one_line
+
 if TYPE_CHECKING:
     from pyspark import Accumulator, SparkContext
 
@@ -58,7 +60,7 @@ class Progress:
         self.say(line)
 
     def say(self, sentence: str) -> None:
-        print(f"{self._name}: {sentence}", file=self._out or sys.stderr, flush=True)
+        print(f"{self._name}: {one_line(sentence)}", file=self._out or sys.stderr, flush=True)
 
     def end(self, did: str) -> None:
         """The last line: `did` is what was done to all of it, as in "offloaded"."""

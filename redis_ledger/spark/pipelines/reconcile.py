@@ -36,6 +36,7 @@ from redis_ledger.spark.pipelines.reconcile_facts import (
 from redis_ledger.spark.pipelines.reconcile_rows import Wanted, contents_of, rows
 from redis_ledger.spark.pipelines.reconcile_samples import Samples, samples
 from redis_ledger.spark.pipelines.reconcile_sides import Loaded, Side, load, shaped, side
+from redis_ledger.terminal import one_line
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -239,7 +240,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _failed(sentence: str) -> int:
-    print(f"{NAME}: could not compare: {sentence}", file=sys.stderr, flush=True)
+    print(f"{NAME}: could not compare: {one_line(sentence)}", file=sys.stderr, flush=True)
     return FAILED
 
 

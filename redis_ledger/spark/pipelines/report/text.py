@@ -1,4 +1,5 @@
-"""A reconciliation in a few lines, for a terminal.  Pure."""
+"""A reconciliation in a few lines, for a terminal.  Records and names may hold control characters: none is written.
+Pure."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING
 from redis_ledger.spark.pipelines.progress import size
 from redis_ledger.spark.pipelines.reconcile_facts import SideFacts
 from redis_ledger.spark.pipelines.report.charts import moment
+from redis_ledger.terminal import one_line
 
 if TYPE_CHECKING:
     from redis_ledger.spark.pipelines.reconcile import Outcome
@@ -66,7 +68,7 @@ def render(outcome: Outcome, report: str) -> str:
         lines += [f"    {_short(each.contents)}" for each in kind.shown[:SAMPLES]]
     while lines[-1] == "":
         lines.pop()
-    return "\n".join([*lines, "", f"  report: {report}"])
+    return "\n".join(one_line(each) for each in [*lines, "", f"  report: {report}"])
 
 
 def _short(text: str) -> str:
