@@ -1,8 +1,9 @@
 """JSON Web Tokens of this broker's callers: the keys they are verified with.  Whoever asks remembers what was found.
 
     jwt_jwks a file     read again when it changes
-    jwt_jwks a URL      fetched in a thread; again every REFETCH_S, and for a key that is not known, but then not before
-                        REFETCH_S_MIN have passed, so that made-up keys cannot make this broker ask all the time
+    jwt_jwks a URL      fetched, as a whole within FETCH_S_MAX; again every REFETCH_S, and for a key that is not known,
+                        but then not before REFETCH_S_MIN have passed, so that made-up keys cannot make this broker ask
+                        all the time
 
 Keys that were there go on to count while they cannot be fetched.
 """
@@ -10,8 +11,8 @@ Keys that were there go on to count while they cannot be fetched.
 from __future__ import annotations
 
 import asyncio
-import urllib.error
-import urllib.request
+import ssl
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -108,21 +109,35 @@ class Jwts:
                 return  # somebody else has just asked
             self._asked_s = now
             try:
-                self._take(await asyncio.to_thread(_get, self._source))
+                self._take(await _get(self._source))
             except (OSError, ValueError, InvalidRequest) as error:
                 _log.warning(
                     "the keys of JSON Web Tokens cannot be fetched; those known go on to count", reason=str(error)
                 )
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        """A redirect could lead to plain http; then it is an error as any other status."""
+async def _get(url: str) -> bytes:
+    """Raises OSError, InvalidRequest: for whatever is no answer of at most BYTES_MAX within FETCH_S_MAX."""
+    # Imported here: a broker that fetches no keys needs none of it.
+    import httpx
 
-
-def _get(url: str) -> bytes:
-    opener = urllib.request.build_opener(_NoRedirect)
-    request = urllib.request.Request(url, headers={"accept": "application/json"})
-    with opener.open(request, timeout=FETCH_S_MAX) as answer:
-        body: bytes = answer.read(BYTES_MAX)
-    return body
+    # What httpx itself trusts is a list of its own; a provider inside a company is known to the machine's.
+    trusted = await asyncio.to_thread(ssl.create_default_context)
+    try:
+        # A limit of each read alone would let a server that sends a byte at a time hold the fetch for ever.
+        async with asyncio.timeout(FETCH_S_MAX), httpx.AsyncClient(verify=trusted, timeout=None) as client:
+            # A redirect could lead to plain http, and what is packed could unpack to much more than it is.
+            headers = {"accept": "application/json", "accept-encoding": "identity"}
+            async with client.stream("GET", url, headers=headers, follow_redirects=False) as answer:
+                if answer.status_code != HTTPStatus.OK:
+                    raise InvalidRequest(f"jwt_jwks was answered with the status {answer.status_code}.")
+                body = bytearray()
+                async for piece in answer.aiter_raw():
+                    body += piece
+                    if len(body) > BYTES_MAX:
+                        raise InvalidRequest(f"jwt_jwks was answered with more than {BYTES_MAX} bytes.")
+                return bytes(body)
+    except TimeoutError:
+        raise InvalidRequest(f"jwt_jwks was not answered as a whole within {FETCH_S_MAX:g} s.") from None
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise InvalidRequest(f"jwt_jwks was not answered ({type(error).__name__}: {error}).") from None
