@@ -107,7 +107,7 @@ console-screenshots: setup ## takes the pictures of docs/howto/console.md anew
 image: setup ## builds the container image by the Dockerfile's steps, without a container engine, and tests it (root, debootstrap)
 	@$(RUN) scripts/check.py image
 
-fuzz: setup ## sends mutated frames to the Kafka port for ten minutes
+fuzz: setup ## sends mutated requests to the Kafka and REST ports for ten minutes
 	@$(RUN) scripts/fuzz.py --seconds 600
 
 chart: setup ## renders the Helm chart, holds it against Kubernetes' schemas, tries its alerts, starts it as rendered (Go, once; a minute)

@@ -1,14 +1,18 @@
-"""Sends mutated frames to a broker's Kafka port for a while, and fails if anybody else notices.
+"""Sends mutated requests to a broker's Kafka and REST ports for a while, and fails if anybody else notices.
 
     .venv/bin/python scripts/fuzz.py --seconds 60 --seed 7            one storm
     .venv/bin/python scripts/fuzz.py --replay findings/01.000.bin     sends what was saved, and says what came back
 
 `redis-ledger serve` runs as a process of its own.  Beside the senders (tests/fuzz/drive.py) two honest clients do
 transactions (honest.py), a janitor keeps the topics, and floods, bombs and large halves of requests come now and then
-(scenes.py).  What counts against the broker: a trace in its log, an answer that is missing or cannot be read, an honest
-client that fails or waits, memory above the bound, its death; and afterwards a broker that is not ready, readers that
-are held up, a drain that does not end with exit code 0.  Findings go to --findings, with the frames that caused them.
-The exit code is 1 if there are any.
+(scenes.py), and mutated bodies go to the REST port (rest.py).  What is small to send and large to answer is built once,
+before the broker starts (bombs.py).  What counts against the broker: a trace in its log, an answer that is missing or
+cannot be read, an honest client that fails or waits, memory above the bound, /livez or ApiVersions later than 2 s, its
+death; and afterwards a broker that is not ready, readers that are held up, a drain that does not end with exit code 0.
+Findings go to --findings, with the frames that caused them.  The exit code is 1 if there are any.
+
+    --seconds   storm ─────────────▶│ afterwards ───▶│ drain, at most END_S_MAX
+                                    └ at most 40 s, and a third of a short run
 """
 
 from __future__ import annotations
@@ -19,23 +23,25 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 # A script has its own folder on sys.path, not the root.
 from redis_ledger.kafka.routes import routes  # noqa: E402
-from tests.fuzz import afterwards, corpus, scenes  # noqa: E402
+from tests.fuzz import afterwards, bombs, corpus, scenes  # noqa: E402
 from tests.fuzz.drive import Driver, Tally  # noqa: E402
 from tests.fuzz.findings import Findings  # noqa: E402
 from tests.fuzz.honest import Honest, HonestFailed  # noqa: E402
 from tests.fuzz.mutate import Mutator  # noqa: E402
 from tests.fuzz.process import Broker, running  # noqa: E402
-from tests.fuzz.watch import Watch  # noqa: E402
+from tests.fuzz.rest import Rest  # noqa: E402
+from tests.fuzz.watch import Alive, Watch  # noqa: E402
 from tests.fuzz.words import Words  # noqa: E402
 from tests.support.kafka import KafkaClient  # noqa: E402
 
@@ -43,48 +49,87 @@ FRAME_S, IDLE_S = 2.0, 10.0
 # Short, so that what a client leaves behind is cleared away while somebody looks.
 SETTINGS = {
     "kafka_frame_ms": f"{FRAME_S * 1000:.0f}",
-    "max_transaction_timeout_ms": "20000",
-    "default_timeout_ms": "20000",
     "kafka_idle_ms": f"{IDLE_S * 1000:.0f}",
     "kafka_inflight_bytes_max": "67108864",
 }
-WARM_UP_S = 3.0
-FLOOD_EVERY_S, LARGE_EVERY_S, BOMBS_EVERY_S = 7.0, 11.0, 120.0
-SCENES = ("floods", "halves", "deaf", "patterns", "bombs")
+WARM_UP_S, WARM_UP_SHARE = 3.0, 0.1
+STOP_S_MAX, END_S_MAX = 5.0, 8.0  # for what is under way when the storm is over; for what is left after --seconds
+TRANSACTION_S, TRANSACTION_SHARE = 20.0, 0.2
+AFTERWARDS_SHARE = 1 / 3
+FLOOD_EVERY_S, LARGE_EVERY_S, BOMBS_EVERY_S, REPEATS_EVERY_S = 7.0, 11.0, 120.0, 60.0
+SCENES = ("floods", "halves", "deaf", "patterns", "bombs", "repeats", "rest")
 SCENE_FROM = 100  # senders of floods and the like have numbers from here
 
 
+class Clock:
+    """A run of so many seconds: when the storm is over, and how long transactions may stay open."""
+
+    def __init__(self, seconds: float) -> None:
+        self.began_s = time.monotonic()
+        self.warm_up_s = min(WARM_UP_S, seconds * WARM_UP_SHARE)
+        self.settle_s = min(afterwards.SETTLE_S_MAX, seconds * AFTERWARDS_SHARE)
+        self.transaction_ms = int(min(TRANSACTION_S, seconds * TRANSACTION_SHARE) * 1_000)
+        self.over_s = self.began_s + seconds - self.settle_s
+        self.end_s = self.began_s + seconds + END_S_MAX
+
+    @property
+    def left_s(self) -> float:
+        """Until the end of it all."""
+        return max(0.5, self.end_s - time.monotonic())
+
+
+class Armoury(NamedTuple):
+    """Built before the broker starts, as it takes a second or two."""
+
+    batches: list[bombs.Bomb]
+    texts: list[bombs.Bomb]
+    repeated: list[bombs.Bomb]
+
+    @classmethod
+    def build(cls, seed: int) -> Armoury:
+        return cls(bombs.batches(), list(bombs.texts()), bombs.repeated(Words(), seed))
+
+
 class Storm:
-    def __init__(self, broker: Broker, asked: argparse.Namespace, findings: Findings) -> None:
-        self.broker, self.asked, self.findings = broker, asked, findings
-        self.words = Words()
+    def __init__(
+        self, broker: Broker, asked: argparse.Namespace, findings: Findings, armoury: Armoury, clock: Clock
+    ) -> None:
+        self.broker, self.asked, self.findings, self.clock = broker, asked, findings, clock
+        self.words, self.armoury = Words(), armoury
         self.driver = Driver(broker.kafka, Mutator(asked.seed, self.words), self.words, findings, FRAME_S)
         self.honest = [
-            Honest(broker.kafka, f"honest-{name}", modern=name == "modern") for name in ("classic", "modern")
+            Honest(broker.kafka, f"honest-{name}", modern=name == "modern", timeout_ms=clock.transaction_ms)
+            for name in ("classic", "modern")
         ]
-        self.bombs = scenes.Bombs(broker.kafka, broker.http, findings)
-        self.watch = Watch(broker, findings)
-        self.until_s = 0.0
+        self.bombs = scenes.Bombs(broker.kafka, broker.http, findings, armoury.batches)
+        self.repeats: Counter[str] = Counter()
+        self.rest = Rest(broker.http, findings, asked.seed, armoury.texts, armoury.batches)
+        self.watch, self.alive = Watch(broker, findings), Alive(broker, findings)
 
     def over(self) -> bool:
-        return time.monotonic() > self.until_s or self.broker.exit_code is not None
+        return time.monotonic() > self.clock.over_s or self.broker.exit_code is not None
 
     async def run(self) -> None:
-        self.until_s = time.monotonic() + WARM_UP_S + self.asked.seconds
         async with KafkaClient(self.broker.kafka, "janitor") as client:
             await scenes.put_in_order(client, self.words)
             await scenes.put_in_order(client, self.words)
         beside = [self._honest(each) for each in self.honest]
         beside += [scenes.keep_order(self.broker.kafka, self.words, self.findings, self.over)]
         running_beside = [asyncio.create_task(work) for work in beside]
-        await asyncio.sleep(WARM_UP_S)
+        await asyncio.sleep(self.clock.warm_up_s)
         self.watch.baseline_mb = self.broker.rss_mb()
         senders = [self.driver.run(n, self.asked.connections, self.over) for n in range(self.asked.connections)]
-        await asyncio.gather(
-            self.watch.run(self.over), *senders, *running_beside,
-            *self._scenes(),
-        )  # fmt: skip
-        await self.driver.finish()
+        try:
+            async with asyncio.timeout_at(asyncio.get_running_loop().time() + self._left_s() + STOP_S_MAX):
+                await asyncio.gather(
+                    self.watch.run(self.over), self.alive.run(self.over), *senders, *running_beside, *self._scenes()
+                )
+        except TimeoutError:
+            self.findings.add("storm", f"it was not over {STOP_S_MAX:.0f} s after its end", "over")
+        await self.driver.finish(STOP_S_MAX)
+
+    def _left_s(self) -> float:
+        return max(0.0, self.clock.over_s - time.monotonic())
 
     def _scenes(self) -> Iterator[Coroutine[Any, Any, None]]:
         kafka, left_out = self.broker.kafka, self.asked.without
@@ -100,6 +145,13 @@ class Storm:
             yield self._again(BOMBS_EVERY_S, lambda n, _: scenes.pattern(kafka, self.findings))
         if "bombs" not in left_out:
             yield self._again(BOMBS_EVERY_S, lambda n, _: self.bombs.go_off())
+        if "repeats" not in left_out:
+            yield self._again(
+                REPEATS_EVERY_S,
+                lambda n, _: scenes.repeats(kafka, SCENE_FROM + 70, self.armoury.repeated, self.findings, self.repeats),
+            )
+        if "rest" not in left_out:
+            yield self.rest.run(self.over)
 
     async def _large_halves(self) -> None:
         await asyncio.gather(*(scenes.large_half(self.broker.kafka, SCENE_FROM + 60 + n) for n in range(4)))
@@ -115,9 +167,13 @@ class Storm:
     async def _again(self, every_s: float, scene: Callable[[int, Random], Awaitable[None]]) -> None:
         number = 0
         while not self.over():
-            await asyncio.sleep(min(every_s, 2.0) if number == 0 else every_s)
+            await asyncio.sleep(min(every_s, 2.0 if number == 0 else every_s, self._left_s()))
             try:
-                await scene(number, Random(f"{self.asked.seed}/scene/{number}"))
+                async with asyncio.timeout(self._left_s()):  # what is not over then is not judged
+                    await scene(number, Random(f"{self.asked.seed}/scene/{number}"))
+            except TimeoutError:
+                if not self.over():
+                    raise
             except OSError as error:
                 if not self.over():
                     self.findings.add("no connection", f"{type(error).__name__} {error}")
@@ -125,17 +181,23 @@ class Storm:
 
 
 async def storm(asked: argparse.Namespace, findings: Findings) -> Storm:
-    async with running(SETTINGS) as broker:
-        one = Storm(broker, asked, findings)
+    armoury, clock = Armoury.build(asked.seed), Clock(asked.seconds)
+    timeouts = dict.fromkeys(("max_transaction_timeout_ms", "default_timeout_ms"), str(clock.transaction_ms))
+    async with running(SETTINGS | timeouts) as broker:
+        one = Storm(broker, asked, findings, armoury, clock)
         await one.run()
         await asyncio.sleep(0.2)
         one.watch.look()
-        if broker.exit_code is None:
-            await afterwards.reproduce(broker, one.watch.tail, findings)
-        if broker.exit_code is None:
-            await afterwards.check(broker, one.words, findings)
-            one.watch.look()
-        if broker.exit_code is None and (code := await broker.drain()) != 0:
+        try:
+            async with asyncio.timeout(max(1.0, clock.left_s - END_S_MAX / 2)):
+                if broker.exit_code is None:
+                    await afterwards.check(broker, one.words, findings, clock.settle_s, clock.transaction_ms)
+                    one.watch.look()
+                if broker.exit_code is None:
+                    await afterwards.reproduce(broker, one.watch.tail, findings)
+        except TimeoutError:
+            print("not all was looked at afterwards: there was no time left; take more --seconds")
+        if broker.exit_code is None and (code := await broker.drain(clock.left_s)) != 0:
             findings.add("drain", "it did not end" if code is None else f"exit code {code}")
         one.watch.tail.look()
         one.watch.tail.close()
@@ -162,6 +224,9 @@ def summary(one: Storm, took_s: float) -> str:
         f"log        {shown(findings.events) or 'nothing'}",
         "honest", *honest,
         f"bombs      {'; '.join(one.bombs.answers) or 'none'}",
+        f"repeats    {shown(one.repeats) or 'none'}, of {len(one.armoury.repeated)}",
+        f"REST       {shown(one.rest.outcomes) or 'nothing'}",
+        "answered   " + ", ".join(f"{name} within {worst:.2f} s" for name, worst in one.alive.slowest_s.items()),
         f"memory     {watch.baseline_mb:.0f} MB at first, {watch.highest_mb:.0f} at most",
         f"findings   {len(findings.found)}",
     ]  # fmt: skip

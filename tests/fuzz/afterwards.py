@@ -31,14 +31,16 @@ REPLAY_S = 0.3
 REPLAYED_MAX = 60  # of one finding's suspects
 
 
-async def check(broker: Broker, words: Words, findings: Findings) -> None:
+async def check(broker: Broker, words: Words, findings: Findings, settle_s: float, transaction_ms: int) -> None:
+    """settle_s: how long committed readers may be held up by transactions that the storm has left open, each for
+    transaction_ms at most."""
     try:
         await _is_ready(broker, findings)
         async with KafkaClient(broker.kafka, "afterwards") as client:
             await put_in_order(client, words)
-            await readers_go_on(client, findings)
+            await readers_go_on(client, findings, settle_s)
         await _rest_answers(broker, findings)
-        last = Honest(broker.kafka, "honest-last", modern=False)
+        last = Honest(broker.kafka, "honest-last", modern=False, timeout_ms=transaction_ms)
         await last.run(lambda: last.round >= 5)
     except (OSError, EOFError, TimeoutError, AssertionError, HonestFailed, httpx.HTTPError) as error:
         findings.add("afterwards", f"{type(error).__name__} {error}")
@@ -51,11 +53,11 @@ async def _is_ready(broker: Broker, findings: Findings) -> None:
         findings.add("afterwards", f"/readyz: {answer.status_code} {answer.text[:300]}", "readyz")
 
 
-async def readers_go_on(client: KafkaClient, findings: Findings) -> None:
+async def readers_go_on(client: KafkaClient, findings: Findings, settle_s: float = SETTLE_S_MAX) -> None:
     """Every partition's stable offset reaches its end, and a committed reader gets there from the start."""
     topics = (await client.ask(MetadataRequest(None, False), 12)).topics
     places = [(topic.name, part.partition_index) for topic in topics for part in topic.partitions]
-    until = time.monotonic() + SETTLE_S_MAX
+    until = time.monotonic() + settle_s
     held = places
     while held and time.monotonic() < until:
         held = [p for p in held if await _offset(client, *p, LATEST, 1) != await _offset(client, *p, LATEST, 0)]

@@ -6,11 +6,9 @@ met.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
 from random import Random
 
-import cramjam
 from crc32c import crc32c
 
 from redis_ledger.records.batch import CRC_FROM, HEADER, HEADER_BYTES, BatchHeader
@@ -18,7 +16,6 @@ from redis_ledger.records.build import encode
 
 NOW_MS = 1_700_000_000_000
 CODECS = ("gzip", "snappy", "lz4", "zstd")
-BOMB_BYTES = 100_000_000
 LONG = (-(1 << 63), -1, 0, 1, 1 << 31, (1 << 53) + 1, 100_000_000_000_000, (1 << 63) - 1)
 INT = (-(1 << 31), -1, 0, 1, 2, 65_536, 1 << 24, (1 << 31) - 1)
 
@@ -116,23 +113,7 @@ WRONGS: tuple[Callable[[bytes, Random], bytes], ...] = (
 )  # fmt: skip
 
 
-def bomb(codec: str, unpacked: int = BOMB_BYTES) -> bytes:
-    """One record whose value is that many zeros, packed to next to nothing."""
-    value = bytes(unpacked)
-    record = b"\0\0\0\x01" + _varint(unpacked) + value + b"\0"  # attributes, time, offset, no key, value, no headers
-    records = _varint(len(record)) + record
-    packed = {
-        "gzip": lambda: zlib.compress(records, 9, wbits=31),
-        "snappy": lambda: bytes(cramjam.snappy.compress_raw(records)),
-        "lz4": lambda: bytes(cramjam.lz4.compress(records)),
-        "zstd": lambda: bytes(cramjam.zstd.compress(records)),
-    }[codec]()
-    attributes = CODECS.index(codec) + 1
-    length = HEADER_BYTES - 12 + len(packed)
-    return sealed(BatchHeader(0, length, 0, 2, 0, attributes, 0, NOW_MS, NOW_MS, -1, -1, -1, 1), packed)
-
-
-def _varint(number: int) -> bytes:
+def varint(number: int) -> bytes:
     """Zigzag, as in records."""
     left, out = number << 1, bytearray()
     while left > 127:

@@ -133,10 +133,14 @@ class Driver:
             await asyncio.sleep(0.1)  # the backlog is full for a moment when all senders come back at once
         return None
 
-    async def finish(self) -> None:
-        """Waits until nothing is parked any more."""
-        while self._parked:
-            await self._parked.popleft()
+    async def finish(self, within_s: float) -> None:
+        """Waits until nothing is parked any more, and gives up what is left then."""
+        if self._parked:
+            _, left = await asyncio.wait(self._parked, timeout=within_s)
+            for each in left:
+                each.cancel()
+            self.tally.outcomes["given up at the end"] += len(left)
+            self._parked.clear()
 
     # -- one case ----------------------------------------------------------------------------------------------------
 

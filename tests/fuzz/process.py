@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -24,6 +25,7 @@ from app.embedded import running_pid
 ROOT = Path(__file__).resolve().parents[2]
 HOST = "127.0.0.1"
 READY_S_MAX = 60.0
+ADDRESS_BYTES_MAX = 4 << 30  # of the broker: a bomb that goes off must not take the machine with it
 DRAIN_S_MAX = 40.0
 
 
@@ -53,6 +55,8 @@ class Broker:
             line = (await self._process.stdout.readline()).decode()
         words = dict(word.partition("=")[::2] for word in line.split())
         assert "kafka" in words, f"the broker did not start: {self.log.read_text()[-2000:]}"
+        if sys.platform == "linux":
+            resource.prlimit(self.pid, resource.RLIMIT_AS, (ADDRESS_BYTES_MAX, ADDRESS_BYTES_MAX))
         self.http, self.kafka = address(words["http"].removeprefix("http://")), address(words["kafka"])
 
     @property
@@ -73,21 +77,22 @@ class Broker:
             return 0.0
         return next((int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith(f"{field}:")), 0.0)
 
-    async def drain(self) -> int | None:
-        """SIGTERM; the exit code, or None if it has not ended in time."""
+    async def drain(self, within_s: float = DRAIN_S_MAX) -> int | None:
+        """SIGTERM; the exit code, or None if it has not ended in time: then it is killed."""
         assert self._process is not None
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGTERM)
         try:
-            async with asyncio.timeout(DRAIN_S_MAX):
+            async with asyncio.timeout(within_s):
                 return await self._process.wait()
         except TimeoutError:
+            self._process.kill()
+            await self._process.wait()
             return None
 
     async def end(self) -> None:
-        if self._process is not None and self._process.returncode is None and await self.drain() is None:
-            self._process.kill()
-            await self._process.wait()
+        if self._process is not None and self._process.returncode is None:
+            await self.drain()
         if (redis := running_pid(self.home / "data")) is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(redis, signal.SIGKILL)

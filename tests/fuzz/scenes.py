@@ -2,7 +2,8 @@
 
     janitor      makes the topics again that somebody deleted, deletes what nobody needs, and learns the topics' ids
     flood        a thousand requests, no answer is read; then all are, in their order, or nobody comes back
-    bombs        100 MB of zeros packed to next to nothing, produced, and read by REST, which has to unpack them
+    bombs        batches that unpack to much (bombs.py), produced, and read by REST, which has to unpack them
+    repeats      requests that name one thing a thousand times (bombs.py), of each API that takes a list
     pattern      a regular expression that takes for ever, unless somebody sees that it does
     deaf         asks until nothing more fits into the connection, and never reads an answer
     large half   a request that says it is large, and comes slowly and never whole
@@ -17,7 +18,8 @@ import contextlib
 import json
 import socket
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from random import Random
 
 import httpx
@@ -31,10 +33,11 @@ from redis_ledger.kafka.wire.messages.list_transactions_request import ListTrans
 from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest
 from redis_ledger.kafka.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.fuzz import corpus
-from tests.fuzz.batches import CODECS, bomb, plain
+from tests.fuzz.batches import plain
+from tests.fuzz.bombs import Bomb
 from tests.fuzz.drive import ANSWER_S_MAX, Address, Closed, Link
 from tests.fuzz.findings import Findings
-from tests.fuzz.mutate import framed
+from tests.fuzz.mutate import described, framed
 from tests.fuzz.words import PARTITIONS, PASSING, TOPICS, Words
 from tests.support.kafka import KafkaClient
 
@@ -168,48 +171,73 @@ async def pattern(address: Address, findings: Findings) -> None:
 
 
 class Bombs:
-    """One partition a codec.  They are stored as they are; whoever reads them by REST makes the broker unpack them."""
+    """They are stored as they are; whoever reads them by REST makes the broker unpack them."""
 
-    def __init__(self, kafka: Address, http: Address, findings: Findings) -> None:
-        self._kafka, self._findings = kafka, findings
+    def __init__(self, kafka: Address, http: Address, findings: Findings, batches: Sequence[Bomb]) -> None:
+        self._kafka, self._findings, self._batches = kafka, findings, batches
         self._url = f"http://{http[0]}:{http[1]}/v1/topics/{BOMB_TOPIC}/partitions"
         self.answers: list[str] = []
 
     async def go_off(self) -> None:
-        packed = await asyncio.to_thread(lambda: {codec: bomb(codec) for codec in CODECS})
+        laid = []
         try:
             async with KafkaClient(self._kafka, "bombs") as client:
-                for number, codec in enumerate(CODECS):
-                    await self._lay(client, number, codec, packed[codec])
-            for number, codec in enumerate(CODECS):
-                await self._read(number, codec)
+                for number, bomb in enumerate(self._batches):
+                    partition = number % PARTITIONS
+                    if (offset := await self._lay(client, partition, bomb)) is not None:
+                        laid.append((bomb.name, partition, offset))
+            for each in laid:
+                await self._read(*each)
             # And all at once, by several.
-            await asyncio.gather(*(self._read(number, codec) for number, codec in enumerate(CODECS)))
+            await asyncio.gather(*(self._read(*each) for each in laid))
         except (OSError, EOFError, TimeoutError) as error:
             self._findings.add("bomb", f"{type(error).__name__} {error}")
 
-    async def _lay(self, client: KafkaClient, number: int, codec: str, data: bytes) -> None:
-        asked = [TopicProduceData(BOMB_TOPIC, partition_data=[PartitionProduceData(number, data)])]
+    async def _lay(self, client: KafkaClient, partition: int, bomb: Bomb) -> int | None:
+        """Its offset; None if it was refused."""
+        asked = [TopicProduceData(BOMB_TOPIC, partition_data=[PartitionProduceData(partition, bomb.data)])]
         answer = await client.ask(ProduceRequest(None, -1, 10_000, asked), 9)
-        if code := answer.responses[0].partition_responses[0].error_code:
-            self.answers.append(f"{codec}: refused with {code}")
+        told = answer.responses[0].partition_responses[0]
+        if told.error_code:
+            self.answers.append(f"{bomb.name}: refused with {told.error_code}")
+            return None
+        return int(told.base_offset)
 
-    async def _read(self, number: int, codec: str) -> None:
+    async def _read(self, name: str, partition: int, offset: int) -> None:
         began, size, head = time.monotonic(), 0, b""
+        params = {"max_records": 1, "offset": offset}
         async with httpx.AsyncClient(trust_env=False, timeout=REST_S_MAX) as http:
             try:
-                async with http.stream("GET", f"{self._url}/{number}/records", params={"max_records": 1}) as answer:
+                async with http.stream("GET", f"{self._url}/{partition}/records", params=params) as answer:
                     async for piece in answer.aiter_bytes():
                         size += len(piece)
                         head = head if len(head) > HEAD_BYTES else head + piece
             except httpx.HTTPError as error:
-                self._findings.add("bomb", f"{codec}: {type(error).__name__} {error}", f"{codec} not answered")
+                self._findings.add("bomb", f"{name}: {type(error).__name__} {error}", f"{name} not answered")
                 return
         told = verdict(answer.status_code, head)
         took_s = time.monotonic() - began
-        self.answers.append(f"{codec}: {answer.status_code} {told or ''}, {size} bytes in {took_s:.1f} s")
+        self.answers.append(f"{name}: {answer.status_code} {told or ''}, {size} bytes in {took_s:.1f} s")
         if told is None:
-            self._findings.add("bomb", f"{codec}: {answer.status_code} {head[:200]!r}", f"{codec} answer")
+            self._findings.add("bomb", f"{name}: {answer.status_code} {head[:200]!r}", f"{name} answer")
+
+
+async def repeats(
+    address: Address, number: int, frames: Sequence[Bomb], findings: Findings, outcomes: Counter[str]
+) -> None:
+    """Each is answered, or its connection is closed.  outcomes: of each, counted."""
+    for bomb in frames:
+        link = await Link.open(address, number)
+        findings.sent(link.peer, -1, framed(bomb.data))
+        try:
+            await link.send([framed(bomb.data)])
+            may_be_silent = described(bomb.data, 0).may_be_silent
+            heard = await link.hear(UNREAD_S if may_be_silent else ANSWER_S_MAX)
+            outcomes["silent" if heard is None else "closed" if isinstance(heard, Closed) else "answered"] += 1
+            if heard is None and not may_be_silent:
+                findings.add("repeats", f"{bomb.name}: no answer in {ANSWER_S_MAX:.0f} s", bomb.name)
+        finally:
+            link.abort()
 
 
 def verdict(status: int, head: bytes) -> str | None:

@@ -1,15 +1,25 @@
-"""Two eyes on the broker's process: what it writes into its log, and how much memory it has."""
+"""Eyes on the broker's process: what it writes into its log, how much memory it has, and whether it answers.
+
+Whether it answers is asked in a thread and over new connections, so that the fuzzer's own work is not counted.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import http.client
+import socket
+import time
 from collections.abc import Callable
 
+from redis_ledger.kafka.wire.messages.api_versions_request import ApiVersionsRequest
+from tests.fuzz import corpus
 from tests.fuzz.findings import Findings
+from tests.fuzz.mutate import framed
 from tests.fuzz.process import Broker
 
 LOOK_EVERY_S = 0.1
-GROWTH_MB_MAX = 300.0
+RSS_MB_MAX = 1_024.0  # a batch of 30 MB of zeros is 180 MB of JSON, and several are read at once
+ALIVE_EVERY_S, ALIVE_S_MAX = 1.0, 2.0
 
 
 class LogTail:
@@ -48,8 +58,53 @@ class Watch:
         self.tail.look()
         now_mb = self.broker.rss_mb()
         self.highest_mb = max(self.highest_mb, now_mb)
-        if now_mb > self.baseline_mb + GROWTH_MB_MAX:
+        if now_mb > RSS_MB_MAX:
             told = f"{now_mb:.0f} MB; it began with {self.baseline_mb:.0f}"
             self.findings.add("memory", told, "resident memory", suspects=self.findings.suspects(None))
         if (code := self.broker.exit_code) is not None:
             self.findings.add("death", f"the process ended with {code}", suspects=self.findings.suspects(None))
+
+
+class Alive:
+    """slowest_s: of /livez, and of ApiVersions at the Kafka port."""
+
+    def __init__(self, broker: Broker, findings: Findings) -> None:
+        self._broker, self._findings = broker, findings
+        self.slowest_s = {"/livez": 0.0, "ApiVersions": 0.0}
+
+    async def run(self, until: Callable[[], bool]) -> None:
+        while not until():
+            for name, ask in (("/livez", self._livez), ("ApiVersions", self._api_versions)):
+                told, took_s = await asyncio.to_thread(timed, ask)
+                self.slowest_s[name] = max(self.slowest_s[name], took_s)
+                if (told is not None or took_s > ALIVE_S_MAX) and self._broker.exit_code is None:
+                    suspects = self._findings.suspects(None)
+                    self._findings.add(
+                        "not alive", f"{name}: {told or 'late'} after {took_s:.1f} s", name, None, suspects
+                    )
+            await asyncio.sleep(ALIVE_EVERY_S)
+
+    def _livez(self) -> None:
+        link = http.client.HTTPConnection(*self._broker.http, timeout=ALIVE_S_MAX * 2)
+        try:
+            link.request("GET", "/livez")
+            if (status := link.getresponse().status) != 200:
+                raise OSError(f"status {status}")
+        finally:
+            link.close()
+
+    def _api_versions(self) -> None:
+        with socket.create_connection(self._broker.kafka, timeout=ALIVE_S_MAX * 2) as link:
+            link.sendall(framed(corpus.write(18, 3, 1, ApiVersionsRequest("alive", "1"))))
+            if len(link.recv(8)) == 0:
+                raise OSError("closed")
+
+
+def timed(ask: Callable[[], None]) -> tuple[str | None, float]:
+    """Why it failed, and the seconds it took."""
+    began = time.monotonic()
+    try:
+        ask()
+    except (OSError, http.client.HTTPException) as error:
+        return f"{type(error).__name__} {error}", time.monotonic() - began
+    return None, time.monotonic() - began

@@ -125,7 +125,7 @@ async def test_mutated_frames_are_answered_or_refused_and_honest_clients_are_ser
         beside.append(asyncio.create_task(scenes.keep_order(address, words, heard.findings, storm_is_over.is_set)))
         # When senders are through with their cases
         await asyncio.gather(*(driver.run(number, SENDERS, lambda: False, CASES) for number in range(SENDERS)))
-        await driver.finish()
+        await driver.finish(30)
         storm_is_over.set()
         await asyncio.gather(*beside)
         # Then nothing was raised, the two got what they had to get, and no reader is held up
@@ -160,7 +160,7 @@ async def test_whoever_has_not_logged_in_gets_no_further_by_mutated_frames(redis
         turns = itertools.product(drivers, range(3))
         await asyncio.gather(*(driver.run(number, 3, lambda: False, 300) for driver, number in turns))
         for driver in drivers:
-            await driver.finish()
+            await driver.finish(30)
         assert heard.told() == {}
         assert {key for driver in drivers for key, _ in driver.tally.answered} <= LOGIN
         async with KafkaClient(address) as client:

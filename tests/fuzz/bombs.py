@@ -1,0 +1,119 @@
+"""What is small to send and large to answer: built once, before the broker is attacked, since building takes a while.
+
+    within     a batch, one record of WITHIN_BYTES: as much as a broker decodes
+    beyond     a batch, one record of BEYOND_BYTES: more than that
+    headers    a batch, one record of HEADERS headers
+    repeated   a request of each API that takes a list, with one element REPEATED times
+    deep       JSON nested DEEP levels: lists, objects, and both inside a record
+
+Headers are two bytes each, and are made by repeating those bytes: no object is made for any of them.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from random import Random
+from typing import Any, NamedTuple
+
+import cramjam
+
+from redis_ledger.records.batch import HEADER_BYTES, BatchHeader
+from tests.fuzz import corpus
+from tests.fuzz.batches import CODECS, NOW_MS, sealed, varint
+from tests.fuzz.words import Words
+
+WITHIN_BYTES, BEYOND_BYTES = 30_000_000, 100_000_000
+HEADERS = 5_000_000
+REPEATED, REPEATED_INSIDE, DEPTH_MAX = 1_000, 10, 4
+DEEP = 100_000
+_NO_HEADER = b"\0\x01"  # an empty name, and null
+
+
+class Bomb(NamedTuple):
+    name: str
+    data: bytes
+
+
+def batches() -> list[Bomb]:
+    """Batches that unpack to much, of each codec."""
+    kinds = {
+        "within": record(value=bytes(WITHIN_BYTES)),
+        "beyond": record(value=bytes(BEYOND_BYTES)),
+        "headers": record(headers=HEADERS),
+    }
+    return [Bomb(f"{what} {codec}", packed(records, codec)) for what, records in kinds.items() for codec in CODECS]
+
+
+def record(value: bytes = b"", headers: int = 0) -> bytes:
+    """One record, with so many empty headers."""
+    body = b"".join((b"\0\0\0\x01", varint(len(value)), value, varint(headers), _NO_HEADER * headers))
+    return varint(len(body)) + body
+
+
+def packed(records: bytes, codec: str) -> bytes:
+    """The batch of one record."""
+    data = {
+        "gzip": lambda: zlib.compress(records, 6, wbits=31),
+        "snappy": lambda: bytes(cramjam.snappy.compress_raw(records)),
+        "lz4": lambda: bytes(cramjam.lz4.compress(records)),
+        "zstd": lambda: bytes(cramjam.zstd.compress(records)),
+    }[codec]()
+    length, attributes = HEADER_BYTES - 12 + len(data), CODECS.index(codec) + 1
+    return sealed(BatchHeader(0, length, 0, 2, 0, attributes, 0, NOW_MS, NOW_MS, -1, -1, -1, 1), data)
+
+
+# -- one thing, many times ---------------------------------------------------------------------------------------------
+
+
+def repeated(words: Words, seed: int) -> list[Bomb]:
+    """A frame of the newest version of each API that takes lists: each of its lists has one element, very often."""
+    newest: dict[int, int] = {}
+    for key, version in corpus.served():
+        newest[key] = max(version, newest.get(key, 0))
+    bombs = []
+    for key, version in newest.items():
+        message = corpus.make(key, version, words, Random(f"{seed}/repeated/{key}"))
+        if repeat(key, version, message, words, Random(seed)):
+            bombs.append(Bomb(corpus.served()[key, version], corpus.write(key, version, key, message)))
+    return bombs
+
+
+def repeat(key: int, version: int, message: Any, words: Words, rng: Random) -> int:
+    """Makes the lists of the message long, those inside their elements less so; how many lists there are outside."""
+    for _ in range(DEPTH_MAX):
+        for site in list(corpus.sites(key, version, message)):
+            if site.field.is_array and not site.value:
+                site.set([_element(key, version, site, words, rng)])
+    lists = [site for site in corpus.sites(key, version, message) if site.field.is_array]
+    for site in reversed(lists):  # those inside first
+        site.set([site.value[0]] * (REPEATED if site.owner is message else REPEATED_INSIDE))
+    return sum(site.owner is message for site in lists)
+
+
+def _element(key: int, version: int, site: corpus.Site, words: Words, rng: Random) -> Any:
+    while True:  # most choices have an element
+        if made := corpus.value_for(corpus.requests()[key], site.struct, site.field, version, words, rng):
+            return made[0]
+
+
+# -- JSON --------------------------------------------------------------------------------------------------------------
+
+
+def texts() -> Iterator[Bomb]:
+    """Bodies for REST."""
+    lists, objects = b"[" * DEEP + b"]" * DEEP, b'{"a":' * DEEP + b"1" + b"}" * DEEP
+    yield Bomb("deep lists", lists)
+    yield Bomb("deep objects", objects)
+    yield Bomb("deep and never closed", b"[" * DEEP)
+    for name, deep in (("lists", lists), ("objects", objects)):
+        yield Bomb(f"a value of deep {name}", b'{"records":[{"value":' + deep + b"}]}")
+        yield Bomb(f"records of deep {name}", b'{"records":' + deep + b"}")
+        yield Bomb(f"an unknown member of deep {name}", b'{"records":[{"value":1}],"other":' + deep + b"}")
+    for name, element in (("records", b'{"value":1}'), ("empty records", b"{}"), ("nothing", b"null")):
+        yield Bomb(f"200 000 {name}", b'{"records":[' + b",".join([element] * 200_000) + b"]}")
+    yield Bomb("200 000 ids", b'{"ids":[' + b",".join([b'"0:1"'] * 200_000) + b"]}")
+    headers = b",".join([b'"h":"v"'] * 200_000)
+    yield Bomb("200 000 headers", b'{"records":[{"value":1,"headers":{' + headers + b"}}]}")
+    yield Bomb("a long number", b'{"records":[{"value":' + b"9" * 1_000_000 + b"}]}")
+    yield Bomb("a long text", b'{"records":[{"value":"' + b"\\u0000" * 500_000 + b'"}]}')
