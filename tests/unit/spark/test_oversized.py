@@ -19,8 +19,9 @@ from redis_ledger.spark.oversized import Oversized
 from redis_ledger.spark.plan import Range
 
 ORDERS = TopicPartition("orders", 3)
+Row = tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]], int]
 SMALL = Limits(decoded_bytes=1_000, record_headers=5, headers=8)
-OVERSIZED = {
+OVERSIZED: dict[str, list[Row]] = {
     "batchDecodedBytesMax": [(b"k", bytes(2_000), [], 0)] * 2,
     "recordHeadersMax": [(b"k", b"v", [("h", b"")] * 6, 0)] * 2,
     "headersMax": [(b"k", b"v", [("h", b"")] * 5, 0)] * 2,
@@ -29,7 +30,7 @@ OVERSIZED = {
 
 def log(oversized: str, limits: Limits = SMALL) -> list[Chunk]:
     """Three batches of two records, offsets 0 to 5; that in the middle is over a limit."""
-    rows = [(b"k", b"v", [], 0)] * 2
+    rows: list[Row] = [(b"k", b"v", [], 0)] * 2
     data = b"".join(
         place(encode(each, compression=4), 2 * number, 0)
         for number, each in enumerate([rows, OVERSIZED[oversized], rows])
