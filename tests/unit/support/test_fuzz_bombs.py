@@ -35,7 +35,7 @@ def test_a_batch_that_unpacks_to_much_is_small_and_sound(batches, codec):
         assert record.value == bytes(size)
     decode(batches[f"within {codec}"])
     with pytest.raises(TooLargeToDecode, match="batch_decoded_bytes_max"):
-        decode(data)
+        decode(batches[f"beyond {codec}"])
 
 
 @pytest.mark.parametrize("codec", CODECS)
