@@ -21,7 +21,7 @@ from redis_ledger.store.store import Store
 
 TRANSACTIONS, AT_ONCE = 5_000, 100
 KEPT_MS = 5_000
-GOAL_BYTES = 5  # of the table that they stood in; nothing of themselves
+GOAL_BYTES = 0  # what stays is of the table that they stood in, which Redis shrinks late
 BEGUN = b'{"id":"0-3819980355200","status":"open","timeout_ms":60000,"started_ms":1763720931000,"deadline_ms":1}'
 
 
