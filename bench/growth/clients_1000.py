@@ -52,4 +52,4 @@ async def measure(lab: Lab) -> None:
 async def _poll(link: Connection, partition: int, over: asyncio.Event) -> None:
     frame = fetch("t", 0, WAIT_MS, partition)
     while not over.is_set():
-        assert not fetched(await link.ask(frame)), "nobody produces"
+        assert not fetched(await link.ask(frame)), "there is no producer"

@@ -1,6 +1,6 @@
-"""What do brokers cost Redis while nobody uses them?
+"""What do idle brokers cost Redis?
 
-    3x3000    brokers x partitions; each partition has a record, and nobody produces or reads
+    3x3000    brokers x partitions; each partition has a record; there are no clients
 
 `commands_per_s` counts what all brokers together ask of Redis: looks for what is to be trimmed, sealed or ended,
 heartbeats, and the list of topics.

@@ -90,5 +90,5 @@ async def idle_commands(counts: Counts, link: Connection, topic: str, partitions
     await counts.start()
     until_s = time.perf_counter() + seconds
     while time.perf_counter() < until_s:
-        assert not await session.fetch({}), "nobody produces"
+        assert not await session.fetch({}), "there is no producer"
     return (await counts.stop()).calls_per_s
