@@ -4,7 +4,7 @@
     many       ─▶ records: walked from one to the next, until there are more than a request may carry
                   anything else: refused
 
-msgspec builds all objects of a list before it checks how many there are, and blocks the event loop meanwhile.  So a body
+msgspec builds all objects of a list before it checks how many there are, and blocks the event loop.  So a body
 that may hold too much is walked with its Raw type, which skips a value without making objects of it: decoding one
 element from where the last one ended fails behind it, and the error says where that is.
 """
