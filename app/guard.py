@@ -237,21 +237,11 @@ async def look_after(connections: Iterable[Any], memory: ClientMemory) -> None:
         now = loop.time()
         for connection in list(connections):
             connection.look(now)
-        if memory.is_short:
-            _close_slow_readers(connections, memory, now)
+        for connection in memory.too_slow(connections, now):
+            connection.give_up("the client does not read its answer while others wait for the memory")
         if memory.refused > refused:
             _close_slow_senders(connections, memory, now)
         refused = memory.refused
-
-
-def _close_slow_readers(connections: Iterable[Any], memory: ClientMemory, now: float) -> None:
-    """The slowest first, until an eighth of the memory will be free."""
-    missing = memory.bytes_max // 8 - memory.free
-    for connection in sorted(connections, key=lambda each: each.deaf_s(now), reverse=True):
-        if missing <= 0 or connection.deaf_s(now) < DEAF_S:
-            return
-        missing -= connection.unread.held
-        connection.give_up("the client does not read its answer while others wait for the memory")
 
 
 def _close_slow_senders(connections: Iterable[Any], memory: ClientMemory, now: float) -> None:

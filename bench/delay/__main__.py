@@ -33,10 +33,6 @@ def main() -> int:
     return measure(asked.names or figures.DELAY, asked.scale)
 
 
-def pace(scale: float) -> Pace:
-    return Pace() if scale == 1 else Pace(warm_up_s=0.2, run_s=0.5, runs=1, scale=scale)
-
-
 def measure(names: Sequence[str], scale: float) -> int:
     # Without a terminal rich would squeeze the table into 80 columns.
     console = Console(width=None if sys.stdout.isatty() else 120)
@@ -48,7 +44,7 @@ def measure(names: Sequence[str], scale: float) -> int:
         if not wanted:
             continue
         began_s = time.monotonic()
-        labs = [Lab(name, pace(scale)) for name in group]
+        labs = [Lab(name, Pace.of(scale)) for name in group]
         try:
             uvloop.run(_bounded(labs))
         except (BenchFailed, AssertionError, TimeoutError) as error:

@@ -31,10 +31,6 @@ def main() -> int:
     return measure(asked.names or figures.GROWTH, asked.scale)
 
 
-def pace(scale: float) -> Pace:
-    return Pace() if scale == 1 else Pace(warm_up_s=0.2, run_s=0.5, runs=1, scale=scale)
-
-
 def measure(names: Sequence[str], scale: float) -> int:
     # Without a terminal rich would squeeze the table into 80 columns.
     console = Console(width=None if sys.stdout.isatty() else 120)
@@ -43,7 +39,7 @@ def measure(names: Sequence[str], scale: float) -> int:
     failed: list[str] = []
     for name in names:
         began_s = time.monotonic()
-        lab = Lab(name, pace(scale))
+        lab = Lab(name, Pace.of(scale))
         try:
             uvloop.run(_bounded(lab))
         except (BenchFailed, AssertionError, TimeoutError) as error:

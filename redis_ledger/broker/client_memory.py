@@ -13,14 +13,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
+from typing import Protocol, TypeVar
 
 from redis_ledger import metrics
 from redis_ledger.errors import ClientMemoryFull
 
 WAIT_S_MAX = 10.0
 DEAF_S = 5.0  # a client that has not read for so long may be closed when others wait for its memory
+
+
+class Reader(Protocol):
+    """A connection."""
+
+    @property
+    def unread(self) -> Lease: ...
+
+    def deaf_s(self, now: float) -> float:
+        """How long the client has not read its answers; 0 when it has."""
+        ...
+
+
+AnyReader = TypeVar("AnyReader", bound=Reader)
 
 
 class ClientMemory:
@@ -41,6 +56,16 @@ class ClientMemory:
 
     def lease(self) -> Lease:
         return Lease(self)
+
+    def too_slow(self, readers: Iterable[AnyReader], now: float) -> list[AnyReader]:
+        """Those to close: while memory is short, the slowest first, until an eighth of it will be free."""
+        found, missing = list[AnyReader](), self.bytes_max // 8 - self.free
+        for reader in sorted(readers, key=lambda each: each.deaf_s(now), reverse=True) if self.is_short else ():
+            if missing <= 0 or reader.deaf_s(now) < DEAF_S:
+                break
+            missing -= reader.unread.held
+            found.append(reader)
+        return found
 
     async def reserve(self, count: int) -> None:
         """Takes bytes of an answer, when they are free and those who came before have theirs.  More than there is at

@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 from redis_ledger import metrics
 from redis_ledger.auth.certificates import Named
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.client_memory import DEAF_S
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka import proofs
 from redis_ledger.kafka.apis import api_versions
@@ -212,14 +211,7 @@ class KafkaServer:
     def _close_slow_readers(self, now: float) -> None:
         """While answers wait for memory: the slowest first, until an eighth of it will be free."""
         memory = self.broker.client_memory
-        if not memory.is_short:
-            return
-        slow = sorted(self._connections, key=lambda connection: connection.deaf_s(now), reverse=True)
-        missing = memory.bytes_max // 8 - memory.free
-        for connection in slow:
-            if missing <= 0 or connection.deaf_s(now) < DEAF_S:
-                return
-            missing -= connection.unread.held
+        for connection in memory.too_slow(self._connections, now):
             self._give_up(connection, "a Kafka client does not read its answers while others wait for the memory")
 
     def _give_up(self, connection: Connection, reason: str) -> None:

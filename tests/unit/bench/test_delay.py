@@ -10,9 +10,9 @@ import pytest
 
 from bench import figures
 from bench.delay import dues, kafka, schedule
-from bench.delay.__main__ import pace
 from bench.delay.lateness import lateness_ms
 from bench.figures import Figure
+from bench.lab import Pace
 from bench.load import connected, request
 from bench.processes import BenchFailed, Served
 from redis_ledger.kafka.wire.frame import read_header, read_request, response
@@ -176,5 +176,5 @@ def test_the_page_has_a_table_for_deliver_later_and_one_for_the_rest(tmp_path):
 
 
 def test_only_the_whole_is_a_measurement():
-    assert (pace(1.0).runs, pace(1.0).scale) == (3, 1.0)
-    assert (pace(0.01).runs, pace(0.01).scale) == (1, 0.01)
+    assert (Pace.of(1.0).runs, Pace.of(1.0).scale) == (3, 1.0)
+    assert (Pace.of(0.01).runs, Pace.of(0.01).scale) == (1, 0.01)
