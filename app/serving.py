@@ -192,29 +192,35 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
 async def until_told_to_stop(work: Callable[[], Coroutine[Any, Any, None]], exit_with_stdin: bool) -> None:
     """Runs the work; SIGTERM, SIGINT and, if wanted, the end of stdin cancel it, and it then drains.
 
-    A second signal ends the process at once.
+    A second signal ends the process at once.  The end of stdin is no signal: a parent that terminates this process and
+    closes its stdin means one stop, and the drain stops the embedded server.
     """
     loop = asyncio.get_running_loop()
     task = asyncio.create_task(work(), name="serve")
-    stopping = False
+    stopping = signalled = False
 
     def stop(reason: str) -> None:
         nonlocal stopping
-        if stopping:
+        if not stopping:
+            stopping = True
+            _log.info("told to stop", reason=reason)
+            task.cancel()
+
+    def on_signal(name: str) -> None:
+        nonlocal signalled
+        if signalled:
             _log.warning("told to stop twice, not draining any longer")
             os._exit(1)
-        stopping = True
-        _log.info("told to stop", reason=reason)
-        task.cancel()
+        signalled = True
+        stop(name)
 
     def stdin_has_news() -> None:
         if not os.read(sys.stdin.fileno(), 4096):
             loop.remove_reader(sys.stdin.fileno())
-            if not stopping:
-                stop("end of stdin")
+            stop("end of stdin")
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop, signal.Signals(number).name)
+        loop.add_signal_handler(number, on_signal, signal.Signals(number).name)
     if exit_with_stdin:
         loop.add_reader(sys.stdin.fileno(), stdin_has_news)
     try:
