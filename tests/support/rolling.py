@@ -8,7 +8,8 @@
     ← start 0
     → ready                              and they know of each other again
 
-Until stdin ends.  For Kafka clients whose environment is not this project's: they run it as a process of its own.
+When stdin ends, the brokers and their Redis end.  For Kafka clients whose environment is not this project's: they run
+it as a process of its own.
 """
 
 from __future__ import annotations

@@ -11,41 +11,30 @@ runs.
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-ROOT = Path(__file__).resolve().parents[3]
+from tests.compat.rolled import Brokers
+
 PARTITIONS, RECORDS = 3, 6
 STEP_S = 30.0
 TRANSACTIONS = int(os.environ.get("TRANSACTIONS") or (100 if os.environ.get("QUICK") == "1" else 1_000))
 
 
 @pytest.fixture(params=[1, 2, 3], ids=["one_broker", "two_brokers", "three_brokers"])
-def own(request: Any, tmp_path: Path) -> Iterator[str]:
-    """The address of so many brokers."""
+def own(request: Any) -> Iterator[str]:
+    """The addresses of so many brokers."""
     if not os.environ.get("HTTP"):
         pytest.skip("HTTP is not the address of the broker's REST port, so it may not be redis-ledger")
-    command = [os.environ["PYTHON"], "-m", "app.cli.main", "serve", "--data-dir", str(tmp_path / "data")]
-    command += ["--durability", "process", "--http", "127.0.0.1:0", "--kafka", "127.0.0.1:0", "--exit-with-stdin"]
-    command += ["--brokers", str(request.param)]
-    with (tmp_path / "log").open("w") as log:
-        process = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
-        )
+    brokers = Brokers(request.param)
     try:
-        assert process.stdout is not None
-        words = process.stdout.readline().split()
-        assert words[:1] == ["ready"], (tmp_path / "log").read_text()
-        yield next(word.removeprefix("kafka=") for word in words if word.startswith("kafka="))
+        yield brokers.kafka
     finally:
-        process.terminate()
-        process.communicate()
+        brokers.clean_up()
 
 
 @pytest.mark.timeout(400)
