@@ -12,32 +12,7 @@ from redis_ledger.errors import (
 from redis_ledger.ids import TxnId
 from redis_ledger.records.build import encode
 from redis_ledger.txn.coordinator import Participant
-from tests.support.broker import one, outstanding, records, two, values_of
-
-
-@pytest.fixture
-async def broker(redis_url, prefix):
-    async with one(redis_url, prefix) as broker:
-        await broker.topics.create("t")
-        yield broker
-
-
-async def raw(broker, topic="t"):
-    return await values_of(broker, topic, isolation="read_uncommitted")
-
-
-async def heads(broker, topic="t"):
-    """Start, stable and end offset, and how many transactions are open, of partition 0."""
-    _, (state, *_) = await broker.topics.describe(topic)
-    return state.start_offset, state.stable_offset, state.end_offset, state.open_transactions
-
-
-async def begun(broker, *values, topic="t"):
-    """A new transaction that has written these."""
-    txn = (await broker.transactions.begin()).id
-    for value in values:
-        await broker.records.produce(topic, records(value), transaction=txn)
-    return txn
+from tests.support.broker import begun, heads, one, outstanding, raw, records, two, values_of
 
 
 async def test_transactional_records_go_into_the_log_in_publish_order_and_unseen(broker):

@@ -19,32 +19,7 @@ from redis_ledger.errors import (
     UnknownTopic,
 )
 from redis_ledger.ids import TxnId
-from tests.support.broker import eventually, live_transactions, one, records, two, values_of, visible
-
-
-@pytest.fixture
-async def broker(redis_url, prefix):
-    async with one(redis_url, prefix) as broker:
-        await broker.topics.create("t")
-        yield broker
-
-
-async def raw(broker, topic="t"):
-    return await values_of(broker, topic, isolation="read_uncommitted")
-
-
-async def heads(broker, topic="t"):
-    """Start, stable and end offset, and how many transactions are open, of partition 0."""
-    _, (state, *_) = await broker.topics.describe(topic)
-    return state.start_offset, state.stable_offset, state.end_offset, state.open_transactions
-
-
-async def begun(broker, *values, topic="t"):
-    """A new transaction that has written these."""
-    txn = (await broker.transactions.begin()).id
-    for value in values:
-        await broker.records.produce(topic, records(value), transaction=txn)
-    return txn
+from tests.support.broker import begun, eventually, heads, live_transactions, one, raw, records, two, values_of, visible
 
 
 async def test_a_producers_retry_is_written_once_also_at_another_broker(redis_url, prefix):

@@ -13,57 +13,20 @@ from redis_ledger.errors import (
     SubscriptionExists,
     UnknownSubscription,
 )
-from redis_ledger.ids import MessageId
-from tests.support.broker import backlog, eventually, one, receive_values, records, two, vanish
+from tests.support.acks import ack, ack_upto, at, cursor, offsets
+from tests.support.broker import backlog, begun, eventually, receive_values, records, two, vanish
 
 
 @pytest.fixture
-async def broker(redis_url, prefix):
-    async with one(redis_url, prefix) as broker:
-        await broker.topics.create("t")
-        await broker.subscriptions.create("t", "s")
-        yield broker
+async def broker(broker):
+    await broker.subscriptions.create("t", "s")
+    return broker
 
 
 @pytest.fixture
-async def pair(redis_url, prefix):
-    async with two(redis_url, prefix) as brokers:
-        await brokers[0].topics.create("t")
-        await brokers[0].subscriptions.create("t", "s")
-        yield brokers
-
-
-def at(*offsets):
-    return [MessageId(0, offset) for offset in offsets]
-
-
-async def begun(broker, timeout_ms=None):
-    return (await broker.transactions.begin(timeout_ms)).id
-
-
-async def filled(broker, count, name="s", kind="shared"):
-    """That many records in one batch, all received by c1."""
-    if kind != "shared":
-        await broker.subscriptions.create("t", name, kind)
-    await broker.records.produce("t", records(*[str(n) for n in range(count)]))
-    assert len(await receive_values(broker, "t", name)) == count
-
-
-async def ack(broker, offsets, txn=None, consumer="c1", name="s"):
-    return await broker.subscriptions.ack("t", name, consumer, at(*offsets), transaction=txn)
-
-
-async def ack_upto(broker, offset, txn=None, name="x"):
-    return await broker.subscriptions.ack_cumulative("t", name, "c1", MessageId(0, offset), transaction=txn)
-
-
-async def offsets(broker, name="s", consumer="c1", **more):
-    return [id_.offset for id_ in await receive_values(broker, "t", name, consumer, **more)]
-
-
-async def cursor(broker, name="s"):
-    (found,) = (await broker.subscriptions.stats("t", name)).cursors
-    return found
+async def pair(pair):
+    await pair[0].subscriptions.create("t", "s")
+    return pair
 
 
 async def test_aborted_records_and_markers_never_hold_a_subscription_back(broker):

@@ -18,46 +18,23 @@ from redis_ledger.errors import (
 from redis_ledger.ids import TxnId
 from redis_ledger.store.keys import CoordinatorKeys
 from tests.support.broker import (
+    begun,
     eventually,
     live_transactions,
+    log_length,
     one,
     receive_values,
     records,
-    two,
+    status,
     values_of,
     vanish,
 )
 
 
 @pytest.fixture
-async def broker(redis_url, prefix):
-    async with one(redis_url, prefix) as broker:
-        for topic in ("t", "u"):
-            await broker.topics.create(topic)
-        yield broker
-
-
-@pytest.fixture
-async def pair(redis_url, prefix):
-    async with two(redis_url, prefix) as brokers:
-        await brokers[0].topics.create("t")
-        yield brokers
-
-
-async def status(broker, txn):
-    return (await broker.transactions.get(txn)).status
-
-
-async def begun(broker, *values, topic="t", timeout_ms=None):
-    txn = (await broker.transactions.begin(timeout_ms)).id
-    for value in values:
-        await broker.records.produce(topic, records(value), transaction=txn)
-    return txn
-
-
-async def log_length(broker, txn):
-    keys = broker.coordinators.of(txn).keys
-    return await broker.store.command("XLEN", keys.log, key=keys.state)
+async def broker(broker):
+    await broker.topics.create("u")
+    return broker
 
 
 async def test_there_are_as_many_coordinators_as_configured_and_they_only_become_more(redis_url, prefix):

@@ -10,19 +10,8 @@ from redis_ledger.broker.members import SILENT_MS, Members
 from redis_ledger.clock import ManualClock
 from redis_ledger.errors import LedgerError
 from redis_ledger.store.keys import CatalogKeys
-from tests.support.broker import eventually, live_transactions, one, records, two, values_of, vanish
+from tests.support.broker import eventually, live_transactions, one, records, status, two, values_of, vanish
 from tests.support.servers import redis_server
-
-
-async def status(broker, txn):
-    return (await broker.transactions.get(txn)).status
-
-
-@pytest.fixture
-async def pair(redis_url, prefix):
-    async with two(redis_url, prefix) as brokers:
-        await brokers[0].topics.create("t")
-        yield brokers
 
 
 async def test_a_deadline_is_met_to_the_fraction_of_a_second(redis_url, prefix):

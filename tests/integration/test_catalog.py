@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -26,13 +25,6 @@ from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.store.store import Store
-
-
-@pytest.fixture(params=["redis_url", "cluster_url"])
-async def store(request, prefix) -> AsyncIterator[Store]:
-    opened = await Store.open(request.getfixturevalue(request.param), prefix=prefix)
-    yield opened
-    await opened.close()
 
 
 def of(store: Store) -> Catalog:

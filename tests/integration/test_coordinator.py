@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -32,13 +32,6 @@ from tests.support.proxy import proxy
 
 P0, P1 = Participant("orders", "t-1", 0), Participant("orders", "t-1", 1)
 SUB = Participant("orders", "t-1", 0, "my sub/ü")
-
-
-@pytest.fixture(params=["redis_url", "cluster_url"])
-async def store(request, prefix) -> AsyncIterator[Store]:
-    opened = await Store.open(request.getfixturevalue(request.param), prefix=prefix)
-    yield opened
-    await opened.close()
 
 
 async def opened(

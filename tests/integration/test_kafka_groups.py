@@ -26,12 +26,6 @@ INVALID_SESSION, REBALANCING, INVALID_REQUEST, NOT_EMPTY, NOT_FOUND, FULL = 26, 
 
 
 @pytest.fixture
-async def node(redis_url, prefix):
-    async with nodes(redis_url, prefix=prefix) as (only,):
-        yield only
-
-
-@pytest.fixture
 async def client(node):
     return await node.client()
 

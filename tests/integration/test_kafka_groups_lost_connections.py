@@ -7,17 +7,11 @@ import asyncio
 import pytest
 
 from tests.support.broker import eventually
-from tests.support.kafka_groups import Member, nodes, settled, together
+from tests.support.kafka_groups import Member, settled, together
 
 REBALANCING = 27
 SESSION_MS = 2_000
 PATIENCE_S = 20.0  # far below the rebalance timeout of 30 s
-
-
-@pytest.fixture
-async def node(redis_url, prefix):
-    async with nodes(redis_url, prefix=prefix) as (only,):
-        yield only
 
 
 def group_of(node):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -31,13 +30,6 @@ from tests.support.proxy import proxy
 
 CONFIG = Config(ledger_bytes_max=1000, ledger_age_ms_max=60_000)
 TXN = TxnId(3, 17)
-
-
-@pytest.fixture(params=["redis_url", "cluster_url"])
-async def store(request, prefix) -> AsyncIterator[Store]:
-    opened = await Store.open(request.getfixturevalue(request.param), prefix=prefix)
-    yield opened
-    await opened.close()
 
 
 def another(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -19,16 +18,8 @@ from redis_ledger.ids import ScheduledId
 from redis_ledger.ledger.partition import Accepted, Partition
 from redis_ledger.records.build import encode
 from redis_ledger.records.later import Later, Now
-from redis_ledger.store.store import Store
 
 CONFIG, CLOCK = Config(), ManualClock()
-
-
-@pytest.fixture(params=["redis_url", "cluster_url"])
-async def store(request, prefix) -> AsyncIterator[Store]:
-    opened = await Store.open(request.getfixturevalue(request.param), prefix=prefix)
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

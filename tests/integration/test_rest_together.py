@@ -10,7 +10,7 @@ import pytest
 
 from redis_ledger import AsyncClient, errors
 from tests.support.rest import rest
-from tests.support.served import LosesFirstAnswers, Served, served
+from tests.support.served import LosesFirstAnswers, Served
 
 NAME = "spark:a/query {1}"
 
@@ -114,12 +114,6 @@ async def test_offsets_that_cannot_be_noted_are_refused(api, name, offsets, stat
     await api.post("/v1/topics/out/subscriptions", json={"name": "work"})
     answer = await api.post(f"/v1/topics/out/subscriptions/{name}:noteOffsets", json={"offsets": offsets})
     assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
-
-
-@pytest.fixture
-def brokers(redis_url, prefix):
-    with served(redis_url, prefix, brokers=2) as brokers:
-        yield brokers
 
 
 async def test_the_sdk_commits_a_step_once_although_every_answer_is_lost_once(brokers: Served):

@@ -19,12 +19,6 @@ from tests.support.servers import redis_server
 
 
 @pytest.fixture
-def brokers(redis_url, prefix):
-    with served(redis_url, prefix, brokers=2) as brokers:
-        yield brokers
-
-
-@pytest.fixture
 async def client(brokers):
     async with AsyncClient(brokers.urls) as client:
         yield client

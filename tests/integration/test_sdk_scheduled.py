@@ -13,16 +13,10 @@ from typer.testing import CliRunner
 
 from app.cli import main
 from redis_ledger import AsyncClient, Client, Message, Record, errors
-from tests.support.served import LosesFirstAnswers, served
+from tests.support.served import LosesFirstAnswers
 
 FAR = datetime(2999, 1, 1, tzinfo=UTC)
 FAR_MS = 32_472_144_000_000
-
-
-@pytest.fixture
-def brokers(redis_url, prefix):
-    with served(redis_url, prefix, brokers=2) as brokers:
-        yield brokers
 
 
 @pytest.fixture

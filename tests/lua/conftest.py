@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import redis
 from redis.crc import key_slot
 
+from tests.support.cursors import Subscription, connected
 from tests.support.delays import Delays
+from tests.support.fakelog import FakeLog
 from tests.support.ledgers import Ledger, TxnCoordinator
 
 Connect = Callable[[str], redis.Redis]
@@ -56,3 +59,24 @@ def delays(connect: Connect, prefix: str) -> Iterator[Delays]:
     made.schedule(1)
     yield made
     made.check()
+
+
+@pytest.fixture(params=["redis_url", "cluster_url"])
+def client(request: pytest.FixtureRequest) -> Iterator[Any]:
+    with connected(request.getfixturevalue(request.param)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def log(client: Any, prefix: str) -> FakeLog:
+    """A partition's log without records."""
+    return FakeLog(client, prefix)
+
+
+@pytest.fixture
+def sub(log: FakeLog) -> Subscription:
+    """A subscription on ten records; c1 has received all of them."""
+    log.append(10)
+    made = Subscription(log)
+    made.receive()
+    return made

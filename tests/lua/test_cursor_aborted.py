@@ -8,21 +8,10 @@ import pytest
 
 from redis_ledger.ledger.log import covers, is_aborted, parse_aborted, parse_log
 from redis_ledger.store.replies import Status
-from tests.support.cursors import Subscription, connected
+from tests.support.cursors import Subscription
 from tests.support.fakelog import FakeLog
 
 ABORTS = 700
-
-
-@pytest.fixture(params=["redis_url", "cluster_url"])
-def client(request):
-    with connected(request.getfixturevalue(request.param)) as client:
-        yield client
-
-
-@pytest.fixture
-def log(client, prefix):
-    return FakeLog(client, prefix)
 
 
 def behind_an_old_one(log: FakeLog, aborts: int = ABORTS) -> list[int]:

@@ -7,27 +7,8 @@ from itertools import pairwise
 import pytest
 
 from redis_ledger.store.replies import Status
-from tests.support.cursors import ACK_TIMEOUT, CHUNK, Subscription, connected
+from tests.support.cursors import ACK_TIMEOUT, CHUNK, Subscription
 from tests.support.fakelog import FakeLog
-
-
-@pytest.fixture(params=["redis_url", "cluster_url"])
-def client(request):
-    with connected(request.getfixturevalue(request.param)) as client:
-        yield client
-
-
-@pytest.fixture
-def log(client, prefix):
-    return FakeLog(client, prefix)
-
-
-@pytest.fixture
-def sub(log):
-    log.append(10)
-    made = Subscription(log)
-    made.receive()
-    return made
 
 
 def test_acks_in_order_move_the_mark_and_set_no_bit(log, sub):

@@ -5,14 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.store.replies import Status
-from tests.support.cursors import ACK_TIMEOUT, SESSION, Subscription, connected
-from tests.support.fakelog import FakeLog
-
-
-@pytest.fixture(params=["redis_url", "cluster_url"])
-def log(request, prefix):
-    with connected(request.getfixturevalue(request.param)) as client:
-        yield FakeLog(client, prefix)
+from tests.support.cursors import ACK_TIMEOUT, SESSION, Subscription
 
 
 @pytest.fixture

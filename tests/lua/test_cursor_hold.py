@@ -5,24 +5,10 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.store.replies import Status
-from tests.support.cursors import ACK_TIMEOUT, Subscription, connected
-from tests.support.fakelog import TOPIC_ID, FakeLog
+from tests.support.cursors import ACK_TIMEOUT, Subscription
+from tests.support.fakelog import TOPIC_ID
 
 OK, CONFLICT = Status.OK, Status.TXN_CONFLICT
-
-
-@pytest.fixture(params=["redis_url", "cluster_url"])
-def log(request, prefix):
-    with connected(request.getfixturevalue(request.param)) as client:
-        yield FakeLog(client, prefix)
-
-
-@pytest.fixture
-def sub(log):
-    log.append(10)
-    made = Subscription(log)
-    made.receive()
-    return made
 
 
 @pytest.fixture

@@ -12,22 +12,11 @@ import pytest
 from redis_ledger.cursor import pages
 from redis_ledger.cursor.ranges import Range, to_ranges
 from redis_ledger.store.replies import Status
-from tests.support.cursors import NOW, Placed, Subscription, connected
+from tests.support.cursors import NOW, Placed, Subscription
 from tests.support.fakelog import FakeLog
 
 COUNT = 3_000
 TXN = "0-7"
-
-
-@pytest.fixture(params=["redis_url", "cluster_url"])
-def client(request):
-    with connected(request.getfixturevalue(request.param)) as client:
-        yield client
-
-
-@pytest.fixture
-def log(client, prefix):
-    return FakeLog(client, prefix)
 
 
 def offsets_of(ranges: Sequence[Range]) -> list[int]:

@@ -10,12 +10,6 @@ from tests.support.fakelog import FakeLog
 from tests.support.servers import redis_server
 
 
-@pytest.fixture(params=["redis_url", "cluster_url"])
-def log(request, prefix):
-    with connected(request.getfixturevalue(request.param)) as client:
-        yield FakeLog(client, prefix)
-
-
 @pytest.fixture
 def sub(log):
     return Subscription(log)

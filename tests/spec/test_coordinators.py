@@ -17,15 +17,10 @@ from redis_ledger.errors import (
 )
 from redis_ledger.proto.txn_log_pb2 import TransactionLogOp as Op
 from redis_ledger.txn import log as txn_log
-from tests.support.broker import eventually, one, receive_values, records, two, values_of
+from tests.support.broker import eventually, one, receive_values, records, status, two, values_of
 from tests.support.proxy import proxy
 from tests.support.rest import client_of
 from tests.support.servers import redis_server
-
-
-async def status(broker, txn):
-    return (await broker.transactions.get(txn)).status
-
 
 # -- TC-01: many coordinators ------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from tests.support.broker import (
     outstanding,
     receive_values,
     records,
+    status,
     values_of,
     vanish,
 )
@@ -34,10 +35,6 @@ async def logged(broker, txn):
 async def log_length(broker):
     lengths = [await broker.store.command("XLEN", c.keys.log, key=c.keys.state) for c in broker.coordinators]
     return sum(lengths)
-
-
-async def status(broker, txn):
-    return (await broker.transactions.get(txn)).status
 
 
 async def test_a_step_on_a_transaction_that_is_not_there_writes_no_record(redis_url, prefix):

@@ -17,7 +17,7 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import Isolation, NewRecord
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
-from redis_ledger.ids import MessageId
+from redis_ledger.ids import MessageId, TxnId
 from redis_ledger.records.read import decode
 from redis_ledger.store.store import Store
 
@@ -81,6 +81,35 @@ async def values_of(
         if not fetched.batches:
             return found
         at = fetched.next_offset
+
+
+async def raw(broker: Broker, topic: str = "t") -> list[str]:
+    """Everything in partition 0, also what no transaction has committed."""
+    return await values_of(broker, topic, isolation="read_uncommitted")
+
+
+async def heads(broker: Broker, topic: str = "t") -> tuple[int, int, int, int]:
+    """Start, stable and end offset, and how many transactions are open, of partition 0."""
+    _, (state, *_) = await broker.topics.describe(topic)
+    return state.start_offset, state.stable_offset, state.end_offset, state.open_transactions
+
+
+async def begun(broker: Broker, *values: str, topic: str = "t", timeout_ms: int | None = None) -> TxnId:
+    """A new transaction that has written these."""
+    txn = (await broker.transactions.begin(timeout_ms)).id
+    for value in values:
+        await broker.records.produce(topic, records(value), transaction=txn)
+    return txn
+
+
+async def status(broker: Broker, txn: TxnId) -> str:
+    return (await broker.transactions.get(txn)).status
+
+
+async def log_length(broker: Broker, txn: TxnId) -> int:
+    """Entries in the transaction log of its coordinator."""
+    keys = broker.coordinators.of(txn).keys
+    return int(await broker.store.command("XLEN", keys.log, key=keys.state))
 
 
 async def visible(broker: Broker, topic: str) -> dict[int, list[str]]:

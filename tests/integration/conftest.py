@@ -1,0 +1,51 @@
+"""Brokers and stores that several files use.  A file that needs one with more in it overrides the fixture."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from redis_ledger.broker.broker import Broker
+from redis_ledger.store.store import Store
+from tests.support.broker import one, two
+from tests.support.kafka_groups import Node, nodes
+from tests.support.served import Served, served
+
+
+@pytest.fixture
+async def broker(redis_url: str, prefix: str) -> AsyncIterator[Broker]:
+    """With topic `t`."""
+    async with one(redis_url, prefix) as opened:
+        await opened.topics.create("t")
+        yield opened
+
+
+@pytest.fixture
+async def pair(redis_url: str, prefix: str) -> AsyncIterator[tuple[Broker, Broker]]:
+    """Two brokers with topic `t`."""
+    async with two(redis_url, prefix) as opened:
+        await opened[0].topics.create("t")
+        yield opened
+
+
+@pytest.fixture
+def brokers(redis_url: str, prefix: str) -> Iterator[Served]:
+    """Two brokers behind real sockets."""
+    with served(redis_url, prefix, brokers=2) as started:
+        yield started
+
+
+@pytest.fixture
+async def node(redis_url: str, prefix: str) -> AsyncIterator[Node]:
+    """A broker with a Kafka listener and the settings for groups."""
+    async with nodes(redis_url, prefix=prefix) as (only,):
+        yield only
+
+
+@pytest.fixture(params=["redis_url", "cluster_url"])
+async def store(request: pytest.FixtureRequest, prefix: str) -> AsyncIterator[Store]:
+    """On a single server, and on a cluster."""
+    opened = await Store.open(request.getfixturevalue(request.param), prefix=prefix)
+    yield opened
+    await opened.close()
