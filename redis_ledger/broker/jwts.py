@@ -40,7 +40,7 @@ class Jwts:
         self._keys: dict[str, Any] = {}
         self._seen: tuple[int, int] | None = None
         self._asked_s = -REFETCH_S
-        self._fetching = asyncio.Lock()
+        self._fetching: asyncio.Task[None] | None = None
         self.generation = 0
 
     async def open(self) -> None:
@@ -97,23 +97,36 @@ class Jwts:
             seen = (stat.st_mtime_ns, stat.st_size)
             if seen == self._seen:
                 return
-            self._take(path.read_bytes()[:BYTES_MAX])
+            with path.open("rb") as file:
+                text = file.read(BYTES_MAX + 1)
         except OSError as error:
             raise InvalidRequest(f"jwt_jwks cannot be read ({type(error).__name__}); correct the path.") from None
+        if len(text) > BYTES_MAX:
+            raise InvalidRequest(
+                f"jwt_jwks is a file of more than {BYTES_MAX} bytes; at most {BYTES_MAX} bytes are read."
+            )
+        self._take(text)
         self._seen = seen
 
     async def _fetch(self) -> None:
-        async with self._fetching:
-            now = asyncio.get_running_loop().time()
+        """Requests that need the keys at once share one fetch; it ends also when the request that began it is
+        cancelled."""
+        loop = asyncio.get_running_loop()
+        if self._fetching is None:
+            now = loop.time()
             if now - self._asked_s < REFETCH_S_MIN:
-                return  # somebody else has just asked
+                return
             self._asked_s = now
-            try:
-                self._take(await _get(self._source))
-            except (OSError, ValueError, InvalidRequest) as error:
-                _log.warning(
-                    "the keys of JSON Web Tokens cannot be fetched; those known go on to count", reason=str(error)
-                )
+            self._fetching = loop.create_task(self._fetch_once())
+        await asyncio.shield(self._fetching)
+
+    async def _fetch_once(self) -> None:
+        try:
+            self._take(await _get(self._source))
+        except (OSError, ValueError, InvalidRequest) as error:
+            _log.warning("the keys of JSON Web Tokens cannot be fetched; those known go on to count", reason=str(error))
+        finally:
+            self._fetching = None
 
 
 async def _get(url: str) -> bytes:

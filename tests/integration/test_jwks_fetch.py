@@ -12,7 +12,7 @@ import pytest
 
 from redis_ledger.broker import jwts
 from redis_ledger.config import Config
-from redis_ledger.errors import Unauthenticated
+from redis_ledger.errors import InvalidRequest, Unauthenticated
 from tests.integration.test_rest_jwt import FIRST, ISSUER, key_set, token
 
 Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
@@ -123,3 +123,43 @@ async def test_keys_stay_while_the_server_drips(monkeypatch):
         with pytest.raises(Unauthenticated):
             await keys.identify(token(FIRST, "k2"))  # which asks the server again
         assert (await keys.identify(token(FIRST, "k1")))[0] == "User:ada"
+
+
+async def test_a_fetch_outlives_the_request_that_began_it_and_others_wait_for_it():
+    asked, may_answer = asyncio.Event(), asyncio.Event()
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await may_answer.wait()
+        await plainly(key_set(k1=FIRST).encode())(writer)
+
+    async with serving(answer) as url:
+        keys = keys_at(url)
+        # Given two requests with tokens, of which the first began the fetch
+        first = asyncio.ensure_future(keys.identify(token(FIRST, "k1")))
+        await asyncio.wait_for(asked.wait(), 5)
+        second = asyncio.ensure_future(keys.identify(token(FIRST, "k1")))
+        await asyncio.sleep(0)  # it begins to wait
+        # When the first is cancelled before the answer came
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        may_answer.set()
+        # Then the second gets the keys, and so does a later one
+        assert (await asyncio.wait_for(second, 5))[0] == "User:ada"
+        assert (await keys.identify(token(FIRST, "k1")))[0] == "User:ada"
+
+
+async def test_a_file_of_keys_above_the_limit_is_refused_by_name_and_not_cut(tmp_path):
+    path = tmp_path / "jwks.json"
+    text = key_set(k1=FIRST)
+    path.write_text(text + " " * (jwts.BYTES_MAX - len(text)))
+    keys = keys_at(str(path))
+    await keys.open()
+    assert (await keys.identify(token(FIRST, "k1")))[0] == "User:ada"
+    # What is behind the limit may be white space, or keys
+    path.write_text(text + " " * (jwts.BYTES_MAX - len(text) + 1))
+    with pytest.raises(InvalidRequest, match=f"jwt_jwks .* at most {jwts.BYTES_MAX} bytes"):
+        await keys_at(str(path)).open()
+    # A broker that runs keeps the keys it has
+    await keys.look()
+    assert (await keys.identify(token(FIRST, "k1")))[0] == "User:ada"
