@@ -280,18 +280,18 @@ class Offsets:
     # -- delete ------------------------------------------------------------------------------------------------------
 
     async def delete(self, group: str, partitions: Sequence[tuple[str, int]]) -> list[LedgerError | None]:
-        """What became of each: None when there is no offset any more, be it that there was none."""
-        places = await self.locate(partitions)
+        """What became of each: None when there is no offset any more.  A partition named twice costs one write."""
+        places = await self.locate(once := list(dict.fromkeys(partitions)))
 
         async def one(place: Place) -> None:
             if isinstance(place, LedgerError):
                 raise place
             await self._on(place, lambda p: self._forget(p, group, "offset", "always"))
 
-        outcomes = await _each(one, places)
+        outcomes = dict(zip(once, await _each(one, places), strict=True))
         for topic in {place.topic for place in places if isinstance(place, Partition)}:
             await self._forget_topic(group, topic, "empty")
-        return outcomes
+        return [outcomes[each] for each in partitions]
 
     async def delete_group(self, group: str) -> None:
         """All its offsets, and that there is such a group."""

@@ -266,3 +266,22 @@ async def test_a_transaction_past_its_deadline_is_ended_by_whoever_reads_the_off
 
         assert await eventually(pending, ()) == ()
         assert (await broker.transactions.get(txn)).timed_out
+
+
+# -- delete ------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_partition_that_is_named_again_and_again_is_forgotten_once_and_told_each_time(broker, monkeypatch):
+    await commit(broker, ("t", 0, 5), ("t", 1, 6), ("t", 2, 7))
+    forget, forgotten = broker.offsets._forget, list[int]()
+
+    async def counted(place, group, what, when):
+        if when == "always":
+            forgotten.append(place.number)
+        return await forget(place, group, what, when)
+
+    monkeypatch.setattr(broker.offsets, "_forget", counted)
+    outcomes = await broker.offsets.delete("g", [("t", 0), ("t", 9), ("t", 1)] * 500)
+    assert [type(each) for each in outcomes] == [type(None), UnknownPartition, type(None)] * 500
+    assert sorted(forgotten) == [0, 1]
+    assert await offsets(broker) == {("t", 2): 7}
