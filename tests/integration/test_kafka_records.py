@@ -17,6 +17,7 @@ from redis_ledger.kafka.wire.messages.list_offsets_request import (
     ListOffsetsTopic,
 )
 from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from redis_ledger.kafka.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from redis_ledger.records.build import encode
 from redis_ledger.records.read import decode
 from tests.support import several
@@ -25,6 +26,7 @@ from tests.support.broker import one, receive_values, two, values_of
 from tests.support.kafka import BrokerClient, KafkaClient, listening
 from tests.support.kafka_transactional import NEW, Transactional
 
+UNKNOWN_TOPIC_ID = 100
 UNKNOWN_TOPIC, CORRUPT, OUT_OF_RANGE, GAP, TOO_LARGE, INVALID_RECORD = 3, 2, 1, 45, 10, 87
 NOT_FOUND, INVALID_EPOCH = 70, 71
 
@@ -66,6 +68,25 @@ async def test_topics_are_named_by_id_from_version_13_on(client):
     assert values(fetched(await client.ask(wanted, 13))) == ["a"]
     wanted.topics[0].topic_id = bytes(15) + b"\x07"
     assert fetched(await client.ask(wanted, 13)).error_code == 100
+
+
+async def test_ids_that_no_topic_has_cost_a_produce_one_look_however_many_they_are(client, monkeypatch):
+    catalog, looks = client.broker.catalog, 0
+    read_version = catalog._read_version
+
+    async def counted() -> int:
+        nonlocal looks
+        looks += 1
+        return await read_version()
+
+    monkeypatch.setattr(catalog, "_read_version", counted)
+    known = bytes.fromhex((await catalog.get("t")).id)
+    ids = [known, *(number.to_bytes(16, "big") for number in range(1, 200))]
+    topics = [TopicProduceData("", id, [PartitionProduceData(0, batch("a"))]) for id in ids]
+    answer = await client.ask(ProduceRequest(None, -1, 5_000, topics), 13)
+    codes = [each.partition_responses[0].error_code for each in answer.responses]
+    assert codes == [0, *[UNKNOWN_TOPIC_ID] * 199]
+    assert looks <= 2  # one for those that are none, and one by which the other may have been found
 
 
 async def test_requests_sent_without_waiting_are_written_and_answered_in_order(client):

@@ -95,16 +95,17 @@ async def submit(request: ProduceRequest, call: Call) -> asyncio.Future[ProduceR
     refused = None
     if source.transactional_id is not None:
         refused = _refusal(call, Op.WRITE, Resource.TRANSACTIONAL_ID, source.transactional_id)
-    places = Places(call.broker.catalog)
+    places, by_ids = Places(call.broker.catalog), call.version >= IDS_FROM
     if len(request.topic_data) > FEW:
-        await places.expect(topic.name for topic in request.topic_data)
+        named = request.topic_data
+        await places.expect(*((), (t.topic_id for t in named)) if by_ids else ((t.name for t in named),))
     for topic in request.topic_data:
         slots: list[PartitionProduceResponse] = []
         answer.responses.append(TopicProduceResponse(topic.name, topic.topic_id, slots))
         name, missing = topic.name, 0
-        if call.version >= IDS_FROM:
+        if by_ids:
             try:
-                name = (await call.broker.catalog.by_id(topic.topic_id)).name
+                name = await places.name(topic.topic_id)
             except LedgerError as error:
                 missing = UNKNOWN_TOPIC_ID if isinstance(error, UnknownTopic) else _code_of(error)
         forbidden = refused or (None if missing else _refusal(call, Op.WRITE, Resource.TOPIC, name))
