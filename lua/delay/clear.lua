@@ -22,7 +22,8 @@ local own = redis.call("HMGET", delay, "ledger", "records", "held")
 if not own[1] then return { OK, 0 } end
 if own[1] ~= ARGV[2] then return { LEDGER_MOVED, own[1] } end
 if tonumber(own[3] or 0) > HELD_MAX then return { TOO_MANY, tonumber(own[3]) } end
-local seen, blocks = {}, {} -- entries that are held; rows of parts of those that are blocks
+local seen, blocks, repeats = {}, {}, {} -- entries that are held; rows of parts of those that are blocks; how they repeat
+local has_repeats = redis.call("HLEN", KEYS[14]) > 1
 local waits = {} -- ledger → entries that open transactions hold in it
 local fields = redis.call("HGETALL", delay)
 for i = 1, #fields, 2 do
@@ -30,9 +31,11 @@ for i = 1, #fields, 2 do
     for name, ledger in string.gmatch(fields[i + 1], "%d+ (%S+) (%S+) [^|]+") do
       local entry = string.sub(name, 1, 12)
       waits[ledger] = (waits[ledger] or 0) + (seen[entry] and 0 or 1)
-      if not seen[entry] and #name > 12 then
+      if not seen[entry] then
         local number = whole(tonumber(entry))
-        blocks[#blocks + 1] = { number, redis.call("HGET", KEYS[9], number) }
+        if #name > 12 then blocks[#blocks + 1] = { number, redis.call("HGET", KEYS[9], number) } end
+        local how = has_repeats and redis.call("HGET", KEYS[14], number)
+        if how then repeats[#repeats + 1] = { number, how } end
       end
       seen[entry] = true
     end
@@ -55,6 +58,7 @@ if issued ~= "0" then redis.call("XSETID", KEYS[3], "0-" .. issued) end
 redis.call("UNLINK", KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[14])
 for _, k in ipairs({ 8, 9, 10, 11, 14 }) do redis.call("HSET", KEYS[k], "", "") end
 for _, block in ipairs(blocks) do redis.call("HSET", KEYS[9], block[1], block[2]) end
+for _, each in ipairs(repeats) do redis.call("HSET", KEYS[14], each[1], each[2]) end
 for _, k in ipairs({ 5, 6, 7, 12 }) do redis.call("ZADD", KEYS[k], -1, "") end
 redis.call("HSET", delay, "ledger", opened, "first", opened, "open", "0", "records", "0", "entries", "0", "closing", "", "owed", "0",
   "cleared", issued)

@@ -12,6 +12,7 @@ import pytest
 
 from redis_ledger.broker.broker import Broker
 from tests.integration.test_rest_idempotency import fail_once
+from tests.support.broker import eventually
 from tests.support.rest import client_of, open_broker
 
 ALL = "/v1/topics/t/scheduled"
@@ -230,6 +231,28 @@ async def test_what_waits_is_counted_drawn_indexed_anew_and_cleared(api):
     assert [r["value"] for r in (await ask(api, "GET", ALL))["scheduled"]] == [1, 3, 5, 7, 9]
     assert await ask(api, "DELETE", ALL) == {"cancelled": 5}
     assert (await ask(api, "GET", ALL + ":stats"))["total"]["records"] == 0
+
+
+async def test_a_clear_before_the_commit_of_a_repetition_leaves_it_as_it_was_asked_for(api, broker, monkeypatch):
+    # Given a clear that comes when the record and how it repeats are stored, and its transaction is not committed yet
+    await broker.topics.create("t")
+    transactions, commit = broker.delays.repeats.transactions, broker.delays.repeats.transactions.commit
+
+    async def after_a_clear(txn: Any) -> Any:
+        assert await broker.delays.clear("t") == 0
+        return await commit(txn)
+
+    monkeypatch.setattr(transactions, "commit", after_a_clear)
+    id = await schedule(api, value="tick", repeat="PT1H", deliver_after=100_000)
+    # Then it repeats all the same
+    assert (await ask(api, "GET", f"{ALL}/{id}"))["repeat"] == "PT1H"
+    await ask(api, "PATCH", f"{ALL}/{id}", {"deliver_after": 0})
+    assert await seen(api, 1) == ["tick"]
+
+    async def waits() -> int:
+        return len((await ask(api, "GET", ALL))["scheduled"])
+
+    assert await eventually(waits, 1) == 1
 
 
 async def test_a_record_repeats_as_often_as_it_was_told_or_until_it_is_cancelled(api):

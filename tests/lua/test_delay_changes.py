@@ -336,6 +336,20 @@ def test_what_an_open_transaction_holds_is_not_cleared(delays):
     assert delays.fired() == [(-1, 1, None), (-1, 2, "0"), (-1, 2, "1"), (-2, 4, None)]
 
 
+def test_how_it_repeats_is_kept_of_what_an_open_transaction_holds_and_of_nothing_else(delays):
+    delays.schedule(10, txn=TXN)
+    delays.schedule(10)
+    for entry in ("1", "2"):
+        delays.client.hset(delays.d.repeats, entry, "10 how")
+    assert delays.clear() == [Status.OK, 1]
+    assert delays.hash("repeats") == {"1": "10 how"}
+    delays.delay_ledger = -2
+    delays.commit(*TXN)
+    delays.settle(NAME, 1)
+    assert delays.fire(now=10).records == 1
+    assert list(delays.hash("repeats")) == ["1", "!1"]
+
+
 def test_what_was_fired_before_a_clear_stays_readable(delays):
     delays.schedule(10, 20)
     delays.fire(now=10)
