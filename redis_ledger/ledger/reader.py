@@ -12,7 +12,7 @@ Source: PIP-31 (transaction buffer, marker approach); docs/decisions/0002.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from redis_ledger.errors import (
@@ -34,7 +34,8 @@ AHEAD_BYTES_MAX, AHEAD_S_MAX = 2 << 20, 2.0  # a read ahead is never larger, and
 ENTRIES_MAX = 1024  # log entries one read looks at
 ALL_RECORDS = 1 << 62
 PEEK_ENTRIES = 64  # log entries one round trip of next_readable looks at
-ABORTED_MAX = 256  # aborted transactions fetched with a read; more are fetched only when a range needs them
+ABORTED_MAX = 256  # aborted transactions fetched with a read; further pages are fetched only when a range needs them
+SAME_MARKER_MAX = 2  # members of the aborted set at one marker: the transaction, and a checkpoint (include/checkpoints)
 
 
 class Read(NamedTuple):
@@ -145,14 +146,14 @@ class PartitionReader(PartitionPlaces):
             head, log, reply = await asyncio.gather(
                 self.head(),
                 command("XRANGE", k.log, at, "+", "COUNT", PEEK_ENTRIES, key=k.state),
-                command("ZRANGEBYSCORE", k.aborted, at, "+inf", "WITHSCORES", "LIMIT", 0, ABORTED_MAX, key=k.state),
+                self._aborted_page(at, ABORTED_MAX),
             )
             end = head.stable_offset if committed else head.end_offset
             if at < head.cold_offset and self.cold is not None:
                 entries, aborted = (await self.from_cold(self.cold, at, head.cold_offset, 1))[0], list[logs.Aborted]()
             else:
                 entries = logs.parse_log(log)
-                aborted = await self._aborted(at, entries, reply)
+                aborted = await self._aborted(entries, reply)
             for entry in entries:
                 if entry.last_offset >= end:
                     return end
@@ -204,13 +205,9 @@ class PartitionReader(PartitionPlaces):
         tail, k, command = self.tail, self.keys, self._store.command
         first = tail.first
         state = command("HMGET", k.state, *STATE_FIELDS, key=k.state)
-        aborted: list[logs.Aborted] = []
-        if tail.transactional:
-            reply = command("ZRANGEBYSCORE", k.aborted, offset, "+inf", "WITHSCORES", key=k.state)
-            head = self._head(await state)
-            aborted = logs.parse_aborted(await reply)
-        else:
-            head = self._head(await state)
+        reply = self._aborted_page(offset, ABORTED_MAX) if tail.transactional else None
+        head = self._head(await state)
+        page = () if reply is None else await reply
         self._check(head, offset)
         end = head.stable_offset if committed else head.end_offset
         if offset >= end:
@@ -220,6 +217,8 @@ class PartitionReader(PartitionPlaces):
         entries, payloads, following = tail.since(offset, end, bytes_max, records_max)
         if not entries or (entries[-1].last_offset + 1 == tail.end < end):
             return None  # somebody else has written behind it
+        wanted = entries if following is None else [*entries, following]
+        aborted = await self._aborted(wanted, page)
         return Read(head, entries, payloads, aborted, logs.is_readable(following, end, aborted, committed=committed))
 
     async def _read_redis(
@@ -231,10 +230,7 @@ class PartitionReader(PartitionPlaces):
         count = max(8, min(ENTRIES_MAX, bytes_max // self._entry_bytes + 2, records_max + 2))
         start = min(max(offset, 0), OFFSET_MAX)  # what can stand in a stream's id
         log = command("XRANGE", k.log, start, "+", "COUNT", count, key=k.state)
-        aborted_reply = command(
-            "ZRANGEBYSCORE", k.aborted, offset, "+inf", "WITHSCORES", "LIMIT", 0, ABORTED_MAX, key=k.state
-        )
-        answers = await asyncio.gather(state, log, aborted_reply)
+        answers = await asyncio.gather(state, log, self._aborted_page(offset, ABORTED_MAX))
         head = self._head(answers[0])
         self._check(head, offset)
         if offset < head.cold_offset and self.cold is not None:
@@ -247,19 +243,33 @@ class PartitionReader(PartitionPlaces):
         following = found[len(entries)] if len(entries) < len(found) else None
         if entries:
             self._entry_bytes = max(1, sum(entry.size for entry in entries) // len(entries))
-        aborted = await self._aborted(offset, found[: len(entries) + 1] if entries else [], answers[2])
+        aborted = await self._aborted(found[: len(entries) + 1] if entries else [], answers[2])
         payloads = await self.payloads(entries) if entries else []
         self.tail.learn(entries, payloads, head.end_offset)
         leads_to_batch = logs.is_readable(following, end, aborted, committed=committed)
         return Read(head, entries, list(payloads), aborted, leads_to_batch)
 
-    async def _aborted(self, offset: int, entries: Sequence[logs.LogEntry], reply: Any) -> list[logs.Aborted]:
-        """Aborted transactions that entries from `offset` on may belong to.  reply: the first ABORTED_MAX of them."""
-        aborted = logs.parse_aborted(reply)
-        if entries and not logs.covers(aborted, entries[-1].last_offset + 1, ABORTED_MAX):
-            k = self.keys
-            rest = await self._store.command("ZRANGEBYSCORE", k.aborted, offset, "+inf", "WITHSCORES", key=k.state)
-            aborted = logs.parse_aborted(rest)
+    def _aborted_page(self, offset: int, count: int) -> Awaitable[Any]:
+        """The first members of the aborted set with a marker at `offset` or behind it."""
+        k = self.keys
+        return self._store.command(
+            "ZRANGEBYSCORE", k.aborted, offset, "+inf", "WITHSCORES", "LIMIT", 0, count, key=k.state
+        )
+
+    async def _aborted(self, entries: Sequence[logs.LogEntry], reply: Any) -> list[logs.Aborted]:
+        """Aborted transactions that these entries may belong to.  reply: the first page of them; further ones are read
+        until they say that no later one can be meant.  Raises OffsetOutOfRange for what was trimmed meanwhile."""
+        page = aborted = logs.parse_aborted(reply)
+        end, count = entries[-1].last_offset + 1 if entries else 0, ABORTED_MAX
+        while entries and not logs.covers(page, end, count):
+            at = page[-1].last_offset
+            while aborted and aborted[-1].last_offset == at:
+                aborted.pop()  # a checkpoint has the marker of its neighbour: both are read again
+            count = max(ABORTED_MAX, SAME_MARKER_MAX + 1)
+            page = logs.parse_aborted(await self._aborted_page(at, count))
+            if not page or page[0].last_offset != at:  # trimmed meanwhile, and what followed it may be, too
+                self._check(await self.head(), entries[0].base_offset)
+            aborted += [each for each in page if each.first_offset < end]
         return aborted
 
     async def _read_cold(self, cold: ColdReading, offset: int, committed: bool, bytes_max: int) -> Read:

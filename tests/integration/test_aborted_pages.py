@@ -1,0 +1,105 @@
+"""Reading among many aborted transactions: their set is read a page at a time, and nothing of them is seen."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from redis_ledger.clock import ManualClock
+from redis_ledger.config import Config
+from redis_ledger.errors import OffsetOutOfRange
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger import reader
+from redis_ledger.ledger.log import is_aborted
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.store.store import Store
+from redis_ledger.txn.coordinator import Decision, Participant
+from redis_ledger.txn.participants import Participants
+from redis_ledger.txn.states import State
+
+CONFIG = Config(ledger_bytes_max=1000, ledger_age_ms_max=60_000)
+
+
+@pytest.fixture
+async def store(redis_url, prefix) -> AsyncIterator[Store]:
+    opened = await Store.open(redis_url, prefix=prefix)
+    yield opened
+    await opened.close()
+
+
+def another(store: Store) -> Partition:
+    """The same partition, as another broker has it."""
+    return Partition(store, "orders", 0, "t-1", CONFIG, ManualClock())
+
+
+@pytest.fixture
+async def partition(store) -> Partition:
+    made = another(store)
+    assert await made.create()
+    return made
+
+
+async def many_aborted(partition, store, count: int) -> None:
+    """One after the other, each decided before the next begins."""
+    ends, where = Participants(store, CONFIG, ManualClock()), [Participant("orders", "t-1", 0)]
+    for serial in range(count):
+        txn = TxnId(3, serial)
+        await partition.append(b"never", 1, 0, producer_id=txn.producer_id, epoch=0, txn=txn, verified=True)
+        await ends.end(Decision(txn, State.ABORTING, where, -1))
+
+
+def counting_aborted(partition, store, monkeypatch) -> list[int]:
+    """How many members each read of the aborted set has brought."""
+    command, brought = store.command, list[int]()
+
+    def counted(*words, key):
+        reply = command(*words, key=key)
+        if words[0] == "ZRANGEBYSCORE" and words[1] == partition.keys.aborted:
+            reply.add_done_callback(lambda done: brought.append(len(done.result()) // 2))
+        return reply
+
+    monkeypatch.setattr(store, "command", counted)
+    return brought
+
+
+async def test_a_trim_between_two_pages_of_the_aborted_set_makes_nothing_visible(partition, store, monkeypatch):
+    monkeypatch.setattr(reader, "ABORTED_MAX", 8)
+    await many_aborted(partition, store, 40)
+    page, pages = partition._aborted_page, 0
+
+    def trimmed(*wanted):
+        nonlocal pages
+        pages += 1
+        return page(*wanted) if pages == 1 else after_trim(*wanted)
+
+    async def after_trim(*wanted):
+        await another(store).trim(retention_ms=-1, retention_bytes=-1, below_offset=60)
+        return await page(*wanted)
+
+    monkeypatch.setattr(partition, "_aborted_page", trimmed)
+    with pytest.raises(OffsetOutOfRange):
+        await partition.read(0, committed=True, bytes_max=1 << 20)
+    assert pages == 2
+
+
+@pytest.mark.parametrize("from_tail", [False, True])
+async def test_the_aborted_set_is_read_a_page_at_a_time_and_no_further_than_the_range_needs(
+    partition, store, monkeypatch, from_tail
+):
+    # Given an open transaction beside a few dozen aborted ones, and pages of eight
+    monkeypatch.setattr(reader, "ABORTED_MAX", 8)
+    await many_aborted(partition, store, 40)
+    if not from_tail:
+        partition.tail.clear()
+    brought = counting_aborted(partition, store, monkeypatch)
+    # When only the first two of their batches are read
+    read = await partition.read(0, committed=True, bytes_max=10)
+    assert [e.base_offset for e in read.entries if not e.is_marker] == [0, 2]
+    assert all(e.is_marker or is_aborted(e, read.aborted) for e in read.entries)
+    # Then one page was enough; all that is read together needs the others, a page at a time
+    assert (max(brought), len(brought)) == (8, 1)
+    read = await partition.read(0, committed=True, bytes_max=1 << 20)
+    assert all(e.is_marker or is_aborted(e, read.aborted) for e in read.entries)
+    assert len(read.entries) == 80
+    assert max(brought) == 8
