@@ -1,7 +1,7 @@
 """Lua scripts from the folder lua/: read, includes pasted in, named by their SHA-1.
 
     lua/ledger/append.lua ──┐
-    lua/include/status.lua ─┴─ --- @include "include/status" ──▶ one source ──▶ sha1 ──▶ EVALSHA
+    lua/include/status.lua ─┴─ --- @include "include/status" ──▶ one source ──▶ pruned ──▶ sha1 ──▶ EVALSHA
 
 A file is included once per script, where it is first asked for.  The line `#!lua flags=...`, which makes Redis check
 slots and memory before the script starts, has to stay the very first.  The wheel carries the folder as
@@ -14,6 +14,8 @@ import hashlib
 import re
 from functools import cache
 from pathlib import Path
+
+from redis_ledger.store.pruning import pruned
 
 _INCLUDE = re.compile(rb'^[ \t]*---[ \t]*@include[ \t]+"([a-z0-9_/]+)"[ \t]*$', re.MULTILINE)
 _NAME = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)*\Z")
@@ -78,7 +80,7 @@ def names(root: Path) -> list[str]:
 
 @cache
 def _load(name: str) -> Script:
-    return Script(name, expand(folder(), name))
+    return Script(name, pruned(expand(folder(), name)))
 
 
 @cache

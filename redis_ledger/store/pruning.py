@@ -1,0 +1,97 @@
+"""Leaves out of a script what it does not use of its includes.
+
+Redis runs the whole source at every call: each function in it is built anew, also one that is never called.
+
+    local FEW = 16                      left out: no statement and no function that is kept names it
+    local function used(n) ... end      kept: the last line names it
+    local function unused() ... end     left out
+    return used(1)
+
+Only what can be judged by its text is left out: functions and constants that begin at the start of a line.  A function
+`t.f` is kept in any case if its table is used other than as `t.name`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+# Comments and strings; a bracket of level n closes with one of the same level.
+_SILENT = re.compile(
+    rb"""--\[(?P<c>=*)\[.*?\](?P=c)\]|--[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\[(?P<s>=*)\[.*?\](?P=s)\]""",
+    re.DOTALL,
+)
+_VISIBLE = re.compile(rb"[^\n]")
+# On one line, or up to the first `end` at the start of a line.
+_FUNCTION = re.compile(
+    rb"^(?:local function (?P<local>\w+)|function (?P<table>\w+)\.(?P<field>\w+))\("
+    rb"(?:[^\n]*\Wend[ ]*$|[^\n]*\n(?:(?!end\b)[^\n]*\n)*end[ ]*$)",
+    re.MULTILINE,
+)
+# No calls: leaving one out would leave out what it does.  The statement ends with its line.
+_CONSTANT = re.compile(
+    rb"^local (?P<names>\w+(?:, \w+)*) = (?P<value>[^\n()]*[\w\"'}\]])[ ]*$(?!\n[ \t])", re.MULTILINE
+)
+_WORD = re.compile(rb"(?<![\w.:])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?")
+
+
+class _Definition(NamedTuple):
+    """names: how it may be used, `f` or `t.f`."""
+
+    names: frozenset[bytes]
+    begin: int
+    end: int
+
+
+def pruned(source: bytes) -> bytes:
+    """The source without what it does not use; lines keep their numbers."""
+    text = _SILENT.sub(lambda found: _VISIBLE.sub(b" ", found[0]), source)
+    definitions = sorted(_definitions(text), key=lambda each: each.begin)
+    unused = set(definitions) - _used(text, definitions)
+    at, kept = 0, list[bytes]()
+    for each in sorted(unused, key=lambda each: each.begin):
+        kept += source[at : each.begin], b"\n" * source.count(b"\n", each.begin, each.end)
+        at = each.end
+    return b"".join([*kept, source[at:]])
+
+
+def _definitions(text: bytes) -> Iterator[_Definition]:
+    within: set[int] = set()
+    for found in _FUNCTION.finditer(text):
+        table = found["table"]
+        within.update(range(found.start(), found.end()))
+        if table is None:
+            yield _Definition(frozenset((found["local"],)), *found.span())
+        elif _is_plain(text, table):
+            yield _Definition(frozenset((table + b"." + found["field"],)), *found.span())
+    for found in _CONSTANT.finditer(text):
+        is_whole = found["value"].count(b"{") == found["value"].count(b"}")
+        if is_whole and b"function" not in found["value"] and found.start() not in within:
+            yield _Definition(frozenset(found["names"].split(b", ")), *found.span())
+
+
+def _is_plain(text: bytes, table: bytes) -> bool:
+    """Whether the table is only ever used as `table.name`, apart from its declaration."""
+    others = re.sub(rb"^local " + table + rb" = ", b"", text, flags=re.MULTILINE)
+    return not re.search(rb"(?<![\w.:])" + table + rb"(?!\w|\.[A-Za-z_])", others)
+
+
+def _used(text: bytes, definitions: list[_Definition]) -> set[_Definition]:
+    at, statements = 0, list[bytes]()
+    for each in definitions:
+        statements.append(text[at : each.begin])
+        at = each.end
+    named = _names(b"".join([*statements, text[at:]]))
+    used = set[_Definition]()
+    while more := [each for each in definitions if each not in used and each.names & named]:
+        used.update(more)
+        for each in more:
+            named |= _names(text[each.begin : each.end])
+    return used
+
+
+def _names(text: bytes) -> set[bytes]:
+    """Every name in the text, and for `t.f` both `t` and `t.f`."""
+    words = set(_WORD.findall(text))
+    return words | {word.partition(b".")[0] for word in words}
