@@ -98,7 +98,11 @@ end
 
 -- By offset.  With more due leases than one call looks at, those are taken that are first in the log, so that a consumer
 -- that takes over finds everything in order.
-local names = redis.call("ZRANGEBYSCORE", c.due, 0, now, "LIMIT", 0, DUE_MAX)
+local function first_deadline()
+  return tonumber(redis.call("ZRANGEBYSCORE", c.due, "0", "+inf", "WITHSCORES", "LIMIT", "0", "1")[2] or math.huge)
+end
+local next_due = first_deadline()
+local names = next_due <= now and redis.call("ZRANGEBYSCORE", c.due, "0", ARGV[3], "LIMIT", "0", DUE_MAX) or {}
 local found = {}
 if #names == DUE_MAX then
   truncated = true
@@ -185,6 +189,10 @@ changed = changed or #grants > 0 or #passed > 0
 for i = 1, #passed, 2 do cursors.delete(c, passed[i], passed[i + 1]) end
 for _, grant in ipairs(grants) do cursors.put(c, grant[1], grant[2], consumer, grant[3], deadline, request) end
 if changed then cursors.save(c) end
-local following = redis.call("ZRANGEBYSCORE", c.due, 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)[2]
-reply[2], reply[3], reply[4], reply[5], reply[6] = c.mark, c.read, stable, more, tonumber(following or -1)
+if #due > 0 then
+  next_due = first_deadline() -- some of those that there were are gone
+elseif #grants > 0 then
+  next_due = math.min(next_due, deadline)
+end
+reply[2], reply[3], reply[4], reply[5], reply[6] = c.mark, c.read, stable, more, next_due < math.huge and next_due or -1
 return reply

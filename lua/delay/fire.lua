@@ -20,7 +20,7 @@ SOURCE      PIP-195 "getScheduledMessages"; docs/decisions/0012
 --- @include "include/live"
 --- @include "include/members"
 local state, ledgers, delay = KEYS[1], KEYS[2], KEYS[4]
-local held = redis.call("HMGET", state, "topic_id", "next", "stable", "epoch", "newest")
+local held = redis.call("HMGET", state, "topic_id", "next", "stable", "epoch", "newest", "bytes")
 if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local now = tonumber(ARGV[3])
 if not now then
@@ -192,7 +192,7 @@ if records > 0 then
   redis.call("HINCRBY", delay, "entries", whole(-entries))
   redis.call("HINCRBY", delay, "fired", whole(records))
   local following_offset, stable = whole(next_offset), nothing_open and whole(next_offset) or held[3]
-  log_grew(state, ARGV[4], held[4], following_offset, stable, newest_text, whole(bytes))
+  log_grew(state, ARGV[4], held[4], following_offset, stable, newest_text, whole(tonumber(held[6] or 0) + bytes))
 end
 local first = -1
 for _, key in ipairs(SETS) do

@@ -55,8 +55,18 @@ function cursors.unset(c, at)
   end
 end
 
-local ONES = {} -- bits of a byte that are set
-for byte = 0, 255 do ONES[byte] = (ONES[math.floor(byte / 2)] or 0) + byte % 2 end
+-- Bits of a byte that are set.  A table of all bytes would cost every call more than most calls use it.
+local known_ones = {}
+local function ones(byte)
+  local count, rest = known_ones[byte], byte
+  if count then return count end
+  count = 0
+  while rest > 0 do
+    rest, count = math.floor(rest / 2), count + rest % 2
+  end
+  known_ones[byte] = count
+  return count
+end
 
 -- How many of the offsets first to last are acknowledged for good.
 function cursors.acked(c, first, last)
@@ -76,7 +86,7 @@ function cursors.acked(c, first, last)
       local byte = string.byte(bits, at)
       if at == i then byte = bit.band(byte, bit.rshift(255, from % 8)) end
       if at == j then byte = bit.band(byte, bit.lshift(255, 7 - to % 8)) end
-      count = count + ONES[byte]
+      count = count + ones(byte)
     end
     first = stop + 1
   end

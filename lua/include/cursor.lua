@@ -15,6 +15,7 @@
 -- Functions read Redis at once and write to fields of `c`; cursors.save puts all of it into Redis, in one stroke at the end.
 local TRIM_MAX, TRIM_SPAN = 300, 1048576 -- leases and offsets that one trim passes
 local cursors = { CHUNK = 8192 }
+local NUMBERS = { "mark", "read", "leased", "held", "delivered", "redelivered", "consumer_until", "epoch", "taken", "returned" }
 
 function cursors.whole(n) return string.format("%d", n) end
 
@@ -25,16 +26,20 @@ end
 
 -- The cursor, whatever its kind; nil when it is not there.  One of kind kafka has nothing but its keys: include/register.
 function cursors.read(cursor, acks, leases, spans, due, pending)
-  local v = redis.call("HMGET", cursor, "kind", "mark", "read", "leased", "held", "delivered", "redelivered",
-    "consumer", "consumer_until", "epoch", "taken", "returned")
+  local v = redis.call("HMGET", cursor, "kind", "consumer", unpack(NUMBERS))
   if not v[1] then return nil end
-  return {
-    returned = v[1] == "kafka" and 0 or cursors.returned(tonumber(v[12]), tonumber(v[4]), leases),
+  local stored = { consumer = v[2] }
+  local c = {
     cursor = cursor, acks = acks, leases = leases, spans = spans, due = due, pending = pending,
-    kind = v[1], mark = tonumber(v[2]), read = tonumber(v[3]), leased = tonumber(v[4]), held = tonumber(v[5]),
-    delivered = tonumber(v[6]), redelivered = tonumber(v[7]), consumer = v[8], consumer_until = tonumber(v[9]),
-    epoch = tonumber(v[10] or 0), taken = tonumber(v[11] or 0), mark_was = tonumber(v[2]), writes = {}, chunks = {},
+    kind = v[1], consumer = v[2], writes = {}, chunks = {}, stored = stored,
   }
+  for i, name in ipairs(NUMBERS) do
+    local number = tonumber(v[i + 2])
+    c[name], stored[name] = number, number
+  end
+  c.epoch, c.taken, c.mark_was = c.epoch or 0, c.taken or 0, c.mark
+  c.returned = c.kind == "kafka" and 0 or cursors.returned(c.returned, c.leased, leases)
+  return c
 end
 
 -- A cursor that messages are delivered by; or nil and what the script is to answer.
@@ -160,8 +165,15 @@ function cursors.touched(c, ranges, most)
     if not tail or tail.last < last then
       local room, firsts = most - #touched, {}
       if room <= 0 then return touched, size, first - 1 end
-      if not found[1] then firsts = redis.call("ZREVRANGEBYSCORE", c.spans, first, 0, "LIMIT", 0, 1) end
-      if last > first then
+      if not found[1] then
+        local text = redis.call("HGET", c.leases, cursors.whole(first)) -- as a rule, ranges begin where leases do
+        if text then
+          found[1] = cursors.lease(first, text)
+        else
+          firsts = redis.call("ZREVRANGEBYSCORE", c.spans, cursors.whole(first), "0", "LIMIT", "0", "1")
+        end
+      end
+      if last > first and not (found[1] and found[1].last >= last) then
         local names = redis.call("ZRANGEBYSCORE", c.spans, "(" .. cursors.whole(first), last, "LIMIT", 0, room)
         if #names == room then reached = tonumber(names[room]) end
         for _, name in ipairs(names) do firsts[#firsts + 1] = name end
@@ -287,10 +299,14 @@ function cursors.save(c)
   end
   cursors.spread("HDEL", c.acks, passed)
   cursors.spread("HSET", c.acks, kept)
-  redis.call("HSET", c.cursor, "mark", cursors.whole(c.mark), "read", cursors.whole(c.read), "leased",
-    cursors.whole(c.leased), "held", cursors.whole(c.held), "delivered", cursors.whole(c.delivered), "redelivered",
-    cursors.whole(c.redelivered), "consumer", c.consumer, "consumer_until", cursors.whole(c.consumer_until),
-    "epoch", cursors.whole(c.epoch), "taken", cursors.whole(c.taken), "returned", cursors.whole(c.returned))
+
+  local stored, row = c.stored, {}
+  if c.consumer ~= stored.consumer then row[1], row[2], stored.consumer = "consumer", c.consumer, c.consumer end
+  for _, name in ipairs(NUMBERS) do
+    local number = c[name]
+    if number ~= stored[name] then row[#row + 1], row[#row + 2], stored[name] = name, cursors.whole(number), number end
+  end
+  if row[1] then redis.call("HSET", c.cursor, unpack(row)) end
   c.writes, c.chunks, c.mark_was = {}, {}, c.mark
 end
 

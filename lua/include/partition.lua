@@ -28,10 +28,9 @@ local function stable_offset(firsts, next_offset)
   return next_offset
 end
 
--- The log has grown by so many bytes: where it ends, how far it is decided, its newest timestamp; waiting readers hear.
+-- The log has grown, to so many bytes: where it ends, how far it is decided, its newest timestamp; waiting readers hear.
 local function log_grew(state, wake, epoch, following, stable, newest, bytes)
-  redis.call("HSET", state, "next", following, "stable", stable, "newest", newest)
-  redis.call("HINCRBY", state, "bytes", bytes)
+  redis.call("HSET", state, "next", following, "stable", stable, "newest", newest, "bytes", bytes)
   redis.call("SPUBLISH", wake, epoch .. " " .. following .. " " .. stable)
 end
 

@@ -26,7 +26,7 @@ SOURCE      PIP-31 "transaction buffer"; KIP-98 "idempotent producer"; docs/deci
 --- @include "include/producers"
 local state, ledgers, data, ledger = KEYS[1], KEYS[2], KEYS[9], ARGV[2]
 local text = redis.call("HGET", ledgers, ledger)
-local held = redis.call("HMGET", state, "topic_id", "ledger", "next", "stable", "epoch", "newest")
+local held = redis.call("HMGET", state, "topic_id", "ledger", "next", "stable", "epoch", "newest", "bytes")
 if not held[1] or not text then
   if held[1] and held[1] == ARGV[1] then return { LEDGER_MOVED, held[2] } end
   return { UNKNOWN_TOPIC }
@@ -89,6 +89,6 @@ opened_save(opened)
 if #accepted > 0 then
   local following, stable = whole(next_offset), held[4]
   if nothing_open then stable = opened[1] and opened[1][3] or following end
-  log_grew(state, ARGV[4], held[5], following, stable, whole(newest), whole(bytes))
+  log_grew(state, ARGV[4], held[5], following, stable, whole(newest), whole(tonumber(held[7] or 0) + bytes))
 end
 return { OK, held[5], whole(row.bytes), row.created, unpack(answers) }

@@ -35,7 +35,7 @@ SOURCE      PIP-195; KIP-98; docs/decisions/0012
 --- @include "include/live"
 --- @include "include/members"
 local state, ledgers, data, delay_data, delay = KEYS[1], KEYS[2], KEYS[9], KEYS[10], KEYS[11]
-local held = redis.call("HMGET", state, "topic_id", "ledger", "next", "stable", "epoch", "newest")
+local held = redis.call("HMGET", state, "topic_id", "ledger", "next", "stable", "epoch", "newest", "bytes")
 local texts = redis.call("HMGET", ledgers, ARGV[2], ARGV[3])
 if not held[1] or (not texts[1] and held[1] ~= ARGV[1]) then return { UNKNOWN_TOPIC } end
 local own = redis.call("HMGET", delay, "ledger", "first", "open")
@@ -210,6 +210,6 @@ opened_save(opened)
 if #logged > 0 then
   local following, stable = whole(next_offset), held[4]
   if nothing_open then stable = opened[1] and opened[1][3] or following end
-  log_grew(state, ARGV[5], held[5], following, stable, whole(newest), whole(bytes))
+  log_grew(state, ARGV[5], held[5], following, stable, whole(newest), whole(tonumber(held[7] or 0) + bytes))
 end
 return { OK, held[5], whole(row.bytes), row.created, whole(late.bytes), late.created, open_count, unpack(answers) }
