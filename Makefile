@@ -11,7 +11,7 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-demo demo demo-spark serve quick check test fmt format lint types layers tidy unit lua property integration spec \
-	crash crash-slow attack compat compat-quick fuzz setup-spark spark spark-quick upgrade console console-screenshots image proto wire sync docs lock sbom bench bench-kafka bench-delay bench-growth bench-spark chart build clean
+	crash crash-slow attack compat compat-quick fuzz setup-spark spark spark-quick upgrade console console-screenshots image proto wire sync docs site lock sbom bench bench-kafka bench-delay bench-growth bench-spark chart build clean
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 22
@@ -58,6 +58,9 @@ sync: setup ## generates the sync client from the async one
 
 docs: setup ## generates the tables of docs/reference/ and the index of docs/decisions/
 	@$(RUN) scripts/gen_docs.py
+
+site: setup ## builds the documentation site in build/site/ and checks its links; `.venv/bin/python scripts/site.py serve` shows it while you write
+	@$(RUN) scripts/check.py site
 
 lock: setup ## resolves requirements/*.lock again from pyproject.toml (needs uv)
 	@$(RUN) scripts/lock.py

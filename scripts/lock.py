@@ -40,6 +40,10 @@ LOCKS = {
         "What drives a browser: what `make console` adds to .venv.",
         ["--group", "pyproject.toml:browser", *LIKE_DEV],
     ),
+    "site": (
+        "The documentation site: what `make site` adds to .venv.",
+        ["--group", "pyproject.toml:site", *LIKE_DEV],
+    ),
     "build": (
         "The build backend: what makes the wheel that the container image holds.",
         ["--group", "pyproject.toml:demo", *LIKE_DEV],

@@ -14,8 +14,9 @@ from tests.support.pages import HERE, KAFKA_HERE, blocks, calls, differences, na
 from tests.support.serving import ROOT, Serve
 
 README = ROOT / "README.md"
+TUTORIAL = ROOT / "docs" / "tutorial.md"
 HOWTO = ROOT / "docs" / "howto"
-WITH_PYTHON = [README, HOWTO / "use-python.md", HOWTO / "use-kafka.md", HOWTO / "delay-records.md"]
+WITH_PYTHON = [README, TUTORIAL, HOWTO / "use-python.md", HOWTO / "use-kafka.md", HOWTO / "delay-records.md"]
 WITH_CURL = [README, HOWTO / "use-http.md", HOWTO / "delay-records.md", HOWTO / "retention.md"]
 
 

@@ -1,4 +1,4 @@
-"""Every program and command of the README and the how-to pages is run by a test, or says why it is not.
+"""Every program and command of the README, the tutorial and the how-to pages is run by a test, or says why it is not.
 
     <!-- run by tests/integration/test_page_commands.py -->     above a block: that test runs it, and names the page
     <!-- not run: needs Kubernetes -->                          above a block: why nothing runs it
@@ -12,11 +12,11 @@ import re
 
 import pytest
 
-from tests.integration.test_readme import HOWTO, README, WITH_CURL, WITH_PYTHON
+from tests.integration.test_readme import HOWTO, README, TUTORIAL, WITH_CURL, WITH_PYTHON
 from tests.support.pages import Block, noted_blocks
 from tests.tidy.tree import ROOT, shown
 
-PAGES = [README, *sorted(HOWTO.glob("*.md"))]
+PAGES = [README, TUTORIAL, *sorted(HOWTO.glob("*.md"))]
 SHOWN = {"text", "json", "yaml", "ini", "properties", "dockerfile"}  # output and files, not programs
 
 

@@ -47,7 +47,10 @@ def test_the_locks_pin_every_dependency_with_hashes():
     assert {name_of(requirement) for requirement in groups["browser"]} - pins("browser.lock").keys() == set(), (
         "run: make lock"
     )
-    for lock in ("demo.lock", "dev.lock", "spark.lock", "image.lock", "build.lock", "browser.lock"):
+    assert {name_of(requirement) for requirement in groups["site"]} - pins("site.lock").keys() == set(), (
+        "run: make lock"
+    )
+    for lock in ("demo.lock", "dev.lock", "spark.lock", "image.lock", "build.lock", "browser.lock", "site.lock"):
         blocks = re.split(r"\n(?=[a-z0-9])", (ROOT / "requirements" / lock).read_text())[1:]
         assert [block.split("==")[0] for block in blocks if "--hash=sha256:" not in block] == []
 
