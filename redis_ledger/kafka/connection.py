@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 from redis_ledger import log, metrics
 from redis_ledger.auth.acl import host_of
 from redis_ledger.errors import LedgerError
+from redis_ledger.kafka import codec
 from redis_ledger.kafka.call import UNSUPPORTED_VERSION, Call, Peer
 from redis_ledger.kafka.frames import Frames
 from redis_ledger.kafka.pending import Pending, asked
@@ -31,11 +32,11 @@ from redis_ledger.kafka.wire.frame import (
     API_VERSIONS_KEY,
     HEADER_BYTES_MIN,
     LENGTH_BYTES,
+    RequestHeader,
     read_header,
-    read_request,
     response,
 )
-from redis_ledger.kafka.wire.primitives import BadFrame
+from redis_ledger.kafka.wire.primitives import BadFrame, Buffer, TooManyElements
 
 if TYPE_CHECKING:
     from redis_ledger.kafka.server import KafkaServer, Listener
@@ -260,11 +261,15 @@ class Connection(asyncio.BufferedProtocol):
             raise BadFrame(f"API {key} version {version} is not served here")
         if self._server.requires_sasl and not self.peer.is_authenticated and key not in UNAUTHENTICATED:
             raise BadFrame(f"{route.name} before the client has authenticated")
-        request = read_request(frame, header)
-        call = Call(self._server.broker, version, header.client_id or "", self.peer)
         self._running = route
+        try:
+            request, is_long = await codec.decoded(frame, header)
+        except TooManyElements as error:
+            await self._refuse_request(header, error)
+            return False
+        call = Call(self._server.broker, version, header.client_id or "", self.peer)
         log.asked.set(asked((route.name, header.correlation_id, call)))
-        if route.submit is not None:
+        if route.submit is not None and not is_long:
             try:
                 future = await route.submit(request, call)
             except BaseException:
@@ -278,11 +283,15 @@ class Connection(asyncio.BufferedProtocol):
             await self._answered.wait()
         try:
             answer = await route.handle(request, call)
-        except BaseException:
+        except BaseException as error:
             route.outcomes.closed()
+            if isinstance(error, LedgerError) and route.submit is not None:
+                raise BadFrame(error.detail) from error  # of a request that wants no answer
             raise
         self._charge(route, len(frame), answer)
-        if answer is not None:
+        if answer is not None and (is_long or codec.is_long(answer)):
+            await self._write_long(key, version, header.correlation_id, answer)
+        elif answer is not None:
             self._write(key, version, header.correlation_id, answer)
         route.outcomes.answered(answer)
         if self.peer.is_refused:
@@ -342,6 +351,14 @@ class Connection(asyncio.BufferedProtocol):
         if not self._answers:
             self._answered.set()
 
+    async def _refuse_request(self, header: RequestHeader, error: TooManyElements) -> None:
+        """Raises the error where the answer has no place for it."""
+        answer = codec.refusal(header)
+        if answer is None:
+            raise error
+        await self._answered.wait()
+        self._write(header.api_key, header.version, header.correlation_id, answer)
+
     def _write(self, key: int, version: int, correlation_id: int, answer: Any) -> None:
         if self._transport is None or self._transport.is_closing():
             return
@@ -349,6 +366,19 @@ class Connection(asyncio.BufferedProtocol):
             chunks = response(key, version, correlation_id, answer)
         except Exception as error:  # noqa: BLE001 - an answer that cannot be written is our mistake, and this client's alone
             self._failed(error)
+        else:
+            self._send(chunks)
+
+    async def _write_long(self, key: int, version: int, correlation_id: int, answer: Any) -> None:
+        try:
+            chunks = await codec.encoded(key, version, correlation_id, answer)
+        except Exception as error:  # noqa: BLE001 - as in _write
+            self._failed(error)
+        else:
+            self._send(chunks)
+
+    def _send(self, chunks: list[Buffer]) -> None:
+        if self._transport is None or self._transport.is_closing():
             return
         if len(chunks) == 1:
             self._transport.write(chunks[0])

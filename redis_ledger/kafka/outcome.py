@@ -97,7 +97,7 @@ def finder(cls: type) -> Finder:
 
 def _made(cls: type) -> Finder:
     codes, leaves, lists = _codes(cls), list[tuple[Finder, Finder]](), list[tuple[Finder, Finder]]()
-    for name, element in _lists(cls):
+    for name, element in lists_of(cls):
         inner = finder(element)
         if isinstance(inner, attrgetter):
             leaves.append((attrgetter(name), inner))
@@ -129,7 +129,7 @@ def _codes(cls: type) -> list[str]:
     return [field.name for field in msgspec.structs.fields(cls) if field.name.endswith("error_code")]
 
 
-def _lists(cls: type) -> Iterator[tuple[str, type]]:
+def lists_of(cls: type) -> Iterator[tuple[str, type]]:
     """The lists of messages that a message holds: their names, and of what they are."""
     hints = typing.get_type_hints(cls, vars(sys.modules[cls.__module__]))
     for field in msgspec.structs.fields(cls):

@@ -56,9 +56,9 @@ def default_for_class(source: str) -> str:
 
 def decoder_lines(message: Message, versions: list[int], source: Source) -> list[str]:
     return [
-        f"def decode_{versions[0]}(buf: memoryview, pos: int) -> {message.name}:",
+        f"def decode_{versions[0]}(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> {message.name}:",
         f'    """Versions {spans(versions)}."""' if len(versions) > 1 else f'    """Version {versions[0]}."""',
-        "    end, room = len(buf), ELEMENTS_MAX",
+        "    end = len(buf)",
         "    try:",
         *source.lines,
         "    except DAMAGE as error:",

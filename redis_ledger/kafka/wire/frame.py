@@ -20,7 +20,7 @@ from msgspec import Struct
 from redis_ledger.kafka.wire import registry
 from redis_ledger.kafka.wire.api import UnknownApi, UnknownVersion
 from redis_ledger.kafka.wire.messages import API_VERSIONS
-from redis_ledger.kafka.wire.primitives import DAMAGE, BadFrame, Buffer, Encoder, bad_length, skip_tags
+from redis_ledger.kafka.wire.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Buffer, Encoder, bad_length, skip_tags
 
 LENGTH_BYTES = 4
 HEADER_BYTES_MIN = 10  # with a client id that is null or empty
@@ -77,9 +77,10 @@ def read_header(frame: memoryview) -> RequestHeader:
     return RequestHeader(api_key, version, correlation_id, client_id, pos)
 
 
-def read_request(frame: memoryview, header: RequestHeader) -> Any:
-    """The message behind the header: an instance of messages.<api>_request.  Records in it are slices of the frame."""
-    return registry.decode_request(header.api_key, header.version)(frame, header.body_at)
+def read_request(frame: memoryview, header: RequestHeader, elements_max: int = ELEMENTS_MAX) -> Any:
+    """The message behind the header: an instance of messages.<api>_request.  Records in it are slices of the frame.
+    Raises BadFrame; TooManyElements, which is one, for a message of more than elements_max."""
+    return registry.decode_request(header.api_key, header.version)(frame, header.body_at, elements_max)
 
 
 def response(api_key: int, version: int, correlation_id: int, message: Any) -> list[Buffer]:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 Records: TypeAlias = Buffer | Sequence[Buffer]  # batches need not be joined to be sent
 
 Message = TypeVar("Message")
-Decoder: TypeAlias = Callable[[memoryview, int], Message]  # frame, where the body begins
+Decoded_co = TypeVar("Decoded_co", covariant=True)
 # Message, what is written so far, chunks finished before it; returns what to write on to.
 Encoder: TypeAlias = Callable[[Message, bytearray, list[Buffer]], bytearray]
 
@@ -30,8 +30,18 @@ COPY_BYTES_MAX = 4096  # up to here, copying records is cheaper than sending one
 ONE_BYTE = [bytes([n]) for n in range(128)]
 
 
+class Decoder(Protocol[Decoded_co]):
+    """buf: a frame; pos: where the body begins; room: elements that it may have.  Raises BadFrame, TooManyElements."""
+
+    def __call__(self, buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> Decoded_co: ...
+
+
 class BadFrame(Exception):
     """The bytes are not what their header says.  Nothing can be answered: close the connection."""
+
+
+class TooManyElements(BadFrame):
+    """The message has more elements than it may have."""
 
 
 # What reading beyond the end, or text that is no UTF-8, raises by itself.
@@ -46,8 +56,8 @@ def bad_tag(tag: int, size: int) -> BadFrame:
     return BadFrame(f"tagged field {tag} does not take the {size} bytes that it claims")
 
 
-def too_many() -> BadFrame:
-    return BadFrame(f"more than {ELEMENTS_MAX} elements")
+def too_many() -> TooManyElements:
+    return TooManyElements(f"more than {ELEMENTS_MAX} elements")
 
 
 def left_over(count: int) -> BadFrame:

@@ -22,9 +22,9 @@ class AddOffsetsToTxnRequest(Struct, gc=False):
     group_id: str = ""  # The unique group identifier.
 
 
-def decode_0(buf: memoryview, pos: int) -> AddOffsetsToTxnRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AddOffsetsToTxnRequest:
     """Versions 0 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("transactional_id", n, end - pos)
@@ -37,9 +37,9 @@ def decode_0(buf: memoryview, pos: int) -> AddOffsetsToTxnRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> AddOffsetsToTxnRequest:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AddOffsetsToTxnRequest:
     """Versions 3 to 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)

@@ -19,9 +19,9 @@ class AddOffsetsToTxnResponse(Struct, gc=False):
     error_code: int = 0  # The response error code, or 0 if there was no error.
 
 
-def decode_0(buf: memoryview, pos: int) -> AddOffsetsToTxnResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AddOffsetsToTxnResponse:
     """Versions 0 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code = _ih(buf, pos); pos += 6
         if pos != end: raise left_over(end - pos)
@@ -30,9 +30,9 @@ def decode_0(buf: memoryview, pos: int) -> AddOffsetsToTxnResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> AddOffsetsToTxnResponse:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AddOffsetsToTxnResponse:
     """Versions 3 to 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n: pos, room = skip_tags(buf, pos, n, room)

@@ -44,9 +44,9 @@ class AddPartitionsToTxnRequest(Struct, gc=False):
     v3_and_below_topics: list[AddPartitionsToTxnTopic] = []  # The partitions to add to the transaction.
 
 
-def decode_0(buf: memoryview, pos: int) -> AddPartitionsToTxnRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AddPartitionsToTxnRequest:
     """Versions 0 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("v3_and_below_transactional_id", n, end - pos)
@@ -69,9 +69,9 @@ def decode_0(buf: memoryview, pos: int) -> AddPartitionsToTxnRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> AddPartitionsToTxnRequest:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AddPartitionsToTxnRequest:
     """Version 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)
@@ -106,9 +106,9 @@ def decode_3(buf: memoryview, pos: int) -> AddPartitionsToTxnRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> AddPartitionsToTxnRequest:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AddPartitionsToTxnRequest:
     """Versions 4 to 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

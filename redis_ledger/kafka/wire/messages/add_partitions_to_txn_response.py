@@ -48,9 +48,9 @@ class AddPartitionsToTxnResponse(Struct, gc=False):
     results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = []  # The results for each topic.
 
 
-def decode_0(buf: memoryview, pos: int) -> AddPartitionsToTxnResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AddPartitionsToTxnResponse:
     """Versions 0 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 6 <= end - pos: raise bad_length("results_by_topic_v3_and_below", n, end - pos)
@@ -74,9 +74,9 @@ def decode_0(buf: memoryview, pos: int) -> AddPartitionsToTxnResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> AddPartitionsToTxnResponse:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AddPartitionsToTxnResponse:
     """Version 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -111,9 +111,9 @@ def decode_3(buf: memoryview, pos: int) -> AddPartitionsToTxnResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> AddPartitionsToTxnResponse:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AddPartitionsToTxnResponse:
     """Versions 4 to 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n > 127: n, pos = long_length(buf, pos, n)

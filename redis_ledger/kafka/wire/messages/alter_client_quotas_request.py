@@ -49,9 +49,9 @@ class AlterClientQuotasRequest(Struct, gc=False):
     validate_only: bool = False  # Whether the alteration should be validated, but not performed.
 
 
-def decode_0(buf: memoryview, pos: int) -> AlterClientQuotasRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AlterClientQuotasRequest:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 8 <= end - pos: raise bad_length("entries", n, end - pos)
@@ -89,9 +89,9 @@ def decode_0(buf: memoryview, pos: int) -> AlterClientQuotasRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> AlterClientQuotasRequest:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AlterClientQuotasRequest:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

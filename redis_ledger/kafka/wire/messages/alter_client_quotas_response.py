@@ -38,9 +38,9 @@ class AlterClientQuotasResponse(Struct, gc=False):
     entries: list[EntryData] = []  # The quota configuration entries to alter.
 
 
-def decode_0(buf: memoryview, pos: int) -> AlterClientQuotasResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AlterClientQuotasResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 8 <= end - pos: raise bad_length("entries", n, end - pos)
@@ -73,9 +73,9 @@ def decode_0(buf: memoryview, pos: int) -> AlterClientQuotasResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> AlterClientQuotasResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AlterClientQuotasResponse:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -41,9 +41,9 @@ class AlterConfigsRequest(Struct, gc=False):
     validate_only: bool = False  # True if we should validate the request, but not change the configurations.
 
 
-def decode_0(buf: memoryview, pos: int) -> AlterConfigsRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AlterConfigsRequest:
     """Versions 0 to 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 7 <= end - pos: raise bad_length("resources", n, end - pos)
@@ -74,9 +74,9 @@ def decode_0(buf: memoryview, pos: int) -> AlterConfigsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> AlterConfigsRequest:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AlterConfigsRequest:
     """Version 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -33,9 +33,9 @@ class AlterConfigsResponse(Struct, gc=False):
     responses: list[AlterConfigsResourceResponse] = []  # The responses for each resource.
 
 
-def decode_0(buf: memoryview, pos: int) -> AlterConfigsResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AlterConfigsResponse:
     """Versions 0 to 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 7 <= end - pos: raise bad_length("responses", n, end - pos)
@@ -57,9 +57,9 @@ def decode_0(buf: memoryview, pos: int) -> AlterConfigsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> AlterConfigsResponse:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AlterConfigsResponse:
     """Version 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

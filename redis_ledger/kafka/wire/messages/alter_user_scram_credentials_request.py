@@ -36,9 +36,9 @@ class AlterUserScramCredentialsRequest(Struct, gc=False):
     upsertions: list[ScramCredentialUpsertion] = []  # The SCRAM credentials to update/insert.
 
 
-def decode_0(buf: memoryview, pos: int) -> AlterUserScramCredentialsRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AlterUserScramCredentialsRequest:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -27,9 +27,9 @@ class AlterUserScramCredentialsResponse(Struct, gc=False):
     results: list[AlterUserScramCredentialsResult] = []  # The results for deletions and alterations, one per affected user.
 
 
-def decode_0(buf: memoryview, pos: int) -> AlterUserScramCredentialsResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AlterUserScramCredentialsResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -13,18 +13,18 @@ class ApiVersionsRequest(Struct, gc=False):
     client_software_version: str = ""  # The version of the client.
 
 
-def decode_0(buf: memoryview, pos: int) -> ApiVersionsRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ApiVersionsRequest:
     """Versions 0 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         return ApiVersionsRequest("", "")
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> ApiVersionsRequest:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ApiVersionsRequest:
     """Versions 3 to 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)

@@ -59,9 +59,9 @@ class ApiVersionsResponse(Struct, gc=False):
     zk_migration_ready: bool = False  # Set by a KRaft controller if the required configurations for ZK migration are present.
 
 
-def decode_0(buf: memoryview, pos: int) -> ApiVersionsResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ApiVersionsResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         error_code, n = _hi(buf, pos); pos += 6
         if not 0 <= n * 6 <= end - pos: raise bad_length("api_keys", n, end - pos)
@@ -76,9 +76,9 @@ def decode_0(buf: memoryview, pos: int) -> ApiVersionsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> ApiVersionsResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ApiVersionsResponse:
     """Versions 1 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         error_code, n = _hi(buf, pos); pos += 6
         if not 0 <= n * 6 <= end - pos: raise bad_length("api_keys", n, end - pos)
@@ -94,9 +94,9 @@ def decode_1(buf: memoryview, pos: int) -> ApiVersionsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> ApiVersionsResponse:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ApiVersionsResponse:
     """Versions 3 to 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         error_code, n = _hB(buf, pos); pos += 3
         if n > 127: n, pos = long_length(buf, pos, n)

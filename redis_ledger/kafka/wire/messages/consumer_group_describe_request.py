@@ -17,9 +17,9 @@ class ConsumerGroupDescribeRequest(Struct, gc=False):
     include_authorized_operations: bool = False  # Whether to include authorized operations.
 
 
-def decode_0(buf: memoryview, pos: int) -> ConsumerGroupDescribeRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ConsumerGroupDescribeRequest:
     """Versions 0 to 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -70,9 +70,9 @@ class ConsumerGroupDescribeResponse(Struct, gc=False):
     groups: list[DescribedGroup] = []  # Each described group.
 
 
-def decode_0(buf: memoryview, pos: int) -> ConsumerGroupDescribeResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ConsumerGroupDescribeResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -221,9 +221,9 @@ def decode_0(buf: memoryview, pos: int) -> ConsumerGroupDescribeResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> ConsumerGroupDescribeResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ConsumerGroupDescribeResponse:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

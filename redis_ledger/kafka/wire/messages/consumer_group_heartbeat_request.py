@@ -34,9 +34,9 @@ class ConsumerGroupHeartbeatRequest(Struct, gc=False):
     topic_partitions: list[TopicPartitions] | None = None  # null if it didn't change since the last heartbeat; the partitions owned by the member.
 
 
-def decode_0(buf: memoryview, pos: int) -> ConsumerGroupHeartbeatRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ConsumerGroupHeartbeatRequest:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)
@@ -109,9 +109,9 @@ def decode_0(buf: memoryview, pos: int) -> ConsumerGroupHeartbeatRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> ConsumerGroupHeartbeatRequest:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ConsumerGroupHeartbeatRequest:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)

@@ -39,9 +39,9 @@ class ConsumerGroupHeartbeatResponse(Struct, gc=False):
     assignment: Assignment | None = None  # null if not provided; the assignment otherwise.
 
 
-def decode_0(buf: memoryview, pos: int) -> ConsumerGroupHeartbeatResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ConsumerGroupHeartbeatResponse:
     """Versions 0 to 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n > 127: n, pos = long_string(buf, pos, n)

@@ -26,9 +26,9 @@ class ConsumerProtocolAssignment(Struct, gc=False):
     user_data: bytes | None = None  # User data.
 
 
-def decode_0(buf: memoryview, pos: int) -> ConsumerProtocolAssignment:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ConsumerProtocolAssignment:
     """Versions 0 to 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 6 <= end - pos: raise bad_length("assigned_partitions", n, end - pos)

@@ -30,9 +30,9 @@ class ConsumerProtocolSubscription(Struct, gc=False):
     rack_id: str | None = None  # The rack id of the member.
 
 
-def decode_0(buf: memoryview, pos: int) -> ConsumerProtocolSubscription:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ConsumerProtocolSubscription:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 2 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -53,9 +53,9 @@ def decode_0(buf: memoryview, pos: int) -> ConsumerProtocolSubscription:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> ConsumerProtocolSubscription:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ConsumerProtocolSubscription:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 2 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -89,9 +89,9 @@ def decode_1(buf: memoryview, pos: int) -> ConsumerProtocolSubscription:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> ConsumerProtocolSubscription:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ConsumerProtocolSubscription:
     """Version 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 2 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -126,9 +126,9 @@ def decode_2(buf: memoryview, pos: int) -> ConsumerProtocolSubscription:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> ConsumerProtocolSubscription:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ConsumerProtocolSubscription:
     """Version 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 2 <= end - pos: raise bad_length("topics", n, end - pos)

@@ -37,9 +37,9 @@ class CreateAclsRequest(Struct, gc=False):
     creations: list[AclCreation] = []  # The ACLs that we want to create.
 
 
-def decode_1(buf: memoryview, pos: int) -> CreateAclsRequest:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> CreateAclsRequest:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 10 <= end - pos: raise bad_length("creations", n, end - pos)
@@ -62,9 +62,9 @@ def decode_1(buf: memoryview, pos: int) -> CreateAclsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> CreateAclsRequest:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> CreateAclsRequest:
     """Versions 2 to 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -28,9 +28,9 @@ class CreateAclsResponse(Struct, gc=False):
     results: list[AclCreationResult] = []  # The results for each ACL creation.
 
 
-def decode_1(buf: memoryview, pos: int) -> CreateAclsResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> CreateAclsResponse:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 4 <= end - pos: raise bad_length("results", n, end - pos)
@@ -49,9 +49,9 @@ def decode_1(buf: memoryview, pos: int) -> CreateAclsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> CreateAclsResponse:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> CreateAclsResponse:
     """Versions 2 to 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -40,9 +40,9 @@ class CreatePartitionsRequest(Struct, gc=False):
     validate_only: bool = False  # If true, then validate the request, but don't actually increase the number of partitions.
 
 
-def decode_0(buf: memoryview, pos: int) -> CreatePartitionsRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> CreatePartitionsRequest:
     """Versions 0 to 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 10 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -71,9 +71,9 @@ def decode_0(buf: memoryview, pos: int) -> CreatePartitionsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> CreatePartitionsRequest:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> CreatePartitionsRequest:
     """Versions 2 to 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -30,9 +30,9 @@ class CreatePartitionsResponse(Struct, gc=False):
     results: list[CreatePartitionsTopicResult] = []  # The partition creation results for each topic.
 
 
-def decode_0(buf: memoryview, pos: int) -> CreatePartitionsResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> CreatePartitionsResponse:
     """Versions 0 to 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 6 <= end - pos: raise bad_length("results", n, end - pos)
@@ -54,9 +54,9 @@ def decode_0(buf: memoryview, pos: int) -> CreatePartitionsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> CreatePartitionsResponse:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> CreatePartitionsResponse:
     """Versions 2 to 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

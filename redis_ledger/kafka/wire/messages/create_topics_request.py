@@ -53,9 +53,9 @@ class CreateTopicsRequest(Struct, gc=False):
     validate_only: bool = False  # If true, check that the topics can be created as specified, but don't create anything.
 
 
-def decode_2(buf: memoryview, pos: int) -> CreateTopicsRequest:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> CreateTopicsRequest:
     """Versions 2 to 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 16 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -96,9 +96,9 @@ def decode_2(buf: memoryview, pos: int) -> CreateTopicsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> CreateTopicsRequest:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> CreateTopicsRequest:
     """Versions 5 to 7."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -51,9 +51,9 @@ class CreateTopicsResponse(Struct, gc=False):
     topics: list[CreatableTopicResult] = []  # Results for each topic we tried to create.
 
 
-def decode_2(buf: memoryview, pos: int) -> CreateTopicsResponse:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> CreateTopicsResponse:
     """Versions 2 to 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -75,9 +75,9 @@ def decode_2(buf: memoryview, pos: int) -> CreateTopicsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> CreateTopicsResponse:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> CreateTopicsResponse:
     """Versions 5 to 6."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -145,9 +145,9 @@ def decode_5(buf: memoryview, pos: int) -> CreateTopicsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_7(buf: memoryview, pos: int) -> CreateTopicsResponse:
+def decode_7(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> CreateTopicsResponse:
     """Version 7."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

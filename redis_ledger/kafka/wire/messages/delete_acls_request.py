@@ -37,9 +37,9 @@ class DeleteAclsRequest(Struct, gc=False):
     filters: list[DeleteAclsFilter] = []  # The filters to use when deleting ACLs.
 
 
-def decode_1(buf: memoryview, pos: int) -> DeleteAclsRequest:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteAclsRequest:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 10 <= end - pos: raise bad_length("filters", n, end - pos)
@@ -68,9 +68,9 @@ def decode_1(buf: memoryview, pos: int) -> DeleteAclsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> DeleteAclsRequest:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteAclsRequest:
     """Versions 2 to 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

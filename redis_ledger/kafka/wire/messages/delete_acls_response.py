@@ -52,9 +52,9 @@ class DeleteAclsResponse(Struct, gc=False):
     filter_results: list[DeleteAclsFilterResult] = []  # The results for each filter.
 
 
-def decode_1(buf: memoryview, pos: int) -> DeleteAclsResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteAclsResponse:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 8 <= end - pos: raise bad_length("filter_results", n, end - pos)
@@ -94,9 +94,9 @@ def decode_1(buf: memoryview, pos: int) -> DeleteAclsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> DeleteAclsResponse:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteAclsResponse:
     """Versions 2 to 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

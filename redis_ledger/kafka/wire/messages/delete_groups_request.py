@@ -18,9 +18,9 @@ class DeleteGroupsRequest(Struct, gc=False):
     groups_names: list[str] = []  # The group names to delete.
 
 
-def decode_0(buf: memoryview, pos: int) -> DeleteGroupsRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteGroupsRequest:
     """Versions 0 to 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 2 <= end - pos: raise bad_length("groups_names", n, end - pos)
@@ -36,9 +36,9 @@ def decode_0(buf: memoryview, pos: int) -> DeleteGroupsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> DeleteGroupsRequest:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteGroupsRequest:
     """Versions 2 to 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -30,9 +30,9 @@ class DeleteGroupsResponse(Struct, gc=False):
     results: list[DeletableGroupResult] = []  # The deletion results.
 
 
-def decode_0(buf: memoryview, pos: int) -> DeleteGroupsResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteGroupsResponse:
     """Versions 0 to 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 4 <= end - pos: raise bad_length("results", n, end - pos)
@@ -50,9 +50,9 @@ def decode_0(buf: memoryview, pos: int) -> DeleteGroupsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> DeleteGroupsResponse:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteGroupsResponse:
     """Version 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -77,9 +77,9 @@ def decode_2(buf: memoryview, pos: int) -> DeleteGroupsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> DeleteGroupsResponse:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteGroupsResponse:
     """Version 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -39,9 +39,9 @@ class DeleteRecordsRequest(Struct, gc=False):
     timeout_ms: int = 0  # How long to wait for the deletion to complete, in milliseconds.
 
 
-def decode_0(buf: memoryview, pos: int) -> DeleteRecordsRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteRecordsRequest:
     """Versions 0 to 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -65,9 +65,9 @@ def decode_0(buf: memoryview, pos: int) -> DeleteRecordsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> DeleteRecordsRequest:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteRecordsRequest:
     """Version 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -40,9 +40,9 @@ class DeleteRecordsResponse(Struct, gc=False):
     topics: list[DeleteRecordsTopicResult] = []  # Each topic that we wanted to delete records from.
 
 
-def decode_0(buf: memoryview, pos: int) -> DeleteRecordsResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteRecordsResponse:
     """Versions 0 to 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -66,9 +66,9 @@ def decode_0(buf: memoryview, pos: int) -> DeleteRecordsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> DeleteRecordsResponse:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteRecordsResponse:
     """Version 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

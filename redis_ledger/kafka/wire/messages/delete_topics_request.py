@@ -31,9 +31,9 @@ class DeleteTopicsRequest(Struct, gc=False):
     timeout_ms: int = 0  # The length of time in milliseconds to wait for the deletions to complete.
 
 
-def decode_1(buf: memoryview, pos: int) -> DeleteTopicsRequest:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteTopicsRequest:
     """Versions 1 to 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 2 <= end - pos: raise bad_length("topic_names", n, end - pos)
@@ -50,9 +50,9 @@ def decode_1(buf: memoryview, pos: int) -> DeleteTopicsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> DeleteTopicsRequest:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteTopicsRequest:
     """Versions 4 to 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -74,9 +74,9 @@ def decode_4(buf: memoryview, pos: int) -> DeleteTopicsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_6(buf: memoryview, pos: int) -> DeleteTopicsRequest:
+def decode_6(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteTopicsRequest:
     """Version 6."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

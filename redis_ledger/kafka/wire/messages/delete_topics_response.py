@@ -33,9 +33,9 @@ class DeleteTopicsResponse(Struct, gc=False):
     responses: list[DeletableTopicResult] = []  # The results for each topic we tried to delete.
 
 
-def decode_1(buf: memoryview, pos: int) -> DeleteTopicsResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteTopicsResponse:
     """Versions 1 to 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 4 <= end - pos: raise bad_length("responses", n, end - pos)
@@ -53,9 +53,9 @@ def decode_1(buf: memoryview, pos: int) -> DeleteTopicsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> DeleteTopicsResponse:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteTopicsResponse:
     """Version 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -80,9 +80,9 @@ def decode_4(buf: memoryview, pos: int) -> DeleteTopicsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> DeleteTopicsResponse:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteTopicsResponse:
     """Version 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -114,9 +114,9 @@ def decode_5(buf: memoryview, pos: int) -> DeleteTopicsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_6(buf: memoryview, pos: int) -> DeleteTopicsResponse:
+def decode_6(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteTopicsResponse:
     """Version 6."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

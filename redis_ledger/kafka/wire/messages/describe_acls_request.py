@@ -29,9 +29,9 @@ class DescribeAclsRequest(Struct, gc=False):
     permission_type: int = 0  # The permission type to match.
 
 
-def decode_1(buf: memoryview, pos: int) -> DescribeAclsRequest:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeAclsRequest:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         resource_type_filter, n = _bh(buf, pos); pos += 3
         if n == -1: resource_name_filter = None
@@ -54,9 +54,9 @@ def decode_1(buf: memoryview, pos: int) -> DescribeAclsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> DescribeAclsRequest:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeAclsRequest:
     """Versions 2 to 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         resource_type_filter, n = _bB(buf, pos); pos += 2
         if n > 127: n, pos = long_string(buf, pos, n)

@@ -50,9 +50,9 @@ class DescribeAclsResponse(Struct, gc=False):
     resources: list[DescribeAclsResource] = []  # Each Resource that is referenced in an ACL.
 
 
-def decode_1(buf: memoryview, pos: int) -> DescribeAclsResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeAclsResponse:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihh(buf, pos); pos += 8
         if n == -1: error_message = None
@@ -87,9 +87,9 @@ def decode_1(buf: memoryview, pos: int) -> DescribeAclsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> DescribeAclsResponse:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeAclsResponse:
     """Versions 2 to 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n > 127: n, pos = long_string(buf, pos, n)

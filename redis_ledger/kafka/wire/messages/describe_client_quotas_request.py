@@ -34,9 +34,9 @@ class DescribeClientQuotasRequest(Struct, gc=False):
     strict: bool = False  # Whether the match is strict, i.e. should exclude entities with unspecified entity types.
 
 
-def decode_0(buf: memoryview, pos: int) -> DescribeClientQuotasRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeClientQuotasRequest:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 5 <= end - pos: raise bad_length("components", n, end - pos)
@@ -58,9 +58,9 @@ def decode_0(buf: memoryview, pos: int) -> DescribeClientQuotasRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> DescribeClientQuotasRequest:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeClientQuotasRequest:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

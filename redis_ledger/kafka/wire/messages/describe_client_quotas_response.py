@@ -49,9 +49,9 @@ class DescribeClientQuotasResponse(Struct, gc=False):
     entries: list[EntryData] | None = []  # A result entry.
 
 
-def decode_0(buf: memoryview, pos: int) -> DescribeClientQuotasResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeClientQuotasResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihh(buf, pos); pos += 8
         if n == -1: error_message = None
@@ -96,9 +96,9 @@ def decode_0(buf: memoryview, pos: int) -> DescribeClientQuotasResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> DescribeClientQuotasResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeClientQuotasResponse:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n > 127: n, pos = long_string(buf, pos, n)

@@ -22,9 +22,9 @@ class DescribeClusterRequest(Struct, gc=False):
     include_fenced_brokers: bool = False  # Whether to include fenced brokers when listing brokers.
 
 
-def decode_0(buf: memoryview, pos: int) -> DescribeClusterRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeClusterRequest:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         include_cluster_authorized_operations, n = _oB(buf, pos); pos += 2
         if n: pos, room = skip_tags(buf, pos, n, room)
@@ -33,9 +33,9 @@ def decode_0(buf: memoryview, pos: int) -> DescribeClusterRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> DescribeClusterRequest:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeClusterRequest:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         include_cluster_authorized_operations, endpoint_type, n = _obB(buf, pos); pos += 3
         if n: pos, room = skip_tags(buf, pos, n, room)
@@ -44,9 +44,9 @@ def decode_1(buf: memoryview, pos: int) -> DescribeClusterRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> DescribeClusterRequest:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeClusterRequest:
     """Version 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         include_cluster_authorized_operations, endpoint_type, include_fenced_brokers, n = _oboB(buf, pos); pos += 4
         if n: pos, room = skip_tags(buf, pos, n, room)

@@ -40,9 +40,9 @@ class DescribeClusterResponse(Struct, gc=False):
     cluster_authorized_operations: int = -2147483648  # 32-bit bitfield to represent authorized operations for this cluster.
 
 
-def decode_0(buf: memoryview, pos: int) -> DescribeClusterResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeClusterResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n > 127: n, pos = long_string(buf, pos, n)
@@ -86,9 +86,9 @@ def decode_0(buf: memoryview, pos: int) -> DescribeClusterResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> DescribeClusterResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeClusterResponse:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n > 127: n, pos = long_string(buf, pos, n)
@@ -132,9 +132,9 @@ def decode_1(buf: memoryview, pos: int) -> DescribeClusterResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> DescribeClusterResponse:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeClusterResponse:
     """Version 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n > 127: n, pos = long_string(buf, pos, n)

@@ -37,9 +37,9 @@ class DescribeConfigsRequest(Struct, gc=False):
     include_documentation: bool = False  # True if we should include configuration documentation.
 
 
-def decode_1(buf: memoryview, pos: int) -> DescribeConfigsRequest:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeConfigsRequest:
     """Versions 1 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 7 <= end - pos: raise bad_length("resources", n, end - pos)
@@ -67,9 +67,9 @@ def decode_1(buf: memoryview, pos: int) -> DescribeConfigsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> DescribeConfigsRequest:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeConfigsRequest:
     """Version 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 7 <= end - pos: raise bad_length("resources", n, end - pos)
@@ -97,9 +97,9 @@ def decode_3(buf: memoryview, pos: int) -> DescribeConfigsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> DescribeConfigsRequest:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeConfigsRequest:
     """Version 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -62,9 +62,9 @@ class DescribeConfigsResponse(Struct, gc=False):
     results: list[DescribeConfigsResult] = []  # The results for each resource.
 
 
-def decode_1(buf: memoryview, pos: int) -> DescribeConfigsResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeConfigsResponse:
     """Versions 1 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 11 <= end - pos: raise bad_length("results", n, end - pos)
@@ -115,9 +115,9 @@ def decode_1(buf: memoryview, pos: int) -> DescribeConfigsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> DescribeConfigsResponse:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeConfigsResponse:
     """Version 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 11 <= end - pos: raise bad_length("results", n, end - pos)
@@ -173,9 +173,9 @@ def decode_3(buf: memoryview, pos: int) -> DescribeConfigsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> DescribeConfigsResponse:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeConfigsResponse:
     """Version 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -23,9 +23,9 @@ class DescribeGroupsRequest(Struct, gc=False):
     include_authorized_operations: bool = False  # Whether to include authorized operations.
 
 
-def decode_0(buf: memoryview, pos: int) -> DescribeGroupsRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeGroupsRequest:
     """Versions 0 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 2 <= end - pos: raise bad_length("groups", n, end - pos)
@@ -41,9 +41,9 @@ def decode_0(buf: memoryview, pos: int) -> DescribeGroupsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> DescribeGroupsRequest:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeGroupsRequest:
     """Versions 3 to 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 2 <= end - pos: raise bad_length("groups", n, end - pos)
@@ -60,9 +60,9 @@ def decode_3(buf: memoryview, pos: int) -> DescribeGroupsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> DescribeGroupsRequest:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeGroupsRequest:
     """Versions 5 to 6."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

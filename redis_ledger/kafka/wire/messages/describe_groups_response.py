@@ -48,9 +48,9 @@ class DescribeGroupsResponse(Struct, gc=False):
     groups: list[DescribedGroup] = []  # Each described group.
 
 
-def decode_0(buf: memoryview, pos: int) -> DescribeGroupsResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeGroupsResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 14 <= end - pos: raise bad_length("groups", n, end - pos)
@@ -97,9 +97,9 @@ def decode_0(buf: memoryview, pos: int) -> DescribeGroupsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> DescribeGroupsResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeGroupsResponse:
     """Versions 1 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 14 <= end - pos: raise bad_length("groups", n, end - pos)
@@ -146,9 +146,9 @@ def decode_1(buf: memoryview, pos: int) -> DescribeGroupsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> DescribeGroupsResponse:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeGroupsResponse:
     """Version 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 18 <= end - pos: raise bad_length("groups", n, end - pos)
@@ -196,9 +196,9 @@ def decode_3(buf: memoryview, pos: int) -> DescribeGroupsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> DescribeGroupsResponse:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeGroupsResponse:
     """Version 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 18 <= end - pos: raise bad_length("groups", n, end - pos)
@@ -251,9 +251,9 @@ def decode_4(buf: memoryview, pos: int) -> DescribeGroupsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> DescribeGroupsResponse:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeGroupsResponse:
     """Version 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -335,9 +335,9 @@ def decode_5(buf: memoryview, pos: int) -> DescribeGroupsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_6(buf: memoryview, pos: int) -> DescribeGroupsResponse:
+def decode_6(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeGroupsResponse:
     """Version 6."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -25,9 +25,9 @@ class DescribeLogDirsRequest(Struct, gc=False):
     topics: list[DescribableLogDirTopic] | None = []  # Each topic that we want to describe log directories for, or null for all topics.
 
 
-def decode_1(buf: memoryview, pos: int) -> DescribeLogDirsRequest:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeLogDirsRequest:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         topics: list[DescribableLogDirTopic] | None = None
@@ -49,9 +49,9 @@ def decode_1(buf: memoryview, pos: int) -> DescribeLogDirsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> DescribeLogDirsRequest:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeLogDirsRequest:
     """Versions 2 to 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -61,9 +61,9 @@ class DescribeLogDirsResponse(Struct, gc=False):
     results: list[DescribeLogDirsResult] = []  # The log directories.
 
 
-def decode_1(buf: memoryview, pos: int) -> DescribeLogDirsResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeLogDirsResponse:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 8 <= end - pos: raise bad_length("results", n, end - pos)
@@ -96,9 +96,9 @@ def decode_1(buf: memoryview, pos: int) -> DescribeLogDirsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> DescribeLogDirsResponse:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeLogDirsResponse:
     """Version 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -148,9 +148,9 @@ def decode_2(buf: memoryview, pos: int) -> DescribeLogDirsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> DescribeLogDirsResponse:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeLogDirsResponse:
     """Version 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -200,9 +200,9 @@ def decode_3(buf: memoryview, pos: int) -> DescribeLogDirsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> DescribeLogDirsResponse:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeLogDirsResponse:
     """Version 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -252,9 +252,9 @@ def decode_4(buf: memoryview, pos: int) -> DescribeLogDirsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> DescribeLogDirsResponse:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeLogDirsResponse:
     """Version 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n > 127: n, pos = long_length(buf, pos, n)

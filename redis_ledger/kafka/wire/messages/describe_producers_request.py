@@ -19,9 +19,9 @@ class DescribeProducersRequest(Struct, gc=False):
     topics: list[TopicRequest] = []  # The topics to list producers for.
 
 
-def decode_0(buf: memoryview, pos: int) -> DescribeProducersRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeProducersRequest:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -48,9 +48,9 @@ class DescribeProducersResponse(Struct, gc=False):
     topics: list[TopicResponse] = []  # Each topic in the response.
 
 
-def decode_0(buf: memoryview, pos: int) -> DescribeProducersResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeProducersResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

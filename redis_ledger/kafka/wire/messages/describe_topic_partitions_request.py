@@ -33,9 +33,9 @@ class DescribeTopicPartitionsRequest(Struct, gc=False):
     cursor: Cursor | None = None  # The first topic and partition index to fetch details for.
 
 
-def decode_0(buf: memoryview, pos: int) -> DescribeTopicPartitionsRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeTopicPartitionsRequest:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -58,9 +58,9 @@ class DescribeTopicPartitionsResponse(Struct, gc=False):
     next_cursor: Cursor | None = None  # The next topic and partition index to fetch details for.
 
 
-def decode_0(buf: memoryview, pos: int) -> DescribeTopicPartitionsResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeTopicPartitionsResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

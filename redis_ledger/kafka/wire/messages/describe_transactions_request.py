@@ -12,9 +12,9 @@ class DescribeTransactionsRequest(Struct, gc=False):
     transactional_ids: list[str] = []  # Array of transactionalIds to include in describe results. If empty, then no results will be returned.
 
 
-def decode_0(buf: memoryview, pos: int) -> DescribeTransactionsRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeTransactionsRequest:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -41,9 +41,9 @@ class DescribeTransactionsResponse(Struct, gc=False):
     transaction_states: list[TransactionState] = []  # The current state of the transaction.
 
 
-def decode_0(buf: memoryview, pos: int) -> DescribeTransactionsResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeTransactionsResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -18,9 +18,9 @@ class DescribeUserScramCredentialsRequest(Struct, gc=False):
     users: list[UserName] | None = []  # The users to describe, or null/empty to describe all users.
 
 
-def decode_0(buf: memoryview, pos: int) -> DescribeUserScramCredentialsRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeUserScramCredentialsRequest:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

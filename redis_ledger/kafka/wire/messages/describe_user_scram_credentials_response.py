@@ -39,9 +39,9 @@ class DescribeUserScramCredentialsResponse(Struct, gc=False):
     results: list[DescribeUserScramCredentialsResult] = []  # The results for descriptions, one per user.
 
 
-def decode_0(buf: memoryview, pos: int) -> DescribeUserScramCredentialsResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeUserScramCredentialsResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n > 127: n, pos = long_string(buf, pos, n)

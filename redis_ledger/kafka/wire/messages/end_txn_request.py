@@ -23,9 +23,9 @@ class EndTxnRequest(Struct, gc=False):
     committed: bool = False  # True if the transaction was committed, false if it was aborted.
 
 
-def decode_0(buf: memoryview, pos: int) -> EndTxnRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> EndTxnRequest:
     """Versions 0 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("transactional_id", n, end - pos)
@@ -36,9 +36,9 @@ def decode_0(buf: memoryview, pos: int) -> EndTxnRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> EndTxnRequest:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> EndTxnRequest:
     """Versions 3 to 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)

@@ -23,9 +23,9 @@ class EndTxnResponse(Struct, gc=False):
     producer_epoch: int = -1  # The current epoch associated with the producer.
 
 
-def decode_0(buf: memoryview, pos: int) -> EndTxnResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> EndTxnResponse:
     """Versions 0 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code = _ih(buf, pos); pos += 6
         if pos != end: raise left_over(end - pos)
@@ -34,9 +34,9 @@ def decode_0(buf: memoryview, pos: int) -> EndTxnResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> EndTxnResponse:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> EndTxnResponse:
     """Versions 3 to 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n: pos, room = skip_tags(buf, pos, n, room)
@@ -46,9 +46,9 @@ def decode_3(buf: memoryview, pos: int) -> EndTxnResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> EndTxnResponse:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> EndTxnResponse:
     """Version 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, producer_id, producer_epoch, n = _ihqhB(buf, pos); pos += 17
         if n: pos, room = skip_tags(buf, pos, n, room)

@@ -86,9 +86,9 @@ class FetchRequest(Struct, gc=False):
     rack_id: str = ""  # Rack ID of the consumer making this request.
 
 
-def decode_4(buf: memoryview, pos: int) -> FetchRequest:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FetchRequest:
     """Version 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, n = _iiiibi(buf, pos); pos += 21
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -111,9 +111,9 @@ def decode_4(buf: memoryview, pos: int) -> FetchRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> FetchRequest:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FetchRequest:
     """Versions 5 to 6."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, n = _iiiibi(buf, pos); pos += 21
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -136,9 +136,9 @@ def decode_5(buf: memoryview, pos: int) -> FetchRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_7(buf: memoryview, pos: int) -> FetchRequest:
+def decode_7(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FetchRequest:
     """Versions 7 to 8."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n = _iiiibiii(buf, pos); pos += 29
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -174,9 +174,9 @@ def decode_7(buf: memoryview, pos: int) -> FetchRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_9(buf: memoryview, pos: int) -> FetchRequest:
+def decode_9(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FetchRequest:
     """Versions 9 to 10."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n = _iiiibiii(buf, pos); pos += 29
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -212,9 +212,9 @@ def decode_9(buf: memoryview, pos: int) -> FetchRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_11(buf: memoryview, pos: int) -> FetchRequest:
+def decode_11(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FetchRequest:
     """Version 11."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n = _iiiibiii(buf, pos); pos += 29
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -253,9 +253,9 @@ def decode_11(buf: memoryview, pos: int) -> FetchRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_12(buf: memoryview, pos: int) -> FetchRequest:
+def decode_12(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FetchRequest:
     """Version 12."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n = _iiiibiiB(buf, pos); pos += 26
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -333,9 +333,9 @@ def decode_12(buf: memoryview, pos: int) -> FetchRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_13(buf: memoryview, pos: int) -> FetchRequest:
+def decode_13(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FetchRequest:
     """Versions 13 to 14."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n = _iiiibiiB(buf, pos); pos += 26
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -403,9 +403,9 @@ def decode_13(buf: memoryview, pos: int) -> FetchRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_15(buf: memoryview, pos: int) -> FetchRequest:
+def decode_15(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FetchRequest:
     """Versions 15 to 16."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n = _iiibiiB(buf, pos); pos += 22
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -478,9 +478,9 @@ def decode_15(buf: memoryview, pos: int) -> FetchRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_17(buf: memoryview, pos: int) -> FetchRequest:
+def decode_17(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FetchRequest:
     """Version 17."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n = _iiibiiB(buf, pos); pos += 22
         if n > 127: n, pos = long_length(buf, pos, n)

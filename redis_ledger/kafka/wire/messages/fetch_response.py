@@ -105,9 +105,9 @@ class FetchResponse(Struct, gc=False):
     node_endpoints: list[NodeEndpoint] = []  # Endpoints for all current-leaders enumerated in PartitionData, with errors NOT_LEADER_OR_FOLLOWER & FENCED_LEADER_EPOCH.
 
 
-def decode_4(buf: memoryview, pos: int) -> FetchResponse:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FetchResponse:
     """Version 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 6 <= end - pos: raise bad_length("responses", n, end - pos)
@@ -144,9 +144,9 @@ def decode_4(buf: memoryview, pos: int) -> FetchResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> FetchResponse:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FetchResponse:
     """Versions 5 to 6."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 6 <= end - pos: raise bad_length("responses", n, end - pos)
@@ -183,9 +183,9 @@ def decode_5(buf: memoryview, pos: int) -> FetchResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_7(buf: memoryview, pos: int) -> FetchResponse:
+def decode_7(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FetchResponse:
     """Versions 7 to 10."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, session_id, n = _ihii(buf, pos); pos += 14
         if not 0 <= n * 6 <= end - pos: raise bad_length("responses", n, end - pos)
@@ -222,9 +222,9 @@ def decode_7(buf: memoryview, pos: int) -> FetchResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_11(buf: memoryview, pos: int) -> FetchResponse:
+def decode_11(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FetchResponse:
     """Version 11."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, session_id, n = _ihii(buf, pos); pos += 14
         if not 0 <= n * 6 <= end - pos: raise bad_length("responses", n, end - pos)
@@ -261,9 +261,9 @@ def decode_11(buf: memoryview, pos: int) -> FetchResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_12(buf: memoryview, pos: int) -> FetchResponse:
+def decode_12(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FetchResponse:
     """Version 12."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, session_id, n = _ihiB(buf, pos); pos += 11
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -340,9 +340,9 @@ def decode_12(buf: memoryview, pos: int) -> FetchResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_13(buf: memoryview, pos: int) -> FetchResponse:
+def decode_13(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FetchResponse:
     """Versions 13 to 15."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, session_id, n = _ihiB(buf, pos); pos += 11
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -414,9 +414,9 @@ def decode_13(buf: memoryview, pos: int) -> FetchResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_16(buf: memoryview, pos: int) -> FetchResponse:
+def decode_16(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FetchResponse:
     """Versions 16 to 17."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, session_id, n = _ihiB(buf, pos); pos += 11
         if n > 127: n, pos = long_length(buf, pos, n)

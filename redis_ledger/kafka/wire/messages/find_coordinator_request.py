@@ -22,9 +22,9 @@ class FindCoordinatorRequest(Struct, gc=False):
     coordinator_keys: list[str] = []  # The coordinator keys.
 
 
-def decode_0(buf: memoryview, pos: int) -> FindCoordinatorRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FindCoordinatorRequest:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("key", n, end - pos)
@@ -34,9 +34,9 @@ def decode_0(buf: memoryview, pos: int) -> FindCoordinatorRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> FindCoordinatorRequest:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FindCoordinatorRequest:
     """Versions 1 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("key", n, end - pos)
@@ -47,9 +47,9 @@ def decode_1(buf: memoryview, pos: int) -> FindCoordinatorRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> FindCoordinatorRequest:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FindCoordinatorRequest:
     """Version 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)
@@ -63,9 +63,9 @@ def decode_3(buf: memoryview, pos: int) -> FindCoordinatorRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> FindCoordinatorRequest:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FindCoordinatorRequest:
     """Versions 4 to 6."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         key_type, n = _bB(buf, pos); pos += 2
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -42,9 +42,9 @@ class FindCoordinatorResponse(Struct, gc=False):
     coordinators: list[Coordinator] = []  # Each coordinator result in the response.
 
 
-def decode_0(buf: memoryview, pos: int) -> FindCoordinatorResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FindCoordinatorResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         error_code, node_id, n = _hih(buf, pos); pos += 8
         if not 0 <= n <= end - pos: raise bad_length("host", n, end - pos)
@@ -56,9 +56,9 @@ def decode_0(buf: memoryview, pos: int) -> FindCoordinatorResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> FindCoordinatorResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FindCoordinatorResponse:
     """Versions 1 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihh(buf, pos); pos += 8
         if n == -1: error_message = None
@@ -75,9 +75,9 @@ def decode_1(buf: memoryview, pos: int) -> FindCoordinatorResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> FindCoordinatorResponse:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FindCoordinatorResponse:
     """Version 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n > 127: n, pos = long_string(buf, pos, n)
@@ -99,9 +99,9 @@ def decode_3(buf: memoryview, pos: int) -> FindCoordinatorResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> FindCoordinatorResponse:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FindCoordinatorResponse:
     """Versions 4 to 6."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -22,9 +22,9 @@ class HeartbeatRequest(Struct, gc=False):
     group_instance_id: str | None = None  # The unique identifier of the consumer instance provided by end user.
 
 
-def decode_0(buf: memoryview, pos: int) -> HeartbeatRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> HeartbeatRequest:
     """Versions 0 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
@@ -37,9 +37,9 @@ def decode_0(buf: memoryview, pos: int) -> HeartbeatRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> HeartbeatRequest:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> HeartbeatRequest:
     """Version 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
@@ -57,9 +57,9 @@ def decode_3(buf: memoryview, pos: int) -> HeartbeatRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> HeartbeatRequest:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> HeartbeatRequest:
     """Version 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)

@@ -21,9 +21,9 @@ class HeartbeatResponse(Struct, gc=False):
     error_code: int = 0  # The error code, or 0 if there was no error.
 
 
-def decode_0(buf: memoryview, pos: int) -> HeartbeatResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> HeartbeatResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (error_code,) = _h(buf, pos); pos += 2
         if pos != end: raise left_over(end - pos)
@@ -32,9 +32,9 @@ def decode_0(buf: memoryview, pos: int) -> HeartbeatResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> HeartbeatResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> HeartbeatResponse:
     """Versions 1 to 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code = _ih(buf, pos); pos += 6
         if pos != end: raise left_over(end - pos)
@@ -43,9 +43,9 @@ def decode_1(buf: memoryview, pos: int) -> HeartbeatResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> HeartbeatResponse:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> HeartbeatResponse:
     """Version 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n: pos, room = skip_tags(buf, pos, n, room)

@@ -42,9 +42,9 @@ class IncrementalAlterConfigsRequest(Struct, gc=False):
     validate_only: bool = False  # True if we should validate the request, but not change the configurations.
 
 
-def decode_0(buf: memoryview, pos: int) -> IncrementalAlterConfigsRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> IncrementalAlterConfigsRequest:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 7 <= end - pos: raise bad_length("resources", n, end - pos)
@@ -75,9 +75,9 @@ def decode_0(buf: memoryview, pos: int) -> IncrementalAlterConfigsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> IncrementalAlterConfigsRequest:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> IncrementalAlterConfigsRequest:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

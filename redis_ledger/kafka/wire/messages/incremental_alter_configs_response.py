@@ -33,9 +33,9 @@ class IncrementalAlterConfigsResponse(Struct, gc=False):
     responses: list[AlterConfigsResourceResponse] = []  # The responses for each resource.
 
 
-def decode_0(buf: memoryview, pos: int) -> IncrementalAlterConfigsResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> IncrementalAlterConfigsResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 7 <= end - pos: raise bad_length("responses", n, end - pos)
@@ -57,9 +57,9 @@ def decode_0(buf: memoryview, pos: int) -> IncrementalAlterConfigsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> IncrementalAlterConfigsResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> IncrementalAlterConfigsResponse:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

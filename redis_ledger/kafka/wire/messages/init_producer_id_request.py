@@ -25,9 +25,9 @@ class InitProducerIdRequest(Struct, gc=False):
     producer_epoch: int = -1  # The producer's current epoch. This will be checked against the producer epoch on the broker, and the request will return an error if they do not match.
 
 
-def decode_0(buf: memoryview, pos: int) -> InitProducerIdRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> InitProducerIdRequest:
     """Versions 0 to 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if n == -1: transactional_id = None
@@ -40,9 +40,9 @@ def decode_0(buf: memoryview, pos: int) -> InitProducerIdRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> InitProducerIdRequest:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> InitProducerIdRequest:
     """Version 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)
@@ -58,9 +58,9 @@ def decode_2(buf: memoryview, pos: int) -> InitProducerIdRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> InitProducerIdRequest:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> InitProducerIdRequest:
     """Versions 3 to 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)

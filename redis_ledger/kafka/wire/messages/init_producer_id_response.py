@@ -21,9 +21,9 @@ class InitProducerIdResponse(Struct, gc=False):
     producer_epoch: int = 0  # The current epoch associated with the producer id.
 
 
-def decode_0(buf: memoryview, pos: int) -> InitProducerIdResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> InitProducerIdResponse:
     """Versions 0 to 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, producer_id, producer_epoch = _ihqh(buf, pos); pos += 16
         if pos != end: raise left_over(end - pos)
@@ -32,9 +32,9 @@ def decode_0(buf: memoryview, pos: int) -> InitProducerIdResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> InitProducerIdResponse:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> InitProducerIdResponse:
     """Versions 2 to 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, producer_id, producer_epoch, n = _ihqhB(buf, pos); pos += 17
         if n: pos, room = skip_tags(buf, pos, n, room)

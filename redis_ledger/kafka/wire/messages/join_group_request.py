@@ -36,9 +36,9 @@ class JoinGroupRequest(Struct, gc=False):
     reason: str | None = None  # The reason why the member (re-)joins the group.
 
 
-def decode_0(buf: memoryview, pos: int) -> JoinGroupRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> JoinGroupRequest:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
@@ -66,9 +66,9 @@ def decode_0(buf: memoryview, pos: int) -> JoinGroupRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> JoinGroupRequest:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> JoinGroupRequest:
     """Versions 1 to 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
@@ -96,9 +96,9 @@ def decode_1(buf: memoryview, pos: int) -> JoinGroupRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> JoinGroupRequest:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> JoinGroupRequest:
     """Version 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
@@ -131,9 +131,9 @@ def decode_5(buf: memoryview, pos: int) -> JoinGroupRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_6(buf: memoryview, pos: int) -> JoinGroupRequest:
+def decode_6(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> JoinGroupRequest:
     """Versions 6 to 7."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)
@@ -184,9 +184,9 @@ def decode_6(buf: memoryview, pos: int) -> JoinGroupRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_8(buf: memoryview, pos: int) -> JoinGroupRequest:
+def decode_8(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> JoinGroupRequest:
     """Versions 8 to 9."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)

@@ -41,9 +41,9 @@ class JoinGroupResponse(Struct, gc=False):
     members: list[JoinGroupResponseMember] = []  # The group members.
 
 
-def decode_0(buf: memoryview, pos: int) -> JoinGroupResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> JoinGroupResponse:
     """Versions 0 to 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         error_code, generation_id, n = _hih(buf, pos); pos += 8
         if not 0 <= n <= end - pos: raise bad_length("protocol_name", n, end - pos)
@@ -72,9 +72,9 @@ def decode_0(buf: memoryview, pos: int) -> JoinGroupResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> JoinGroupResponse:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> JoinGroupResponse:
     """Versions 2 to 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, generation_id, n = _ihih(buf, pos); pos += 12
         if not 0 <= n <= end - pos: raise bad_length("protocol_name", n, end - pos)
@@ -103,9 +103,9 @@ def decode_2(buf: memoryview, pos: int) -> JoinGroupResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> JoinGroupResponse:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> JoinGroupResponse:
     """Version 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, generation_id, n = _ihih(buf, pos); pos += 12
         if not 0 <= n <= end - pos: raise bad_length("protocol_name", n, end - pos)
@@ -139,9 +139,9 @@ def decode_5(buf: memoryview, pos: int) -> JoinGroupResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_6(buf: memoryview, pos: int) -> JoinGroupResponse:
+def decode_6(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> JoinGroupResponse:
     """Version 6."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, generation_id, n = _ihiB(buf, pos); pos += 11
         if n > 127: n, pos = long_string(buf, pos, n)
@@ -193,9 +193,9 @@ def decode_6(buf: memoryview, pos: int) -> JoinGroupResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_7(buf: memoryview, pos: int) -> JoinGroupResponse:
+def decode_7(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> JoinGroupResponse:
     """Versions 7 to 8."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, generation_id, n = _ihiB(buf, pos); pos += 11
         if n > 127: n, pos = long_string(buf, pos, n)
@@ -256,9 +256,9 @@ def decode_7(buf: memoryview, pos: int) -> JoinGroupResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_9(buf: memoryview, pos: int) -> JoinGroupResponse:
+def decode_9(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> JoinGroupResponse:
     """Version 9."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, generation_id, n = _ihiB(buf, pos); pos += 11
         if n > 127: n, pos = long_string(buf, pos, n)

@@ -28,9 +28,9 @@ class LeaveGroupRequest(Struct, gc=False):
     members: list[MemberIdentity] = []  # List of leaving member identities.
 
 
-def decode_0(buf: memoryview, pos: int) -> LeaveGroupRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> LeaveGroupRequest:
     """Versions 0 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
@@ -43,9 +43,9 @@ def decode_0(buf: memoryview, pos: int) -> LeaveGroupRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> LeaveGroupRequest:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> LeaveGroupRequest:
     """Version 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
@@ -69,9 +69,9 @@ def decode_3(buf: memoryview, pos: int) -> LeaveGroupRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> LeaveGroupRequest:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> LeaveGroupRequest:
     """Version 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)
@@ -107,9 +107,9 @@ def decode_4(buf: memoryview, pos: int) -> LeaveGroupRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> LeaveGroupRequest:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> LeaveGroupRequest:
     """Version 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)

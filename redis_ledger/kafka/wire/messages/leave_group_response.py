@@ -33,9 +33,9 @@ class LeaveGroupResponse(Struct, gc=False):
     members: list[MemberResponse] = []  # List of leaving member responses.
 
 
-def decode_0(buf: memoryview, pos: int) -> LeaveGroupResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> LeaveGroupResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (error_code,) = _h(buf, pos); pos += 2
         if pos != end: raise left_over(end - pos)
@@ -44,9 +44,9 @@ def decode_0(buf: memoryview, pos: int) -> LeaveGroupResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> LeaveGroupResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> LeaveGroupResponse:
     """Versions 1 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code = _ih(buf, pos); pos += 6
         if pos != end: raise left_over(end - pos)
@@ -55,9 +55,9 @@ def decode_1(buf: memoryview, pos: int) -> LeaveGroupResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> LeaveGroupResponse:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> LeaveGroupResponse:
     """Version 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihi(buf, pos); pos += 10
         if not 0 <= n * 6 <= end - pos: raise bad_length("members", n, end - pos)
@@ -80,9 +80,9 @@ def decode_3(buf: memoryview, pos: int) -> LeaveGroupResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> LeaveGroupResponse:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> LeaveGroupResponse:
     """Versions 4 to 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n > 127: n, pos = long_length(buf, pos, n)

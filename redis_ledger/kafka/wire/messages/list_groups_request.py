@@ -13,18 +13,18 @@ class ListGroupsRequest(Struct, gc=False):
     types_filter: list[str] = []  # The types of the groups we want to list. If empty, all groups are returned with their type.
 
 
-def decode_0(buf: memoryview, pos: int) -> ListGroupsRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListGroupsRequest:
     """Versions 0 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         return ListGroupsRequest([], [])
     except DAMAGE as error:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> ListGroupsRequest:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListGroupsRequest:
     """Version 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n: pos, room = skip_tags(buf, pos, n, room)
@@ -33,9 +33,9 @@ def decode_3(buf: memoryview, pos: int) -> ListGroupsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> ListGroupsRequest:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListGroupsRequest:
     """Version 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -57,9 +57,9 @@ def decode_4(buf: memoryview, pos: int) -> ListGroupsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> ListGroupsRequest:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListGroupsRequest:
     """Version 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -32,9 +32,9 @@ class ListGroupsResponse(Struct, gc=False):
     groups: list[ListedGroup] = []  # Each group in the response.
 
 
-def decode_0(buf: memoryview, pos: int) -> ListGroupsResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListGroupsResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         error_code, n = _hi(buf, pos); pos += 6
         if not 0 <= n * 4 <= end - pos: raise bad_length("groups", n, end - pos)
@@ -54,9 +54,9 @@ def decode_0(buf: memoryview, pos: int) -> ListGroupsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> ListGroupsResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListGroupsResponse:
     """Versions 1 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihi(buf, pos); pos += 10
         if not 0 <= n * 4 <= end - pos: raise bad_length("groups", n, end - pos)
@@ -76,9 +76,9 @@ def decode_1(buf: memoryview, pos: int) -> ListGroupsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> ListGroupsResponse:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListGroupsResponse:
     """Version 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -108,9 +108,9 @@ def decode_3(buf: memoryview, pos: int) -> ListGroupsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> ListGroupsResponse:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListGroupsResponse:
     """Version 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -145,9 +145,9 @@ def decode_4(buf: memoryview, pos: int) -> ListGroupsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> ListGroupsResponse:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListGroupsResponse:
     """Version 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -48,9 +48,9 @@ class ListOffsetsRequest(Struct, gc=False):
     timeout_ms: int = 0  # The timeout to await a response in milliseconds for requests that require reading from remote storage for topics enabled with tiered storage.
 
 
-def decode_1(buf: memoryview, pos: int) -> ListOffsetsRequest:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListOffsetsRequest:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         replica_id, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -73,9 +73,9 @@ def decode_1(buf: memoryview, pos: int) -> ListOffsetsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> ListOffsetsRequest:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListOffsetsRequest:
     """Versions 2 to 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         replica_id, isolation_level, n = _ibi(buf, pos); pos += 9
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -98,9 +98,9 @@ def decode_2(buf: memoryview, pos: int) -> ListOffsetsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> ListOffsetsRequest:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListOffsetsRequest:
     """Versions 4 to 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         replica_id, isolation_level, n = _ibi(buf, pos); pos += 9
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -123,9 +123,9 @@ def decode_4(buf: memoryview, pos: int) -> ListOffsetsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_6(buf: memoryview, pos: int) -> ListOffsetsRequest:
+def decode_6(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListOffsetsRequest:
     """Versions 6 to 9."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         replica_id, isolation_level, n = _ibB(buf, pos); pos += 6
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -159,9 +159,9 @@ def decode_6(buf: memoryview, pos: int) -> ListOffsetsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_10(buf: memoryview, pos: int) -> ListOffsetsRequest:
+def decode_10(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListOffsetsRequest:
     """Version 10."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         replica_id, isolation_level, n = _ibB(buf, pos); pos += 6
         if n > 127: n, pos = long_length(buf, pos, n)

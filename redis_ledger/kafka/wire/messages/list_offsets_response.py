@@ -44,9 +44,9 @@ class ListOffsetsResponse(Struct, gc=False):
     topics: list[ListOffsetsTopicResponse] = []  # Each topic in the response.
 
 
-def decode_1(buf: memoryview, pos: int) -> ListOffsetsResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListOffsetsResponse:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -70,9 +70,9 @@ def decode_1(buf: memoryview, pos: int) -> ListOffsetsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> ListOffsetsResponse:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListOffsetsResponse:
     """Versions 2 to 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -96,9 +96,9 @@ def decode_2(buf: memoryview, pos: int) -> ListOffsetsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> ListOffsetsResponse:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListOffsetsResponse:
     """Versions 4 to 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -122,9 +122,9 @@ def decode_4(buf: memoryview, pos: int) -> ListOffsetsResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_6(buf: memoryview, pos: int) -> ListOffsetsResponse:
+def decode_6(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListOffsetsResponse:
     """Versions 6 to 10."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -20,9 +20,9 @@ class ListTransactionsRequest(Struct, gc=False):
     transactional_id_pattern: str | None = None  # The transactional ID regular expression pattern to filter by: if it is empty or null, all transactions are returned; Otherwise then only the transactions matching the given regular expression will be returned.
 
 
-def decode_0(buf: memoryview, pos: int) -> ListTransactionsRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListTransactionsRequest:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -50,9 +50,9 @@ def decode_0(buf: memoryview, pos: int) -> ListTransactionsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> ListTransactionsRequest:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListTransactionsRequest:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -80,9 +80,9 @@ def decode_1(buf: memoryview, pos: int) -> ListTransactionsRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> ListTransactionsRequest:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListTransactionsRequest:
     """Version 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

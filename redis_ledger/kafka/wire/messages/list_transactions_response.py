@@ -29,9 +29,9 @@ class ListTransactionsResponse(Struct, gc=False):
     transaction_states: list[TransactionState] = []  # The current state of the transaction for the transactional id.
 
 
-def decode_0(buf: memoryview, pos: int) -> ListTransactionsResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListTransactionsResponse:
     """Versions 0 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n > 127: n, pos = long_length(buf, pos, n)

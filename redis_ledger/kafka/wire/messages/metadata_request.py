@@ -38,9 +38,9 @@ class MetadataRequest(Struct, gc=False):
     include_topic_authorized_operations: bool = False  # Whether to include topic authorized operations.
 
 
-def decode_0(buf: memoryview, pos: int) -> MetadataRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> MetadataRequest:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 2 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -56,9 +56,9 @@ def decode_0(buf: memoryview, pos: int) -> MetadataRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> MetadataRequest:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> MetadataRequest:
     """Versions 1 to 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         topics: list[MetadataRequestTopic] | None = None
@@ -76,9 +76,9 @@ def decode_1(buf: memoryview, pos: int) -> MetadataRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> MetadataRequest:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> MetadataRequest:
     """Versions 4 to 7."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         topics: list[MetadataRequestTopic] | None = None
@@ -97,9 +97,9 @@ def decode_4(buf: memoryview, pos: int) -> MetadataRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_8(buf: memoryview, pos: int) -> MetadataRequest:
+def decode_8(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> MetadataRequest:
     """Version 8."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         topics: list[MetadataRequestTopic] | None = None
@@ -118,9 +118,9 @@ def decode_8(buf: memoryview, pos: int) -> MetadataRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_9(buf: memoryview, pos: int) -> MetadataRequest:
+def decode_9(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> MetadataRequest:
     """Version 9."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -146,9 +146,9 @@ def decode_9(buf: memoryview, pos: int) -> MetadataRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_10(buf: memoryview, pos: int) -> MetadataRequest:
+def decode_10(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> MetadataRequest:
     """Version 10."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -176,9 +176,9 @@ def decode_10(buf: memoryview, pos: int) -> MetadataRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_11(buf: memoryview, pos: int) -> MetadataRequest:
+def decode_11(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> MetadataRequest:
     """Versions 11 to 13."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

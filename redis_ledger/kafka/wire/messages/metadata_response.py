@@ -73,9 +73,9 @@ class MetadataResponse(Struct, gc=False):
     error_code: int = 0  # The top-level error code, or 0 if there was no error.
 
 
-def decode_0(buf: memoryview, pos: int) -> MetadataResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> MetadataResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 10 <= end - pos: raise bad_length("brokers", n, end - pos)
@@ -116,9 +116,9 @@ def decode_0(buf: memoryview, pos: int) -> MetadataResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> MetadataResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> MetadataResponse:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 12 <= end - pos: raise bad_length("brokers", n, end - pos)
@@ -163,9 +163,9 @@ def decode_1(buf: memoryview, pos: int) -> MetadataResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> MetadataResponse:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> MetadataResponse:
     """Version 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 12 <= end - pos: raise bad_length("brokers", n, end - pos)
@@ -215,9 +215,9 @@ def decode_2(buf: memoryview, pos: int) -> MetadataResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> MetadataResponse:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> MetadataResponse:
     """Versions 3 to 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 12 <= end - pos: raise bad_length("brokers", n, end - pos)
@@ -267,9 +267,9 @@ def decode_3(buf: memoryview, pos: int) -> MetadataResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> MetadataResponse:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> MetadataResponse:
     """Versions 5 to 6."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 12 <= end - pos: raise bad_length("brokers", n, end - pos)
@@ -323,9 +323,9 @@ def decode_5(buf: memoryview, pos: int) -> MetadataResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_7(buf: memoryview, pos: int) -> MetadataResponse:
+def decode_7(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> MetadataResponse:
     """Version 7."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 12 <= end - pos: raise bad_length("brokers", n, end - pos)
@@ -379,9 +379,9 @@ def decode_7(buf: memoryview, pos: int) -> MetadataResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_8(buf: memoryview, pos: int) -> MetadataResponse:
+def decode_8(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> MetadataResponse:
     """Version 8."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 12 <= end - pos: raise bad_length("brokers", n, end - pos)
@@ -437,9 +437,9 @@ def decode_8(buf: memoryview, pos: int) -> MetadataResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_9(buf: memoryview, pos: int) -> MetadataResponse:
+def decode_9(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> MetadataResponse:
     """Version 9."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -521,9 +521,9 @@ def decode_9(buf: memoryview, pos: int) -> MetadataResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_10(buf: memoryview, pos: int) -> MetadataResponse:
+def decode_10(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> MetadataResponse:
     """Version 10."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -605,9 +605,9 @@ def decode_10(buf: memoryview, pos: int) -> MetadataResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_11(buf: memoryview, pos: int) -> MetadataResponse:
+def decode_11(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> MetadataResponse:
     """Version 11."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -689,9 +689,9 @@ def decode_11(buf: memoryview, pos: int) -> MetadataResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_12(buf: memoryview, pos: int) -> MetadataResponse:
+def decode_12(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> MetadataResponse:
     """Version 12."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -775,9 +775,9 @@ def decode_12(buf: memoryview, pos: int) -> MetadataResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_13(buf: memoryview, pos: int) -> MetadataResponse:
+def decode_13(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> MetadataResponse:
     """Version 13."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -51,9 +51,9 @@ class OffsetCommitRequest(Struct, gc=False):
     topics: list[OffsetCommitRequestTopic] = []  # The topics to commit offsets for.
 
 
-def decode_2(buf: memoryview, pos: int) -> OffsetCommitRequest:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetCommitRequest:
     """Versions 2 to 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
@@ -86,9 +86,9 @@ def decode_2(buf: memoryview, pos: int) -> OffsetCommitRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> OffsetCommitRequest:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetCommitRequest:
     """Version 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
@@ -121,9 +121,9 @@ def decode_5(buf: memoryview, pos: int) -> OffsetCommitRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_6(buf: memoryview, pos: int) -> OffsetCommitRequest:
+def decode_6(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetCommitRequest:
     """Version 6."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
@@ -156,9 +156,9 @@ def decode_6(buf: memoryview, pos: int) -> OffsetCommitRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_7(buf: memoryview, pos: int) -> OffsetCommitRequest:
+def decode_7(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetCommitRequest:
     """Version 7."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
@@ -196,9 +196,9 @@ def decode_7(buf: memoryview, pos: int) -> OffsetCommitRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_8(buf: memoryview, pos: int) -> OffsetCommitRequest:
+def decode_8(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetCommitRequest:
     """Versions 8 to 9."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)
@@ -256,9 +256,9 @@ def decode_8(buf: memoryview, pos: int) -> OffsetCommitRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_10(buf: memoryview, pos: int) -> OffsetCommitRequest:
+def decode_10(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetCommitRequest:
     """Version 10."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)

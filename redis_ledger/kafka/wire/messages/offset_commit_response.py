@@ -42,9 +42,9 @@ class OffsetCommitResponse(Struct, gc=False):
     topics: list[OffsetCommitResponseTopic] = []  # The responses for each topic.
 
 
-def decode_2(buf: memoryview, pos: int) -> OffsetCommitResponse:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetCommitResponse:
     """Version 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -68,9 +68,9 @@ def decode_2(buf: memoryview, pos: int) -> OffsetCommitResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> OffsetCommitResponse:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetCommitResponse:
     """Versions 3 to 7."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -94,9 +94,9 @@ def decode_3(buf: memoryview, pos: int) -> OffsetCommitResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_8(buf: memoryview, pos: int) -> OffsetCommitResponse:
+def decode_8(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetCommitResponse:
     """Versions 8 to 9."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -131,9 +131,9 @@ def decode_8(buf: memoryview, pos: int) -> OffsetCommitResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_10(buf: memoryview, pos: int) -> OffsetCommitResponse:
+def decode_10(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetCommitResponse:
     """Version 10."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -32,9 +32,9 @@ class OffsetDeleteRequest(Struct, gc=False):
     topics: list[OffsetDeleteRequestTopic] = []  # The topics to delete offsets for.
 
 
-def decode_0(buf: memoryview, pos: int) -> OffsetDeleteRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetDeleteRequest:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)

@@ -38,9 +38,9 @@ class OffsetDeleteResponse(Struct, gc=False):
     topics: list[OffsetDeleteResponseTopic] = []  # The responses for each topic.
 
 
-def decode_0(buf: memoryview, pos: int) -> OffsetDeleteResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetDeleteResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         error_code, throttle_time_ms, n = _hii(buf, pos); pos += 10
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)

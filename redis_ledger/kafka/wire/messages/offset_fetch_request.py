@@ -50,9 +50,9 @@ class OffsetFetchRequest(Struct, gc=False):
     require_stable: bool = False  # Whether broker should hold on returning unstable offsets but set a retriable error code for the partitions.
 
 
-def decode_1(buf: memoryview, pos: int) -> OffsetFetchRequest:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetFetchRequest:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
@@ -75,9 +75,9 @@ def decode_1(buf: memoryview, pos: int) -> OffsetFetchRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> OffsetFetchRequest:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetFetchRequest:
     """Versions 2 to 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
@@ -102,9 +102,9 @@ def decode_2(buf: memoryview, pos: int) -> OffsetFetchRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_6(buf: memoryview, pos: int) -> OffsetFetchRequest:
+def decode_6(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetFetchRequest:
     """Version 6."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)
@@ -141,9 +141,9 @@ def decode_6(buf: memoryview, pos: int) -> OffsetFetchRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_7(buf: memoryview, pos: int) -> OffsetFetchRequest:
+def decode_7(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetFetchRequest:
     """Version 7."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)
@@ -180,9 +180,9 @@ def decode_7(buf: memoryview, pos: int) -> OffsetFetchRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_8(buf: memoryview, pos: int) -> OffsetFetchRequest:
+def decode_8(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetFetchRequest:
     """Version 8."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -229,9 +229,9 @@ def decode_8(buf: memoryview, pos: int) -> OffsetFetchRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_9(buf: memoryview, pos: int) -> OffsetFetchRequest:
+def decode_9(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetFetchRequest:
     """Version 9."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -285,9 +285,9 @@ def decode_9(buf: memoryview, pos: int) -> OffsetFetchRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_10(buf: memoryview, pos: int) -> OffsetFetchRequest:
+def decode_10(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetFetchRequest:
     """Version 10."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -75,9 +75,9 @@ class OffsetFetchResponse(Struct, gc=False):
     groups: list[OffsetFetchResponseGroup] = []  # The responses per group id.
 
 
-def decode_1(buf: memoryview, pos: int) -> OffsetFetchResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetFetchResponse:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -106,9 +106,9 @@ def decode_1(buf: memoryview, pos: int) -> OffsetFetchResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> OffsetFetchResponse:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetFetchResponse:
     """Version 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -138,9 +138,9 @@ def decode_2(buf: memoryview, pos: int) -> OffsetFetchResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> OffsetFetchResponse:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetFetchResponse:
     """Versions 3 to 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -170,9 +170,9 @@ def decode_3(buf: memoryview, pos: int) -> OffsetFetchResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> OffsetFetchResponse:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetFetchResponse:
     """Version 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -202,9 +202,9 @@ def decode_5(buf: memoryview, pos: int) -> OffsetFetchResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_6(buf: memoryview, pos: int) -> OffsetFetchResponse:
+def decode_6(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetFetchResponse:
     """Versions 6 to 7."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -246,9 +246,9 @@ def decode_6(buf: memoryview, pos: int) -> OffsetFetchResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_8(buf: memoryview, pos: int) -> OffsetFetchResponse:
+def decode_8(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetFetchResponse:
     """Versions 8 to 9."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -305,9 +305,9 @@ def decode_8(buf: memoryview, pos: int) -> OffsetFetchResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_10(buf: memoryview, pos: int) -> OffsetFetchResponse:
+def decode_10(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetFetchResponse:
     """Version 10."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -40,9 +40,9 @@ class OffsetForLeaderEpochRequest(Struct, gc=False):
     topics: list[OffsetForLeaderTopic] = []  # Each topic to get offsets for.
 
 
-def decode_2(buf: memoryview, pos: int) -> OffsetForLeaderEpochRequest:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetForLeaderEpochRequest:
     """Version 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -65,9 +65,9 @@ def decode_2(buf: memoryview, pos: int) -> OffsetForLeaderEpochRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> OffsetForLeaderEpochRequest:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetForLeaderEpochRequest:
     """Version 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         replica_id, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -90,9 +90,9 @@ def decode_3(buf: memoryview, pos: int) -> OffsetForLeaderEpochRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> OffsetForLeaderEpochRequest:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetForLeaderEpochRequest:
     """Version 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         replica_id, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -41,9 +41,9 @@ class OffsetForLeaderEpochResponse(Struct, gc=False):
     topics: list[OffsetForLeaderTopicResult] = []  # Each topic we fetched offsets for.
 
 
-def decode_2(buf: memoryview, pos: int) -> OffsetForLeaderEpochResponse:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetForLeaderEpochResponse:
     """Versions 2 to 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -67,9 +67,9 @@ def decode_2(buf: memoryview, pos: int) -> OffsetForLeaderEpochResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> OffsetForLeaderEpochResponse:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetForLeaderEpochResponse:
     """Version 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

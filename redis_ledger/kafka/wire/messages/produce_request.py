@@ -43,9 +43,9 @@ class ProduceRequest(Struct, gc=False):
     topic_data: list[TopicProduceData] = []  # Each topic to produce to.
 
 
-def decode_3(buf: memoryview, pos: int) -> ProduceRequest:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ProduceRequest:
     """Versions 3 to 8."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if n == -1: transactional_id = None
@@ -77,9 +77,9 @@ def decode_3(buf: memoryview, pos: int) -> ProduceRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_9(buf: memoryview, pos: int) -> ProduceRequest:
+def decode_9(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ProduceRequest:
     """Versions 9 to 12."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)
@@ -127,9 +127,9 @@ def decode_9(buf: memoryview, pos: int) -> ProduceRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_13(buf: memoryview, pos: int) -> ProduceRequest:
+def decode_13(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ProduceRequest:
     """Version 13."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)

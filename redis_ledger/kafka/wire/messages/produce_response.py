@@ -77,9 +77,9 @@ class ProduceResponse(Struct, gc=False):
     node_endpoints: list[NodeEndpoint] = []  # Endpoints for all current-leaders enumerated in PartitionProduceResponses, with errors NOT_LEADER_OR_FOLLOWER.
 
 
-def decode_3(buf: memoryview, pos: int) -> ProduceResponse:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ProduceResponse:
     """Versions 3 to 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 6 <= end - pos: raise bad_length("responses", n, end - pos)
@@ -104,9 +104,9 @@ def decode_3(buf: memoryview, pos: int) -> ProduceResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> ProduceResponse:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ProduceResponse:
     """Versions 5 to 7."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 6 <= end - pos: raise bad_length("responses", n, end - pos)
@@ -131,9 +131,9 @@ def decode_5(buf: memoryview, pos: int) -> ProduceResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_8(buf: memoryview, pos: int) -> ProduceResponse:
+def decode_8(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ProduceResponse:
     """Version 8."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n * 6 <= end - pos: raise bad_length("responses", n, end - pos)
@@ -173,9 +173,9 @@ def decode_8(buf: memoryview, pos: int) -> ProduceResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_9(buf: memoryview, pos: int) -> ProduceResponse:
+def decode_9(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ProduceResponse:
     """Version 9."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -234,9 +234,9 @@ def decode_9(buf: memoryview, pos: int) -> ProduceResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_10(buf: memoryview, pos: int) -> ProduceResponse:
+def decode_10(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ProduceResponse:
     """Versions 10 to 12."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -342,9 +342,9 @@ def decode_10(buf: memoryview, pos: int) -> ProduceResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_13(buf: memoryview, pos: int) -> ProduceResponse:
+def decode_13(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ProduceResponse:
     """Version 13."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

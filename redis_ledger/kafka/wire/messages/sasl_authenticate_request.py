@@ -16,9 +16,9 @@ class SaslAuthenticateRequest(Struct, gc=False):
     auth_bytes: bytes = b""  # The SASL authentication bytes from the client, as defined by the SASL mechanism.
 
 
-def decode_0(buf: memoryview, pos: int) -> SaslAuthenticateRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> SaslAuthenticateRequest:
     """Versions 0 to 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _i(buf, pos); pos += 4
         if not 0 <= n <= end - pos: raise bad_length("auth_bytes", n, end - pos)
@@ -28,9 +28,9 @@ def decode_0(buf: memoryview, pos: int) -> SaslAuthenticateRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> SaslAuthenticateRequest:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> SaslAuthenticateRequest:
     """Version 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -26,9 +26,9 @@ class SaslAuthenticateResponse(Struct, gc=False):
     session_lifetime_ms: int = 0  # Number of milliseconds after which only re-authentication over the existing connection to create a new session can occur.
 
 
-def decode_0(buf: memoryview, pos: int) -> SaslAuthenticateResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> SaslAuthenticateResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         error_code, n = _hh(buf, pos); pos += 4
         if n == -1: error_message = None
@@ -44,9 +44,9 @@ def decode_0(buf: memoryview, pos: int) -> SaslAuthenticateResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> SaslAuthenticateResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> SaslAuthenticateResponse:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         error_code, n = _hh(buf, pos); pos += 4
         if n == -1: error_message = None
@@ -63,9 +63,9 @@ def decode_1(buf: memoryview, pos: int) -> SaslAuthenticateResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> SaslAuthenticateResponse:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> SaslAuthenticateResponse:
     """Version 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         error_code, n = _hB(buf, pos); pos += 3
         if n > 127: n, pos = long_string(buf, pos, n)

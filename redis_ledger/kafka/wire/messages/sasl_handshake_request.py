@@ -16,9 +16,9 @@ class SaslHandshakeRequest(Struct, gc=False):
     mechanism: str = ""  # The SASL mechanism chosen by the client.
 
 
-def decode_0(buf: memoryview, pos: int) -> SaslHandshakeRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> SaslHandshakeRequest:
     """Versions 0 to 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("mechanism", n, end - pos)

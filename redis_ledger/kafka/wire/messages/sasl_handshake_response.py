@@ -19,9 +19,9 @@ class SaslHandshakeResponse(Struct, gc=False):
     mechanisms: list[str] = []  # The mechanisms enabled in the server.
 
 
-def decode_0(buf: memoryview, pos: int) -> SaslHandshakeResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> SaslHandshakeResponse:
     """Versions 0 to 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         error_code, n = _hi(buf, pos); pos += 6
         if not 0 <= n * 2 <= end - pos: raise bad_length("mechanisms", n, end - pos)

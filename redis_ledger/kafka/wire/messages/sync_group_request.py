@@ -33,9 +33,9 @@ class SyncGroupRequest(Struct, gc=False):
     assignments: list[SyncGroupRequestAssignment] = []  # Each assignment.
 
 
-def decode_0(buf: memoryview, pos: int) -> SyncGroupRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> SyncGroupRequest:
     """Versions 0 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
@@ -60,9 +60,9 @@ def decode_0(buf: memoryview, pos: int) -> SyncGroupRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> SyncGroupRequest:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> SyncGroupRequest:
     """Version 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
@@ -92,9 +92,9 @@ def decode_3(buf: memoryview, pos: int) -> SyncGroupRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> SyncGroupRequest:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> SyncGroupRequest:
     """Version 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)
@@ -140,9 +140,9 @@ def decode_4(buf: memoryview, pos: int) -> SyncGroupRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> SyncGroupRequest:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> SyncGroupRequest:
     """Version 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)

@@ -24,9 +24,9 @@ class SyncGroupResponse(Struct, gc=False):
     assignment: bytes = b""  # The member assignment.
 
 
-def decode_0(buf: memoryview, pos: int) -> SyncGroupResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> SyncGroupResponse:
     """Version 0."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         error_code, n = _hi(buf, pos); pos += 6
         if not 0 <= n <= end - pos: raise bad_length("assignment", n, end - pos)
@@ -37,9 +37,9 @@ def decode_0(buf: memoryview, pos: int) -> SyncGroupResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_1(buf: memoryview, pos: int) -> SyncGroupResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> SyncGroupResponse:
     """Versions 1 to 3."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihi(buf, pos); pos += 10
         if not 0 <= n <= end - pos: raise bad_length("assignment", n, end - pos)
@@ -50,9 +50,9 @@ def decode_1(buf: memoryview, pos: int) -> SyncGroupResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_4(buf: memoryview, pos: int) -> SyncGroupResponse:
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> SyncGroupResponse:
     """Version 4."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -67,9 +67,9 @@ def decode_4(buf: memoryview, pos: int) -> SyncGroupResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_5(buf: memoryview, pos: int) -> SyncGroupResponse:
+def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> SyncGroupResponse:
     """Version 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
         if n > 127: n, pos = long_string(buf, pos, n)

@@ -53,9 +53,9 @@ class TxnOffsetCommitRequest(Struct, gc=False):
     topics: list[TxnOffsetCommitRequestTopic] = []  # Each topic that we want to commit offsets for.
 
 
-def decode_0(buf: memoryview, pos: int) -> TxnOffsetCommitRequest:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> TxnOffsetCommitRequest:
     """Versions 0 to 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("transactional_id", n, end - pos)
@@ -88,9 +88,9 @@ def decode_0(buf: memoryview, pos: int) -> TxnOffsetCommitRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> TxnOffsetCommitRequest:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> TxnOffsetCommitRequest:
     """Version 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         (n,) = _h(buf, pos); pos += 2
         if not 0 <= n <= end - pos: raise bad_length("transactional_id", n, end - pos)
@@ -123,9 +123,9 @@ def decode_2(buf: memoryview, pos: int) -> TxnOffsetCommitRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> TxnOffsetCommitRequest:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> TxnOffsetCommitRequest:
     """Versions 3 to 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)
@@ -188,9 +188,9 @@ def decode_3(buf: memoryview, pos: int) -> TxnOffsetCommitRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_6(buf: memoryview, pos: int) -> TxnOffsetCommitRequest:
+def decode_6(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> TxnOffsetCommitRequest:
     """Version 6."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_string(buf, pos, n)

@@ -42,9 +42,9 @@ class TxnOffsetCommitResponse(Struct, gc=False):
     topics: list[TxnOffsetCommitResponseTopic] = []  # The responses for each topic.
 
 
-def decode_0(buf: memoryview, pos: int) -> TxnOffsetCommitResponse:
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> TxnOffsetCommitResponse:
     """Versions 0 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _ii(buf, pos); pos += 8
         if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
@@ -68,9 +68,9 @@ def decode_0(buf: memoryview, pos: int) -> TxnOffsetCommitResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_3(buf: memoryview, pos: int) -> TxnOffsetCommitResponse:
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> TxnOffsetCommitResponse:
     """Versions 3 to 5."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -105,9 +105,9 @@ def decode_3(buf: memoryview, pos: int) -> TxnOffsetCommitResponse:
         raise BadFrame(str(error)) from error
 
 
-def decode_6(buf: memoryview, pos: int) -> TxnOffsetCommitResponse:
+def decode_6(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> TxnOffsetCommitResponse:
     """Version 6."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         throttle_time_ms, n = _iB(buf, pos); pos += 5
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -38,9 +38,9 @@ class WriteTxnMarkersRequest(Struct, gc=False):
     markers: list[WritableTxnMarker] = []  # The transaction markers to be written.
 
 
-def decode_1(buf: memoryview, pos: int) -> WriteTxnMarkersRequest:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> WriteTxnMarkersRequest:
     """Version 1."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)
@@ -80,9 +80,9 @@ def decode_1(buf: memoryview, pos: int) -> WriteTxnMarkersRequest:
         raise BadFrame(str(error)) from error
 
 
-def decode_2(buf: memoryview, pos: int) -> WriteTxnMarkersRequest:
+def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> WriteTxnMarkersRequest:
     """Version 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -39,9 +39,9 @@ class WriteTxnMarkersResponse(Struct, gc=False):
     markers: list[WritableTxnMarkerResult] = []  # The results for writing makers.
 
 
-def decode_1(buf: memoryview, pos: int) -> WriteTxnMarkersResponse:
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> WriteTxnMarkersResponse:
     """Versions 1 to 2."""
-    end, room = len(buf), ELEMENTS_MAX
+    end = len(buf)
     try:
         n = buf[pos]; pos += 1
         if n > 127: n, pos = long_length(buf, pos, n)

@@ -1,0 +1,76 @@
+"""Requests out of frames and answers into frames, without holding up the event loop.
+
+    few elements    here, in less than 2 ms
+    more            begun again in a thread, which lets the event loop go on every few milliseconds
+    too many        an answer with INVALID_REQUEST, where the API's answer has an error of its own
+
+A large request mostly has a large answer, so that is encoded in a thread, too; so is any other with long lists.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from operator import attrgetter
+from typing import Any
+
+from redis_ledger.kafka.call import INVALID_REQUEST
+from redis_ledger.kafka.outcome import lists_of
+from redis_ledger.kafka.wire.frame import LENGTH_BYTES, RequestHeader, read_request, read_response, response
+from redis_ledger.kafka.wire.primitives import ELEMENTS_MAX, Buffer, TooManyElements
+from redis_ledger.kafka.wire.registry import API_VERSIONS, message_module
+
+QUICK_ELEMENTS = 2_000
+_thread = ThreadPoolExecutor(1, thread_name_prefix="redis-ledger-kafka-codec")  # the interpreter runs one at a time
+
+
+async def decoded(frame: memoryview, header: RequestHeader) -> tuple[Any, bool]:
+    """The message, and whether it is long.  Raises BadFrame; TooManyElements for more than ELEMENTS_MAX."""
+    try:
+        return read_request(frame, header, QUICK_ELEMENTS), False
+    except TooManyElements:
+        return await asyncio.get_running_loop().run_in_executor(_thread, read_request, frame, header), True
+
+
+async def encoded(key: int, version: int, correlation_id: int, answer: Any) -> list[Buffer]:
+    """As `response`, of an answer that is long."""
+    return await asyncio.get_running_loop().run_in_executor(_thread, response, key, version, correlation_id, answer)
+
+
+def is_long(answer: Any) -> bool:
+    """Whether its lists, and the lists in their elements, have more than QUICK_ELEMENTS together."""
+    count = 0
+    for listed, inner in _lists(type(answer)):
+        elements = listed(answer) or ()
+        count += len(elements)
+        if count > QUICK_ELEMENTS:
+            return True
+        for inside in inner:
+            for each in elements:
+                count += len(inside(each) or ())
+    return count > QUICK_ELEMENTS
+
+
+def refusal(header: RequestHeader) -> Any | None:
+    """The answer to a request with too many elements; None where it cannot carry an error, in this version."""
+    api = API_VERSIONS[header.api_key]
+    answer = getattr(message_module(f"{api.module}_response"), f"{api.name}Response")
+    if "error_code" not in answer.__struct_fields__:
+        return None
+    tells = "error_message" in answer.__struct_fields__
+    told = {"error_message": f"A request has at most {ELEMENTS_MAX} elements; nothing was done."} if tells else {}
+    made = answer(error_code=INVALID_REQUEST, **told)
+    frame = b"".join(response(header.api_key, header.version, header.correlation_id, made))
+    _, seen = read_response(header.api_key, header.version, memoryview(frame)[LENGTH_BYTES:])
+    return made if seen.error_code else None
+
+
+@cache
+def _lists(answer: type) -> tuple[tuple[Callable[[Any], Any], tuple[Callable[[Any], Any], ...]], ...]:
+    """What gets the lists of a message, and what gets those of their elements."""
+    return tuple(
+        (attrgetter(name), tuple(attrgetter(inner) for inner, _ in lists_of(element)))
+        for name, element in lists_of(answer)
+    )
