@@ -22,6 +22,7 @@ from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.cursor import offsets as registers
 from redis_ledger.cursor.offsets import NOTHING, Register, What, When
+from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import (
     IllegalGeneration,
     InvalidTopicName,
@@ -103,8 +104,10 @@ class Offsets:
         ends = {topic: entry.partitions for topic, entry in entries.items() if isinstance(entry, TopicEntry)}
         for topic in {topic for topic, number in wanted if topic in ends and number >= ends[topic]}:
             entries[topic] = await _caught(self._catalog.get(topic, fresh=True))  # it may have grown
-        places: list[Place] = []
+        places, pace = list[Place](), Pace()
         for topic, number in wanted:
+            if pace.is_over:
+                await pace.rest()
             entry = entries[topic]
             if isinstance(entry, InvalidTopicName):
                 places.append(UnknownTopic(entry.detail))
@@ -388,7 +391,7 @@ async def _caught(work: Awaitable[T]) -> T | LedgerError:
     try:
         return await work
     except LedgerError as error:
-        return error
+        return error.with_traceback(None)  # its frames would be kept with it
 
 
 async def _each(act: Callable[[Any], Awaitable[T]], subjects: Iterable[Any]) -> list[T | LedgerError]:

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
+from redis_ledger.decoding.budget import Pace
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -13,8 +15,9 @@ Result = TypeVar("Result")
 async def few_at_once(
     act: Callable[[Item], Awaitable[Result]], items: Iterable[Item], at_once: int = 16
 ) -> list[Result]:
-    """The results in the order of the items; after an exception no other job is begun."""
-    waiting = list(enumerate(items))
+    """The results in the order of the items; after an exception no other job is begun.  Others on the event loop have
+    turns also while no job waits for anything."""
+    waiting, pace = list(enumerate(items)), Pace()
     results: dict[int, Result] = {}
     waiting.reverse()
 
@@ -22,6 +25,8 @@ async def few_at_once(
         while waiting:
             index, item = waiting.pop()
             results[index] = await act(item)
+            if pace.is_over:
+                await pace.rest()
 
     try:
         await asyncio.gather(*(work() for _ in range(min(at_once, len(waiting)))))

@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.offsets import OffsetEntry
+from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import LedgerError, MetadataTooLarge, TopicForbidden, Unavailable
 from redis_ledger.kafka.call import COORDINATOR_LOADING, NONE, Call, code_of
+from redis_ledger.kafka.places import Places
 
 
 class Commits(NamedTuple):
@@ -36,27 +38,32 @@ class Commits(NamedTuple):
         self.last[place] = entry
         self.slots.setdefault(place, []).append(slot)
 
-    def settle(self, outcomes: Iterable[LedgerError | None], code: Callable[[LedgerError], int]) -> None:
+    async def settle(self, outcomes: Iterable[LedgerError | None], code: Callable[[LedgerError], int]) -> None:
         """outcomes: of the entries, in their order."""
+        pace = Pace()
         for place, error in zip(self.last, outcomes, strict=True):
             for slot in self.slots[place]:
                 slot.error_code = NONE if error is None else code(error)
+            if pace.is_over:
+                await pace.rest()
 
-    def refuse(self, error: LedgerError, code: Callable[[LedgerError], int]) -> None:
-        self.settle([error] * len(self.last), code)
+    async def refuse(self, error: LedgerError, code: Callable[[LedgerError], int]) -> None:
+        await self.settle([error] * len(self.last), code)
 
 
 async def read_commits(
     topics: Sequence[Any], call: Call, by_id: bool, topic_class: Callable[..., Any], slot_class: Callable[..., Any]
 ) -> Commits:
     """Of OffsetCommit or TxnOffsetCommit, whose topics have the same members; the classes are those of the answer."""
-    commits = Commits({}, {}, [])
+    commits, pace = Commits({}, {}, []), Pace()
     names = await topic_names(topics, call, by_id)
     room = call.broker.config.offset_metadata_bytes_max
     for topic, name in zip(topics, names, strict=True):
         answer = topic_class(topic.name, topic.topic_id, [])
         commits.topics.append(answer)
         for asked in topic.partitions:
+            if pace.is_over:
+                await pace.rest()
             slot = slot_class(asked.partition_index, NONE)
             answer.partitions.append(slot)
             metadata = asked.committed_metadata or ""
@@ -91,12 +98,15 @@ async def topic_names(topics: Sequence[Any], call: Call, by_id: bool) -> list[st
     if not by_id:
         return [topic.name for topic in topics]
     found: dict[bytes, str | LedgerError] = {}
+    places, pace = await Places(call.broker.catalog).expect(ids={topic.topic_id for topic in topics}), Pace()
     for topic in topics:
         if topic.topic_id not in found:
             try:
-                found[topic.topic_id] = (await call.broker.catalog.by_id(topic.topic_id)).name
+                found[topic.topic_id] = await places.name(topic.topic_id)
             except LedgerError as error:
-                found[topic.topic_id] = error
+                found[topic.topic_id] = error.with_traceback(None)
+        if pace.is_over:
+            await pace.rest()
     return [found[topic.topic_id] for topic in topics]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import ClusterForbidden, LedgerError, TransactionForbidden, Unavailable
 from redis_ledger.kafka.call import NONE, Call, code_of, fenced_code
 from redis_ledger.kafka.few import few_at_once
@@ -49,9 +50,11 @@ async def _one(txn: AddPartitionsToTxnTransaction, call: Call) -> AddPartitionsT
     from_client, knows_fenced = call.version < MANY_FROM, call.version >= PRODUCER_FENCED_FROM
     if from_client and not call.allows(Op.WRITE, Resource.TRANSACTIONAL_ID, txn.transactional_id):
         return _answered(txn, {}, TransactionForbidden.kafka_code)
-    places = await Places(call.broker.catalog).expect(topic.name for topic in txn.topics)
+    places, pace = await Places(call.broker.catalog).expect(topic.name for topic in txn.topics), Pace()
     for topic in txn.topics:
         for number in dict.fromkeys(topic.partitions):
+            if pace.is_over:
+                await pace.rest()
             try:
                 if from_client:
                     call.check_topic(Op.WRITE, topic.name)

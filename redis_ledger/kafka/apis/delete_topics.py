@@ -74,4 +74,4 @@ async def _find(asked: Asked, call: Call) -> TopicEntry | LedgerError:
             call.check_topic(Op.DELETE, asked.name)  # before anybody can learn whether it is there
         return await catalog.get(asked.name, fresh=True)
     except LedgerError as error:
-        return error
+        return error.with_traceback(None)  # with its frames the errors of a long request are hundreds of megabytes

@@ -38,9 +38,9 @@ async def handle(request: OffsetCommitRequest, call: Call) -> OffsetCommitRespon
             group, request.member_id, request.group_instance_id, request.generation_id_or_member_epoch
         )
     except LedgerError as error:
-        commits.refuse(error, code)
+        await commits.refuse(error, code)
     else:
-        commits.settle(await call.broker.offsets.commit(group, commits.entries, fence=fence), code)
+        await commits.settle(await call.broker.offsets.commit(group, commits.entries, fence=fence), code)
     return OffsetCommitResponse(topics=commits.topics)
 
 

@@ -18,6 +18,7 @@ from redis_ledger import tracing
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker import traces
 from redis_ledger.broker.appends import Source
+from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import (
     InvalidRecord,
     InvalidRequest,
@@ -95,7 +96,7 @@ async def submit(request: ProduceRequest, call: Call) -> asyncio.Future[ProduceR
     refused = None
     if source.transactional_id is not None:
         refused = _refusal(call, Op.WRITE, Resource.TRANSACTIONAL_ID, source.transactional_id)
-    places, by_ids = Places(call.broker.catalog), call.version >= IDS_FROM
+    places, by_ids, pace = Places(call.broker.catalog), call.version >= IDS_FROM, Pace()
     if len(request.topic_data) > FEW:
         named = request.topic_data
         await places.expect(*((), (t.topic_id for t in named)) if by_ids else ((t.name for t in named),))
@@ -110,6 +111,8 @@ async def submit(request: ProduceRequest, call: Call) -> asyncio.Future[ProduceR
                 missing = UNKNOWN_TOPIC_ID if isinstance(error, UnknownTopic) else _code_of(error)
         forbidden = refused or (None if missing else _refusal(call, Op.WRITE, Resource.TOPIC, name))
         for data in topic.partition_data:
+            if pace.is_over:
+                await pace.rest()
             slot = PartitionProduceResponse(data.index, NONE, -1)
             slots.append(slot)
             if forbidden is not None:

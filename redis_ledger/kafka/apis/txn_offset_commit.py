@@ -53,10 +53,10 @@ async def handle(request: TxnOffsetCommitRequest, call: Call) -> TxnOffsetCommit
         )  # fmt: skip
         txn = await joined(request, call, list(dict.fromkeys(found)))
     except LedgerError as error:
-        commits.refuse(error, code)
+        await commits.refuse(error, code)
     else:
         outcomes = await offsets.commit(group, commits.entries, fence=fence, transaction=txn, places=places)
-        commits.settle(outcomes, code)
+        await commits.settle(outcomes, code)
     return TxnOffsetCommitResponse(topics=commits.topics)
 
 

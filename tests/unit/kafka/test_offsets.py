@@ -39,23 +39,23 @@ async def test_each_place_in_the_answer_has_the_outcome_of_its_partition():
     commits = await commits_of(("t", 0, 5), ("t", 1, 2), ("t", 0, 9), ("u", 0, 1), ("t", 0, 7))
     # When its one write is refused
     outcomes: list[LedgerError | None] = [IllegalGeneration("late"), None, None]
-    commits.settle(outcomes, code_of)
+    await commits.settle(outcomes, code_of)
     # Then all three places have that code
     refused = IllegalGeneration.kafka_code
     assert codes(commits) == [refused, 0, refused, 0, refused]
     # And a request that is refused as a whole fills every place
-    commits.refuse(IllegalGeneration("late"), code_of)
+    await commits.refuse(IllegalGeneration("late"), code_of)
     assert codes(commits) == [refused] * 5
 
 
 async def test_an_entry_that_may_not_be_committed_does_not_count_as_the_last():
     commits = await commits_of(("t", 0, 5), ("t", 0, 9, -1, "x" * 11))
-    commits.settle([None], code_of)
+    await commits.settle([None], code_of)
     assert commits.entries == [OffsetEntry("t", 0, 5)]
     assert codes(commits) == [0, 12]
 
 
 async def test_a_partition_named_very_often_is_written_once():
     commits = await commits_of(*(("t", 0, offset) for offset in range(20_000)))
-    commits.settle([None], code_of)
+    await commits.settle([None], code_of)
     assert (commits.entries, codes(commits)) == ([OffsetEntry("t", 0, 19_999)], [0] * 20_000)
