@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -49,16 +49,27 @@ class ClientGone(Exception):
 
 @dataclass(slots=True, eq=False)
 class Answer:
-    """cache: for how long it may be kept, as HTTP says it."""
+    """cache: for how long it may be kept, as HTTP says it.  pieces: of a large body, instead of it, each made when the
+    client has read enough of those before; pieces_bytes: of records in them, for quotas."""
 
     status: int
     body: bytes = b""
     content_type: bytes = JSON
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
     cache: bytes = b"no-store"
+    pieces: Iterator[bytes] | None = None
+    pieces_bytes: int = 0
 
     async def send(self, send: Send) -> None:
         headers = [*_COMMON_HEADERS, (b"cache-control", self.cache), *self.headers]
+        if self.pieces is not None:
+            headers.append((b"content-type", self.content_type))
+            await send({"type": "http.response.start", "status": self.status, "headers": headers})
+            for piece in self.pieces:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+                await asyncio.sleep(0)
+            await send({"type": "http.response.body", "body": b""})
+            return
         if self.status != 204:
             headers += ((b"content-type", self.content_type), (b"content-length", b"%d" % len(self.body)))
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
@@ -231,8 +242,10 @@ class Call:
         self._held += count
 
     def room(self) -> Lease:
-        """Memory for what the answer reads, until the answer is made; then its connection counts what is not sent."""
-        self._room = self.broker.client_memory.lease()
+        """Memory for what the answer reads, until the answer is made; then its connection counts what is not sent.  Of
+        an answer in pieces: until it is sent."""
+        if self._room is None:
+            self._room = self.broker.client_memory.lease()
         return self._room
 
     def end(self) -> None:

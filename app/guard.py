@@ -76,6 +76,7 @@ class GuardedProtocol(CorkedProtocol):
         self._since = 0.0  # when the request that is not whole yet began; 0: there is none
         self._fed = 0  # bytes of it, and of what came with its beginning
         self._deaf_since = 0.0
+        self._slow_since = 0.0  # when an answer in pieces was first not read at once
         self.unread = limits.memory.lease()
         self._refused: tuple[int, str] | None = None
         self._is_spare = False
@@ -109,6 +110,7 @@ class GuardedProtocol(CorkedProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self._slow_since = self._slow_since if self._is_answering() else 0.0
         if not self._since:  # behind another one in the same piece
             self._since, self._fed = self.loop.time(), 1
         if self._named is not None and not self._is_over():
@@ -137,11 +139,13 @@ class GuardedProtocol(CorkedProtocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         self._deaf_since = self.loop.time()
+        self._slow_since = self._slow_since or self._deaf_since
         self.unread.hold(self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
         super().resume_writing()
         self._deaf_since = 0.0
+        self._slow_since = self._slow_since if self._is_answering() else 0.0
         self.unread.hold(0)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -176,8 +180,9 @@ class GuardedProtocol(CorkedProtocol):
                 self._close("half a body came and the rest did not")
 
     def deaf_s(self, now: float) -> float:
-        """How long the client has not read its answer; 0 when it has."""
-        return now - self._deaf_since if self._deaf_since and not self.transport.is_closing() else 0.0
+        """How long the client has not read its answer, all of it where that is sent in pieces; 0 when it has."""
+        since = (self._slow_since if self._is_answering() else 0.0) or self._deaf_since
+        return now - since if since and not self.transport.is_closing() else 0.0
 
     def half_s(self, now: float) -> float:
         """How long the rest of a body has been waited for."""

@@ -146,6 +146,7 @@ class Operation:
         outcome = "gone"
         call = Call(services, scope, receive)
         log.asked.set(_asked((self, call, parameters)))
+        answer: Answer | None = None
         try:
             if tracing.tracer is None:
                 answer, outcome = await self._answer(call, parameters)
@@ -154,7 +155,8 @@ class Operation:
         except ClientGone:
             return
         finally:
-            call.end()
+            if answer is None or answer.pieces is None:
+                call.end()
             metrics.http_requests_running.dec()
             self._seconds.observe(perf_counter() - started)
             counted = self._outcomes.get(outcome)
@@ -163,7 +165,11 @@ class Operation:
             counted.inc()
         if answer.status >= 400:
             answer.headers.append((b"x-request-id", call.request_id.encode()))
-        await answer.send(send)
+        try:
+            await answer.send(send)
+        finally:
+            if answer.pieces is not None:
+                call.end()
 
     async def _traced(self, call: Call, parameters: PathParameters) -> tuple[Answer, str]:
         """As `_answer`, in a span of the caller's trace."""
@@ -214,7 +220,7 @@ class Operation:
         answered = 0
         try:
             answer, outcome = await self._once(call, parameters)
-            answered = len(answer.body)
+            answered = len(answer.body) or answer.pieces_bytes
         finally:
             quotas.charge(principal, bytes_in=max(call.body_bytes - declared, 0), bytes_out=answered)
         return answer, outcome

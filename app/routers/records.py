@@ -13,6 +13,7 @@ from app.calls import BATCH, Answer, Call, reply
 from app.counts import too_many_headers
 from app.needs import DESCRIBE_TOPIC, READ_TOPIC, TOLD_OWN, WRITE_TOPIC, creates, own
 from app.operations import TRANSACTION_ERRORS, Routes
+from app.pieces import LARGE_BYTES, LargeRecord, in_pieces, large_record, size_of
 from app.values import ASIDE_BYTES, is_large, new_record, shown_headers, shown_key, shown_skipped, shown_value
 from redis_ledger import tracing
 from redis_ledger.broker import traces
@@ -226,7 +227,10 @@ async def fetch(call: Call, topic: str, partition: str, query: bodies.FetchQuery
         records_max=ALL_RECORDS if call.accepts_batches() else query.max_records, room=call.room(),
     )  # fmt: skip
     fetched = await (call.waiting(work) if wait_ms else work)
-    shown = None if call.accepts_batches() else await _records(call, number, fetched, query)
+    if call.accepts_batches():
+        shown, unpacked = None, 0
+    else:
+        shown, unpacked = await _records(call, number, fetched, query)
     end = fetched.stable_offset if query.isolation == "read_committed" else fetched.end_offset
     is_whole = shown is None or shown.next_offset == fetched.next_offset
     if is_whole and fetched.next_offset < end and not fetched.leads_to_batch:
@@ -240,7 +244,9 @@ async def fetch(call: Call, topic: str, partition: str, query: bodies.FetchQuery
     _count(call, topic, number, fetched, None if shown is None else len(shown.records))
     if tracing.tracer is not None:
         traces.received(topic, number, [batch.data for batch in fetched.batches if not batch.is_control])
-    return _batches(fetched) if shown is None else reply(shown)
+    if shown is None:
+        return _batches(fetched)
+    return reply(shown) if unpacked <= LARGE_BYTES else in_pieces("records", shown, unpacked)
 
 
 def _count(call: Call, topic: str, number: int, fetched: Fetched, shown: int | None) -> None:
@@ -274,43 +280,52 @@ async def find_offset(call: Call, topic: str, partition: str, query: bodies.Offs
 UNPACKED_BYTES_MAX = 16 << 20  # of batches; the one that passes it is the last of an answer
 
 
-async def _records(call: Call, number: int, fetched: Fetched, query: bodies.FetchQuery) -> bodies.Fetched:
-    """Goes on behind what cannot be decoded: no reader gets stuck there."""
+async def _records(call: Call, number: int, fetched: Fetched, query: bodies.FetchQuery) -> tuple[bodies.Fetched, int]:
+    """And how many bytes were unpacked for it.  Goes on behind what cannot be decoded: no reader gets stuck there.
+    Large records are LargeRecord in the answer's list."""
     # The first batch may begin before the offset asked for, and before the log start.
     begin = max(query.offset if isinstance(query.offset, int) else 0, fetched.start_offset)
-    shown: list[bodies.RecordOut] = []
+    shown: list[Any] = []
     skipped: list[bodies.Skipped] = []
-    next_offset, budget = fetched.next_offset, Budget(Limits.of(call.config), UNPACKED_BYTES_MAX)
+    room = call.room()
+    next_offset, budget = fetched.next_offset, Budget(Limits.of(call.config), UNPACKED_BYTES_MAX, room.instead)
     for batch in fetched.batches:
         if batch.is_control:
             continue
-        first, room = max(batch.base_offset, begin), query.max_records - len(shown)
-        if room <= 0 or budget.is_spent:
+        first, left = max(batch.base_offset, begin), query.max_records - len(shown)
+        if left <= 0 or budget.is_spent:
             next_offset = first
             break
         transaction: Any = UNSET if batch.transaction is None else str(batch.transaction)
         try:
             # One more than there is room for says where to read on.
-            records = await paced.decode(batch.data, budget, first, first + room)
-            if len(records) <= room and first + room < batch.last_offset:  # history in Parquet has gaps
+            records = await paced.decode(batch.data, budget, first, first + left)
+            if len(records) <= left and first + left < batch.last_offset:  # history in Parquet has gaps
                 records = await paced.decode(batch.data, budget, first, batch.last_offset)
         except UNREADABLE as error:
             skipped.append(shown_skipped(Skipped(number, first, batch.last_offset, error.with_traceback(None))))
             continue
-        for record in records[:room]:
-            if record.value is not None and len(record.value) > ASIDE_BYTES:
-                shown.append(await asyncio.to_thread(_shown, record, transaction, query))
+        for record in records[:left]:
+            if size_of(record.key, record.value, record.headers) > LARGE_BYTES:
+                shown.append(await asyncio.to_thread(_shown_large, record, transaction, query))
             else:
                 shown.append(_shown(record, transaction, query))
             if budget.pace.is_over:
                 await budget.pace.rest()
-        if len(records) > room:
-            next_offset = records[room].offset
+        if len(records) > left:
+            next_offset = records[left].offset
             break
+    if budget.spent_bytes > LARGE_BYTES:
+        room.hold(budget.spent_bytes)
     return bodies.Fetched(
         records=shown, next_offset=next_offset, more=True, start_offset=fetched.start_offset,
         stable_offset=fetched.stable_offset, end_offset=fetched.end_offset, skipped=skipped or UNSET,
-    )  # fmt: skip
+    ), budget.spent_bytes  # fmt: skip
+
+
+def _shown_large(record: Record, transaction: Any, query: bodies.FetchQuery) -> LargeRecord:
+    small = bodies.RecordOut(offset=record.offset, timestamp_ms=record.timestamp_ms, transaction=transaction)
+    return large_record(small, record.key, record.value, record.headers, query.as_)
 
 
 def _shown(record: Record, transaction: Any, query: bodies.FetchQuery) -> bodies.RecordOut:

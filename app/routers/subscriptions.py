@@ -10,6 +10,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from msgspec import UNSET
 
@@ -28,7 +29,8 @@ from app.needs import (
     told,
 )
 from app.operations import TRANSACTION_ERRORS, Routes
-from app.values import ASIDE_BYTES, shown_headers, shown_key, shown_skipped, shown_value
+from app.pieces import LARGE_BYTES, LargeRecord, in_pieces, large_record, size_of
+from app.values import shown_headers, shown_key, shown_skipped, shown_value
 from redis_ledger import tracing
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker import traces
@@ -176,15 +178,25 @@ async def receive(call: Call, topic: str, name: str, body: bodies.Receive) -> bo
     messages = await (call.waiting(work) if wait_ms else work)
     if tracing.tracer is not None:
         traces.delivered(topic, messages)
-    pace, told = Pace(), list[bodies.Message]()
+    return await _received(call, messages, skipped, body.as_)
+
+
+async def _received(call: Call, messages: Sequence[Message], skipped: Sequence[Skipped], form: str) -> Any:
+    pace, told, total = Pace(), list[Any](), 0
     for message in messages:
-        if message.value is not None and len(message.value) > ASIDE_BYTES:
-            told.append(await asyncio.to_thread(_message, message, body.as_))
+        size = size_of(message.key, message.value, message.headers)
+        total += size
+        if size > LARGE_BYTES:
+            told.append(await asyncio.to_thread(_large_message, message, form))
         else:
-            told.append(_message(message, body.as_))
+            told.append(_message(message, form))
         if pace.is_over:
             await pace.rest()
-    return bodies.Received(messages=told, skipped=[shown_skipped(each) for each in skipped] or UNSET)
+    received = bodies.Received(messages=told, skipped=[shown_skipped(each) for each in skipped] or UNSET)
+    if total <= LARGE_BYTES:
+        return received
+    call.room().hold(total)
+    return in_pieces("messages", received, total)
 
 
 @routes.post(
@@ -367,6 +379,14 @@ def _message(message: Message, form: str) -> bodies.Message:
         redelivery_count=message.deliveries, timestamp_ms=message.timestamp_ms, key=key, key_base64=key_base64,
         value=value, text=text, base64=base64, headers=headers, headers_base64=headers_base64,
     )  # fmt: skip
+
+
+def _large_message(message: Message, form: str) -> LargeRecord:
+    small = bodies.Message(
+        id=str(message.id), partition=message.id.partition, offset=message.id.offset,
+        redelivery_count=message.deliveries, timestamp_ms=message.timestamp_ms,
+    )  # fmt: skip
+    return large_record(small, message.key, message.value, message.headers, form)
 
 
 async def shown(call: Call, stats: SubscriptionStats) -> bodies.Subscription:

@@ -159,6 +159,16 @@ class Lease:
         self._take(sum(sizes[least : least + more]))
         return least + more
 
+    async def instead(self, count: int) -> None:
+        """Takes so many bytes instead of what it holds, when they are free.  Raises ClientMemoryFull."""
+        self.hold(0)
+        self._is_waiting = True
+        try:
+            await self._memory.reserve(count)
+        finally:
+            self._is_waiting = False
+        self.held = min(count, self._memory.bytes_max)
+
     def hold(self, count: int) -> None:
         """What the answers take by now, all together."""
         if count != self.held:

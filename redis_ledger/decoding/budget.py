@@ -8,6 +8,7 @@ So a request costs at most its budget and one batch, whose bounds are in records
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from time import perf_counter
 
 from redis_ledger.config import Config
@@ -37,17 +38,29 @@ class Pace:
 
 
 class Budget:
-    """Of one request or answer.  bytes_left, headers_left: below 0 once the last batch has cost more than was left."""
+    """Of one request or answer.  bytes_left, headers_left: below 0 once the last batch has cost more than was left.
+    reserve: gets memory for all that the budget allows, before the first batch that is large is unpacked."""
 
-    __slots__ = ("bytes_left", "headers_left", "limits", "pace")
+    __slots__ = ("_reserve", "bytes_left", "bytes_max", "headers_left", "limits", "pace")
 
-    def __init__(self, limits: Limits, bytes_max: int) -> None:
-        self.limits, self.pace = limits, Pace()
-        self.bytes_left, self.headers_left = bytes_max, limits.headers
+    def __init__(self, limits: Limits, bytes_max: int, reserve: Callable[[int], Awaitable[None]] | None = None) -> None:
+        self.limits, self.pace, self._reserve = limits, Pace(), reserve
+        self.bytes_max = self.bytes_left = bytes_max
+        self.headers_left = limits.headers
 
     @classmethod
     def of(cls, config: Config) -> Budget:
         return cls(Limits.of(config), config.request_decoded_bytes_max)
+
+    async def reserve(self) -> None:
+        """Once.  Raises ClientMemoryFull."""
+        reserve, self._reserve = self._reserve, None
+        if reserve is not None:
+            await reserve(self.bytes_max + self.limits.decoded_bytes)
+
+    @property
+    def spent_bytes(self) -> int:
+        return self.bytes_max - self.bytes_left
 
     @property
     def is_spent(self) -> bool:

@@ -6,7 +6,7 @@ unpack ≤ 256 KiB here, more in a thread ─▶ slice ─▶ slice ─ 2 ms are
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
@@ -56,7 +56,7 @@ async def opened(data: Buffer, budget: Budget) -> Unread:
     """The batch, unpacked.  What it unpacks to is spent."""
     is_packed = bool(read_header(data).compression)
     try:
-        batch = await _aside(partial(Unread, data), len(data), is_packed, budget.limits)
+        batch = await _aside(partial(Unread, data), len(data), is_packed, budget.limits, budget.reserve)
     except TooLargeToDecode:
         budget.spend(budget.limits.decoded_bytes if is_packed else len(data) - HEADER_BYTES, 0)
         raise
@@ -69,7 +69,13 @@ async def unpacked(header: BatchHeader, data: Buffer, limits: Limits) -> bytes:
     return await _aside(partial(later.unpacked, header, data), len(data), True, limits)
 
 
-async def _aside(unpack: Callable[[Limits], T], size: int, is_packed: bool, limits: Limits) -> T:
+async def _aside(
+    unpack: Callable[[Limits], T],
+    size: int,
+    is_packed: bool,
+    limits: Limits,
+    reserve: Callable[[], Awaitable[None]] | None = None,
+) -> T:
     """Unpacks here where that is quick, else in a thread.  A small batch that turns out to be a large one is begun
     twice."""
     if size <= QUICK_BYTES:
@@ -80,6 +86,8 @@ async def _aside(unpack: Callable[[Limits], T], size: int, is_packed: bool, limi
         except TooLargeToDecode as error:
             if error.facts["setting"] != "batch_decoded_bytes_max":
                 raise
+    if reserve is not None:
+        await reserve()
     return await asyncio.get_running_loop().run_in_executor(_threads, unpack, limits)
 
 

@@ -1,0 +1,60 @@
+"""Large records are encoded in pieces, into the JSON that they are shown as when they are small."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from typing import Any
+
+import msgspec
+import pytest
+
+from app import bodies
+from app.pieces import LARGE_BYTES, PIECE_BYTES, large_record, size_of, text_of
+from app.values import shown_headers, shown_key, shown_value
+
+MEGABYTE = 1 << 20
+VALUES = {
+    "control characters": bytes(MEGABYTE),
+    "umlauts across pieces": b"x" + "ü".encode() * MEGABYTE,
+    "astral": "😀".encode() * 300_000,
+    "no text": b"\xff" * MEGABYTE,
+    "ends within a character": b"x" * MEGABYTE + "ü".encode()[:1],
+    "json": b'{"a":[' + b",".join([b'"\\u0000"'] * 100_000) + b"]}",
+    "json with spaces around": b" [1]" + b" " * MEGABYTE,
+    "json too deep": b"[" * 200_000 + b"]" * 200_000,
+    "none": None,
+}
+
+
+def small(**content: Any) -> bodies.RecordOut:
+    return bodies.RecordOut(offset=7, timestamp_ms=1, transaction="0-1", **content)
+
+
+@pytest.mark.parametrize("form", ["auto", "text", "base64"])
+@pytest.mark.parametrize("what", VALUES)
+def test_a_large_record_is_shown_as_a_small_one_is(what, form):
+    value = VALUES[what]
+    key, headers = b"k" * LARGE_BYTES, [("h", b"1"), ("b", b"\xff" * 9), ("n", None), ("h", b"\n" * LARGE_BYTES)]
+    shown_as = dict(zip(("value", "text", "base64"), shown_value(value, form), strict=True))
+    shown_as |= dict(zip(("key", "key_base64"), shown_key(key), strict=True))
+    shown_as |= dict(zip(("headers", "headers_base64"), shown_headers(headers), strict=True))
+    records = [small(text="before"), large_record(small(), key, value, headers, form), small(text="after")]
+    rest = bodies.Fetched(records=[], next_offset=8, more=False, start_offset=0, stable_offset=8, end_offset=8)
+    plain = msgspec.structs.replace(rest, records=[records[0], small(**shown_as), records[2]])
+    text = b"".join(text_of("records", records, rest))
+    assert json.loads(text) == json.loads(msgspec.json.encode(plain))
+
+
+def test_the_pieces_of_a_large_record_take_little_memory():
+    value = bytes(30 * MEGABYTE)
+    assert size_of(None, value, []) == len(value)
+    rest = bodies.Fetched(records=[], next_offset=8, more=False, start_offset=0, stable_offset=8, end_offset=8)
+    tracemalloc.start()
+    try:
+        size = sum(map(len, text_of("records", [large_record(small(), None, value, [], "auto")], rest)))
+        highest = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert size > 6 * len(value)
+    assert highest < 40 * PIECE_BYTES
