@@ -74,6 +74,11 @@ def is_keyed(producer_id: int) -> bool:
     return producer_id & KEYED != 0
 
 
+def kept_for(seconds: int | None) -> str:
+    """The owner of such an id, in its row: it says when the row may go.  None: after `idempotency_key_ms`."""
+    return "" if seconds is None else f"~{seconds}"
+
+
 class TopicPartition(NamedTuple):
     topic: str
     partition: int

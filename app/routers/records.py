@@ -42,6 +42,7 @@ from redis_ledger.errors import (
     UnknownTopic,
     UnsupportedCompression,
 )
+from redis_ledger.ids import kept_for
 from redis_ledger.ledger.pieces import UNREADABLE
 from redis_ledger.ledger.reader import ALL_RECORDS
 from redis_ledger.records.budget import Limits
@@ -136,7 +137,7 @@ def claimed(call: Call) -> ProducerSequence | None:
     if call.claim is None:
         return None
     assert call.claim.producer_id is not None, "the claim of what writes records carries a producer id"
-    return ProducerSequence(call.claim.producer_id, 0, 0)
+    return ProducerSequence(call.claim.producer_id, 0, 0, kept_for(call.claim.kept_for_s))
 
 
 def _refuse_if_in_doubt(call: Call) -> None:

@@ -49,12 +49,14 @@ class Claim:
     nonce        the same for every attempt at this request
     producer_id  likewise, if one was given at the first claim
     resumed      an earlier attempt may have changed something
+    kept_for_s   the seconds for which the key is kept, if these are fewer than settings say
     """
 
     nonce: str = ""
     producer_id: int | None = None
     resumed: bool = False
     replay: tuple[int, bytes] | None = None
+    kept_for_s: int | None = None
     _lease: _Lease | None = field(default=None, repr=False)
     _when_kept: list[Callable[[], None]] = field(default_factory=list, repr=False)
 
@@ -210,7 +212,8 @@ class Idempotency:
         if not is_ours:
             raise RequestInProgress()
         lease.renew_in_time()
-        return Claim(nonce.hex(), None if producer == NO_PRODUCER else producer, not is_new, None, lease)
+        kept_for_s = -(-keep_ms // 1000) if keep_ms < self._keep_ms else None
+        return Claim(nonce.hex(), None if producer == NO_PRODUCER else producer, not is_new, None, kept_for_s, lease)
 
     def _plain(self, command: str, key: bytes, *args: Any) -> asyncio.Future[Any]:
         return self._store.command(command, key, *args, key=key)

@@ -151,6 +151,7 @@ class TopicRetention:
                 await self._forget_cold(entry.name, place.number)
             is_whole = (head.end_offset, head.stable_offset) == (before.end_offset, before.stable_offset)
             until_ms = self._clock.now_ms() + unchanged_ms(head, config)
+            until_ms = int(min(until_ms, self.expiry.next_ms(place.topic_id, place.number)))
             self._seen[place] = _Seen(head if is_whole else None, entry.settings, until_ms, seen.tail_end, ends)
         except UnknownTopic:
             return  # deleted meanwhile

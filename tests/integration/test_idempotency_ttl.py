@@ -11,6 +11,7 @@ import redis.asyncio
 
 from redis_ledger import AsyncClient, Client
 from redis_ledger.client.models import Record
+from redis_ledger.clock import ManualClock, SystemClock
 from tests.support.rest import client_of, open_broker
 from tests.support.served import served
 
@@ -75,6 +76,47 @@ async def test_the_sdk_keeps_the_keys_it_makes_for_as_long_as_it_repeats_a_call(
         with Client(brokers.urls[0], timeout_ms=30_000) as client:
             client.execute(records={"t": [Record({"order": 4})]})
         assert await kept_s(redis_url, prefix) == [2 * MINUTE_S] * 3 + [DAY_S]
+
+
+@pytest.mark.parametrize("body", [{"records": [{"text": "x"}]}, {"records": [{"text": "x", "deliver_after": "PT10M"}]}])
+@pytest.mark.parametrize(("ttl", "kept_ms"), [("60", 60_000), (None, DAY_S * 1000)])
+async def test_the_producer_row_of_a_keyed_produce_goes_with_its_key(redis_url, prefix, ttl, kept_ms, body: Any):
+    clock = ManualClock(SystemClock().now_ms())
+    async with open_broker(redis_url, prefix, clock=clock, coordinators=1) as broker, client_of(broker) as client:
+        await broker.upkeep.close()
+        await broker.topics.create("t", 1)
+        headers = {"idempotency-key": "k"} | ({} if ttl is None else {"idempotency-key-ttl": ttl})
+        answer = await client.post("/v1/topics/t/records", json=body, headers=headers)
+        assert answer.is_success, answer.text
+        partition = await broker.catalog.partition("t", 0)
+
+        async def rows() -> int:
+            """As upkeep leaves them; without the sentinel."""
+            await broker.retention.retain(due_only=True)
+            k = partition.keys
+            return int(await broker.store.command("HLEN", k.producers, key=k.state)) - 1
+
+        assert await rows() == 1
+        clock.advance(kept_ms + MINUTE_S * 1000 - 5_000)  # clocks may differ by a minute
+        assert await rows() == 1
+        clock.advance(5_000 + 30_000)
+        assert await rows() == 0
+
+
+async def test_a_repeat_with_another_time_to_live_finds_what_was_written(api, redis_url, prefix):
+    """Its broker died before the answer was kept."""
+    body = {"records": [{"text": "x"}]}
+    first = await api.post(
+        "/v1/topics/t/records", json=body, headers={"idempotency-key": "k", "idempotency-key-ttl": "90"}
+    )
+    async with redis.asyncio.Redis.from_url(redis_url) as client:
+        (key,) = [key async for key in client.scan_iter(f"{prefix}:{{idem:*")]
+        record = await client.get(key)
+        await client.set(key, record[:57] + b"\0\0", ex=90)
+    again = await api.post(
+        "/v1/topics/t/records", json=body, headers={"idempotency-key": "k", "idempotency-key-ttl": "45"}
+    )
+    assert again.json() == {"results": [first.json()["results"][0] | {"duplicate": True}]}
 
 
 async def test_a_time_to_live_without_a_key_is_refused(api):
