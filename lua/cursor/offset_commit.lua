@@ -5,7 +5,7 @@ Any offset goes, backward and beyond the log's end too.  The register is made wh
 one that was seen here is a member the group has gone on without, whoever coordinated it then: it is refused.  In a
 transaction the offset replaces the one the same transaction had pending; include/settle makes it count, or drops it.
 
-KEYS        1 state  2 subs  3 ended  4 watermarks  5 cursor  6 acks  7 leases  8 spans  9 due  10 pending
+KEYS        1 state  2 subs  3 ended  4 watermarks  5 cursor  6 pending
 ARGV        1 topic_id  2 group (percent-encoded)  3 now_ms  4 generation, or -1 for a commit without one
             5 offset  6 leader_epoch  7 metadata  8 coordinator ("" for good)  9 serial
 RETURNS     {OK, made 0 or 1} | {FENCED, generation seen} | {TXN_ENDED} | {WRONG_KIND, kind} | {UNKNOWN_TOPIC}
@@ -32,11 +32,11 @@ if txn then
 end
 
 if not held[1] then
-  registers.make(KEYS[2], ARGV[2], ARGV[3], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10])
+  registers.make(KEYS[2], ARGV[2], ARGV[3], KEYS[5], KEYS[6])
 end
 local write, now, highest = whole(tonumber(held[3] or 0) + 1), ARGV[3], whole(math.max(generation, fence))
 if txn then
-  redis.call("HSET", KEYS[10], txn, registers.text(write, ARGV[5], ARGV[6], now, ARGV[7]))
+  redis.call("HSET", KEYS[6], txn, registers.text(write, ARGV[5], ARGV[6], now, ARGV[7]))
   redis.call("HSET", KEYS[5], "writes", write, "fence", highest, "seen", now)
 else
   redis.call("HSET", KEYS[5], "offset", ARGV[5], "leader_epoch", ARGV[6], "metadata", ARGV[7], "time", now, "write", write,

@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 --[[ cursor/offset_delete: forget a Kafka group's offset on a partition, or the whole register, fence included.
 
-KEYS        1 state  2 subs  3 cursor  4 acks  5 leases  6 spans  7 due  8 pending
+KEYS        1 state  2 subs  3 cursor  4 pending
+            5 acks  6 leases  7 spans  8 due: to remove a register; one of an earlier release has them; else 5 none
 ARGV        1 topic_id  2 group (percent-encoded)
             3 what   offset: the offset and what is pending, the register stays; register: all of it
             4 when   always; empty: if there is no offset; idle: if nobody was seen since before_ms; of the latter two
@@ -19,15 +20,15 @@ local held, when = redis.call("HMGET", KEYS[3], "kind", "time", "seen"), ARGV[4]
 if not held[1] then return { OK, 0 } end
 if held[1] ~= "kafka" then return { WRONG_KIND, held[1] } end
 if when ~= "always" then
-  if #registers.waiting(KEYS[8], 1) > 0 then return { OK, 1 } end
+  if #registers.waiting(KEYS[4], 1) > 0 then return { OK, 1 } end
   if when == "empty" and held[2] ~= "-1" then return { OK, 1 } end
   if when == "idle" and tonumber(held[3]) >= tonumber(ARGV[5]) then return { OK, 1 } end
 end
 
 if ARGV[3] == "offset" then
   redis.call("HSET", KEYS[3], "offset", "-1", "leader_epoch", "-1", "metadata", "", "time", "-1", "write", "0")
-  redis.call("UNLINK", KEYS[8])
-  redis.call("HSET", KEYS[8], "", "")
+  redis.call("UNLINK", KEYS[4])
+  redis.call("HSET", KEYS[4], "", "")
   return { OK, 1 }
 end
 redis.call("HDEL", KEYS[2], ARGV[2])

@@ -4,7 +4,7 @@
 A member that takes a partition over fetches before it works, so from then on nothing that its predecessor sends late
 can be committed here, also when the group has moved to another broker in between.
 
-KEYS        1 state  2 subs  3 cursor  4 acks  5 leases  6 spans  7 due  8 pending
+KEYS        1 state  2 subs  3 cursor  4 pending
 ARGV        1 topic_id  2 group (percent-encoded)  3 now_ms  4 generation, or -1 for a look that fences nobody
             5 make  1: the register is to be there afterwards, as it is with a generation; else 0
 RETURNS     {OK, offset or -1, leader_epoch, metadata, time of the commit or -1, transactions with a commit pending...} of those
@@ -24,9 +24,9 @@ local generation = tonumber(ARGV[4])
 
 if not held[1] then
   if generation < 0 and ARGV[5] ~= "1" then return { OK, "-1", "-1", "", "-1" } end
-  registers.make(KEYS[2], ARGV[2], ARGV[3], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8])
+  registers.make(KEYS[2], ARGV[2], ARGV[3], KEYS[3], KEYS[4])
 end
 if generation >= 0 then
   redis.call("HSET", KEYS[3], "fence", whole(math.max(generation, tonumber(held[2] or -1))), "seen", ARGV[3])
 end
-return { OK, held[3] or "-1", held[4] or "-1", held[5] or "", held[6] or "-1", unpack(registers.waiting(KEYS[8], 100)) }
+return { OK, held[3] or "-1", held[4] or "-1", held[5] or "", held[6] or "-1", unpack(registers.waiting(KEYS[4], 100)) }

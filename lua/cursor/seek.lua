@@ -3,7 +3,7 @@
 
 Leases, acks and pending acks are dropped: an end of a transaction that held acks here then changes nothing.
 
-KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending
+KEYS        1 state  2 cursor  3 acks  4 leases  5 spans  6 due  7 pending; and `none`: store/keys
 ARGV        1 topic_id  2 where (earliest, latest or an offset; one below the log start means the log start)
 RETURNS     {OK, offset} | {BAD_OFFSET, start, next} | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
 COMPLEXITY  O(1); memory is freed in the background

@@ -7,12 +7,12 @@
 --     seen     time of the last commit, or the last fetch by a member: an idle register expires by it
 local registers = {}
 
--- Without an offset.  The other keys of a cursor get their sentinels too, so that a script may name them.
-function registers.make(subs, name, now, cursor, acks, leases, spans, due, pending)
+-- Without an offset.  Of the keys of a cursor it has these two; registers of earlier releases have the other four as well,
+-- with a sentinel alone, which nothing reads.
+function registers.make(subs, name, now, cursor, pending)
   redis.call("HSET", cursor, "kind", "kafka", "created", now, "offset", "-1", "leader_epoch", "-1", "metadata", "",
     "time", "-1", "write", "0", "fence", "-1", "writes", "0", "seen", now)
-  for _, key in ipairs({ acks, leases, pending }) do redis.call("HSET", key, "", "") end
-  for _, key in ipairs({ spans, due }) do redis.call("ZADD", key, "-1", "") end
+  redis.call("HSET", pending, "", "")
   redis.call("HSET", subs, name, "kafka")
 end
 

@@ -7,7 +7,8 @@ rides on every end is raised, never lowered; open transactions at or below it ar
 
 KEYS        1 state  2 ledgers  3 log  4 producers  5 open  6 firsts  7 aborted  8 ended  9 watermarks  10 subs
             11 delay state
-            12.. six keys for each subscription the operations name: cursor acks leases spans due pending
+            12.. six keys for each subscription the operations name: cursor acks leases spans due pending; of a Kafka
+            group, which has only these, cursor cursor cursor cursor cursor pending
 ARGV        1 topic_id  2 now_ms  3 tombstone_ms  4 number of operations
             5 channel that hears (leader epoch, next offset, stable offset)
             6.. operations: producer_id coordinator serial commit (1 or 0) watermark ("" none) forget producer (1 or 0)
@@ -15,6 +16,7 @@ ARGV        1 topic_id  2 now_ms  3 tombstone_ms  4 number of operations
 RETURNS     {OK, marker offset, -1 or "more", ...} one for each operation: with "more", acks are left that another call is to
             settle, and nothing else of the operation was done; behind them the transactions whose scheduled
             batches delay/settle has to see to, if there are any | {UNKNOWN_TOPIC}
+            | {STALE} what was named as a Kafka group is a subscription (now)
 COMPLEXITY  O(operations · log n) for n open transactions, plus the ranges of the acks that are settled, at most 300 in a call
 WRITES      everything named above, of one transaction in one step; of many acks it settles the most in calls before that
 SOURCE      PIP-31 "end transaction"; transaction buffer RFC "low watermark"; docs/decisions/0001
@@ -27,6 +29,9 @@ local state, log, open_key, firsts, aborted, ended, watermarks = KEYS[1], KEYS[3
 local now, count = tonumber(ARGV[2]), tonumber(ARGV[4])
 local held = redis.call("HMGET", state, "topic_id", "next", "epoch", "stable", "newest")
 if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
+for k = 12, #KEYS, 6 do
+  if KEYS[k + 1] == KEYS[k] and (redis.call("HGET", KEYS[k], "kind") or "kafka") ~= "kafka" then return { STALE } end
+end
 local next_offset, before = tonumber(held[2]), held[2]
 local stable = tonumber(held[4])
 local delay = KEYS[11]

@@ -312,7 +312,7 @@ async def nack(
 
 async def seek(store: Store, keys: PartitionKeys, topic_id: str, name: str, where: Where) -> int:
     """The offset at which it begins again.  Raises OffsetOutOfRange beyond the end of the log."""
-    reply = await store.call(_SEEK, (keys.state, *keys.sub(name).all()), (topic_id, where))
+    reply = await store.call(_SEEK, (keys.state, *keys.sub(name).all(), keys.none), (topic_id, where))
     return int(checked(reply, name)[1])
 
 

@@ -59,8 +59,8 @@ async def commit(
         topic_id, encode_name(group), now_ms, generation, offset, leader_epoch, metadata.encode(),
         "" if txn is None else txn.coordinator, "" if txn is None else txn.serial,
     )  # fmt: skip
-    sub = keys.sub(group).all()
-    reply = await store.call(_COMMIT, (keys.state, keys.subs, keys.ended, keys.watermarks, *sub), args)
+    register = keys.sub(group).of_register()
+    reply = await store.call(_COMMIT, (keys.state, keys.subs, keys.ended, keys.watermarks, *register), args)
     return bool(_checked(reply, group, generation, txn)[1])
 
 
@@ -77,7 +77,7 @@ async def fetch(
     """What is committed.  With a generation earlier ones can commit nothing here any more, whatever is on its way.
     make: the register is there afterwards.  Raises WrongSubscriptionKind, UnknownTopic."""
     args = (topic_id, encode_name(group), now_ms, generation, 1 if make else 0)
-    reply = _checked(await store.call(_FETCH, (keys.state, keys.subs, *keys.sub(group).all()), args), group)
+    reply = _checked(await store.call(_FETCH, (keys.state, keys.subs, *keys.sub(group).of_register()), args), group)
     pending = (name.split(b"-") for name in reply[5:])
     return Register(
         int(reply[1]), int(reply[2]), reply[3].decode(), int(reply[4]), tuple(TxnId(int(c), int(s)) for c, s in pending)
@@ -99,7 +99,9 @@ async def delete(
     when  empty: if there is no offset; idle: if nobody has committed or taken over since before_ms; and nothing pending
     """
     args = (topic_id, encode_name(group), what, when, before_ms)
-    reply = await store.call(_DELETE, (keys.state, keys.subs, *keys.sub(group).all()), args)
+    sub = keys.sub(group)
+    doomed = (sub.acks, sub.leases, sub.spans, sub.due) if what == "register" else (keys.none,)
+    reply = await store.call(_DELETE, (keys.state, keys.subs, *sub.of_register(), *doomed), args)
     return bool(_checked(reply, group)[1])
 
 

@@ -152,7 +152,7 @@ class DelayCalls:
     async def list_sealed(self, name: str, bucket: Bucket | None, first_entry: int) -> bool:
         """bucket None: nothing of it is pending any more.  False when somebody else has sealed it."""
         d = self.delay
-        keys = (self.keys.state, d.state, d.closing, d.buckets, d.next, d.snaps)
+        keys = (self.keys.state, d.state, d.closing, d.buckets, d.next, d.snaps, self.keys.none)
         reply = await self._call(SEAL, keys, name, *_listed(name, bucket, first_entry))
         return bool(reply[0] == Status.OK)
 

@@ -31,6 +31,8 @@ and all keys of one coordinator share a slot, so one script can change them atom
     rl:{orders:3}:delay:snaps   hash    snapshot id → when it was begun
     rl:{orders:3}:delay:repeats hash    entry → how it repeats; "!<entry>" → its member, until it is scheduled again
     rl:{orders:3}:delay:snap:<id> hash  0 → metadata, n → segment n of a sealed bucket; never changes
+    rl:{orders:3}:none          string  (never made): scripts that remove keys and make them again name it, and so wait
+                                        for the end while the slot is on the move
     rl:{orders:3}:wake          channel (not a key): leader epoch, next offset, stable position after a change
     rl:{tc:5}:state             hash    next serial, entry number, low watermark, counters
     rl:{tc:5}:txns              hash    serial → packed transaction
@@ -100,13 +102,21 @@ class SubscriptionKeys:
     def all(self) -> tuple[bytes, ...]:
         return self._all
 
+    def of_register(self) -> tuple[bytes, ...]:
+        """What a Kafka group's offset has of them: cursor and pending."""
+        return self.cursor, self.pending
+
+    def of_register_as_all(self) -> tuple[bytes, ...]:
+        """In the places of `all()`, for a script that takes both kinds: no key is named that a register lacks."""
+        return self.cursor, self.cursor, self.cursor, self.cursor, self.cursor, self.pending
+
 
 class PartitionKeys:
     """The keys of one partition."""
 
     __slots__ = (
-        "_base", "_subs", "aborted", "cold", "delay", "ended", "firsts", "ledgers", "log", "open", "producers", "state",
-        "subs", "wake", "watermarks",
+        "_base", "_subs", "aborted", "cold", "delay", "ended", "firsts", "ledgers", "log", "none", "open", "producers",
+        "state", "subs", "wake", "watermarks",
     )  # fmt: skip
 
     def __init__(self, prefix: str, topic: str, partition: int) -> None:
@@ -123,6 +133,7 @@ class PartitionKeys:
         self.subs = f"{base}:subs".encode()
         self.cold = f"{base}:cold".encode()
         self.wake = f"{base}:wake".encode()
+        self.none = f"{base}:none".encode()
         self.delay = DelayKeys(base)
         self._subs: dict[str, SubscriptionKeys] = {}
 

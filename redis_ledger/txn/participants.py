@@ -27,6 +27,7 @@ from redis_ledger.txn.states import State
 
 END = Script.load("txn/end")
 MORE = b"more"  # the answer to an end that is more work than one call does: it goes out again
+KINDS_KEPT = 1_000  # subscriptions of a partition of which it is known whether they are Kafka groups
 
 
 class _End(NamedTuple):
@@ -53,9 +54,21 @@ class _PartitionEnds:
         self._topic_id = topic_id
         self._keys = PartitionKeys(store.prefix, topic, number)
         self._tombstone_ms = config.tombstone_ms
+        self._is_group: dict[str, bool] = {}
         self.group: GroupCommit[_End] = GroupCommit(
             self._send, self._settle, items_max=16, turnstile=lambda: store.turnstile(self._keys.state)
         )
+
+    async def learn(self, names: Sequence[str]) -> None:
+        """Which of these are Kafka groups: they have two keys of six, and a key that is absent must not be named."""
+        unknown = [name for name in names if name not in self._is_group]
+        if not unknown:
+            return
+        if len(self._is_group) >= KINDS_KEPT:
+            self._is_group.clear()
+        key, command = self._keys.state, self._store.command
+        kinds = await asyncio.gather(*(command("HGET", self._keys.sub(n).cursor, "kind", key=key) for n in unknown))
+        self._is_group |= {name: kind == b"kafka" for name, kind in zip(unknown, kinds, strict=True) if kind}
 
     def _send(self, ends: list[_End]) -> asyncio.Future[Any]:
         names: dict[str, int] = {}
@@ -75,11 +88,17 @@ class _PartitionEnds:
             )
         keys = list(self._keys.fixed())
         for name in names:
-            keys += self._keys.sub(name).all()
+            sub = self._keys.sub(name)
+            keys += sub.of_register_as_all() if self._is_group.get(name) else sub.all()
         return self._store.call(END, keys, args)
 
     def _settle(self, ends: list[_End], done: asyncio.Future[Any]) -> None:
         error = done.exception() if not done.cancelled() else StoreUnavailable()
+        if error is None and done.result()[0] == Status.STALE:  # a group's name is now that of a subscription
+            self._is_group.clear()
+            for end in ends:
+                self.group.add(end)
+            return
         gone = error is None and done.result()[0] == Status.UNKNOWN_TOPIC
         if error is None and len(done.result()) > len(ends) + 1:
             self.has_scheduled = True
@@ -129,6 +148,8 @@ class Participants:
             names = places.setdefault((participant.topic, participant.topic_id, participant.partition), [])
             if participant.subscription is not None:
                 names.append(participant.subscription)
+        subscribed = {place: names for place, names in places.items() if names}
+        await asyncio.gather(*(self._at(place).learn(names) for place, names in subscribed.items()))
         futures = [self._end_one(place, decision, names) for place, names in places.items()]
         if len(futures) == 1:
             await futures[0]
@@ -143,7 +164,7 @@ class Participants:
                 ends.has_scheduled = False
                 await self._after(*place)
 
-    def _end_one(self, place: tuple[str, str, int], decision: Decision, names: list[str]) -> asyncio.Future[int]:
+    def _at(self, place: tuple[str, str, int]) -> _PartitionEnds:
         ends = self._partitions.get(place)
         if ends is None:
             if len(self._partitions) > 10_000:
@@ -151,6 +172,9 @@ class Participants:
             ends = self._partitions[place] = _PartitionEnds(
                 self._store, *place, self._config, self._clock, partial(self._on_marker, *place)
             )
+        return ends
+
+    def _end_one(self, place: tuple[str, str, int], decision: Decision, names: list[str]) -> asyncio.Future[int]:
         future: asyncio.Future[int] = self._loop.create_future()
-        ends.group.add(_End(decision, names, future))
+        self._at(place).group.add(_End(decision, names, future))
         return future

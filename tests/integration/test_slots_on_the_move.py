@@ -14,6 +14,7 @@ from redis_ledger.broker.offsets import OffsetEntry
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.store.cluster import key_slot
 from redis_ledger.store.keys import CoordinatorKeys, PartitionKeys
+from redis_ledger.txn.coordinator import Participant
 from tests.support.broker import eventually, one, receive_values, records, values_of
 from tests.support.servers import ClusterServers, Server
 
@@ -127,6 +128,15 @@ async def group_offset(broker: Broker) -> None:
     await commit_offset(broker, 1)
 
 
+async def group_offset_in_a_transaction(broker: Broker) -> None:
+    partition = await broker.catalog.partition("t", 0)
+    pid, epoch = await broker.producers.init("etl", 60_000)
+    txn = await broker.producers.add("etl", pid, epoch, [Participant("t", partition.topic_id, 0, "g")])
+    assert await broker.offsets.commit("g", [OffsetEntry("t", 0, 2)], fence=-1, transaction=txn) == [None]
+    await broker.producers.end("etl", pid, epoch, True, False)
+    assert [each.offset for each in await broker.offsets.fetch("g", [("t", 0)], raise_fence=1)] == [2]
+
+
 async def producer(broker: Broker) -> None:
     await broker.producers.init("pay", 60_000)
     await broker.producers.allocate()
@@ -134,7 +144,17 @@ async def producer(broker: Broker) -> None:
 
 ACTS = {
     act.__name__: act
-    for act in (append, commit, abort, schedule, acknowledge, acknowledge_in_a_transaction, group_offset, producer)
+    for act in (
+        append,
+        commit,
+        abort,
+        schedule,
+        acknowledge,
+        acknowledge_in_a_transaction,
+        group_offset,
+        group_offset_in_a_transaction,
+        producer,
+    )
 }
 
 
@@ -185,6 +205,8 @@ async def test_what_makes_keys_waits_for_the_end_of_the_move_and_nothing_waits_f
             asyncio.create_task(broker.subscriptions.create("t", "late", "shared")),
             asyncio.create_task(commit_offset(broker, 3, "a new group")),
             asyncio.create_task(partition.roll()),
+            asyncio.create_task(broker.subscriptions.seek("t", "s", to="earliest")),
+            asyncio.create_task(broker.offsets.delete("g", [("t", 0)])),
         ]
         for _ in range(3):
             await asyncio.wait_for(append(broker), WITHIN_S)
@@ -194,6 +216,8 @@ async def test_what_makes_keys_waits_for_the_end_of_the_move_and_nothing_waits_f
         await asyncio.wait_for(asyncio.gather(*making), WITHIN_S)
     await append(broker)
     assert await count(broker, "more") == 4
+    assert len(await receive_values(broker, "t", "s", "c1")) == 8
+    assert [each.offset for each in await broker.offsets.fetch("g", [("t", 0)])] == [-1]
 
 
 async def test_a_partition_of_an_older_release_schedules_its_first_record(broker):

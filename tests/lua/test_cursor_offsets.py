@@ -390,3 +390,45 @@ def test_an_idle_offset_can_go_without_its_register(group):
     assert group.offset == 4
     assert group.forget("offset", "idle", group.now) == [OK, 1]
     assert (group.value, group.commit(5, generation=2)) == (None, [FENCED, 3])
+
+
+# -- keys --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_register_has_two_keys(group):
+    group.commit(7)
+    assert sorted(group.held()) == ["cursor", "pending"]
+
+
+def test_a_register_of_an_earlier_release_is_gone_on_with_and_removed_with_all_its_keys(group):
+    group.commit(7)
+    client, keys = group.log.client, group.keys
+    for key in (keys.acks, keys.leases):
+        client.hset(key, "", "")
+    for key in (keys.spans, keys.due):
+        client.zadd(key, {"": -1})
+    assert group.commit(8) == [OK, 0]
+    group.commit(9, txn="0-7")
+    group.log.commit(0, 7, subs=["g"])
+    assert group.offset == 9
+    assert group.forget() == [OK, 0]
+    assert [key for key in keys.all() if client.exists(key)] == []
+
+
+def test_an_end_names_only_the_keys_that_a_register_has(group):
+    group.commit(7)
+    group.commit(9, txn="0-7")
+    group.log.end({"txn": (0, 7), "commit": True, "groups": ["g"]})
+    assert (group.offset, group.pending) == (9, set())
+    assert sorted(group.held()) == ["cursor", "pending"]
+
+
+def test_an_end_that_takes_a_subscription_for_a_group_does_nothing(group):
+    sub = Subscription(group.log, "s")
+    sub.receive("c1", 4)
+    sub.hold("0-7", [0])
+    before = sub.placed(), group.log.client.hgetall(group.log.keys.state)
+    group.commit(9, txn="0-7")
+    assert group.log.end({"txn": (0, 7), "commit": True, "subs": ["g"], "groups": ["s"]}) == [Status.STALE]
+    assert (sub.placed(), group.log.client.hgetall(group.log.keys.state)) == before
+    assert group.pending == {"0-7"}

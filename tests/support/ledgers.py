@@ -135,17 +135,20 @@ class Ledger(Node):
         return (records, len(payload), self.now, pid, epoch, sequence, *(txn or NO_TXN), int(verified), owner)
 
     def end(self, *ends: dict[str, Any], topic_id: str = TOPIC_ID, tombstone_ms: int = TOMBSTONE_MS) -> list[Any]:
-        """ends: txn (coordinator, serial), commit, and perhaps watermark, pid, subs."""
+        """ends: txn (coordinator, serial), commit, and perhaps watermark, pid, subs, groups (named as Kafka groups)."""
         names: dict[str, int] = {}
+        groups = set[str]()
         args: list[Any] = [topic_id, self.now, tombstone_ms, len(ends), self.keys.wake]
         for each in ends:
             coordinator, serial = each["txn"]
             pid = each.get("pid", TxnId(int(coordinator), int(serial)).producer_id)
-            subs = [names.setdefault(name, len(names)) for name in each.get("subs", ())]
+            subs = [names.setdefault(n, len(names)) for n in (*each.get("subs", ()), *each.get("groups", ()))]
+            groups.update(each.get("groups", ()))
             args += (pid, coordinator, serial, int(each["commit"]), each.get("watermark", ""), 1, len(subs), *subs)
         keys = [*self.keys.fixed()]
         for name in names:
-            keys += self.keys.sub(name).all()
+            sub = self.keys.sub(name)
+            keys += sub.of_register_as_all() if name in groups else sub.all()
         return self.run("txn/end", keys, *args)
 
     def commit(self, *txn: Any, **more: Any) -> int:
