@@ -14,8 +14,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from mkdocs.structure.files import File
-
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = {
     "CHANGELOG.md": "project/changelog.md",
@@ -44,6 +42,8 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Any, config: Any) -> Any:
+    from mkdocs.structure.files import File  # installed by make site only
+
     for path, uri in PAGES.items():
         files.append(File.generated(config, uri, content=(ROOT / path).read_text()))
     for path in sorted(_downloads(files)):

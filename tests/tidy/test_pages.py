@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 import pytest
+import yaml
 
 from tests.integration.test_readme import HOWTO, README, TUTORIAL, WITH_CURL, WITH_PYTHON
 from tests.support.pages import Block, noted_blocks
@@ -61,3 +62,22 @@ def test_every_block_is_run_or_says_why_not(page):
 )
 def test_a_block_that_nothing_runs_is_noticed(block, is_listed, is_right):
     assert (fault(block, "secure", is_listed) == "") is is_right
+
+
+def test_every_page_has_a_place_in_the_navigation_of_the_site():
+    config = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+    placed = {page for page in leaves(config["nav"]) if (ROOT / "docs" / page).exists()}
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert {page for page in pages - placed if not re.match(r"decisions/\d", page)} == set(), (
+        "add it to nav in mkdocs.yml"
+    )
+
+
+def leaves(nav: list[object]) -> list[str]:
+    """The pages of a navigation, whose entries are {title: page} and {title: [entry, ...]}."""
+    found = []
+    for entry in nav:
+        assert isinstance(entry, dict)
+        for value in entry.values():
+            found += [value] if isinstance(value, str) else leaves(value)
+    return found
