@@ -28,7 +28,7 @@ SECTIONS = ("KEYS", "ARGV", "RETURNS", "COMPLEXITY", "WRITES", "SOURCE")
 REQUIRED = ("KEYS", "ARGV", "RETURNS", "COMPLEXITY", "SOURCE")
 SECTION = re.compile(rf"^({'|'.join(SECTIONS)})(?=\s)", re.MULTILINE)
 ENTRY = re.compile(r"(?:^|\s{2,})(\d+)(\.\.)?(?=\s)", re.MULTILINE)
-INCLUDE = re.compile(r'^--- @include "(.+)"$', re.MULTILINE)
+INCLUDE = re.compile(r'^ *--- @include "(.+)"$', re.MULTILINE)
 UNKNOWABLE = "{name}\\[(?!\\d+\\])|unpack\\({name}|pairs\\({name}|#{name}|in ipairs\\({name}"
 
 

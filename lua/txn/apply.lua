@@ -231,9 +231,15 @@ local function when_ended(code, outcome, wanted)
   return TXN_STATUS .. " ended " .. outcome
 end
 
---- @include "include/identity"
---- @include "include/together"
-for n = 1, #names do read_identity(names[n], rows_of_names[n]) end
+-- What concerns transactional ids and names is built only for a call that has some: its functions cost each call as much as
+-- an operation does.
+local function load_identities()
+  --- @include "include/identity"
+  --- @include "include/together"
+  for n = 1, #names do read_identity(names[n], rows_of_names[n]) end
+  return { acts = identity_acts, text = identity_text, changed = identities_changed, gone = identities_gone }
+end
+local identity = #names > 0 and load_identities()
 local acts = { a = add, e = decide, x = expire, d = done }
 for i = first_op, last_op, 3 do
   local code, serial = ARGV[i], ARGV[i + 1]
@@ -245,7 +251,7 @@ for i = first_op, last_op, 3 do
   elseif code == "n" then
     line = steps.answer(serial)
   elseif of_identity[code] then
-    line = identity_acts[code](serial, ARGV[i + 2])
+    line = identity.acts[code](serial, ARGV[i + 2])
   elseif txns[serial] then
     line = acts[code](serial, txns[serial], ARGV[i + 2])
   elseif outcomes[serial] then
@@ -330,13 +336,15 @@ for _, serial in ipairs(fresh) do
 end
 spread("ZADD", KEYS[3], ordered)
 spread("HSET", KEYS[7], named)
-local renewed = {}
-for name, id in pairs(identities_changed) do
-  renewed[#renewed + 1], renewed[#renewed + 2] = name, identity_text(id)
+if identity then
+  local renewed = {}
+  for name, id in pairs(identity.changed) do
+    renewed[#renewed + 1], renewed[#renewed + 2] = name, identity.text(id)
+  end
+  spread("HDEL", KEYS[11], identity.gone)
+  spread("HSET", KEYS[11], renewed)
 end
-spread("HDEL", KEYS[11], identities_gone)
-spread("HSET", KEYS[11], renewed)
-outcomes_save(finished)
+if next(finished) or next(steps.answered) then outcomes_save(finished) end
 local following_text = format("%d", following)
 if following_text ~= held[1] or committed + aborted + timeout > 0 then
   redis.call("HSET", KEYS[1], "next", following_text, "created", tonumber(held[3]) + created, "committed",

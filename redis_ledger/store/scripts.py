@@ -17,7 +17,8 @@ from pathlib import Path
 
 from redis_ledger.store.pruning import pruned
 
-_INCLUDE = re.compile(rb'^[ \t]*---[ \t]*@include[ \t]+"([a-z0-9_/]+)"[ \t]*$', re.MULTILINE)
+_INCLUDE = re.compile(rb'^([ \t]*)---[ \t]*@include[ \t]+"([a-z0-9_/]+)"[ \t]*$', re.MULTILINE)
+_LINE = re.compile(rb"^(?=.)", re.MULTILINE)
 _NAME = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)*\Z")
 
 
@@ -110,6 +111,11 @@ def _expand(root: Path, name: str, path: list[str], seen: set[str]) -> bytes:
         raise ScriptBroken(f"{name} is included by {path[-1]} and must not start with #!, only a script may.")
     seen.add(name)
     path.append(name)
-    expanded = _INCLUDE.sub(lambda found: _expand(root, found[1].decode(), path, seen).rstrip(b"\n"), source)
+    expanded = _INCLUDE.sub(lambda found: _indented(_expand(root, found[2].decode(), path, seen), found[1]), source)
     path.pop()
     return expanded
+
+
+def _indented(source: bytes, by: bytes) -> bytes:
+    """As the line that includes it: what is inside a function does not end the function."""
+    return _LINE.sub(by, source.rstrip(b"\n")) if by else source.rstrip(b"\n")

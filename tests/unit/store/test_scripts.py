@@ -41,6 +41,15 @@ def test_an_include_of_an_include_comes_before_what_uses_it_and_only_once(lua):
     assert source.index(b"local C = 1") < source.index(b"local B = C")
 
 
+def test_an_include_is_indented_as_the_line_that_includes_it(lua):
+    root = lua(
+        a='#!lua\nlocal function load()\n  --- @include "include/b"\n  return B\nend\nreturn load()\n',
+        include__b="local function f()\n  return 1\n\nend\nlocal B = f()\n",
+    )
+    body = "  local function f()\n    return 1\n\n  end\n  local B = f()\n"
+    assert expand(root, "a").decode() == f"#!lua\nlocal function load()\n{body}  return B\nend\nreturn load()\n"
+
+
 def test_the_flags_stay_the_very_first_line(lua):
     root = lua(a='#!lua flags=no-writes\n--- @include "include/b"\n', include__b="local b = 1")
     assert expand(root, "a").splitlines()[0] == b"#!lua flags=no-writes"
