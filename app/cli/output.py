@@ -54,6 +54,8 @@ LOGIN = " Commands send what --token-file names, or REDIS_LEDGER_TOKEN is."
 @contextlib.contextmanager
 def connected(url: str, as_json: bool, timeout_ms: int = TIMEOUT_MS) -> Iterator[Client]:
     """A client, and whatever fails within told as this command's errors are told."""
+    # httpx imports its own command line with it, and for that click, pygments and all of rich; it does without.
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     from app.cli import token
     from redis_ledger import Client
 

@@ -21,6 +21,23 @@ def test_importing_the_sdk_loads_neither_redis_nor_a_server():
     assert seen.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize(
+    ("statement", "unwanted"),
+    [
+        ("redis_ledger.Client('http://127.0.0.1:1')", ["aiokafka"]),
+        (
+            "from app.cli import main, output, topics\nwith output.connected('http://127.0.0.1:1', False): pass",
+            ["aiokafka", "rich", "click"],
+        ),
+    ],
+    ids=["a client", "a command"],
+)
+def test_what_only_reads_or_administers_loads_nothing_that_it_does_not_use(statement, unwanted):
+    probe = f"import sys, redis_ledger\n{statement}\nprint([name for name in {unwanted!r} if name in sys.modules])"
+    seen = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert seen.stdout.strip() == "[]"
+
+
 @pytest.fixture(scope="module")
 def lint_imports(tmp_path_factory):
     """Runs the contracts of pyproject.toml on a copy of the packages with one line added; returns what it printed."""

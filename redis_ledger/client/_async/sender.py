@@ -38,7 +38,6 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ids import ScheduledId
 from redis_ledger.records.batch import SEQUENCES
-from redis_ledger.records.build import encode
 
 AsyncBatch: TypeAlias = "batches.Batch[AsyncEvent]"
 AsyncLane: TypeAlias = "batches.Lane[AsyncEvent]"
@@ -223,6 +222,9 @@ class AsyncSender:
             producer = lane.producer
         if batch.is_delayed:
             return await self._send_delayed(lane, batch, producer)
+        # Loads all of aiokafka, which a program that only reads or administers does without.
+        from redis_ledger.records.build import encode
+
         producer_id, epoch = producer or NO_ID
         now_ms = time.time_ns() // 1_000_000
         data = encode(

@@ -20,7 +20,6 @@ from redis_ledger.client._sync.transport import BATCH, Transport, path
 from redis_ledger.client.models import Isolation, Message, RecordBatches
 from redis_ledger.errors import TooLargeToDecode
 from redis_ledger.records.batch import split
-from redis_ledger.records.read import decode_range
 
 Start: TypeAlias = "int | Literal['earliest', 'latest']"
 LAST = (1 << 63) - 1
@@ -148,6 +147,8 @@ def _wait(partitions: Sequence[PartitionReader], wait_ms: int) -> bool:
 
 
 def _messages(data: bytes, topic: str, partition: int, first: int) -> Iterator[Message]:
+    from redis_ledger.records.read import decode_range  # late: see Sender._send_once
+
     for header, batch in split(data):
         if header.is_control:
             continue
