@@ -25,6 +25,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,14 +42,19 @@ BROKERS = (1, 3)
 # Client → brokers of its quick run.  The other steps of `make test` hold one broker.  Several brokers can break
 # transactions, groups and coordinators, which three of the suites test in depth.
 QUICK = {"aiokafka": 1, "kafka-python": 1, "librdkafka": 3, "java": 3, "franz-go": 3}
+# With --quick these run side by side, each client of a lane after the other: they mostly wait, for sessions to end and
+# for brokers that restart.
+LANES = (("aiokafka", "kafka-python", "java"), ("librdkafka", "franz-go"))
 READY_S_MAX = 60.0
 DRAIN_S_MAX = 60.0
 PREPARE_S_MAX, PREPARE_QUICK_S_MAX = 900.0, 300.0
 RUN_S_MAX, QUICK_S_MAX = 600.0, 240.0
 RECORDS = 10_000
 COMPLAINTS_SHOWN = 20
+LOOK_S = 0.5
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 OK, FAILED, LEFT_OUT = "ok", "FAILED", "left out"
+interrupted = threading.Event()
 
 
 class Wanted(NamedTuple):
@@ -200,15 +206,18 @@ def reason_of(printed: str) -> str:
 
 
 def call(command: list[str], environ: dict[str, str], log: Path, seconds_max: float) -> int | None:
-    """Runs in a process group of its own, which is ended as a whole when time is up (then: None)."""
+    """Runs in a process group of its own, which is ended as a whole when time is up or this run is interrupted (then:
+    None)."""
     with log.open("a") as file:
         process = subprocess.Popen(
             command, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
             start_new_session=True,
         )  # fmt: skip
+    until_s = time.monotonic() + seconds_max
     try:
-        return process.wait(seconds_max)
-    except subprocess.TimeoutExpired:
+        while not interrupted.is_set() and time.monotonic() < until_s:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return process.wait(LOOK_S)
         return None
     finally:
         # Also when it ended by itself: what it may have left behind is in its group.
@@ -218,17 +227,17 @@ def call(command: list[str], environ: dict[str, str], log: Path, seconds_max: fl
 
 
 def show(outcome: Outcome, log: Path) -> None:
-    print(f"{outcome.verdict:8} {outcome.suite:24} {outcome.seconds:6.1f} s  {outcome.told}", flush=True)
+    lines = [f"{outcome.verdict:8} {outcome.suite:24} {outcome.seconds:6.1f} s  {outcome.told}"]
     if outcome.verdict == FAILED and log.exists():
         complaints = [
             line
             for line in log.read_text(errors="replace").splitlines()
             if re.match(r"(NOT RUN|SKIPPED|FAILED) {2}", line)
         ]
-        for line in complaints[:COMPLAINTS_SHOWN]:
-            print(f"         {line}")
+        lines += [f"         {line}" for line in complaints[:COMPLAINTS_SHOWN]]
         if len(complaints) > COMPLAINTS_SHOWN:
-            print(f"         and {len(complaints) - COMPLAINTS_SHOWN} more: {log}")
+            lines.append(f"         and {len(complaints) - COMPLAINTS_SHOWN} more: {log}")
+    print("\n".join(lines), flush=True)  # at once: another lane prints too
 
 
 def run_all(
@@ -241,6 +250,8 @@ def run_all(
 ) -> list[Outcome]:
     outcomes = []
     for client in clients:
+        if interrupted.is_set():
+            break
         if server is not None and server.poll() is not None:
             ended = f"the server has ended: {logs / 'server.log'}"
             outcomes.append(Outcome(suite_name(client, brokers), FAILED, 0.0, ended))
@@ -261,6 +272,26 @@ def run_with(clients: Sequence[str], brokers: int, wanted: Wanted, logs: Path) -
     except CannotServe as error:
         print(f"FAILED   {error}", flush=True)
         return [Outcome(suite_name(client, brokers), FAILED, 0.0, str(error)) for client in clients]
+
+
+def run_lane(clients: Sequence[str], brokers: Sequence[int], wanted: Wanted, logs: Path) -> list[Outcome]:
+    """On one server after the other."""
+    outcomes = []
+    for count, some in plan(clients, wanted.quick, brokers).items():
+        outcomes += run_with(some, count, wanted, logs / f"{count}-{'-'.join(some)}")
+    return outcomes
+
+
+def run_lanes(clients: Sequence[str], brokers: Sequence[int], wanted: Wanted, logs: Path) -> list[Outcome]:
+    """Side by side with --quick, else in one lane."""
+    lanes = [[each for each in lane if each in clients] for lane in LANES] if wanted.quick else [list(clients)]
+    with ThreadPoolExecutor(len(lanes)) as threads:
+        try:
+            started = [threads.submit(run_lane, lane, brokers, wanted, logs) for lane in lanes]
+            return [outcome for each in started for outcome in each.result()]
+        except BaseException:
+            interrupted.set()  # the other lane ends its suite and its servers
+            raise
 
 
 def conclude(outcomes: Sequence[Outcome]) -> int:
@@ -314,8 +345,7 @@ def main() -> int:
             logs.mkdir()
             outcomes += run_all(clients, 1, wanted, Address(asked.kafka, asked.http), logs, None)
             continue
-        for brokers, some in plan(clients, wanted.quick, asked.brokers).items():
-            outcomes += run_with(some, brokers, wanted, logs / str(brokers))
+        outcomes += run_lanes(clients, asked.brokers, wanted, logs)
     return conclude(outcomes)
 
 
