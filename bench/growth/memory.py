@@ -1,28 +1,49 @@
-"""What stays in Redis of what is over?
+"""What does Redis keep of each kind of thing, and what stays of what is over?
 
-finished_transaction   bytes of all but its records, when the time that its outcome is kept is over
-remembered_transaction the same before: outcome, and tombstone behind an older open transaction
-sdk_key                bytes of the Idempotency-Key of a begin by the SDK, and how long it is kept
-producer_id            bytes that a partition keeps of a producer, a day long
-group_offset           bytes of a Kafka group's offset on a partition
+    remembered_transaction   a committed transaction of one record: all but the record, while its outcome is kept
+    finished_transaction     the same when that time is over: what more transactions have left than fewer (slope)
+    keyed_transaction        as remembered, begun under the nonce of an Idempotency-Key, and the key itself
+    open_transaction         begun, and one record written
+    sdk_key, keyed_produce   an Idempotency-Key of a begin; one of a produce with the row of its producer id
+    producer_id, group_offset, subscription      of each partition
+    delayed_record, batch_of_one_record          with a value of 100 bytes, which is in them
+    topic, partition         without anything in them
+
+A hash that was large keeps room of its table: Redis makes tables smaller with a delete, in steps that lookups pay for.
+That room is bounded by the table's largest size and does not grow with the number of transactions.  So before it is
+measured what stays, the tables are brought to the size of what they hold.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from bench.lab import Lab
 from bench.processes import redis
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.types import NewRecord
+from redis_ledger.broker.types import NewRecord, Transaction
 from redis_ledger.config import Config
 from redis_ledger.cursor import offsets
 from redis_ledger.store.store import Store
 
-TRANSACTIONS, AT_ONCE = 5_000, 100
+THINGS, AT_ONCE = 5_000, 100
+TIMES_MORE = 3  # transactions of the longer run
 KEPT_MS = 5_000
-GOAL_BYTES = 0  # what stays is of the table that they stood in, which Redis shrinks late
+KEY_BYTES = 36  # of each key in the table of all keys: its entry, and a slot and a half
+GOAL_BYTES = 0  # whole bytes: less than half a byte is the length of numbers
 BEGUN = b'{"id":"0-3819980355200","status":"open","timeout_ms":60000,"started_ms":1763720931000,"deadline_ms":1}'
+FIT = """
+local set, remove, look = "HSET", "HDEL", "HEXISTS"
+local kind = redis.call("TYPE", KEYS[1]).ok
+if kind == "zset" then set, remove, look = "ZADD", "ZREM", "ZSCORE" elseif kind ~= "hash" then return end
+for _ = 1, 4 do
+  if kind == "zset" then redis.call(set, KEYS[1], 0, "?") else redis.call(set, KEYS[1], "?", "") end
+  redis.call(remove, KEYS[1], "?")
+  for _ = 1, 10000 do redis.call(look, KEYS[1], "?") end
+end"""  # a delete makes a table smaller when it is nearly empty, and each lookup moves a bucket into the smaller one
+Act = Callable[[int], Awaitable[object]]
 
 
 async def measure(lab: Lab) -> None:
@@ -31,75 +52,143 @@ async def measure(lab: Lab) -> None:
         store = await Store.open(server.url, prefix=config.prefix)
         broker = await Broker.open(store, config)
         try:
-            await of_transactions(lab, broker)
-            await of_others(lab, broker)
+            count = max(AT_ONCE, int(THINGS * lab.pace.scale))
+            await broker.topics.create("t", 1)
+            await of_transactions(lab, broker, count)
+            await of_keys(lab, broker, count)
+            await of_partitions(lab, broker, count)
         finally:
             await broker.close()
             await store.close()
 
 
-async def of_transactions(lab: Lab, broker: Broker) -> None:
-    count = max(AT_ONCE, int(TRANSACTIONS * lab.pace.scale))
-    await broker.topics.create("t", 1)
+# -- transactions ------------------------------------------------------------------------------------------------------
+
+
+async def of_transactions(lab: Lab, broker: Broker, count: int) -> None:
     old = await broker.transactions.begin(timeout_ms=600_000)
-    _, before = await commit_and_forget(broker, count)  # from now on Redis's tables have the size that they need
-    most, after = await commit_and_forget(broker, count)
-    lab.note("remembered_transaction", "bytes", (most - before) / count, "bytes", "process")
-    lab.note("finished_transaction", "bytes", max(after - before, 0) / count, "bytes", "process", GOAL_BYTES)
-    await broker.transactions.abort(old.id)
-
-
-async def commit_and_forget(broker: Broker, count: int) -> tuple[int, int]:
-    """What is remembered when all are committed, and when their time is over."""
-
-    async def one() -> None:
-        txn = await broker.transactions.begin()
-        await broker.records.produce("t", [NewRecord(None, b"x")], transaction=txn.id)
-        await broker.transactions.commit(txn.id)
-
-    for _ in range(count // AT_ONCE):
-        await asyncio.gather(*(one() for _ in range(AT_ONCE)))
+    before = await forgotten(broker, count)
+    await each(count, lambda n: committed(broker))
     await asyncio.sleep(0.1)  # completions leave a moment after the answers
-    most = await remembered(broker)
+    lab.note("remembered_transaction", "bytes", (await remembered(broker) - before) / count, "bytes", "process")
+    fewer = await forgotten(broker, 0)
+    more = await forgotten(broker, TIMES_MORE * count)
+    slope = (more - fewer) / (TIMES_MORE * count)
+    lab.note("finished_transaction", "bytes", round(max(slope, 0)), "bytes", "process", GOAL_BYTES)
+
+    txns = [txn.id for txn in await each(count, lambda n: begun(broker))]
+    lab.note("open_transaction", "bytes", (await remembered(broker) - more) / count, "bytes", "process")
+    await each(count, lambda n: broker.transactions.abort(txns[n]))
+    await broker.transactions.abort(old.id)
+    before = await forgotten(broker, 0)
+    keys = await used(broker)
+    await each(count, lambda n: sdk_key(broker, n))
+    keys = await used(broker) - keys
+    await each(count, lambda n: committed(broker, f"{n:032x}"))
+    bytes_of_all = await remembered(broker) - before + keys
+    lab.note("sdk_key", "bytes", keys / count, "bytes", "process")
+    lab.note("keyed_transaction", "bytes", bytes_of_all / count, "bytes", "process")
+
+
+async def begun(broker: Broker, nonce: str = "") -> Transaction:
+    txn = await broker.transactions.begin(nonce=nonce)
+    await broker.records.produce("t", [NewRecord(None, b"x")], transaction=txn.id)
+    return txn
+
+
+async def committed(broker: Broker, nonce: str = "") -> None:
+    await broker.transactions.commit((await begun(broker, nonce)).id)
+
+
+async def forgotten(broker: Broker, count: int) -> int:
+    """Commits so many, lets their time go by, and brings the tables to the size of what they hold: bytes of that."""
+    await each(count, lambda n: committed(broker))
     await asyncio.sleep(2 * KEPT_MS / 1000)
     await broker.upkeep.forget_ended()
     await broker.upkeep.retain()
-    await asyncio.sleep(1)  # Redis makes tables smaller in the background
-    return most, await remembered(broker)
+    names = await keys_of_transactions(broker)
+    await asyncio.gather(*(broker.store.command("EVAL", FIT, 1, name, key=name) for name in names))
+    return await remembered(broker)
 
 
 async def remembered(broker: Broker) -> int:
     """Bytes of what is remembered of transactions; the log and its records are none of it."""
-    coordinator = next(iter(broker.coordinators)).keys
-    k = (await broker.catalog.partition("t", 0)).keys
-    names = (*coordinator.all(), k.ended, k.producers, k.open, k.firsts, k.watermarks)
-    command = broker.store.command
+    names, command = await keys_of_transactions(broker), broker.store.command
     sizes = await asyncio.gather(*(command("MEMORY", "USAGE", name, "SAMPLES", 0, key=name) for name in names))
     return sum(int(size or 0) for size in sizes)
 
 
-async def of_others(lab: Lab, broker: Broker) -> None:
-    count = max(AT_ONCE, int(TRANSACTIONS * lab.pace.scale))
-    partition = await broker.catalog.partition("t", 0)
+async def keys_of_transactions(broker: Broker) -> tuple[bytes, ...]:
+    coordinator = next(iter(broker.coordinators)).keys
+    k = (await broker.catalog.partition("t", 0)).keys
+    return (*coordinator.all(), k.ended, k.producers, k.open, k.firsts, k.watermarks)
+
+
+# -- keys and producers ------------------------------------------------------------------------------------------------
+
+
+async def sdk_key(broker: Broker, n: int) -> None:
+    claim = await broker.idempotency.claim(f"{n:032x}", b"f" * 32, keep_ms=120_000)
+    await claim.finish(201, BEGUN)
+
+
+async def keyed_produce(broker: Broker, n: int) -> None:
+    producer_id = await broker.producers.ids.allocate_keyed()
+    claim = await broker.idempotency.claim(f"k{n:031x}", b"f" * 32, producer_id=producer_id)
+    await claim.finish(200, b'{"results":[{"partition":0,"offset":1,"count":1,"duplicate":false}]}')
+    await add_producer(broker, producer_id, n)
+
+
+async def add_producer(broker: Broker, producer_id: int, n: int) -> None:
+    k = (await broker.catalog.partition("t", 0)).keys
+    await broker.store.command("HSET", k.producers, producer_id, f"0 1763720931000 0:0:{n}", key=k.state)
+
+
+async def of_keys(lab: Lab, broker: Broker, count: int) -> None:
+    await grown(lab, broker, "producer_id", count, lambda n: add_producer(broker, (1 << 48) + n, n))
+    await grown(lab, broker, "keyed_produce", count, lambda n: keyed_produce(broker, n))
+
+
+# -- partitions --------------------------------------------------------------------------------------------------------
+
+
+async def of_partitions(lab: Lab, broker: Broker, count: int) -> None:
+    topics, partition = count // 20, await broker.catalog.partition("t", 0)
+    keys, topic_id = partition.keys, partition.topic_id
+    await grown(lab, broker, "topic", topics, lambda n: broker.topics.create(f"topic-{n}", 1))
     before = await used(broker)
-    for n in range(count):
-        claim = await broker.idempotency.claim(f"{n:032x}", b"f" * 32)
-        claim.keep(120_000)
-        await claim.finish(201, BEGUN)
-    lab.note("sdk_key", "bytes", (await used(broker) - before) / count, "bytes", "process")
-    lab.note("sdk_key", "kept_s", 120, "s", "process")
+    await broker.topics.create("wide", topics)
+    lab.note("partition", "bytes", (await used(broker) - before) / topics, "bytes", "process")
+    await grown(
+        lab, broker, "group_offset", count,
+        lambda n: offsets.fetch(broker.store, keys, topic_id, f"console-consumer-{n}", generation=1, now_ms=1),
+    )  # fmt: skip
+    await grown(lab, broker, "subscription", topics, lambda n: broker.subscriptions.create("topic-0", f"worker-{n}"))
+    record = NewRecord(None, b"x" * 100, deliver_after_ms=86_400_000)
+    await grown(lab, broker, "delayed_record", count, lambda n: broker.records.produce("topic-1", [record]))
+    record = NewRecord(None, b"x" * 100)
+    await grown(lab, broker, "batch_of_one_record", count, lambda n: broker.records.produce("topic-2", [record]))
+
+
+async def grown(lab: Lab, broker: Broker, case: str, count: int, act: Act) -> None:
     before = await used(broker)
-    for n in range(count):
-        await broker.store.command("HSET", partition.keys.producers, (1 << 48) + n, f"0 1763720931000 0:0:{n}")
-    lab.note("producer_id", "bytes", (await used(broker) - before) / count, "bytes", "process")
-    before = await used(broker)
-    for n in range(count):
-        await offsets.fetch(
-            broker.store, partition.keys, partition.topic_id, f"console-consumer-{n}", generation=1, now_ms=1
-        )
-    lab.note("group_offset", "bytes", (await used(broker) - before) / count, "bytes", "process")
+    await each(count, act)
+    lab.note(case, "bytes", (await used(broker) - before) / count, "bytes", "process")
+
+
+async def each(count: int, act: Act) -> list[Any]:
+    done: list[Any] = []
+    for first in range(0, count, AT_ONCE):
+        done += await asyncio.gather(*(act(n) for n in range(first, min(first + AT_ONCE, count))))
+    return done
 
 
 async def used(broker: Broker) -> int:
-    rows = (await broker.store.command("INFO", "memory")).split(b"\r\n")
-    return int(next(row for row in rows if row.startswith(b"used_memory:")).partition(b":")[2])
+    """Bytes of Redis, with the table of all keys at its mean size: it doubles at once, whatever a key of it takes."""
+    rows, stats, keys = await asyncio.gather(
+        *(broker.store.command(*each) for each in (("INFO", "memory"), ("MEMORY", "STATS"), ("DBSIZE",)))
+    )
+    whole = next(row for row in rows.split(b"\r\n") if row.startswith(b"used_memory:"))
+    of_keys = dict(zip(stats[::2], stats[1::2], strict=True))[b"db.0"]
+    main = dict(zip(of_keys[::2], of_keys[1::2], strict=True))
+    return int(whole.partition(b":")[2]) - int(main[b"overhead.hashtable.main"]) + KEY_BYTES * int(keys)
