@@ -7,8 +7,9 @@
 transactions (honest.py), a janitor keeps the topics, and floods, bombs and large halves of requests come now and then
 (scenes.py), and mutated bodies go to the REST port (rest.py).  What is small to send and large to answer is built once,
 before the broker starts (bombs.py).  What counts against the broker: a trace in its log, an answer that is missing or
-cannot be read, an honest client that fails or waits, memory above the bound, /livez or ApiVersions later than 2 s, its
-death; and afterwards a broker that is not ready, readers that are held up, a drain that does not end with exit code 0.
+cannot be read, a connection closed instead of one, an honest client that fails or waits, memory above the bound, /livez
+or ApiVersions later than 2 s, its death; and afterwards a broker that is not ready, readers that are held up, a drain
+that does not end with exit code 0.
 Findings go to --findings, with the frames that caused them.  The exit code is 1 if there are any.
 
     --seconds   storm ─────────────▶│ afterwards ───▶│ drain, at most END_S_MAX

@@ -214,7 +214,10 @@ class Driver:
         self.tally.outcomes["closed"] += 1
         self.tally.outcomes["behind a closed one"] += len(waiting)
         if first.is_sound and case.way == "whole":
-            self.tally.closed_sound[corpus.served()[first.key, first.version]] += 1
+            name = corpus.served()[first.key, first.version]
+            self.tally.closed_sound[name] += 1
+            if not (first.key == PRODUCE and first.may_be_silent):  # with acks 0 closing is how it is refused
+                self._add("closed although sound", f"{name} v{first.version}", case, name)
 
     # -- connections that say nothing --------------------------------------------------------------------------------
 

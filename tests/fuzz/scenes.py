@@ -225,15 +225,19 @@ class Bombs:
 async def repeats(
     address: Address, number: int, frames: Sequence[Bomb], findings: Findings, outcomes: Counter[str]
 ) -> None:
-    """Each is answered, or its connection is closed.  outcomes: of each, counted."""
+    """Each is answered; the connection may be closed only for a frame with too many elements.  outcomes: of each,
+    counted."""
     for bomb in frames:
         link = await Link.open(address, number)
         findings.sent(link.peer, -1, framed(bomb.data))
         try:
             await link.send([framed(bomb.data)])
-            may_be_silent = described(bomb.data, 0).may_be_silent
+            asked = described(bomb.data, 0)
+            may_be_silent = asked.may_be_silent
             heard = await link.hear(UNREAD_S if may_be_silent else ANSWER_S_MAX)
             outcomes["silent" if heard is None else "closed" if isinstance(heard, Closed) else "answered"] += 1
+            if asked.is_sound and isinstance(heard, Closed):
+                findings.add("repeats", f"{bomb.name}: closed without an answer", f"{bomb.name} closed")
             if heard is None and not may_be_silent:
                 findings.add("repeats", f"{bomb.name}: no answer in {ANSWER_S_MAX:.0f} s", bomb.name)
         finally:
