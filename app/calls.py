@@ -120,6 +120,7 @@ class Call:
         "_receive",
         "_request_id",
         "_room",
+        "_unpacking",
         "body_bytes",
         "claim",
         "decoded",
@@ -143,6 +144,7 @@ class Call:
         self._body: bytes | None = None
         self.body_bytes = 0
         self._room: Lease | None = None
+        self._unpacking: Lease | None = None
         self._held = 0  # of the memory for requests that are not whole
         self._caller: Caller | None = None
         self._request_id = ""
@@ -242,16 +244,21 @@ class Call:
         self._held += count
 
     def room(self) -> Lease:
-        """Memory for what the answer reads, until the answer is made; then its connection counts what is not sent.  Of
-        an answer in pieces: until it is sent."""
-        if self._room is None:
-            self._room = self.broker.client_memory.lease()
+        """Memory for what the answer reads, until the answer is made; then its connection counts what is not sent."""
+        self._room = self.broker.client_memory.lease()
         return self._room
+
+    def unpacking(self) -> Lease:
+        """Memory for what is unpacked for the answer, until it is sent."""
+        self._unpacking = self.broker.unpacked_memory.lease()
+        return self._unpacking
 
     def end(self) -> None:
         """The request has been carried out, or refused."""
         if self._room is not None:
             self._room.hold(0)
+        if self._unpacking is not None:
+            self._unpacking.hold(0)
         if self._held:
             self.broker.client_memory.give_request(self._held)
             self._held = 0

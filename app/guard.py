@@ -52,13 +52,21 @@ class Limits:
     body_s: float = 30.0
     connections_max: int = 10_000
     memory: ClientMemory = field(default_factory=lambda: ClientMemory(Config().client_bytes_max))
+    unpacked: ClientMemory | None = None  # for what is unpacked for answers
     named_by: Callable[[Any], Named | None] | None = None
 
     @classmethod
-    def of(cls, config: Config, memory: ClientMemory, named_by: Callable[[Any], Named | None] | None = None) -> Limits:
+    def of(
+        cls,
+        config: Config,
+        memory: ClientMemory,
+        named_by: Callable[[Any], Named | None] | None = None,
+        unpacked: ClientMemory | None = None,
+    ) -> Limits:
         return cls(
             head_s=config.http_head_ms / 1000, body_s=config.http_body_ms / 1000,
             connections_max=config.http_connections_max, memory=memory, named_by=named_by,
+            unpacked=unpacked,
         )  # fmt: skip
 
 
@@ -234,7 +242,7 @@ _LARGE = f"A request's line and headers have at most {HEAD_BYTES_MAX} bytes."
 _PHRASES = {400: b"Bad Request", 408: b"Request Timeout", 431: b"Request Header Fields Too Large"}
 
 
-async def look_after(connections: Iterable[Any], memory: ClientMemory) -> None:
+async def look_after(connections: Iterable[Any], memory: ClientMemory, unpacked: ClientMemory | None = None) -> None:
     """Runs until cancelled."""
     loop, refused = asyncio.get_running_loop(), memory.refused
     while True:
@@ -242,8 +250,9 @@ async def look_after(connections: Iterable[Any], memory: ClientMemory) -> None:
         now = loop.time()
         for connection in list(connections):
             connection.look(now)
-        for connection in memory.too_slow(connections, now):
-            connection.give_up("the client does not read its answer while others wait for the memory")
+        for each in (memory, unpacked):
+            for connection in () if each is None else each.too_slow(connections, now):
+                connection.give_up("the client does not read its answer while others wait for the memory")
         if memory.refused > refused:
             _close_slow_senders(connections, memory, now)
         refused = memory.refused

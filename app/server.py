@@ -93,8 +93,9 @@ class HttpServer:
             if done:
                 self._task.result()
                 raise RuntimeError("the HTTP server ended before it had started; the log says why")
+        limits = self._server.limits
         self._watch = asyncio.create_task(
-            look_after(self._server.server_state.connections, self._server.limits.memory), name="http guard"
+            look_after(self._server.server_state.connections, limits.memory, limits.unpacked), name="http guard"
         )
 
     async def stop(self) -> None:

@@ -17,6 +17,7 @@ from app.pieces import LARGE_BYTES, LargeRecord, in_pieces, large_record, size_o
 from app.values import ASIDE_BYTES, is_large, new_record, shown_headers, shown_key, shown_skipped, shown_value
 from redis_ledger import tracing
 from redis_ledger.broker import traces
+from redis_ledger.broker.client_memory import UNPACKED_BYTES
 from redis_ledger.broker.types import Appended, Fetched, NewRecord, Placed, ProducerSequence, Skipped
 from redis_ledger.decoding import paced
 from redis_ledger.decoding.budget import Budget, Pace
@@ -278,9 +279,6 @@ async def find_offset(call: Call, topic: str, partition: str, query: bodies.Offs
     return bodies.OffsetFound(offset=offset, timestamp_ms=UNSET if timestamp_ms is None else timestamp_ms)
 
 
-UNPACKED_BYTES_MAX = 16 << 20  # of batches; the one that passes it is the last of an answer
-
-
 async def _records(call: Call, number: int, fetched: Fetched, query: bodies.FetchQuery) -> tuple[bodies.Fetched, int]:
     """And how many bytes were unpacked for it.  Goes on behind what cannot be decoded: no reader gets stuck there.
     Large records are LargeRecord in the answer's list."""
@@ -288,8 +286,8 @@ async def _records(call: Call, number: int, fetched: Fetched, query: bodies.Fetc
     begin = max(query.offset if isinstance(query.offset, int) else 0, fetched.start_offset)
     shown: list[Any] = []
     skipped: list[bodies.Skipped] = []
-    room = call.room()
-    next_offset, budget = fetched.next_offset, Budget(Limits.of(call.config), UNPACKED_BYTES_MAX, room.instead)
+    unpacking = call.unpacking()
+    next_offset, budget = fetched.next_offset, Budget(Limits.of(call.config), UNPACKED_BYTES, unpacking.instead)
     for batch in fetched.batches:
         if batch.is_control:
             continue
@@ -317,7 +315,7 @@ async def _records(call: Call, number: int, fetched: Fetched, query: bodies.Fetc
             next_offset = records[left].offset
             break
     if budget.spent_bytes > LARGE_BYTES:
-        room.hold(budget.spent_bytes)
+        unpacking.hold(budget.spent_bytes)
     return bodies.Fetched(
         records=shown, next_offset=next_offset, more=True, start_offset=fetched.start_offset,
         stable_offset=fetched.stable_offset, end_offset=fetched.end_offset, skipped=skipped or UNSET,

@@ -195,7 +195,7 @@ async def _received(call: Call, messages: Sequence[Message], skipped: Sequence[S
     received = bodies.Received(messages=told, skipped=[shown_skipped(each) for each in skipped] or UNSET)
     if total <= LARGE_BYTES:
         return received
-    call.room().hold(total)
+    call.unpacking().hold(total)
     return in_pieces("messages", received, total)
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from redis_ledger.broker import formats
 from redis_ledger.broker.appends import Appends
 from redis_ledger.broker.audit import Audit
-from redis_ledger.broker.client_memory import ClientMemory
+from redis_ledger.broker.client_memory import UNPACKED_ANSWERS, UNPACKED_BYTES, ClientMemory
 from redis_ledger.broker.cold import Cold
 from redis_ledger.broker.configs import Configs
 from redis_ledger.broker.consumers import Consumers
@@ -118,6 +118,8 @@ class Broker:
         self.configs = Configs(self.catalog, config)
         self.users = Users(store)
         self.client_memory = ClientMemory(config.client_bytes_max)
+        unpacked = UNPACKED_BYTES + config.batch_decoded_bytes_max
+        self.unpacked_memory = ClientMemory(UNPACKED_ANSWERS * unpacked, is_told=False)
         self.security = Security(store, config, clock)
         self.quotas = Quotas(store, config, self._is_open)
         self.audit = Audit(store, is_kept=config.auth_required)

@@ -6,6 +6,9 @@
 An answer takes its bytes before its records are read, and gives them back when the client has read it.  While too
 little is free, an answer is smaller or waits, and readers that have not read for DEAF_S are closed, the slowest first.
 An answer that waits holds nothing, so answers do not wait for each other.
+
+What is unpacked for answers as JSON has memory of its own, of the same kind: batches are small before they are
+unpacked, and those who read such an answer must not take the memory of all others.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ from typing import Protocol, TypeVar
 from redis_ledger import metrics
 from redis_ledger.errors import ClientMemoryFull
 
+UNPACKED_BYTES = 16 << 20  # of the batches of one answer as JSON; the one that passes it is the last of the answer
+UNPACKED_ANSWERS = 2  # as large as an answer may be, at a time: each also takes as much while it is read
 WAIT_S_MAX = 10.0
 DEAF_S = 5.0  # a client that has not read for so long may be closed when others wait for its memory
 
@@ -39,8 +44,10 @@ AnyReader = TypeVar("AnyReader", bound=Reader)
 
 
 class ClientMemory:
-    def __init__(self, bytes_max: int) -> None:
-        self.bytes_max = bytes_max
+    """is_told: whether its use is in the metrics of answers and half requests."""
+
+    def __init__(self, bytes_max: int, *, is_told: bool = True) -> None:
+        self.bytes_max, self._is_told = bytes_max, is_told
         self._answers = self._requests = 0
         self.refused = 0  # requests that found no memory, ever
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
@@ -100,7 +107,7 @@ class ClientMemory:
     def change(self, count: int) -> None:
         """Takes bytes of answers, or gives them back."""
         self._answers += count
-        metrics.client_answers.set(self._answers)
+        self._tell()
         if count < 0:
             self._let_in()
 
@@ -125,7 +132,11 @@ class ClientMemory:
             if not turn.done():
                 self._answers += count
                 turn.set_result(None)
-        metrics.client_answers.set(self._answers)
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._is_told:
+            metrics.client_answers.set(self._answers)
 
 
 class Lease:

@@ -12,26 +12,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeAlias
 
 from redis_ledger.kafka.call import INVALID_REQUEST
 from redis_ledger.kafka.outcome import lists_of
 from redis_ledger.kafka.wire.frame import LENGTH_BYTES, RequestHeader, read_request, read_response, response
-from redis_ledger.kafka.wire.primitives import ELEMENTS_MAX, Buffer, TooManyElements
+from redis_ledger.kafka.wire.primitives import ELEMENTS_MAX, Buffer
 from redis_ledger.kafka.wire.registry import API_VERSIONS, message_module
 
 QUICK_ELEMENTS = 2_000
+_Lists: TypeAlias = tuple[tuple[Callable[[Any], Any], tuple[Callable[[Any], Any], ...]], ...]
+_LISTS: dict[type, _Lists] = {}  # by answer: what gets its lists, and what gets those of their elements
 _thread = ThreadPoolExecutor(1, thread_name_prefix="redis-ledger-kafka-codec")  # the interpreter runs one at a time
 
 
-async def decoded(frame: memoryview, header: RequestHeader) -> tuple[Any, bool]:
-    """The message, and whether it is long.  Raises BadFrame; TooManyElements for more than ELEMENTS_MAX."""
-    try:
-        return read_request(frame, header, QUICK_ELEMENTS), False
-    except TooManyElements:
-        return await asyncio.get_running_loop().run_in_executor(_thread, read_request, frame, header), True
+async def decoded(frame: memoryview, header: RequestHeader) -> Any:
+    """As `read_request`, of a message that has more than QUICK_ELEMENTS."""
+    return await asyncio.get_running_loop().run_in_executor(_thread, read_request, frame, header)
 
 
 async def encoded(key: int, version: int, correlation_id: int, answer: Any) -> list[Buffer]:
@@ -42,14 +40,15 @@ async def encoded(key: int, version: int, correlation_id: int, answer: Any) -> l
 def is_long(answer: Any) -> bool:
     """Whether its lists, and the lists in their elements, have more than QUICK_ELEMENTS together."""
     count = 0
-    for listed, inner in _lists(type(answer)):
-        elements = listed(answer) or ()
-        count += len(elements)
-        if count > QUICK_ELEMENTS:
-            return True
-        for inside in inner:
-            for each in elements:
-                count += len(inside(each) or ())
+    for listed, inner in _LISTS.get(type(answer)) or _lists(type(answer)):
+        if elements := listed(answer):
+            count += len(elements)
+            if count > QUICK_ELEMENTS:
+                return True
+            for inside in inner:
+                for each in elements:
+                    if found := inside(each):
+                        count += len(found)
     return count > QUICK_ELEMENTS
 
 
@@ -67,10 +66,9 @@ def refusal(header: RequestHeader) -> Any | None:
     return made if seen.error_code else None
 
 
-@cache
-def _lists(answer: type) -> tuple[tuple[Callable[[Any], Any], tuple[Callable[[Any], Any], ...]], ...]:
-    """What gets the lists of a message, and what gets those of their elements."""
-    return tuple(
+def _lists(answer: type) -> _Lists:
+    found = _LISTS[answer] = tuple(
         (attrgetter(name), tuple(attrgetter(inner) for inner, _ in lists_of(element)))
         for name, element in lists_of(answer)
     )
+    return found

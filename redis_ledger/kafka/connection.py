@@ -34,6 +34,7 @@ from redis_ledger.kafka.wire.frame import (
     LENGTH_BYTES,
     RequestHeader,
     read_header,
+    read_request,
     response,
 )
 from redis_ledger.kafka.wire.primitives import BadFrame, Buffer, TooManyElements
@@ -262,11 +263,16 @@ class Connection(asyncio.BufferedProtocol):
         if self._server.requires_sasl and not self.peer.is_authenticated and key not in UNAUTHENTICATED:
             raise BadFrame(f"{route.name} before the client has authenticated")
         self._running = route
+        is_long = False
         try:
-            request, is_long = await codec.decoded(frame, header)
-        except TooManyElements as error:
-            await self._refuse_request(header, error)
-            return False
+            request = read_request(frame, header, codec.QUICK_ELEMENTS)
+        except TooManyElements:
+            is_long = True
+            try:
+                request = await codec.decoded(frame, header)
+            except TooManyElements as error:
+                await self._refuse_request(header, error)
+                return False
         call = Call(self._server.broker, version, header.client_id or "", self.peer)
         log.asked.set(asked((route.name, header.correlation_id, call)))
         if route.submit is not None and not is_long:

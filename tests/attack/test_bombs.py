@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
+import httpx
 import pytest
 
 from redis_ledger.client import Client
 from redis_ledger.config import Config
 from redis_ledger.records.build import encode
-from tests.attack.harness import BATCH, NOW_MS, Siege, batch, header_bomb, record, value_bomb
+from tests.attack.harness import BATCH, NOW_MS, Siege, batch, besieged, header_bomb, record, value_bomb
 from tests.support.batches import produce, produced
 
 LIMIT = Config().record_headers_max
@@ -136,6 +138,22 @@ def test_dead_letters_of_a_bomb_say_where_it_is(siege):
     siege.post("/v1/topics/dead/subscriptions", {"name": "d"})
     assert siege.post("/v1/topics/dead/subscriptions/d:putBack", {}) == (200, {"put_back": 0})
     siege.check()
+
+
+@pytest.mark.parametrize("form", ["auto", "text", "base64"])
+def test_large_values_are_read_by_several_without_much_memory(form):
+    """30 MB of control characters are 180 MB of JSON."""
+    with besieged() as siege:
+        before = siege.memory_mb()
+        (at,) = store(siege, "zeros", value_bomb(30_000_000))
+        path = f"/v1/topics/zeros/partitions/0/records?offset={at}&as={form}"
+        url = f"{siege.broker.urls[0]}{path}"
+        with ThreadPoolExecutor(6) as readers:
+            sizes = set(readers.map(lambda _: len(httpx.get(url, timeout=60, trust_env=False).content), range(6)))
+        assert len(sizes) == 1
+        assert min(sizes) > (40_000_000 if form == "base64" else 180_000_000)
+        siege.check()
+        assert siege.memory_mb() < before + 200
 
 
 def test_a_thousand_bombs_cost_one_request_no_more_than_its_budget(siege):

@@ -27,6 +27,7 @@ from tests.fuzz.words import Words
 PATIENCE_S, PARKED_S, ANSWER_S_MAX = 0.25, 4.0, 25.0
 PARKED_MAX = 24
 UNREAD_MAX = 256
+SASL = (17, 36)  # SaslHandshake, SaslAuthenticate: a login that fails ends the connection
 SHORT_BYTES = 16_384
 ANSWER_BYTES_MAX = 128 << 20
 Address = tuple[str, int]
@@ -54,6 +55,7 @@ class Link:
         self._arrived: asyncio.Queue[bytes | Closed] = asyncio.Queue(UNREAD_MAX)
         self.peer = str(writer.get_extra_info("sockname")[0])
         self.closed: Closed | None = None
+        self.may_close = False  # something was sent on it that a broker may refuse by closing, and later
         self._task = asyncio.create_task(self._read())
 
     @classmethod
@@ -151,6 +153,7 @@ class Driver:
         tally.frames += len(case.frames)
         tally.bytes += len(case.data)
         self.findings.sent(link.peer, case.number, case.data)
+        link.may_close |= any(each.key in SASL or (each.key == PRODUCE and each.may_be_silent) for each in case.frames)
         await link.send(case.pieces)
         if case.way in ("half", "false length", "noise"):
             return await self._broken(case, link)
@@ -162,7 +165,7 @@ class Driver:
             if not waiting and link.closed is None:
                 return True
         if link.closed is not None:
-            self._count_closed(link.closed, waiting, case)
+            self._count_closed(link, link.closed, waiting, case)
             link.abort()
             return False
         if waiting:
@@ -205,7 +208,7 @@ class Driver:
         if asked.message is not None:
             self.words.hear(asked.message, message)
 
-    def _count_closed(self, closed: Closed, waiting: deque[Sent], case: Case) -> None:
+    def _count_closed(self, link: Link, closed: Closed, waiting: deque[Sent], case: Case) -> None:
         if closed.by != "the broker":
             self._add("unreadable answer", closed.by, case)
         if not waiting:
@@ -216,7 +219,7 @@ class Driver:
         if first.is_sound and case.way == "whole":
             name = corpus.served()[first.key, first.version]
             self.tally.closed_sound[name] += 1
-            if not (first.key == PRODUCE and first.may_be_silent):  # with acks 0 closing is how it is refused
+            if not link.may_close:
                 self._add("closed although sound", f"{name} v{first.version}", case, name)
 
     # -- connections that say nothing --------------------------------------------------------------------------------
@@ -234,7 +237,7 @@ class Driver:
         began = time.monotonic()
         await self._answers(case, link, waiting, ANSWER_S_MAX if must_answer else PARKED_S)
         if link.closed is not None:
-            self._count_closed(link.closed, waiting, case)
+            self._count_closed(link, link.closed, waiting, case)
         elif waiting:
             self.tally.outcomes["silent"] += len(waiting)
             if must_answer:
