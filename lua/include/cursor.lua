@@ -26,20 +26,20 @@ end
 
 -- The cursor, whatever its kind; nil when it is not there.  One of kind kafka has nothing but its keys: include/register.
 function cursors.read(cursor, acks, leases, spans, due, pending)
-  local v = redis.call("HMGET", cursor, "kind", "consumer", unpack(NUMBERS))
+  local v = redis.call("HMGET", cursor, "kind", "consumer", "mark", "read", "leased", "held", "delivered", "redelivered",
+    "consumer_until", "epoch", "taken", "returned")
   if not v[1] then return nil end
-  local stored = { consumer = v[2] }
-  local c = {
+  local mark, read, leased, held, delivered = tonumber(v[3]), tonumber(v[4]), tonumber(v[5]), tonumber(v[6]), tonumber(v[7])
+  local redelivered, consumer_until, epoch = tonumber(v[8]), tonumber(v[9]), tonumber(v[10])
+  local taken, returned = tonumber(v[11]), tonumber(v[12])
+  return {
     cursor = cursor, acks = acks, leases = leases, spans = spans, due = due, pending = pending,
-    kind = v[1], consumer = v[2], writes = {}, chunks = {}, stored = stored,
+    kind = v[1], consumer = v[2], mark = mark, read = read, leased = leased, held = held, delivered = delivered,
+    redelivered = redelivered, consumer_until = consumer_until, epoch = epoch or 0, taken = taken or 0,
+    returned = v[1] == "kafka" and 0 or cursors.returned(returned, leased, leases), mark_was = mark, writes = {}, chunks = {},
+    consumer_was = v[2], -- what is stored: NUMBERS, in that order
+    stored = { mark, read, leased, held, delivered, redelivered, consumer_until, epoch, taken, returned },
   }
-  for i, name in ipairs(NUMBERS) do
-    local number = tonumber(v[i + 2])
-    c[name], stored[name] = number, number
-  end
-  c.epoch, c.taken, c.mark_was = c.epoch or 0, c.taken or 0, c.mark
-  c.returned = c.kind == "kafka" and 0 or cursors.returned(c.returned, c.leased, leases)
-  return c
 end
 
 -- A cursor that messages are delivered by; or nil and what the script is to answer.
@@ -300,11 +300,11 @@ function cursors.save(c)
   cursors.spread("HDEL", c.acks, passed)
   cursors.spread("HSET", c.acks, kept)
 
-  local stored, row = c.stored, {}
-  if c.consumer ~= stored.consumer then row[1], row[2], stored.consumer = "consumer", c.consumer, c.consumer end
-  for _, name in ipairs(NUMBERS) do
+  local row = {}
+  if c.consumer ~= c.consumer_was then row[1], row[2], c.consumer_was = "consumer", c.consumer, c.consumer end
+  for i, name in ipairs(NUMBERS) do
     local number = c[name]
-    if number ~= stored[name] then row[#row + 1], row[#row + 2], stored[name] = name, cursors.whole(number), number end
+    if number ~= c.stored[i] then row[#row + 1], row[#row + 2], c.stored[i] = name, cursors.whole(number), number end
   end
   if row[1] then redis.call("HSET", c.cursor, unpack(row)) end
   c.writes, c.chunks, c.mark_was = {}, {}, c.mark
