@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from types import SimpleNamespace
 
 import pytest
 
 from redis_ledger.auth.acl import Caller, Op, Resource
 from tests.support.broker import one
-from tests.support.serving import ROOT, Serve
-
-
-def run(*words: object, given: str = "", **environ: str) -> SimpleNamespace:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_")}
-    ended = subprocess.run(
-        [sys.executable, "-m", "app.cli.main", *map(str, words)],
-        input=given, capture_output=True, text=True, cwd=ROOT, env={**clean, **environ}, check=False,
-    )  # fmt: skip
-    return SimpleNamespace(code=ended.returncode, out=ended.stdout, err=ended.stderr)
+from tests.support.commands import run
+from tests.support.serving import Serve
 
 
 async def test_a_token_is_printed_once_and_counts_until_it_is_revoked(redis_url, prefix):

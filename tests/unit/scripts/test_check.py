@@ -69,6 +69,39 @@ def test_the_table_has_a_line_for_each_step_and_for_everything_that_was_left_out
     assert list(table(outcomes[:2]))[-1] == "all 2 steps passed; 1 left out"
 
 
+def test_the_step_aside_runs_beside_those_before_it_and_prints_in_its_turn(tmp_path, capfd):
+    # Given a step that ends once the one before it has begun, and that one ends once the other has
+    first, second = tmp_path / "first", tmp_path / "second"
+    code = (
+        "import pathlib, sys, time; mine, other = map(pathlib.Path, sys.argv[1:])\n"
+        "mine.touch(); until = time.monotonic() + 20\n"
+        "while not other.exists() and time.monotonic() < until: time.sleep(0.01)\n"
+        "print(mine.name, other.exists())"
+    )
+    planned = [
+        Step("types", [sys.executable, "-c", code, str(first), str(second)]),
+        Step(check.ASIDE, [sys.executable, "-c", code, str(second), str(first)]),
+    ]
+    # When both run, then each saw the other, and the outcomes and lines are in the order of the plan
+    assert [outcome.verdict for outcome in check.run_all(planned)] == [OK, OK]
+    lines = capfd.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith(("first", "second"))] == ["first True", "second True"]
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["types", "compat"], True),
+        (["compat"], False),  # what it prints is seen at once
+        (["compat", "types"], False),
+        (["crash", "compat"], False),
+        (["types"], False),
+    ],
+)
+def test_a_step_runs_aside_only_beside_steps_that_leave_it_a_core(names, expected):
+    assert (check.aside([Step(name) for name in names]) is not None) is expected
+
+
 def test_every_step_is_part_of_make_test_or_is_reported_as_left_out():
     in_test = {step.name for name in PLANS["test"] for step in check.steps(name) if name in PLAIN}
     assert in_test | OWN_TARGETS.keys() == PLAIN.keys()
@@ -78,7 +111,7 @@ def test_every_step_is_part_of_make_test_or_is_reported_as_left_out():
 @pytest.mark.parametrize("asked", ["test", "quick"])
 def test_steps_with_a_target_of_their_own_are_left_out_of_make_test_by_name(asked, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["check.py", asked])
-    monkeypatch.setattr(check, "run", lambda step: run(step) if step.left_out else Outcome(step.name, OK, 1.0))
+    monkeypatch.setattr(check, "run", lambda step, _=None: run(step) if step.left_out else Outcome(step.name, OK, 1.0))
     assert check.main() == 0
     printed = capsys.readouterr().out
     for name in ("chart", "console", "image", "upgrade"):
@@ -87,7 +120,9 @@ def test_steps_with_a_target_of_their_own_are_left_out_of_make_test_by_name(aske
 
 def test_a_failed_step_makes_the_run_fail(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["check.py", "format", "lint"])
-    monkeypatch.setattr(check, "run", lambda step: Outcome(step.name, FAILED if step.name == "format" else OK, 1.0))
+    monkeypatch.setattr(
+        check, "run", lambda step, _=None: Outcome(step.name, FAILED if step.name == "format" else OK, 1.0)
+    )
     assert check.main() == 1
 
 
