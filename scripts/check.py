@@ -15,9 +15,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -90,6 +92,7 @@ PLANS = {
         "types",
         "layers",
         "tidy",
+        "compat",
         "unit",
         "lua",
         "property",
@@ -97,11 +100,12 @@ PLANS = {
         "spec",
         "crash",
         "attack",
-        "compat",
         "spark-quick",
     ],
 }
 
+# The step that mostly waits runs beside those before it if they are only of these, which mostly use one core.
+ASIDE, BESIDE = "compat", ("format", "lint", "types", "layers", "tidy")
 
 # Too long for `make test`, or in need of what a machine of CI may not have.
 OWN_TARGETS = {
@@ -143,15 +147,43 @@ def judge(code: int, notes: Sequence[str]) -> str:
     return OK if code == 0 else FAILED
 
 
-def run(step: Step) -> Outcome:
+def run(step: Step, output: IO[bytes] | None = None) -> Outcome:
+    """output: a file for what it prints; None: our own."""
     if step.left_out:
         return Outcome(step.name, LEFT_OUT, 0.0, [f"{step.name}: {step.left_out}"])
     began = time.monotonic()
     with tempfile.NamedTemporaryFile("r", prefix="left-out-") as file:
         environ = {**os.environ, **step.env, left_out.VARIABLE: file.name}
-        code = subprocess.call(step.command, cwd=ROOT, env=environ)
+        code = subprocess.call(step.command, cwd=ROOT, env=environ, stdout=output, stderr=output)
         notes = file.read().splitlines()
     return Outcome(step.name, judge(code, notes), time.monotonic() - began, notes)
+
+
+def aside(planned: Sequence[Step]) -> Step | None:
+    """The step that runs beside those before it, if it may."""
+    before = list(takewhile(lambda step: step.name != ASIDE, planned))
+    if not before or len(before) == len(planned) or any(step.name not in BESIDE for step in before):
+        return None
+    return planned[len(before)]
+
+
+def run_all(planned: Sequence[Step]) -> list[Outcome]:
+    """What the step aside prints comes in its turn."""
+    outcomes = []
+    with ThreadPoolExecutor(1) as thread, tempfile.TemporaryFile() as output:
+        early = aside(planned)
+        running = thread.submit(run, early, output) if early is not None else None
+        for number, step in enumerate(planned, 1):
+            if step.command:
+                shown = " ".join(step.command).replace(f"{BIN}/", "").replace(f"{ROOT}/", "")
+                print(f"\n=== {number}/{len(planned)} {step.name}: {shown}", flush=True)
+            if running is None or step is not early:
+                outcomes.append(run(step))
+                continue
+            outcomes.append(running.result())
+            output.seek(0)
+            print(output.read().decode(errors="replace"), end="", flush=True)
+    return outcomes
 
 
 def table(outcomes: Sequence[Outcome]) -> Iterator[str]:
@@ -173,12 +205,7 @@ def main() -> int:
     planned = [step for name in asked for each in PLANS.get(name, [name]) for step in steps(each)]
     if "test" in asked:
         planned += [Step(name, left_out=why) for name, why in OWN_TARGETS.items() if name not in asked]
-    outcomes = []
-    for number, step in enumerate(planned, 1):
-        if step.command:
-            shown = " ".join(step.command).replace(f"{BIN}/", "").replace(f"{ROOT}/", "")
-            print(f"\n=== {number}/{len(planned)} {step.name}: {shown}", flush=True)
-        outcomes.append(run(step))
+    outcomes = run_all(planned)
     print()
     print("\n".join(table(outcomes)))
     return 1 if any(outcome.verdict == FAILED for outcome in outcomes) else 0

@@ -44,7 +44,7 @@ BROKERS = (1, 3)
 QUICK = {"aiokafka": 1, "kafka-python": 1, "librdkafka": 3, "java": 3, "franz-go": 3}
 # With --quick these run side by side, each client of a lane after the other: they mostly wait, for sessions to end and
 # for brokers that restart.
-LANES = (("aiokafka", "kafka-python", "java"), ("librdkafka", "franz-go"))
+LANES = (("aiokafka", "kafka-python", "java", "franz-go"), ("librdkafka",))
 READY_S_MAX = 60.0
 DRAIN_S_MAX = 60.0
 PREPARE_S_MAX, PREPARE_QUICK_S_MAX = 900.0, 300.0
