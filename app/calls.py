@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from redis_ledger.broker.broker import Broker
     from redis_ledger.broker.client_memory import Lease
     from redis_ledger.broker.idempotency import Claim
+    from redis_ledger.decoding.budget import Budget, Reserve
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -115,6 +116,7 @@ class Call:
 
     __slots__ = (
         "_body",
+        "_budgets",
         "_caller",
         "_held",
         "_receive",
@@ -130,6 +132,7 @@ class Call:
         "scope",
         "services",
         "target",
+        "unpacked_bytes",
     )
 
     def __init__(self, services: Services, scope: Scope, receive: Receive) -> None:
@@ -143,6 +146,8 @@ class Call:
         self._receive = receive
         self._body: bytes | None = None
         self.body_bytes = 0
+        self.unpacked_bytes = 0  # decoded for it, and paid for
+        self._budgets: list[Budget] = []
         self._room: Lease | None = None
         self._unpacking: Lease | None = None
         self._held = 0  # of the memory for requests that are not whole
@@ -253,8 +258,29 @@ class Call:
         self._unpacking = self.broker.unpacked_memory.lease()
         return self._unpacking
 
+    def budget(self, bytes_max: int | None = None, reserve: Reserve | None = None) -> Budget:
+        """For what the request decodes, until its answer is made.  Its caller pays for it."""
+        made = self.broker.decoding.budget(bytes_max, self.pay_decoded, reserve)
+        self._budgets.append(made)
+        return made
+
+    @property
+    def unpacked_held(self) -> int:
+        """Bytes of what was decoded for the answer."""
+        return sum(each.held for each in self._budgets)
+
+    def end_decoding(self) -> None:
+        """The answer is made: what it holds until the client has read it is counted elsewhere."""
+        for budget in self._budgets:
+            budget.end()
+
+    def pay_decoded(self, count: int) -> None:
+        self.unpacked_bytes += count
+        self.broker.quotas.charge(self.caller.principal, bytes_out=count)
+
     def end(self) -> None:
         """The request has been carried out, or refused."""
+        self.end_decoding()
         if self._room is not None:
             self._room.hold(0)
         if self._unpacking is not None:

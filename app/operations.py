@@ -157,6 +157,8 @@ class Operation:
         finally:
             if answer is None or answer.pieces is None:
                 call.end()
+            else:
+                call.end_decoding()
             metrics.http_requests_running.dec()
             self._seconds.observe(perf_counter() - started)
             counted = self._outcomes.get(outcome)
@@ -222,7 +224,9 @@ class Operation:
             answer, outcome = await self._once(call, parameters)
             answered = len(answer.body) or answer.pieces_bytes
         finally:
-            quotas.charge(principal, bytes_in=max(call.body_bytes - declared, 0), bytes_out=answered)
+            # What was decoded for the answer is paid for already.
+            bytes_out = max(answered - call.unpacked_bytes, 0)
+            quotas.charge(principal, bytes_in=max(call.body_bytes - declared, 0), bytes_out=bytes_out)
         return answer, outcome
 
     async def _once(self, call: Call, parameters: PathParameters) -> tuple[Answer, str]:

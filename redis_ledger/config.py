@@ -32,6 +32,7 @@ class Config:
     headers_max: int = 100_000  # most headers of one batch that is decoded, of one request and of one answer
     batch_decoded_bytes_max: int = 33_554_432  # most bytes of one batch's records, unpacked, that the broker decodes
     request_decoded_bytes_max: int = 67_108_864  # and of all batches that one request sends, or looks through
+    decoded_bytes_max: int = 0  # and of all requests together, at any time; 0 is twice request_decoded_bytes_max
     wait_ms_max: int = 60_000  # longest long poll
     client_bytes_max: int = 134_217_728  # answers that clients have not read, and half requests (half of it), of all
     http_connections_max: int = 10_000  # open connections; further ones are closed, unless they ask for /livez only

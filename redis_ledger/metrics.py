@@ -73,6 +73,11 @@ client_waits = counter(
     "Answers that waited because others, which clients do not read, take all of client_bytes_max.",
     unit="answers",
 )
+decoding_waits = counter(
+    "redis_ledger_decoding_waits",
+    "Batches that waited to be decoded because others take all of decoded_bytes_max.",
+    unit="batches",
+)
 kafka_connections = gauge("redis_ledger_kafka_connections", "Open connections of Kafka clients.", unit="connections")
 kafka_refused = counter(
     "redis_ledger_kafka_refused",

@@ -48,11 +48,12 @@ def href(path: str, **query: Any) -> str:
 
 @dataclass(slots=True)
 class Visit:
-    """One request.  caller: who asks; now_ms: the broker's time."""
+    """One request.  caller: who asks; now_ms: the broker's time; pay_decoded: charges the caller for decoded bytes."""
 
     broker: Broker
     caller: Caller
     now_ms: int
+    pay_decoded: Callable[[int], None]
 
     def may(self, operation: Op, resource: Resource, name: str | None = None) -> bool:
         return self.broker.security.allows(self.caller, operation, resource, CLUSTER_NAME if name is None else name)

@@ -18,12 +18,11 @@ import msgspec
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import FetchedBatch, PartitionState
 from redis_ledger.decoding import paced
-from redis_ledger.decoding.budget import Budget
-from redis_ledger.errors import BadRequest, TransactionNotFound
+from redis_ledger.decoding.budget import Budget, Charge
+from redis_ledger.errors import BadRequest, DecodingBusy, TransactionNotFound
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.pieces import UNREADABLE
 from redis_ledger.records.batch import read_header
-from redis_ledger.records.budget import Limits
 from redis_ledger.records.read import Record
 
 LOOKED_AT_BYTES, READ_BYTES = 2 << 20, 1 << 20
@@ -65,22 +64,27 @@ class Looked(msgspec.Struct):
 
 
 async def peek(
-    broker: Broker, asked: Peek, states: Sequence[PartitionState], offset: int | None
+    broker: Broker,
+    asked: Peek,
+    states: Sequence[PartitionState],
+    offset: int | None,
+    charge: Charge | None = None,
 ) -> tuple[list[Row], list[Looked]]:
-    """Newest first without an offset, else in order.  Raises OffsetOutOfRange if no partition has the offset."""
+    """Newest first without an offset, else in order.  charge: gets the bytes that are decoded.  Raises OffsetOutOfRange
+    if no partition has the offset."""
     if offset is not None:
         states = [each for each in states if each.start_offset <= offset <= each.end_offset] or states[:1]
     found: list[Row] = []
     looked: list[Looked] = []
-    budget = Budget(Limits.of(broker.config), DECODED_BYTES_MAX)
-    for state in states[:PARTITIONS_MAX]:
-        end = state.stable_offset if asked.is_committed else state.end_offset
-        begin = _begin(state, end, asked) if offset is None else offset
-        reached = begin
-        if offset is not None or begin < end:
-            rows, reached = await _rows(broker, asked, state.partition, begin, end, budget)
-            found += rows if offset is not None else rows[-asked.most :]
-        looked.append(Looked(state.partition, begin, reached, state.start_offset, end))
+    with broker.decoding.budget(DECODED_BYTES_MAX, charge) as budget:
+        for state in states[:PARTITIONS_MAX]:
+            end = state.stable_offset if asked.is_committed else state.end_offset
+            begin = _begin(state, end, asked) if offset is None else offset
+            reached = begin
+            if offset is not None or begin < end:
+                rows, reached = await _rows(broker, asked, state.partition, begin, end, budget)
+                found += rows if offset is not None else rows[-asked.most :]
+            looked.append(Looked(state.partition, begin, reached, state.start_offset, end))
     if offset is None:
         found.sort(key=lambda row: (-row.timestamp_ms, -row.offset, row.partition))
     return found[: asked.most], looked
@@ -116,6 +120,10 @@ async def _rows(
                 return found, first
             try:
                 records = await paced.decode(batch.data, budget, first, batch.last_offset)
+            except DecodingBusy:
+                if budget.is_cut:
+                    return found, first
+                raise
             except UNREADABLE as error:
                 found.append(_unread(partition, first, batch, state, error))
                 continue

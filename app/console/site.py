@@ -83,6 +83,9 @@ class Console:
             _counted("ok")
         except Exception as error:  # noqa: BLE001 - the last door: what gets past here is a dropped connection
             answer = self._told(error, scope, wants_json, visitor)
+        finally:
+            if visitor is not None:
+                visitor.call.end()
         answer.headers += HEADERS
         if visitor is not None and visitor.cookie is not None:
             answer.headers.append((b"set-cookie", visitor.cookie.encode()))
@@ -219,8 +222,12 @@ class Visitor:
 
     def pay(self, answer: Answer) -> None:
         if self.is_known:
-            read, shown = self.call.body_bytes, len(answer.body)
+            read, shown = self.call.body_bytes, max(len(answer.body) - self.call.unpacked_bytes, 0)
             self.call.broker.quotas.charge(self.principal, bytes_in=read, bytes_out=shown)
+
+    def pay_decoded(self, count: int) -> None:
+        self.call.unpacked_bytes += count
+        self.call.broker.quotas.charge(self.principal, bytes_out=count)
 
     @property
     def is_https(self) -> bool:
@@ -245,7 +252,9 @@ class Visitor:
     def visit(self) -> Visit:
         client = self.call.scope.get("client")
         broker = self.call.broker
-        return Visit(broker, Caller(self.principal, client[0] if client else "unix"), broker.clock.now_ms())
+        return Visit(
+            broker, Caller(self.principal, client[0] if client else "unix"), broker.clock.now_ms(), self.pay_decoded
+        )
 
     def common(self, found: Page | None) -> dict[str, Any]:
         """What the frame of every page shows."""

@@ -20,12 +20,13 @@ from redis_ledger.broker import traces
 from redis_ledger.broker.client_memory import UNPACKED_BYTES
 from redis_ledger.broker.types import Appended, Fetched, NewRecord, Placed, ProducerSequence, Skipped
 from redis_ledger.decoding import paced
-from redis_ledger.decoding.budget import Budget, Pace
+from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import (
     BadChecksum,
     ColdDamaged,
     ColdUnavailable,
     CorruptBatch,
+    DecodingBusy,
     DelayTooLong,
     DuplicateSequence,
     InvalidDelay,
@@ -46,7 +47,6 @@ from redis_ledger.errors import (
 from redis_ledger.ids import kept_for
 from redis_ledger.ledger.pieces import UNREADABLE
 from redis_ledger.ledger.reader import ALL_RECORDS
-from redis_ledger.records.budget import Limits
 from redis_ledger.records.read import Record
 
 routes = Routes("records")
@@ -60,7 +60,7 @@ routes = Routes("records")
     raw=True,
     errors=(
         InvalidTopicName, UnknownTopic, UnknownPartition, CorruptBatch, BadChecksum, UnsupportedCompression,
-        TooLargeToDecode, SequenceGap, DuplicateSequence, StaleEpoch, UnknownProducer, InvalidProducerId,
+        TooLargeToDecode, DecodingBusy, SequenceGap, DuplicateSequence, StaleEpoch, UnknownProducer, InvalidProducerId,
         OutcomeUnknown, InvalidDelay, DelayTooLong, *TRANSACTION_ERRORS,
     ),
     examples=examples.PRODUCE,
@@ -204,7 +204,7 @@ def placed(found: Sequence[Placed]) -> list[bodies.Placed] | UnsetType:
     needs=(READ_TOPIC,),
     hot=True,
     answers={200: bodies.Fetched},
-    errors=(UnknownTopic, UnknownPartition, OffsetOutOfRange, ColdUnavailable, ColdDamaged),
+    errors=(UnknownTopic, UnknownPartition, OffsetOutOfRange, DecodingBusy, ColdUnavailable, ColdDamaged),
     examples=examples.FETCH,
 )
 async def fetch(call: Call, topic: str, partition: str, query: bodies.FetchQuery) -> Answer:
@@ -264,7 +264,7 @@ def _count(call: Call, topic: str, number: int, fetched: Fetched, shown: int | N
 @routes.get(
     "/v1/topics/{topic}/partitions/{partition}/offsets",
     needs=(DESCRIBE_TOPIC,),
-    errors=(UnknownTopic, UnknownPartition),
+    errors=(UnknownTopic, UnknownPartition, DecodingBusy),
     examples=examples.FIND_OFFSET,
 )
 async def find_offset(call: Call, topic: str, partition: str, query: bodies.OffsetQuery) -> bodies.OffsetFound:
@@ -274,7 +274,7 @@ async def find_offset(call: Call, topic: str, partition: str, query: bodies.Offs
     record will be.
     """
     offset, timestamp_ms = await call.broker.fetching.offset_at(
-        topic, partition_number(partition), query.timestamp_ms, isolation=query.isolation
+        topic, partition_number(partition), query.timestamp_ms, isolation=query.isolation, charge=call.pay_decoded
     )
     return bodies.OffsetFound(offset=offset, timestamp_ms=UNSET if timestamp_ms is None else timestamp_ms)
 
@@ -287,7 +287,7 @@ async def _records(call: Call, number: int, fetched: Fetched, query: bodies.Fetc
     shown: list[Any] = []
     skipped: list[bodies.Skipped] = []
     unpacking = call.unpacking()
-    next_offset, budget = fetched.next_offset, Budget(Limits.of(call.config), UNPACKED_BYTES, unpacking.instead)
+    next_offset, budget = fetched.next_offset, call.budget(UNPACKED_BYTES, unpacking.instead)
     for batch in fetched.batches:
         if batch.is_control:
             continue
@@ -301,6 +301,11 @@ async def _records(call: Call, number: int, fetched: Fetched, query: bodies.Fetc
             records = await paced.decode(batch.data, budget, first, first + left)
             if len(records) <= left and first + left < batch.last_offset:  # history in Parquet has gaps
                 records = await paced.decode(batch.data, budget, first, batch.last_offset)
+        except DecodingBusy:
+            if not budget.is_cut or not (shown or skipped):
+                raise
+            next_offset = first
+            break
         except UNREADABLE as error:
             skipped.append(shown_skipped(Skipped(number, first, batch.last_offset, error.with_traceback(None))))
             continue

@@ -26,6 +26,7 @@ from redis_ledger.delay.repeat import Repeat
 from redis_ledger.errors import (
     AlreadyCancelled,
     AlreadyDelivered,
+    DecodingBusy,
     DelayTooLong,
     InvalidDelay,
     InvalidRepeat,
@@ -117,7 +118,10 @@ async def _repeated(call: Call, topic: str, body: bodies.Schedule, repeat: str) 
 
 
 @routes.get(
-    _ALL, needs=(READ_TOPIC,), errors=(UnknownTopic, UnknownPartition, InvalidDelay), examples=examples.LIST_SCHEDULED
+    _ALL,
+    needs=(READ_TOPIC,),
+    errors=(UnknownTopic, UnknownPartition, InvalidDelay, DecodingBusy),
+    examples=examples.LIST_SCHEDULED,
 )
 async def list_scheduled(call: Call, topic: str, query: bodies.ScheduledQuery) -> bodies.ScheduledPage:
     """List what waits, by the time it is due.
@@ -131,19 +135,19 @@ async def list_scheduled(call: Call, topic: str, query: bodies.ScheduledQuery) -
         key = query.key.encode()
     found, after = await call.broker.delays.list(
         topic, partition=_set(query.partition), from_ms=_time(query.from_, "from") or 0, to_ms=_time(query.to, "to"),
-        key=key, limit=query.limit, after=_set(query.after),
+        key=key, limit=query.limit, after=_set(query.after), charge=call.pay_decoded,
     )  # fmt: skip
     return bodies.ScheduledPage(
         scheduled=[_shown(each, query.as_) for each in found], after=UNSET if after is None else after
     )
 
 
-@routes.get(_ONE, needs=(READ_TOPIC,), errors=_ONE_ERRORS, examples=examples.GET_SCHEDULED)
+@routes.get(_ONE, needs=(READ_TOPIC,), errors=(*_ONE_ERRORS, DecodingBusy), examples=examples.GET_SCHEDULED)
 async def get_scheduled(
     call: Call, topic: str, scheduled: str, query: bodies.OneScheduledQuery
 ) -> bodies.ScheduledRecord:
     """Show a record that waits."""
-    return _shown(await call.broker.delays.get(topic, ScheduledId.parse(scheduled)), query.as_)
+    return _shown(await call.broker.delays.get(topic, ScheduledId.parse(scheduled), charge=call.pay_decoded), query.as_)
 
 
 @routes.delete(

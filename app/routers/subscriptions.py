@@ -27,19 +27,21 @@ from app.needs import (
     creates,
     own,
     told,
-)
+)  # fmt: skip
 from app.operations import TRANSACTION_ERRORS, Routes
 from app.pieces import LARGE_BYTES, LargeRecord, in_pieces, large_record, size_of
 from app.values import shown_headers, shown_key, shown_skipped, shown_value
 from redis_ledger import tracing
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker import traces
+from redis_ledger.broker.leasing import DECODED_BYTES_MAX
 from redis_ledger.broker.types import Message, Skipped, SubscriptionStats
 from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import (
     ColdDamaged,
     ColdUnavailable,
     ConsumerBusy,
+    DecodingBusy,
     InvalidPosition,
     InvalidRequest,
     InvalidTopicName,
@@ -134,17 +136,11 @@ async def delete_subscription(call: Call, topic: str, name: str) -> None:
     hot=True,
     optional=True,
     errors=(
-        UnknownTopic,
-        UnknownSubscription,
-        UnknownPartition,
-        WrongSubscriptionKind,
-        InvalidPosition,
-        ConsumerBusy,
-        ColdUnavailable,
-        ColdDamaged,
+        UnknownTopic, UnknownSubscription, UnknownPartition, WrongSubscriptionKind, InvalidPosition, ConsumerBusy,
+        DecodingBusy, ColdUnavailable, ColdDamaged,
     ),
     examples=examples.RECEIVE,
-)
+)  # fmt: skip
 async def receive(call: Call, topic: str, name: str, body: bodies.Receive) -> bodies.Received:
     """Receive messages; each is leased to the consumer until it is acknowledged or its ack timeout passes.
 
@@ -173,9 +169,10 @@ async def receive(call: Call, topic: str, name: str, body: bodies.Receive) -> bo
         topic, _known(name), body.consumer, max_records=body.max_records, wait_ms=wait_ms,
         ack_timeout_ms=body.ack_timeout_ms, partitions=body.partitions,
         after=[MessageId.parse(text) for text in body.after], request=body.request_id or "", is_repeat=body.repeat,
-        skipped=skipped,
+        skipped=skipped, budget=partial(call.budget, DECODED_BYTES_MAX),
     )  # fmt: skip
     messages = await (call.waiting(work) if wait_ms else work)
+    call.room().hold(call.unpacked_held)
     if tracing.tracer is not None:
         traces.delivered(topic, messages)
     return await _received(call, messages, skipped, body.as_)
@@ -328,8 +325,9 @@ async def put_back(call: Call, topic: str, name: str, body: bodies.PutBack) -> b
     done = Counter[str]()
     call.facts = {"to": done}
     await call.broker.dead_letters.put_back(
-        topic, _known(name), body.limit, may_write=partial(call.may, Op.WRITE, Resource.TOPIC), done=done
-    )
+        topic, _known(name), body.limit, may_write=partial(call.may, Op.WRITE, Resource.TOPIC), done=done,
+        charge=call.pay_decoded,
+    )  # fmt: skip
     return bodies.WerePutBack(put_back=done.total())
 
 

@@ -22,7 +22,7 @@ from typing import TypeVar
 from redis_ledger.broker.repeats import repeat_of
 from redis_ledger.broker.types import DelayStats, Scheduled
 from redis_ledger.decoding import paced
-from redis_ledger.decoding.budget import Budget
+from redis_ledger.decoding.budget import Charge, Decoding
 from redis_ledger.delay import merge
 from redis_ledger.delay.bucket import DamagedSnapshot
 from redis_ledger.delay.entry import WHOLE, Bucket, Indexed
@@ -30,7 +30,6 @@ from redis_ledger.delay.index import DelayIndex
 from redis_ledger.errors import InvalidDelay, TooLargeToDecode
 from redis_ledger.ids import ScheduledId
 from redis_ledger.ledger.partition import Partition
-from redis_ledger.records.budget import DEFAULT, Limits
 from redis_ledger.records.read import Record
 
 ATTEMPTS_MAX = 25  # at one look, while buckets change
@@ -42,9 +41,16 @@ Order = tuple[int, int, int, int]  # due ms, partition, entry, index
 
 class Agenda:
     def __init__(
-        self, partition: Partition, index: DelayIndex, now_ms: Callable[[], int], limits: Limits = DEFAULT
+        self,
+        partition: Partition,
+        index: DelayIndex,
+        now_ms: Callable[[], int],
+        decoding: Decoding,
+        charge: Charge | None = None,
     ) -> None:
-        self.partition, self.index, self._now_ms, self._limits = partition, index, now_ms, limits
+        """charge: gets the bytes that are decoded."""
+        self.partition, self.index, self._now_ms = partition, index, now_ms
+        self._decoding, self._charge = decoding, charge
         self._keys = partition.keys
 
     # -- lists -------------------------------------------------------------------------------------------------------
@@ -176,13 +182,15 @@ class Agenda:
                 for entry, n in ledgers.items()
             )
         )
-        budget, found = Budget(self._limits, 2 * self._limits.decoded_bytes), dict[int, list[Record] | None]()
-        for entry, rows in zip(ledgers, replies, strict=True):
-            if rows:
-                found[entry] = None
-                with contextlib.suppress(TooLargeToDecode):
-                    if not budget.is_spent:
-                        found[entry] = await paced.decode(rows[0][1][1], budget)
+        found = dict[int, list[Record] | None]()
+        with self._decoding.budget(2 * self._decoding.limits.decoded_bytes, self._charge) as budget:
+            for entry, rows in zip(ledgers, replies, strict=True):
+                if rows:
+                    found[entry] = None
+                    with contextlib.suppress(TooLargeToDecode):
+                        if not budget.is_spent:
+                            found[entry] = await paced.decode(rows[0][1][1], budget)
+                    budget.end()  # the next one waits for its memory, and is not left out for lack of it
         return found
 
     # -- numbers -----------------------------------------------------------------------------------------------------

@@ -23,14 +23,21 @@ from redis_ledger.broker.scheduling import check_batch, in_blocks
 from redis_ledger.broker.transactions import Transactions
 from redis_ledger.config import Config
 from redis_ledger.decoding import paced
+from redis_ledger.decoding.budget import Budget, Decoding
 from redis_ledger.decoding.paced import QUICK_BYTES
-from redis_ledger.errors import CorruptBatch, InvalidTxnStatus, RequestTooLarge, TransactionEnded, Unavailable
+from redis_ledger.errors import (
+    CorruptBatch,
+    DecodingBusy,
+    InvalidTxnStatus,
+    RequestTooLarge,
+    TransactionEnded,
+    Unavailable,
+)
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.partition import Accepted, Partition
 from redis_ledger.ledger.refusals import GAPS, NotVerified, OtherOpen
 from redis_ledger.records.batch import BatchHeader, check, read_header
-from redis_ledger.records.budget import Limits
-from redis_ledger.records.later import STEP, Split, part
+from redis_ledger.records.later import STEP, DueOf, Split, part
 from redis_ledger.txn.coordinator import Participant
 
 REFUSED = (NotVerified, OtherOpen, TransactionEnded)
@@ -81,8 +88,7 @@ class Arrival(NamedTuple):
 
     def refused(self, error: BaseException) -> BaseException:
         """The error to answer, when it did not come from the partition."""
-        header = self.header
-        return self.where.refused(header.producer_id, header.producer_epoch, header.base_sequence, header.count, error)
+        return _refused(self.where, self.header, error)
 
     def fail(self, error: BaseException) -> None:
         if not self.outcome.done():
@@ -109,6 +115,11 @@ def _placed(
     )  # fmt: skip
 
 
+def _refused(where: Partition, header: BatchHeader, error: BaseException) -> BaseException:
+    """The error to answer; batches of the same producer that come behind this one are refused as well."""
+    return where.refused(header.producer_id, header.producer_epoch, header.base_sequence, header.count, error)
+
+
 class _Steps:
     """The pauses of `part`, and its result behind the last one."""
 
@@ -126,9 +137,11 @@ class _Steps:
 
 
 class Appends:
-    def __init__(self, producers: Producers, transactions: Transactions, delays: Delays, config: Config) -> None:
+    def __init__(
+        self, producers: Producers, transactions: Transactions, delays: Delays, decoding: Decoding, config: Config
+    ) -> None:
         self._producers, self._transactions, self._delays, self._config = producers, transactions, delays, config
-        self._limits = Limits.of(config)
+        self._decoding = decoding
         self._loop = asyncio.get_running_loop()
         self._repeats: set[asyncio.Task[None]] = set()
         self._queues: ProducerQueues[_Queue, Arrival] = ProducerQueues(WAITING_MAX, WAITING_BYTES_MAX)
@@ -148,7 +161,10 @@ class Appends:
                 f"A batch of {header.count} records; at most {self._config.batch_records_max} are taken."
             )
         order = next(self._orders)
-        split = await self._split(where, header, data) if where.delays_by_headers else None
+        try:
+            split = await self._split(where, header, data) if where.delays_by_headers else None
+        except DecodingBusy as error:
+            raise _refused(where, header, error) from None
         if split is not None:
             check_batch(split.later)
             split = split._replace(later=in_blocks(split.later, where.config, self._delays.now_ms()))
@@ -173,18 +189,22 @@ class Appends:
         try:
             await self._producers.ids.check(header.producer_id)
         except Unavailable as error:
-            raise where.refused(
-                header.producer_id, header.producer_epoch, header.base_sequence, header.count, error
-            ) from None
+            raise _refused(where, header, error) from None
 
     async def _split(self, where: Partition, header: BatchHeader, data: memoryview | bytes) -> Split | None:
         """Durations count from now, once for the whole batch."""
-        rule, limits = self._delays.rule(where.config), self._limits
+        rule, limits = self._delays.rule(where.config), self._decoding.limits
         if header.count <= STEP and len(data) <= QUICK_BYTES and not header.compression:
             return _Steps(part(header, data, rule, limits)).finish()
-        plain = b""
+        with self._decoding.budget() as budget:
+            return await self._split_large(header, data, rule, budget)
+
+    async def _split_large(
+        self, header: BatchHeader, data: memoryview | bytes, rule: DueOf, budget: Budget
+    ) -> Split | None:
+        plain, limits = b"", budget.limits
         if header.compression:
-            plain = await paced.unpacked(header, data, limits)
+            plain = await paced.unpacked(header, data, budget)
             if header.count <= STEP and len(plain) <= QUICK_BYTES:
                 return _Steps(part(header, data, rule, limits, plain=plain)).finish()
         async with self._cutting:

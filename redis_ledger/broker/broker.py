@@ -55,6 +55,7 @@ from redis_ledger.broker.upkeep import Upkeep
 from redis_ledger.broker.users import Users
 from redis_ledger.clock import Clock, SystemClock
 from redis_ledger.config import Config
+from redis_ledger.decoding.budget import Decoding
 from redis_ledger.errors import RedisUnfit, StoreUnavailable, TransactionError
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
@@ -108,7 +109,8 @@ class Broker:
         self.waiters = Waiters(store)
         self.coordinators = Coordinators(store, self.name, config, clock)
         self.members = Members(store, self.name, http_address, asks=config.auth_required)
-        self.delays = Delays(store, self.catalog, self.members, config, clock)
+        self.decoding = Decoding(config)
+        self.delays = Delays(store, self.catalog, self.members, self.decoding, clock)
         participants = Participants(store, config, clock, self.catalog.marker_written, self.delays.transaction_ended)
         registry = Registry(self.coordinators, config)
         self.dead_letters = dead = DeadLetters(store)
@@ -131,15 +133,15 @@ class Broker:
         )
         self.transactions.tell_end = self.quotas.ended
         self.producers = Producers(self.coordinators, self.identities, self.transactions, self.catalog, config)
-        self.appends = Appends(self.producers, self.transactions, self.delays, config)
-        self.fetching = fetching = Fetching(self.catalog, self.waiters, config)
+        self.appends = Appends(self.producers, self.transactions, self.delays, self.decoding, config)
+        self.fetching = fetching = Fetching(self.catalog, self.waiters, self.decoding)
         self.records = Records(
             self.catalog, fetching, registry, self.transactions.abort, self.delays.rule, self.producers.ids.check,
             config, clock,
         )  # fmt: skip
         self.delays.repeats.records, self.delays.repeats.transactions = self.records, self.transactions
         self.subscriptions = Subscriptions(
-            store, self.catalog, self.waiters, registry, self.transactions.abort, dead, config, clock
+            store, self.catalog, self.waiters, registry, self.transactions.abort, dead, self.decoding, config, clock
         )
         self.lags = Lags(store, self.catalog)
         self.leases = Leases(store, self.catalog)

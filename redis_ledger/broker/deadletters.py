@@ -23,6 +23,7 @@ import msgspec
 from redis_ledger import metrics
 from redis_ledger.broker.copied import Copied, Row
 from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, Message, NewRecord, Skipped, always, never
+from redis_ledger.decoding.budget import Charge
 from redis_ledger.errors import InvalidRequest, LedgerError, WrongSubscriptionKind
 from redis_ledger.ids import MessageId
 from redis_ledger.log import get
@@ -198,10 +199,12 @@ class DeadLetters:
         *,
         may_write: Callable[[str], bool] = lambda topic: True,
         done: Counter[str] | None = None,
+        charge: Charge | None = None,
     ) -> Counter[str]:
         """How many of the next `limit` dead letters went back, by the topics they came from; the others stay: those
         that do not say where they came from, those of a topic without a rule that sends its dead letters here, and
         those whose topic the caller may not write or is not there.  done: counts them, also when this raises.
+        charge: gets the bytes that are decoded.
 
         The rule decides and not the header, which anyone writes who may write dead letters.
         Raises what receive raises, such as ConsumerBusy.
@@ -213,7 +216,7 @@ class DeadLetters:
         try:
             while seen < limit:
                 messages = await self.subscriptions.receive(
-                    topic, name, PUTS_BACK, max_records=limit - seen, after=list(last.values())
+                    topic, name, PUTS_BACK, max_records=limit - seen, after=list(last.values()), charge=charge
                 )
                 if not messages:
                     break

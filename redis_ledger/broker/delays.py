@@ -22,6 +22,7 @@ from redis_ledger.broker.types import DelayStats, NewRecord, Placed, Scheduled
 from redis_ledger.broker.waiting import Waiting
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
+from redis_ledger.decoding.budget import Charge, Decoding
 from redis_ledger.delay import mending
 from redis_ledger.delay.due import DUE_MAX, rule
 from redis_ledger.delay.repeat import Repeat
@@ -30,7 +31,6 @@ from redis_ledger.ids import ScheduledId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.scheduling import Scheduling
-from redis_ledger.records.budget import Limits
 from redis_ledger.records.later import DueOf
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.store import Store
@@ -40,9 +40,9 @@ JUMP_MS = 500  # Redis's clock has jumped when it is off by more than this from 
 
 
 class Delays:
-    def __init__(self, store: Store, catalog: Catalog, members: Members, config: Config, clock: Clock) -> None:
+    def __init__(self, store: Store, catalog: Catalog, members: Members, decoding: Decoding, clock: Clock) -> None:
         self._store, self._catalog, self._members = store, catalog, members
-        self._clock, self._limits = clock, Limits.of(config)
+        self._clock, self._decoding = clock, decoding
         self._loop = asyncio.get_running_loop()
         self.server = ServerClock(self._loop)
         self._heard: tuple[int, float, float] | None = None  # Redis's time at the last heartbeat, and when that was
@@ -202,20 +202,20 @@ class Delays:
 
     # -- looking at it and changing it -------------------------------------------------------------------------------
 
-    async def waiting(self, topic: str, number: int) -> Waiting:
-        """Raises UnknownTopic, UnknownPartition."""
+    async def waiting(self, topic: str, number: int, charge: Charge | None = None) -> Waiting:
+        """charge: gets the bytes that are decoded for it.  Raises UnknownTopic, UnknownPartition."""
         clockwork = self.clockwork(await self._catalog.partition(topic, number))
-        return Waiting(clockwork.partition, clockwork.index, self.now_ms, self._limits)
+        return Waiting(clockwork.partition, clockwork.index, self.now_ms, self._decoding, charge)
 
-    async def _all(self, topic: str, partition: int | None) -> builtins.list[Waiting]:
+    async def _all(self, topic: str, partition: int | None, charge: Charge | None = None) -> builtins.list[Waiting]:
         if partition is not None:
-            return [await self.waiting(topic, partition)]
+            return [await self.waiting(topic, partition, charge)]
         entry = await self._catalog.get(topic)
-        return [await self.waiting(topic, number) for number in range(entry.partitions)]
+        return [await self.waiting(topic, number, charge) for number in range(entry.partitions)]
 
-    async def get(self, topic: str, id: ScheduledId) -> Scheduled:
-        """Raises UnknownScheduled, AlreadyDelivered, AlreadyCancelled, UnknownTopic, UnknownPartition."""
-        return await (await self.waiting(topic, id.partition)).get(id)
+    async def get(self, topic: str, id: ScheduledId, *, charge: Charge | None = None) -> Scheduled:
+        """Raises UnknownScheduled, AlreadyDelivered, AlreadyCancelled, UnknownTopic, UnknownPartition, DecodingBusy."""
+        return await (await self.waiting(topic, id.partition, charge)).get(id)
 
     async def list(
         self,
@@ -227,13 +227,14 @@ class Delays:
         key: bytes | None = None,
         limit: int = 100,
         after: str | None = None,
+        charge: Charge | None = None,
     ) -> tuple[builtins.list[Scheduled], str | None]:
         """What is due from from_ms to to_ms (exclusive), by due time, and where the next page begins (None: nowhere).
 
         With a key a page may hold fewer than `limit` though more follow: a call looks at so many records only.
         Raises InvalidDelay for an `after` that is none.
         """
-        parts = await self._all(topic, partition)
+        parts = await self._all(topic, partition, charge)
         end = DUE_MAX if to_ms is None else to_ms
         start = Waiting.place(after)
         pages = await asyncio.gather(*(p.page(max(from_ms, 0), end, key, limit, start) for p in parts))

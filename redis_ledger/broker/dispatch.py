@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from redis_ledger.broker.cursors import Cursors
-from redis_ledger.broker.leasing import Leasing, Receive
+from redis_ledger.broker.leasing import DECODED_BYTES_MAX, Leasing, Receive
 from redis_ledger.broker.long_polls import Leased, LongPolls
 from redis_ledger.broker.sessions import Sessions
 from redis_ledger.broker.types import Message, Skipped
 from redis_ledger.config import Config
 from redis_ledger.cursor.calls import Request
+from redis_ledger.decoding.budget import Budget, Charge, Decoding
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.ids import MessageId
 from redis_ledger.ledger.partition import Partition
@@ -29,10 +30,16 @@ ASK_MS = 100  # the wake-up of another broker's append may take this long, so wh
 
 class Dispatch:
     def __init__(
-        self, cursors: Cursors, sessions: Sessions, leasing: Leasing, long_polls: LongPolls, config: Config
+        self,
+        cursors: Cursors,
+        sessions: Sessions,
+        leasing: Leasing,
+        long_polls: LongPolls,
+        decoding: Decoding,
+        config: Config,
     ) -> None:
         self._cursors, self._sessions, self._leasing, self._long_polls = cursors, sessions, leasing, long_polls
-        self._config = config
+        self._decoding, self._config = decoding, config
         self._turn = itertools.count()
         self._loop = asyncio.get_running_loop()
 
@@ -50,6 +57,8 @@ class Dispatch:
         request: str = "",
         is_repeat: bool = False,
         skipped: list[Skipped] | None = None,
+        budget: Callable[[], Budget] | None = None,
+        charge: Charge | None = None,
     ) -> list[Message]:
         """Leases up to max_records messages to the consumer for ack_timeout_ms; none if there are none after wait_ms.
 
@@ -60,6 +69,9 @@ class Dispatch:
         skipped    gets what was leased and is too large to decode: it stays leased, to be acknowledged by id, until its
                    ack timeout has passed.
 
+        budget     makes one for what an attempt decodes; the caller ends it when it is done with the messages
+        charge     where no budget is given: gets the bytes that are decoded
+
         Raises ConsumerBusy on an exclusive subscription that another consumer owns.
         """
         if not 1 <= max_records <= self._config.records_per_request_max:
@@ -68,14 +80,30 @@ class Dispatch:
         wanted = Request(
             consumer, BYTES_MAX, timeout_ms, self._config.consumer_session_ms, name=request, is_repeat=is_repeat
         )
+        made = list[Budget]()
+
+        def own() -> Budget:
+            made.append(self._decoding.budget(DECODED_BYTES_MAX, charge))
+            return made[-1]
+
         receive = Receive(name, wanted, {each.partition: each.offset for each in after}, max_records,
-                          [] if skipped is None else skipped)  # fmt: skip
+                          [] if skipped is None else skipped, budget or own)  # fmt: skip
+        try:
+            return await self._receive(receive, topic, partitions, wait_ms)
+        finally:
+            for each in made:
+                each.end()
+
+    async def _receive(
+        self, receive: Receive, topic: str, partitions: Sequence[int] | None, wait_ms: int
+    ) -> list[Message]:
+        name, max_records = receive.name, receive.records_max
         if partitions is None:
             chosen = await self._cursors.partitions(topic)
         else:
             chosen = await self._cursors.chosen(topic, partitions)
         deadline = self._loop.time() + wait_ms / 1000
-        if is_repeat or wait_ms < ASK_MS or not self._is_left_to_wake_ups(name, chosen):
+        if receive.request.is_repeat or wait_ms < ASK_MS or not self._is_left_to_wake_ups(name, chosen):
             turn = next(self._turn) % len(chosen)
             leased = await self._leasing.once(receive, chosen[turn:] + chosen[:turn])
             if not leased.is_empty or wait_ms <= 0:

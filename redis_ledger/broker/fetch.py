@@ -15,8 +15,7 @@ from typing import Literal
 from redis_ledger.broker import times
 from redis_ledger.broker.fetch_many import FetchMany, Polled, Wanted
 from redis_ledger.broker.types import Fetched, FetchedBatch, Isolation
-from redis_ledger.config import Config
-from redis_ledger.decoding.budget import Budget
+from redis_ledger.decoding.budget import Budget, Charge, Decoding
 from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger import log as logs
@@ -32,8 +31,8 @@ WIDE = 50  # a fetch of more partitions listens before it looks, so that their h
 
 
 class Fetching:
-    def __init__(self, catalog: Catalog, waiters: Waiters, config: Config) -> None:
-        self._catalog, self._waiters, self._config = catalog, waiters, config
+    def __init__(self, catalog: Catalog, waiters: Waiters, decoding: Decoding) -> None:
+        self._catalog, self._waiters, self._decoding = catalog, waiters, decoding
         self._loop = asyncio.get_running_loop()
 
     async def fetch(
@@ -102,13 +101,21 @@ class Fetching:
                 stale = sorted(places[channel] for channel in listener.heard())
 
     async def offset_at(
-        self, topic: str, partition: int, timestamp_ms: int, *, isolation: Isolation = "read_committed"
+        self,
+        topic: str,
+        partition: int,
+        timestamp_ms: int,
+        *,
+        isolation: Isolation = "read_committed",
+        charge: Charge | None = None,
     ) -> tuple[int, int | None]:
-        """Where to begin for records as late as the time, and the time of the first; the end and None if none is."""
+        """Where to begin for records as late as the time, and the time of the first; the end and None if none is.
+        charge: gets the bytes that are decoded for it."""
         found = await self._catalog.partition(topic, partition)
         try:
             committed = isolation == "read_committed"
-            at = await times.find(found, timestamp_ms, committed, self.budget())
+            with self.budget(charge) as budget:
+                at = await times.find(found, timestamp_ms, committed, budget)
             if at is None:
                 head = await found.head()
                 return (head.stable_offset if committed else head.end_offset), None
@@ -117,9 +124,9 @@ class Fetching:
             self._catalog.forget(topic)
             raise
 
-    def budget(self) -> Budget:
+    def budget(self, charge: Charge | None = None) -> Budget:
         """For one request that looks into batches."""
-        return Budget.of(self._config)
+        return self._decoding.budget(charge=charge)
 
     async def _first(
         self, partition: Partition, offset: int | Literal["earliest", "latest"], committed: bool, max_bytes: int,

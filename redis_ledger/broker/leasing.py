@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from redis_ledger.broker.cursors import Cursors
@@ -30,7 +30,6 @@ from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.pieces import Piece, read_pieces
 from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.log import get
-from redis_ledger.records.budget import Limits
 from redis_ledger.store.store import Store
 
 ATTEMPTS_MAX = 3  # at entering the session of an exclusive subscription
@@ -41,13 +40,15 @@ _log = get()
 
 class Receive(NamedTuple):
     """One call of a consumer, as far as it is the same on every partition.  has: the last offset of each partition that
-    the consumer has (exclusive subscriptions).  skipped: gets what is too large to decode."""
+    the consumer has (exclusive subscriptions).  skipped: gets what is too large to decode.  budget: makes one
+    for an attempt, which ends with it, or where there are messages with the call."""
 
     name: str
     request: Request
     has: Mapping[int, int]
     records_max: int
     skipped: list[Skipped]
+    budget: Callable[[], Budget]
 
 
 class _Answer(NamedTuple):
@@ -105,9 +106,9 @@ class Leasing:
     async def _share_out(self, receive: Receive, partitions: Sequence[Partition]) -> Leased:
         """Messages of all partitions, each asked for its share first and then for what is left, until the budget is
         spent."""
-        name, request, has, records_max, skipped = receive
+        name, request, has, records_max, skipped, budget = receive
         messages: list[Message] = []
-        told = _Answer(Budget(Limits.of(self._config), DECODED_BYTES_MAX), [])
+        told = _Answer(budget(), [])
         answers: dict[int, Received] = {}
         share = -(-records_max // len(partitions))
         asked = list(partitions)
@@ -136,9 +137,12 @@ class Leasing:
                 if answer.more:
                     asked.append(partition)
             if failures:
+                told.budget.end()
                 await self._hand_back(partitions, name, request, [each.id for each in messages])
                 raise failures[0]
             share = records_max
+        if not messages:
+            told.budget.end()
         skipped += told.skipped
         return Leased(messages, answers, bool(told.skipped))
 

@@ -32,7 +32,7 @@ from redis_ledger.errors import (
     UnknownPartition,
     UnknownTopic,
     WrongSubscriptionKind,
-)
+)  # fmt: skip
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition

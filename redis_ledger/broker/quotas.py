@@ -65,6 +65,10 @@ class Quotas:
         use.take(now, requests=requests, bytes_in=bytes_in, bytes_out=bytes_out)
         return use.wait_s(now)
 
+    def payer(self, principal: str) -> Callable[[int], object]:
+        """What decoded bytes are charged to, as bytes that were read."""
+        return lambda count: self.charge(principal, bytes_out=count)
+
     def wait_s(self, principal: str) -> float:
         """For how long the principal must not go on."""
         return self._use(principal).wait_s(self._loop.time()) if self.is_on else 0.0

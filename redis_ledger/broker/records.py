@@ -228,7 +228,20 @@ class Records:
         pieces = split(data)
         if not pieces:
             raise CorruptBatch("The body holds no record batch.")
-        batch_bytes_max, budget = await self._batch_bytes_max(topic), Budget.of(self._config)
+        batch_bytes_max = await self._batch_bytes_max(topic)
+        with self._fetching.budget() as budget:
+            await self._check_batches(pieces, batch_bytes_max, budget, transaction)
+        return await self._as_it_is_now(
+            topic, lambda: self._append_batches(topic, partition, pieces, transaction, owner, may_create)
+        )
+
+    async def _check_batches(
+        self,
+        pieces: Sequence[tuple[BatchHeader, memoryview]],
+        batch_bytes_max: int,
+        budget: Budget,
+        transaction: TxnId | None,
+    ) -> None:
         for header, view in pieces:
             check(header, view, batch_bytes_max=batch_bytes_max)
             if header.count > self._config.batch_records_max:
@@ -241,9 +254,6 @@ class Records:
                 raise InvalidRequest("The batch says it is transactional; name its transaction in the request.")
             if transaction is None:
                 await self._check_producer(header.producer_id)
-        return await self._as_it_is_now(
-            topic, lambda: self._append_batches(topic, partition, pieces, transaction, owner, may_create)
-        )
 
     async def _append_batches(
         self,

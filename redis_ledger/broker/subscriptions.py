@@ -25,6 +25,7 @@ from redis_ledger.config import Config
 from redis_ledger.cursor import calls
 from redis_ledger.cursor.holds import Holds
 from redis_ledger.cursor.ranges import Range
+from redis_ledger.decoding.budget import Decoding
 from redis_ledger.errors import (
     InvalidRequest,
     LedgerError,
@@ -51,6 +52,7 @@ class Subscriptions:
         registry: Registry,
         abort: Callable[[TxnId], Awaitable[object]],
         dead_letters: DeadLetters,
+        decoding: Decoding,
         config: Config,
         clock: Clock,
     ) -> None:
@@ -61,7 +63,7 @@ class Subscriptions:
         self._holds: dict[tuple[str, int, str], Holds] = {}
         leasing = Leasing(store, self.cursors, self._sessions, waiters, dead_letters, config, clock)
         polls = LongPolls(waiters, clock)
-        self.receive = Dispatch(self.cursors, self._sessions, leasing, polls, config).receive
+        self.receive = Dispatch(self.cursors, self._sessions, leasing, polls, decoding, config).receive
 
     # -- life cycle --------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from redis_ledger.broker.agenda import Agenda, shown
 from redis_ledger.broker.types import Scheduled
 from redis_ledger.decoding import paced
-from redis_ledger.decoding.budget import Budget
 from redis_ledger.delay.entry import Indexed
 from redis_ledger.delay.index import read_stored
 from redis_ledger.errors import AlreadyCancelled, AlreadyDelivered, LedgerError, UnknownScheduled
@@ -46,7 +45,8 @@ class Waiting(Agenda):
             due = int(await self.index.command("HGET", self._keys.delay.moved, f"{id.entry}.{id.index}") or due)
         elif repeat is not None:
             due = int(repeat.split(b" ")[0])  # what is stored beside the payload is its first time
-        records = await paced.decode(found.payload, Budget(self._limits, self._limits.decoded_bytes))
+        with self._decoding.budget(self._decoding.limits.decoded_bytes, self._charge) as budget:
+            records = await paced.decode(found.payload, budget)
         return shown(id, due, records[id.index], repeat)
 
     async def _find(self, id: ScheduledId) -> _Found:

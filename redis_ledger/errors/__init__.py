@@ -37,7 +37,8 @@
     └── Unavailable                 the same request may work a moment later
         ├── StoreUnavailable
         │   └── RedisUnfit  TooFewReplicas
-        ├── StoreTimeout  StorageFull  TooManyTransactions  Draining  ClientMemoryFull  ColdUnavailable
+        ├── StoreTimeout  StorageFull  TooManyTransactions  Draining  ClientMemoryFull  DecodingBusy
+        ├── ColdUnavailable
         ├── QuotaExceeded
         │   └── TransactionQuotaExceeded
         └── OutcomeUnknown          the reply was lost and the call was not safe to repeat
@@ -137,6 +138,7 @@ from redis_ledger.errors.security import (
 from redis_ledger.errors.states import (
     ClientMemoryFull,
     ConsumerBusy,
+    DecodingBusy,
     Draining,
     IdempotencyKeyReused,
     NotDelivered,
@@ -193,6 +195,7 @@ __all__ = [
     "ConsumerBusy",
     "CoordinatorNotFound",
     "CorruptBatch",
+    "DecodingBusy",
     "DelayTooLong",
     "Draining",
     "DuplicateSequence",

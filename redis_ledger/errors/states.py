@@ -109,6 +109,12 @@ class ClientMemoryFull(Unavailable):
     code = "client_memory_full"
 
 
+class DecodingBusy(Unavailable):
+    """Batches of other requests take all memory that is set aside for decoding. Try again in a moment."""
+
+    code = "decoding_busy"
+
+
 class OutcomeUnknown(Unavailable):
     """The reply was lost; the records may or may not be written. Check before repeating, or use an Idempotency-Key."""
 

@@ -10,7 +10,14 @@ from typing import NamedTuple
 
 from redis_ledger.decoding import paced
 from redis_ledger.decoding.budget import Budget
-from redis_ledger.errors import BadRequest, CorruptBatch, OffsetOutOfRange, TooLargeToDecode, UnsupportedCompression
+from redis_ledger.errors import (
+    BadRequest,
+    CorruptBatch,
+    DecodingBusy,
+    OffsetOutOfRange,
+    TooLargeToDecode,
+    UnsupportedCompression,
+)
 from redis_ledger.ledger.log import LogEntry
 from redis_ledger.ledger.reader import Moved, PartitionReader
 from redis_ledger.records.batch import place
@@ -39,7 +46,8 @@ Read = Found | BadRequest
 
 async def read_pieces(reader: PartitionReader, pieces: Sequence[Piece], budget: Budget) -> list[Read]:
     """What each piece holds, or why its batch cannot be read; of the first pieces, one at least, until the budget is
-    spent.  What was compacted away, or trimmed meanwhile, is left out.  Raises as `PartitionReader.read` does."""
+    spent.  Of none, if others of the same request hold the memory.  What was compacted away, or trimmed meanwhile, is
+    left out.  Raises as `PartitionReader.read` does, and DecodingBusy."""
     try:
         return await _read(reader, pieces, budget)
     except OffsetOutOfRange as error:
@@ -76,6 +84,10 @@ async def _read(reader: PartitionReader, pieces: Sequence[Piece], budget: Budget
                 found.append(Found(base, records))
             else:
                 found.append(Found(0, await _cold(reader, piece, cold_end, budget, cold)))
+        except DecodingBusy:
+            if budget.is_cut:
+                break
+            raise
         except UNREADABLE as error:
             found.append(error.with_traceback(None))  # which would keep what was unpacked
     return found

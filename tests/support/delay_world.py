@@ -15,6 +15,7 @@ from redis_ledger.broker.repeats import Repeats
 from redis_ledger.broker.waiting import Waiting
 from redis_ledger.clock import ManualClock
 from redis_ledger.config import Config
+from redis_ledger.decoding.budget import Decoding
 from redis_ledger.delay.index import DelayIndex
 from redis_ledger.delay.repeat import Repeat
 from redis_ledger.delay.tally import Tally
@@ -154,7 +155,7 @@ class World:
         return DelayIndex(wire or self.store, self.k, TOPIC, TOPIC_ID, lambda: CONFIG, self.clock, tally)  # type: ignore[arg-type]
 
     def waiting(self, index: DelayIndex | None = None) -> Waiting:
-        return Waiting(self.partition, index or self.index(), lambda: self.model.now)
+        return Waiting(self.partition, index or self.index(), lambda: self.model.now, Decoding(Config()))
 
     # -- steps that the model knows of -------------------------------------------------------------------------------
 

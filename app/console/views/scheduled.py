@@ -67,7 +67,7 @@ async def scheduled(visit: Visit, query: ScheduledQuery) -> ScheduledPage:
     rows: list[Scheduled] = []
     after = None
     if visit.may(Op.READ, Resource.TOPIC, query.topic):
-        rows, after = await delays.list(query.topic, limit=LISTED, after=query.after or None)
+        rows, after = await delays.list(query.topic, limit=LISTED, after=query.after or None, charge=visit.pay_decoded)
     dues = [each for each in stats if each.first_due_ms >= 0]
     bins = await delays.histogram(query.topic, bins=BINS) if dues else []
     return ScheduledPage(

@@ -135,7 +135,7 @@ async def records(visit: Visit, query: TopicQuery, states: list[PartitionState])
     if query.offset and offset is None:
         return Found(told=f"{query.offset[:20]!r} is not an offset.")
     try:
-        rows, looked = await peek(visit.broker, asked, chosen, offset)
+        rows, looked = await peek(visit.broker, asked, chosen, offset, visit.pay_decoded)
     except UnknownTopic:
         raise
     except LedgerError as error:

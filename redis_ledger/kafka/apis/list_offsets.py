@@ -94,9 +94,5 @@ async def _one(
 
 async def _by_time(partition: Partition, timestamp_ms: int | None, committed: bool, call: Call) -> times.At | None:
     """As times.find.  What is decoded is taken out of the caller's quota."""
-    budget = call.broker.fetching.budget()
-    before = budget.bytes_left
-    try:
+    with call.broker.fetching.budget(call.broker.quotas.payer(call.peer.principal)) as budget:
         return await times.find(partition, timestamp_ms, committed, budget)
-    finally:
-        call.broker.quotas.charge(call.peer.principal, bytes_out=before - budget.bytes_left)
