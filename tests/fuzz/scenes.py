@@ -147,7 +147,8 @@ async def deaf(address: Address, idle_s: float, findings: Findings) -> None:
         asked = b"".join(framed(_asked("metadata", number, Random(number))) for number in range(FLOOD))
         with contextlib.suppress(TimeoutError, OSError):
             for _ in range(DEAF_FLOODS_MAX):
-                await asyncio.wait_for(loop.sock_sendall(link, asked), UNREAD_S * 4)
+                async with asyncio.timeout(UNREAD_S * 4):  # wait_for may swallow the end of the storm
+                    await loop.sock_sendall(link, asked)
         await asyncio.sleep(idle_s + DEAF_S_MAX)
         try:
             link.send(b"\0")
