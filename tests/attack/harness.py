@@ -8,6 +8,8 @@
     with besieged("--set", "auth_required=true") as siege:    with settings of its own
         ...
 
+Batches to attack with are in tests/support/hostile.py.
+
 How to add an entry: one file for each subject (`test_bombs.py`, `test_lists.py`), one test for each attack.  A test
 attacks by `siege.ask`, `siege.post`, `siege.kafka()` or sockets of its own, asserts that the attacker is refused by an
 error that names the limit, and ends with `siege.check()`, which asserts for the time since the last check:
@@ -34,8 +36,6 @@ from typing import Any
 
 import httpx
 
-from redis_ledger.records.compression import pack
-from redis_ledger.records.layout import batch_of, varint
 from tests.support.kafka import KafkaClient
 from tests.support.reaper import ends_with_us
 from tests.support.servers import Server, redis_server
@@ -47,7 +47,6 @@ STRAIN_MAX = 5.0  # of a machine that is busy with other things
 IDLE_S = 1.0
 PATIENCE_S = 60.0
 BATCH = {"content-type": "application/vnd.redis-ledger.batch"}
-NOW_MS = 1_700_000_000_000
 BYSTANDER = Path(__file__).with_name("bystander.py")
 
 
@@ -149,36 +148,3 @@ def besieged(*arguments: str) -> Iterator[Siege]:
                 siege.close()
         finally:
             broker.clean_up()
-
-
-# -- bombs -------------------------------------------------------------------------------------------------------------
-
-
-def record(
-    key: bytes | None, value: bytes | None, headers: bytes = b"", count: int = 0, offset_delta: int = 0
-) -> bytes:
-    """A record's bytes.  headers: laid out as they are, `count` is what is said of their number."""
-    body = b"\x00" + varint(0) + varint(offset_delta)
-    for field in (key, value):
-        body += varint(-1) if field is None else varint(len(field)) + field
-    body += varint(count) + headers
-    return varint(len(body)) + body
-
-
-def batch(*records: bytes, codec: int = 4, count: int | None = None) -> bytes:
-    """A batch of records laid out by `record`.  codec: 0 none, 1 gzip, 3 lz4, 4 zstd."""
-    body, number = b"".join(records), len(records) if count is None else count
-    return batch_of(
-        pack(codec, body) if codec else body, attributes=codec, last_offset_delta=number - 1, base_ms=NOW_MS,
-        newest_ms=NOW_MS, count=number,
-    )  # fmt: skip
-
-
-def header_bomb(headers: int = 16_700_000) -> bytes:
-    """One record of so many empty headers, two bytes each: about three kilobytes in all."""
-    return batch(record(None, b"", b"\x00\x01" * headers, headers))
-
-
-def value_bomb(value_bytes: int = 32 << 20) -> bytes:
-    """One record of a large value that compresses to almost nothing."""
-    return batch(record(None, bytes(value_bytes)))

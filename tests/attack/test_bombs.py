@@ -12,8 +12,9 @@ import pytest
 from redis_ledger.client import Client
 from redis_ledger.config import Config
 from redis_ledger.records.build import encode
-from tests.attack.harness import BATCH, NOW_MS, Siege, batch, besieged, header_bomb, record, value_bomb
+from tests.attack.harness import BATCH, Siege, besieged
 from tests.support.batches import produce, produced
+from tests.support.hostile import NOW_MS, batch, header_bomb, record, value_bomb
 
 LIMIT = Config().record_headers_max
 

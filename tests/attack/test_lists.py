@@ -39,8 +39,9 @@ from redis_ledger.kafka.wire.messages.txn_offset_commit_request import (
 )
 from redis_ledger.kafka.wire.primitives import ELEMENTS_MAX, NO_UUID
 from redis_ledger.records.build import encode
-from tests.attack.harness import NOW_MS, Siege
+from tests.attack.harness import Siege
 from tests.support.batches import produce, produced
+from tests.support.hostile import NOW_MS
 from tests.support.kafka import KafkaClient
 
 INVALID_REQUEST, UNKNOWN_TOPIC = 42, 3

@@ -12,8 +12,9 @@ import pytest
 
 from redis_ledger.kafka.wire.frame import request
 from redis_ledger.records.build import encode
-from tests.attack.harness import BATCH, NOW_MS, Siege, besieged
+from tests.attack.harness import BATCH, Siege, besieged
 from tests.support.batches import fetch
+from tests.support.hostile import NOW_MS
 
 FETCH = 1
 ANSWER_BYTES = 50 << 20

@@ -13,9 +13,8 @@ from crc32c import crc32c
 
 from redis_ledger.records.batch import CRC_FROM, HEADER, HEADER_BYTES, BatchHeader
 from redis_ledger.records.build import encode
+from tests.support.hostile import NOW_MS
 
-NOW_MS = 1_700_000_000_000
-CODECS = ("gzip", "snappy", "lz4", "zstd")
 LONG = (-(1 << 63), -1, 0, 1, 1 << 31, (1 << 53) + 1, 100_000_000_000_000, (1 << 63) - 1)
 INT = (-(1 << 31), -1, 0, 1, 2, 65_536, 1 << 24, (1 << 31) - 1)
 
@@ -111,12 +110,3 @@ def _longer(data: bytes, rng: Random) -> bytes:
 WRONGS: tuple[Callable[[bytes, Random], bytes], ...] = (
     _field, _field, _field, _count, _body, _body, _codec, _crc, _length, _cut, _longer,
 )  # fmt: skip
-
-
-def varint(number: int) -> bytes:
-    """Zigzag, as in records."""
-    left, out = number << 1, bytearray()
-    while left > 127:
-        out.append(left & 0x7F | 0x80)
-        left >>= 7
-    return bytes([*out, left])

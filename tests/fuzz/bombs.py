@@ -6,28 +6,23 @@
     repeated   a request of each API that takes a list, with one element REPEATED times
     deep       JSON nested DEEP levels: lists, objects, and both inside a record
 
-Headers are two bytes each, and are made by repeating those bytes: no object is made for any of them.
+The batches are built by tests/support/hostile.py.
 """
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, NamedTuple
 
-import cramjam
-
-from redis_ledger.records.batch import HEADER_BYTES, BatchHeader
 from tests.fuzz import corpus
-from tests.fuzz.batches import CODECS, NOW_MS, sealed, varint
 from tests.fuzz.words import Words
+from tests.support.hostile import CODECS, header_bomb, value_bomb
 
 WITHIN_BYTES, BEYOND_BYTES = 30_000_000, 100_000_000
 HEADERS = 5_000_000
 REPEATED, REPEATED_INSIDE, DEPTH_MAX = 1_000, 10, 4
 DEEP = 100_000
-_NO_HEADER = b"\0\x01"  # an empty name, and null
 
 
 class Bomb(NamedTuple):
@@ -37,30 +32,12 @@ class Bomb(NamedTuple):
 
 def batches() -> list[Bomb]:
     """Batches that unpack to much, of each codec."""
-    kinds = {
-        "within": record(value=bytes(WITHIN_BYTES)),
-        "beyond": record(value=bytes(BEYOND_BYTES)),
-        "headers": record(headers=HEADERS),
+    kinds: dict[str, Callable[[int], bytes]] = {
+        "within": lambda codec: value_bomb(WITHIN_BYTES, codec),
+        "beyond": lambda codec: value_bomb(BEYOND_BYTES, codec),
+        "headers": lambda codec: header_bomb(HEADERS, codec),
     }
-    return [Bomb(f"{what} {codec}", packed(records, codec)) for what, records in kinds.items() for codec in CODECS]
-
-
-def record(value: bytes = b"", headers: int = 0) -> bytes:
-    """One record, with so many empty headers."""
-    body = b"".join((b"\0\0\0\x01", varint(len(value)), value, varint(headers), _NO_HEADER * headers))
-    return varint(len(body)) + body
-
-
-def packed(records: bytes, codec: str) -> bytes:
-    """The batch of one record."""
-    data = {
-        "gzip": lambda: zlib.compress(records, 6, wbits=31),
-        "snappy": lambda: bytes(cramjam.snappy.compress_raw(records)),
-        "lz4": lambda: bytes(cramjam.lz4.compress(records)),
-        "zstd": lambda: bytes(cramjam.zstd.compress(records)),
-    }[codec]()
-    length, attributes = HEADER_BYTES - 12 + len(data), CODECS.index(codec) + 1
-    return sealed(BatchHeader(0, length, 0, 2, 0, attributes, 0, NOW_MS, NOW_MS, -1, -1, -1, 1), data)
+    return [Bomb(f"{what} {name}", made(codec)) for what, made in kinds.items() for codec, name in enumerate(CODECS, 1)]
 
 
 # -- one thing, many times ---------------------------------------------------------------------------------------------

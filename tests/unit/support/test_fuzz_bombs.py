@@ -12,10 +12,10 @@ from redis_ledger.records.budget import Limits
 from redis_ledger.records.compression import unpack
 from redis_ledger.records.read import decode
 from tests.fuzz import bombs, corpus
-from tests.fuzz.batches import CODECS
 from tests.fuzz.findings import Findings
 from tests.fuzz.rest import REQUESTS, Rest
 from tests.fuzz.words import Words
+from tests.support.hostile import CODECS, NO_HEADER, header_bomb
 
 ROOM = Limits(bombs.BEYOND_BYTES * 2, bombs.HEADERS * 2, bombs.HEADERS * 2)
 
@@ -47,8 +47,8 @@ def test_a_batch_of_very_many_headers_is_small_and_sound(batches, codec):
         decode(data)
     # As many headers as the record says, and nothing behind them
     body = unpack(read_header(data).compression, memoryview(data)[61:], ROOM.decoded_bytes)
-    assert body.endswith(bombs._NO_HEADER * bombs.HEADERS)
-    (few,) = decode(bombs.packed(bombs.record(headers=3), codec))
+    assert body.endswith(NO_HEADER * bombs.HEADERS)
+    (few,) = decode(header_bomb(3, CODECS.index(codec) + 1))
     assert few.headers == [("", None)] * 3
 
 
