@@ -155,7 +155,8 @@ async def test_whoever_has_not_logged_in_gets_no_further_by_mutated_frames(redis
     ):
         words = Words()
         drivers = [
-            Driver(address, Mutator(SEED, words, only), words, heard.findings, frame_s=1) for only in (LOGIN, None)
+            Driver(address, Mutator(SEED, words, only), words, heard.findings, frame_s=1, may_be_closed=True)
+            for only in (LOGIN, None)
         ]
         turns = itertools.product(drivers, range(3))
         await asyncio.gather(*(driver.run(number, 3, lambda: False, 300) for driver, number in turns))
