@@ -27,17 +27,17 @@ SOURCE      PIP-31 "end transaction"; transaction buffer RFC "low watermark"; do
 --- @include "include/settle"
 local state, log, open_key, firsts, aborted, ended, watermarks = KEYS[1], KEYS[3], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local now, count = tonumber(ARGV[2]), tonumber(ARGV[4])
-local held = redis.call("HMGET", state, "topic_id", "next", "epoch", "stable", "newest")
+local held = redis.call("HMGET", state, "topic_id", "next", "epoch", "newest")
 if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 for k = 12, #KEYS, 6 do
   if KEYS[k + 1] == KEYS[k] and (redis.call("HGET", KEYS[k], "kind") or "kafka") ~= "kafka" then return { STALE } end
 end
 local next_offset, before = tonumber(held[2]), held[2]
-local stable = tonumber(held[4])
 local delay = KEYS[11]
 local decided, waiting = "", redis.call("HGET", delay, "decided") or ""
 local opened, returned = {}, 0 -- cursors by their place in KEYS; offsets that aborted acks give back
 local marks, touched = {}, {} -- coordinator → its watermark; coordinators whose watermark rose
+local tombstones, forgotten, outcomes = {}, {}, { committed = 0, aborted = 0 } -- what all operations write together
 
 local function watermark_of(coordinator)
   if marks[coordinator] == nil then marks[coordinator] = redis.call("HGET", watermarks, coordinator) or "" end
@@ -47,13 +47,15 @@ end
 local function write_marker(pid, epoch, first, commit)
   local offset = whole(next_offset)
   redis.call("XADD", log, offset .. "-1", "l", "0", "e", "0", "b", offset, "n", "1", "s", "0", "p", pid, "v", epoch,
-    "q", "-1", "f", commit and "7" or "3", "t", ARGV[2], "m", held[5])
+    "q", "-1", "f", commit and "7" or "3", "t", ARGV[2], "m", held[4])
   redis.call("HDEL", open_key, pid)
   redis.call("ZREM", firsts, pid)
   next_offset = next_offset + 1
-  stable = stable_offset(firsts, next_offset)
-  if not commit then redis.call("ZADD", aborted, offset, pid .. " " .. first .. " " .. whole(stable)) end
-  redis.call("HINCRBY", state, commit and "committed" or "aborted", "1")
+  if not commit then
+    redis.call("ZADD", aborted, offset, pid .. " " .. first .. " " .. whole(stable_offset(firsts, next_offset)))
+  end
+  local outcome = commit and "committed" or "aborted"
+  outcomes[outcome] = outcomes[outcome] + 1
   return offset
 end
 
@@ -94,8 +96,8 @@ local function finish(place, txn)
     redis.call("HSET", delay, txn, (commit and "C" or "A") .. string.sub(aside, 2))
     decided = decided .. " " .. txn
   end
-  if native then redis.call("HDEL", KEYS[4], pid) end
-  redis.call("ZADD", ended, ARGV[2], txn)
+  if native then forgotten[#forgotten + 1] = pid end
+  tombstones[#tombstones + 1], tombstones[#tombstones + 2] = ARGV[2], txn
   local mark = watermark_of(coordinator)
   if watermark ~= "" and (mark == "" or not serial_at_most(watermark, mark)) then
     redis.call("HSET", watermarks, coordinator, watermark)
@@ -110,6 +112,9 @@ for i = 1, count do
   reply[#reply + 1] = settle_all(at, txn, ARGV[at + 3] == "1") and finish(at, txn) or "more"
   at = at + 7 + tonumber(ARGV[at + 6])
 end
+
+cursors.spread("HDEL", KEYS[4], forgotten)
+cursors.spread("ZADD", ended, tombstones)
 
 local function is_over(c, s) return touched[c] and serial_at_most(s, marks[c]) end
 for _, c in pairs(opened) do
@@ -127,15 +132,15 @@ if #pids > 0 then
   end
 end
 local looked, passed = 2 * count + 8, {}
-local function look(tombstones)
-  for i = 1, #tombstones, 2 do
-    local c, s = string.match(tombstones[i], "^(%d+)%-(%d+)$")
+local function look(some)
+  for i = 1, #some, 2 do
+    local c, s = string.match(some[i], "^(%d+)%-(%d+)$")
     local mark = c and watermark_of(c) or ""
-    if (mark ~= "" and serial_at_most(s, mark)) or (c and tonumber(tombstones[i + 1]) < now - tonumber(ARGV[3])) then
-      passed[#passed + 1] = tombstones[i]
+    if (mark ~= "" and serial_at_most(s, mark)) or (c and tonumber(some[i + 1]) < now - tonumber(ARGV[3])) then
+      passed[#passed + 1] = some[i]
     end
   end
-  return #tombstones == 2 * looked
+  return #some == 2 * looked
 end
 -- The oldest, and when there are many some from anywhere: those of a coordinator with an old open transaction stay, and
 -- must not hide what the others have passed.
@@ -144,9 +149,13 @@ if look(redis.call("ZRANGEBYSCORE", ended, 0, "+inf", "WITHSCORES", "LIMIT", 0, 
   look(redis.call("ZRANGE", ended, whole(from), whole(from + looked - 1), "WITHSCORES"))
 end
 if #passed > 0 then redis.call("ZREM", ended, unpack(passed)) end
+for outcome, number in pairs(outcomes) do
+  if number > 0 then redis.call("HINCRBY", state, outcome, whole(number)) end
+end
 if whole(next_offset) ~= before then
-  redis.call("HSET", state, "next", whole(next_offset), "stable", whole(stable))
-  redis.call("SPUBLISH", ARGV[5], held[3] .. " " .. whole(next_offset) .. " " .. whole(stable))
+  local stable = whole(stable_offset(firsts, next_offset))
+  redis.call("HSET", state, "next", whole(next_offset), "stable", stable)
+  redis.call("SPUBLISH", ARGV[5], held[3] .. " " .. whole(next_offset) .. " " .. stable)
 end
 if decided ~= "" then redis.call("HSET", delay, "decided", waiting .. decided) end
 if returned > 0 then redis.call("SPUBLISH", ARGV[5], "look again") end
