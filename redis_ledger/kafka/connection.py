@@ -109,7 +109,7 @@ class Connection(asyncio.BufferedProtocol):
         try:
             self._cutter.received(count)
         except BadFrame as error:
-            if self._server.is_foreign(self._cutter.head, self._listener, self.peer):
+            if self._server.is_foreign(self._cutter.begin, self._listener, self.peer):
                 self.abort()
             else:
                 self._refuse(str(error))

@@ -4,6 +4,7 @@
                   └ the beginning of a larger one ─▶ memory of its own, which doubles with what arrives
 
 A frame's memory grows with what has arrived, never with what its length claims, and is counted from the first byte.
+The head is there only while bytes arrive: an idle connection has none, and half a frame in one is counted as the head.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from redis_ledger.kafka.wire.primitives import BadFrame
 
 HEAD_BYTES = 16 * 1024  # frames up to this are cut out of the read buffer, larger ones get memory of their own
 GROWN_BYTES = 32 * 1024  # the first piece of it
+SPARE_MAX = 64  # heads that are kept for the next connections that read
+_spare: list[bytearray] = []
+_NO_MEMORY = "half requests of all clients together take too much memory; send smaller ones"
 
 
 class Frames:
@@ -30,7 +34,8 @@ class Frames:
         sizes: Callable[[], tuple[int, int]],
     ) -> None:
         self._push, self._take, self._give, self._sizes = push, take, give, sizes
-        self.head = bytearray(HEAD_BYTES)
+        self._head: bytearray | None = None
+        self._is_counted = False  # the head, while it holds half a frame
         self._have = 0
         self._large: bytearray | None = None  # the frame under way, when it does not fit into the head
         self._large_at, self._large_size = 0, 0
@@ -40,7 +45,14 @@ class Frames:
         """Where the next bytes go."""
         if self._large is not None:
             return memoryview(self._large)[self._large_at :]
-        return memoryview(self.head)[self._have :]
+        if self._head is None:
+            self._head = _spare.pop() if _spare else bytearray(HEAD_BYTES)
+        return memoryview(self._head)[self._have :]
+
+    @property
+    def begin(self) -> bytes:
+        """The first bytes of what is not cut yet."""
+        return b"" if self._head is None else bytes(memoryview(self._head)[: min(self._have, LENGTH_BYTES)])
 
     def received(self, count: int) -> None:
         """So many bytes are in the buffer.  Raises BadFrame."""
@@ -54,14 +66,28 @@ class Frames:
             self._cut()
 
     def drop(self) -> None:
-        """Gives the memory of a large frame back."""
+        """Gives all memory back, at the end of the connection."""
+        self._drop_large()
+        self._have = 0
+        self._drop_head()
+
+    def _drop_large(self) -> None:
         if self._large is not None:
             self._give(len(self._large))
             self._large = None
 
+    def _drop_head(self) -> None:
+        head, self._head = self._head, None
+        if head is not None and len(_spare) < SPARE_MAX:
+            _spare.append(head)
+        if self._is_counted:
+            self._is_counted = False
+            self._give(HEAD_BYTES)
+
     def _cut(self) -> None:
         """Takes whole frames out of the head; the beginning of one that does not fit goes into memory of its own."""
-        pos, head = 0, self.head
+        pos, head = 0, self._head
+        assert head is not None, "bytes come into the head that `buffer` gave"
         while self._have - pos >= LENGTH_BYTES:
             least, most = self._sizes()
             size = frame_bytes(head, most, pos, bytes_min=least)
@@ -76,6 +102,7 @@ class Frames:
                 large[:had] = memoryview(head)[begin : self._have]
                 self._large, self._large_at, self._large_size = large, had, size
                 self._have = 0
+                self._drop_head()
                 return
             break
         left = self._have - pos
@@ -84,10 +111,15 @@ class Frames:
             self._have = left
         if not left:
             self.since = 0.0
+            self._drop_head()
+        elif not self._is_counted:
+            if not self._take(HEAD_BYTES):
+                raise BadFrame(_NO_MEMORY)
+            self._is_counted = True
 
     def _grow(self, large: bytearray) -> None:
         if self._large_at == self._large_size:
-            self.drop()
+            self._drop_large()
             self.since = 0.0
             self._push(memoryview(large))
         elif self._large_at == len(large):
@@ -98,5 +130,5 @@ class Frames:
 
     def _memory(self, size: int) -> bytearray:
         if not self._take(size):
-            raise BadFrame("half requests of all clients together take too much memory; send smaller ones")
+            raise BadFrame(_NO_MEMORY)
         return bytearray(size)

@@ -161,7 +161,7 @@ class KafkaServer:
             peer.principal, peer.until_s = named
             peer.is_authenticated = True
 
-    def is_foreign(self, begin: bytearray, listener: Listener, peer: Peer) -> bool:
+    def is_foreign(self, begin: bytes, listener: Listener, peer: Peer) -> bool:
         """Whether what came and is no frame is TLS; then the log says so."""
         if listener.tls is not None or begin[:2] != TLS_RECORD:
             return False
