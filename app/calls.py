@@ -238,13 +238,16 @@ class Call:
                 chunks.clear()
                 await self._refuse(limit, drain=more)
             if not more:
+                if chunk:
+                    self._hold(len(chunk), is_whole=True)
                 return b"".join((*chunks, chunk)) if chunks else chunk
             self._hold(len(chunk))
             chunks.append(chunk)
 
-    def _hold(self, count: int) -> None:
-        """Raises ClientMemoryFull."""
-        if not self.broker.client_memory.take_request(count):
+    def _hold(self, count: int, *, is_whole: bool = False) -> None:
+        """Until the request has been carried out.  Raises ClientMemoryFull."""
+        memory = self.broker.client_memory
+        if not (memory.take_whole(count) if is_whole else memory.take_request(count)):
             raise ClientMemoryFull(client_bytes_max=self.config.client_bytes_max)
         self._held += count
 

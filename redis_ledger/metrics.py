@@ -66,7 +66,9 @@ client_answers = gauge(
     "redis_ledger_client_answers", "Answers that clients have not read yet, by both ports.", unit="bytes"
 )
 client_requests = gauge(
-    "redis_ledger_client_requests", "Requests that clients have half sent, by both ports.", unit="bytes"
+    "redis_ledger_client_requests",
+    "Requests that clients have half sent, by both ports, and bodies of HTTP requests being worked on.",
+    unit="bytes",
 )
 client_waits = counter(
     "redis_ledger_client_waits",

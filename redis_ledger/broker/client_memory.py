@@ -25,6 +25,7 @@ from redis_ledger.errors import ClientMemoryFull
 
 UNPACKED_BYTES = 16 << 20  # of the batches of one answer as JSON; the one that passes it is the last of the answer
 UNPACKED_ANSWERS = 2  # as large as an answer may be, at a time: each also takes as much while it is read
+SMALL_BYTES = 64 << 10
 WAIT_S_MAX = 10.0
 DEAF_S = 5.0  # a client that has not read for so long may be closed when others wait for its memory
 
@@ -50,6 +51,8 @@ class ClientMemory:
         self.bytes_max, self._is_told = bytes_max, is_told
         self._answers = self._requests = 0
         self.refused = 0  # requests that found no memory, ever
+        if is_told:
+            metrics.client_requests.set_function(lambda: self._requests)
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     @property
@@ -117,12 +120,19 @@ class ClientMemory:
             self.refused += 1
             return False
         self._requests += count
-        metrics.client_requests.set(self._requests)
+        return True
+
+    def take_whole(self, count: int) -> bool:
+        """Takes bytes of a request that has come whole, or of the rest of one; False: there are none.  Half requests
+        cannot keep whole ones out, and a small one is counted and never refused."""
+        if count > SMALL_BYTES and count > self.free:
+            self.refused += 1
+            return False
+        self._requests += count
         return True
 
     def give_request(self, count: int) -> None:
         self._requests -= count
-        metrics.client_requests.set(self._requests)
         self._let_in()
 
     def _let_in(self) -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
+from app.main import create_app
+from app.routers import subscriptions
 from redis_ledger.auth.acl import ANONYMOUS
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import NewRecord
@@ -119,6 +123,58 @@ async def test_an_answer_ends_where_the_memory_does_and_the_next_one_goes_on(bro
             received += [message["offset"] for message in messages]
     assert sorted(received) == list(range(10))
     assert broker.decoding.memory.taken == 0
+
+
+async def posted(broker: Broker, path: str, body: Any) -> int:
+    """The status.  The body comes in one piece, as from a server that had it all when it was asked."""
+    sent = list[Any]()
+    pieces = [{"type": "http.request", "body": json.dumps(body).encode(), "more_body": False}]
+
+    async def receive() -> Any:
+        return pieces.pop() if pieces else await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"",
+        "headers": [(b"content-type", b"application/json")], "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
+        "root_path": "", "http_version": "1.1", "scheme": "http",
+    }  # fmt: skip
+    await create_app(broker)(scope, receive, send)
+    return int(sent[0]["status"])
+
+
+async def test_a_body_in_one_piece_and_the_answer_of_a_receive_are_counted(broker, monkeypatch):
+    memory, free = broker.client_memory, list[int]()
+    produce, received = broker.records.produce, subscriptions._received
+
+    async def watched(*given, **more):
+        free.append(memory.free)
+        return await produce(*given, **more)
+
+    async def shown(*given):
+        free.append(memory.free)
+        return await received(*given)
+
+    monkeypatch.setattr(broker.records, "produce", watched)
+    monkeypatch.setattr(subscriptions, "_received", shown)
+    body = {"records": [{"value": "x" * 200_000}]}
+    assert await posted(broker, "/v1/topics/t/records", body) == 200
+    assert await posted(broker, "/v1/topics/t/subscriptions/s:receive", {"consumer": "c"}) == 200
+    assert [memory.bytes_max - each >= 200_000 for each in free] == [True, True]
+    assert memory.free == memory.bytes_max
+    # Where there is no memory for it a large body is refused, a small one is not
+    await memory.reserve(memory.bytes_max)
+    assert await posted(broker, "/v1/topics/t/records", body) == 503
+    assert await posted(broker, "/v1/topics/t/records", {"records": [{"value": 1}]}) == 200
+
+
+async def test_a_form_of_the_console_leaves_no_memory_taken(broker):
+    async with client_of(broker) as http:
+        form = {"content-type": "application/x-www-form-urlencoded"}
+        await http.post("/console/topics/create", content=b"name=u&csrf=x", headers=form)
+    assert broker.client_memory.free == broker.client_memory.bytes_max
 
 
 async def test_requests_wait_for_memory_and_are_refused_in_the_end_and_may_come_again(broker, monkeypatch):

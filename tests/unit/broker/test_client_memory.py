@@ -99,6 +99,18 @@ async def test_half_requests_take_a_half_at_most_and_what_is_free():
     assert (memory.free, memory.refused) == (0, 1)
 
 
+async def test_half_requests_do_not_keep_whole_ones_out_and_small_ones_are_never_refused(monkeypatch):
+    monkeypatch.setattr(client_memory, "SMALL_BYTES", 10)
+    memory = ClientMemory(100)
+    assert memory.take_request(50)
+    assert memory.take_whole(50)
+    assert not memory.take_whole(11)
+    assert (memory.refused, memory.free) == (1, 0)
+    assert memory.take_whole(10)
+    memory.give_request(110)
+    assert memory.free == 100
+
+
 async def test_what_takes_no_memory_never_waits():
     memory = ClientMemory(100)
     await memory.lease().fit([100])
