@@ -1,5 +1,4 @@
-"""/v1/topics/{topic}/subscriptions: create, list, stats, delete, receive, ack, nack, seek,
-dead letters.
+"""/v1/topics/{topic}/subscriptions: create, list, stats, delete, receive, ack, nack, seek, dead letters.
 
 A subscription's name may hold any printable characters, a slash too; in a path it is percent-encoded.
 """
@@ -396,7 +395,6 @@ async def shown(call: Call, stats: SubscriptionStats) -> bodies.Subscription:
     return bodies.Subscription(
         topic=stats.topic, name=stats.name, kind=stats.kind, cursors=cursors,
         backlog=sum(c.backlog for c in cursors), backlog_is_exact=all(c.backlog_is_exact for c in cursors),
-        delayed=delayed, leased=sum(c.leased for c in cursors),
-        pending=sum(c.pending for c in cursors),
+        delayed=delayed, leased=sum(c.leased for c in cursors), pending=sum(c.pending for c in cursors),
         dead_letters=dead_letters,
     )  # fmt: skip

@@ -24,13 +24,7 @@ from redis_ledger.cursor import offsets as registers
 from redis_ledger.cursor.offsets import NOTHING, Register, What, When
 from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import (
-    IllegalGeneration,
-    InvalidTopicName,
-    LedgerError,
-    StaleMember,
-    TransactionNotFound,
-    UnknownPartition,
-    UnknownTopic,
+    IllegalGeneration, InvalidTopicName, LedgerError, StaleMember, TransactionNotFound, UnknownPartition, UnknownTopic,
     WrongSubscriptionKind,
 )  # fmt: skip
 from redis_ledger.ids import TxnId
@@ -106,8 +100,7 @@ class Offsets:
             entries[topic] = await _caught(self._catalog.get(topic, fresh=True))  # it may have grown
         places, pace = list[Place](), Pace()
         for topic, number in wanted:
-            if pace.is_over:
-                await pace.rest()
+            await pace.rest()
             entry = entries[topic]
             if isinstance(entry, InvalidTopicName):
                 places.append(UnknownTopic(entry.detail))
