@@ -4,9 +4,8 @@
     {orders:1}:sub:<group>     offset 17, fence 7            {catalog}:groups         <group> → classic
 
 Any broker carries a commit: whose is accepted is settled by the fence beside the offset (lua/include/register).  Which
-topics a group has offsets on, and which groups there are, is noted before its first commit.  Partition 0 has a
-register of every group, as it has a cursor of every subscription: there a topic's subscriptions are looked up.  What a
-transaction has committed is settled by its end.
+topics a group has offsets on, and which groups there are, is noted before its first commit.  Partition 0 has a register
+of every group, as a cursor of every subscription: there subscriptions are looked up.  A transaction's end settles it.
 Source: KIP-98, KIP-211 (expiration), KIP-447 (offsets and generations), KIP-496 (deletion).
 """
 
@@ -24,7 +23,13 @@ from redis_ledger.cursor import offsets as registers
 from redis_ledger.cursor.offsets import NOTHING, Register, What, When
 from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import (
-    IllegalGeneration, InvalidTopicName, LedgerError, StaleMember, TransactionNotFound, UnknownPartition, UnknownTopic,
+    IllegalGeneration,
+    InvalidTopicName,
+    LedgerError,
+    StaleMember,
+    TransactionNotFound,
+    UnknownPartition,
+    UnknownTopic,
     WrongSubscriptionKind,
 )  # fmt: skip
 from redis_ledger.ids import TxnId

@@ -8,7 +8,7 @@
     with besieged("--set", "auth_required=true") as siege:    with settings of its own
         ...
 
-Batches to attack with are in tests/support/hostile.py.
+Batches to attack with are in tests/support/bombs.py.
 
 How to add an entry: one file for each subject (`test_bombs.py`, `test_lists.py`), one test for each attack.  A test
 attacks by `siege.ask`, `siege.post`, `siege.kafka()` or sockets of its own, asserts that the attacker is refused by an

@@ -41,7 +41,7 @@ from redis_ledger.kafka.wire.primitives import ELEMENTS_MAX, NO_UUID
 from redis_ledger.records.build import encode
 from tests.attack.harness import Siege
 from tests.support.batches import produce, produced
-from tests.support.hostile import NOW_MS
+from tests.support.bombs import NOW_MS
 from tests.support.kafka import KafkaClient
 
 INVALID_REQUEST, UNKNOWN_TOPIC = 42, 3

@@ -14,7 +14,7 @@ from redis_ledger.kafka.wire.frame import request
 from redis_ledger.records.build import encode
 from tests.attack.harness import BATCH, Siege, besieged
 from tests.support.batches import fetch
-from tests.support.hostile import NOW_MS
+from tests.support.bombs import NOW_MS
 
 FETCH = 1
 ANSWER_BYTES = 50 << 20

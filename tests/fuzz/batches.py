@@ -13,7 +13,7 @@ from crc32c import crc32c
 
 from redis_ledger.records.batch import CRC_FROM, HEADER, HEADER_BYTES, BatchHeader
 from redis_ledger.records.build import encode
-from tests.support.hostile import NOW_MS
+from tests.support.bombs import NOW_MS
 
 LONG = (-(1 << 63), -1, 0, 1, 1 << 31, (1 << 53) + 1, 100_000_000_000_000, (1 << 63) - 1)
 INT = (-(1 << 31), -1, 0, 1, 2, 65_536, 1 << 24, (1 << 31) - 1)

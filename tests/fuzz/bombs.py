@@ -6,7 +6,7 @@
     repeated   a request of each API that takes a list, with one element REPEATED times
     deep       JSON nested DEEP levels: lists, objects, and both inside a record
 
-The batches are built by tests/support/hostile.py.
+The batches are built by tests/support/bombs.py.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from tests.fuzz import corpus
 from tests.fuzz.words import Words
-from tests.support.hostile import CODECS, header_bomb, value_bomb
+from tests.support.bombs import CODECS, header_bomb, value_bomb
 
 WITHIN_BYTES, BEYOND_BYTES = 30_000_000, 100_000_000
 HEADERS = 5_000_000

@@ -1,45 +1,47 @@
-"""Record batches that are small to send and large to decode; of a size that the caller chooses.
-
-    value_bomb(30_000_000)       one record of zeros: 3 kB with zstd
-    header_bomb(16_700_000)      one record of so many empty headers, two bytes each: 3 kB
-
-Headers are made by repeating their bytes: no object is made for any of them.
-"""
+"""Texts that would become more than text on a page that writes them as they are, and what a browser makes of a page."""
 
 from __future__ import annotations
 
-from redis_ledger.records.compression import pack
-from redis_ledger.records.layout import batch_of, varint
+from html.parser import HTMLParser
 
-NOW_MS = 1_700_000_000_000
-NO_HEADER = b"\x00\x01"  # an empty name, and null
-CODECS = ("gzip", "snappy", "lz4", "zstd")
-ZSTD = 4
-
-
-def record(
-    key: bytes | None, value: bytes | None, headers: bytes = b"", count: int = 0, offset_delta: int = 0
-) -> bytes:
-    """A record's bytes.  headers: laid out as they are, `count` is what is said of their number."""
-    body = b"\x00" + varint(0) + varint(offset_delta)
-    for field in (key, value):
-        body += varint(-1) if field is None else varint(len(field)) + field
-    body += varint(count) + headers
-    return varint(len(body)) + body
+TEXTS = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "'><svg onload=alert(1)>",
+    "</style><script>alert(1)</script>",
+    "</title></textarea><script>alert(1)</script>",
+    "javascript:alert(1)",
+    '" onmouseover="alert(1)',
+    "--><b>&lt;i&gt;{{ 7 * 7 }}{% raw %}",
+    "a\u2028b\u2029c`${alert(1)}`",
+    "]]>\x00\x1b[31m",
+)
+# Attributes whose content is an address.
+ADDRESSES = {"action", "formaction", "href", "hx-get", "hx-post", "src"}
 
 
-def batch(*records: bytes, codec: int = ZSTD, count: int | None = None) -> bytes:
-    """A batch of records laid out by `record`.  codec: 0 none, and from 1 on those of CODECS."""
-    body, number = b"".join(records), len(records) if count is None else count
-    return batch_of(
-        pack(codec, body) if codec else body, attributes=codec, last_offset_delta=number - 1, base_ms=NOW_MS,
-        newest_ms=NOW_MS, count=number,
-    )  # fmt: skip
+class Seen(HTMLParser):
+    """shape: tags with the names of their attributes, in order.  addresses: where they lead.  texts: all that is shown,
+    with contents of attributes."""
 
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.shape: list[tuple[str, ...]] = []
+        self.addresses: list[str] = []
+        self.texts: list[str] = []
+        self.feed(page)
+        self.close()
 
-def header_bomb(headers: int = 16_700_000, codec: int = ZSTD) -> bytes:
-    return batch(record(None, b"", NO_HEADER * headers, headers), codec=codec)
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.shape.append((tag, *(name for name, _ in attrs)))
+        self.addresses += [value or "" for name, value in attrs if name in ADDRESSES]
+        self.texts += [value or "" for _, value in attrs]
 
+    def handle_endtag(self, tag: str) -> None:
+        self.shape.append(("/" + tag,))
 
-def value_bomb(value_bytes: int = 32 << 20, codec: int = ZSTD) -> bytes:
-    return batch(record(None, bytes(value_bytes)), codec=codec)
+    def handle_comment(self, data: str) -> None:
+        self.shape.append(("comment", data))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)

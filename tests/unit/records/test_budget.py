@@ -18,7 +18,7 @@ from redis_ledger.records.build import encode
 from redis_ledger.records.later import part
 from redis_ledger.records.read import Unread, decode, decode_range
 from redis_ledger.records.walk import SLICE_RECORDS, slices
-from tests.support.hostile import batch, header_bomb, record, value_bomb
+from tests.support.bombs import batch, header_bomb, record, value_bomb
 
 NOW_MS = 1_700_000_000_000
 FEW = Limits(decoded_bytes=1 << 20, record_headers=3, headers=7)

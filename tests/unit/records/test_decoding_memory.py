@@ -14,7 +14,7 @@ from redis_ledger.decoding.memory import DecodingMemory
 from redis_ledger.errors import CorruptBatch, DecodingBusy, TooLargeToDecode
 from redis_ledger.records.budget import DEFAULT
 from redis_ledger.records.build import encode
-from tests.attack.harness import batch, header_bomb, record
+from tests.support.bombs import batch, header_bomb, record
 
 MB = 1 << 20
 LIMITS = DEFAULT._replace(decoded_bytes=4 * MB)

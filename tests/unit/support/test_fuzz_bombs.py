@@ -15,7 +15,7 @@ from tests.fuzz import bombs, corpus
 from tests.fuzz.findings import Findings
 from tests.fuzz.rest import REQUESTS, Rest
 from tests.fuzz.words import Words
-from tests.support.hostile import CODECS, NO_HEADER, header_bomb
+from tests.support.bombs import CODECS, NO_HEADER, header_bomb
 
 ROOM = Limits(bombs.BEYOND_BYTES * 2, bombs.HEADERS * 2, bombs.HEADERS * 2)
 
