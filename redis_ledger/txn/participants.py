@@ -59,6 +59,10 @@ class _PartitionEnds:
             self._send, self._settle, items_max=16, turnstile=lambda: store.turnstile(self._keys.state)
         )
 
+    def knows(self, names: Sequence[str]) -> bool:
+        """Of all of these whether they are Kafka groups."""
+        return all(name in self._is_group for name in names)
+
     async def learn(self, names: Sequence[str]) -> None:
         """Which of these are Kafka groups: they have two keys of six, and a key that is absent must not be named."""
         unknown = [name for name in names if name not in self._is_group]
@@ -148,20 +152,21 @@ class Participants:
             names = places.setdefault((participant.topic, participant.topic_id, participant.partition), [])
             if participant.subscription is not None:
                 names.append(participant.subscription)
-        subscribed = {place: names for place, names in places.items() if names}
-        await asyncio.gather(*(self._at(place).learn(names) for place, names in subscribed.items()))
-        futures = [self._end_one(place, decision, names) for place, names in places.items()]
-        if len(futures) == 1:
-            await futures[0]
+        ends: list[Awaitable[int]] = [
+            (self._end_one if self._at(place).knows(names) else self._learn_and_end)(place, decision, names)
+            for place, names in places.items()
+        ]
+        if len(ends) == 1:
+            await ends[0]
         else:
-            results = await asyncio.gather(*futures, return_exceptions=True)
+            results = await asyncio.gather(*ends, return_exceptions=True)
             for result in results:
                 if isinstance(result, BaseException):
                     raise result
         for place in places:
-            ends = self._partitions.get(place)
-            if ends is not None and ends.has_scheduled and self._after is not None:
-                ends.has_scheduled = False
+            ended = self._partitions.get(place)
+            if ended is not None and ended.has_scheduled and self._after is not None:
+                ended.has_scheduled = False
                 await self._after(*place)
 
     def _at(self, place: tuple[str, str, int]) -> _PartitionEnds:
@@ -173,6 +178,11 @@ class Participants:
                 self._store, *place, self._config, self._clock, partial(self._on_marker, *place)
             )
         return ends
+
+    async def _learn_and_end(self, place: tuple[str, str, int], decision: Decision, names: list[str]) -> int:
+        """Of one partition, so that one that cannot be reached holds up no other."""
+        await self._at(place).learn(names)
+        return await self._end_one(place, decision, names)
 
     def _end_one(self, place: tuple[str, str, int], decision: Decision, names: list[str]) -> asyncio.Future[int]:
         future: asyncio.Future[int] = self._loop.create_future()
