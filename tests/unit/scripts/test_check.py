@@ -75,7 +75,7 @@ def test_the_step_aside_runs_beside_those_before_it_and_prints_in_its_turn(tmp_p
     code = (
         "import pathlib, sys, time; mine, other = map(pathlib.Path, sys.argv[1:])\n"
         "mine.touch(); until = time.monotonic() + 20\n"
-        "while not other.exists() and time.monotonic() < until: time.sleep(0.01)\n"
+        "while not other.exists() and time.monotonic() < until: time.sleep(0.01)\n"  # between two looks
         "print(mine.name, other.exists())"
     )
     planned = [
