@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 from redis_ledger.broker.broker import Broker
 from redis_ledger.ids import MessageId, TxnId
@@ -14,7 +14,7 @@ def at(*offsets: int) -> list[MessageId]:
     return [MessageId(0, offset) for offset in offsets]
 
 
-async def filled(broker: Broker, count: int, name: str = "s", kind: str = "shared") -> None:
+async def filled(broker: Broker, count: int, name: str = "s", kind: Literal["shared", "exclusive"] = "shared") -> None:
     """Writes so many records in one batch, which c1 receives.  A kind other than shared: creates the subscription."""
     if kind != "shared":
         await broker.subscriptions.create("t", name, kind)
