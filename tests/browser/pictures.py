@@ -28,7 +28,13 @@ from tests.support.servers import redis_server
 FOLDER = Path(__file__).parents[2] / "docs" / "images" / "console"
 NOON_MS = 1_993_806_000_000  # 2033-03-07 11:00 UTC: what is scheduled must not be due by the clock of Redis
 HELD_UP_MS = 252_000
-WIDTHS = (1280, 390)
+DESK, PHONE = 1280, 390
+# What is on a page: (width, colour scheme) → pictures.
+SHOTS = {
+    (DESK, "light"): ("overview", "topic", "transaction", "subscription", "scheduled", "brokers", "access"),
+    (DESK, "dark"): ("overview",),
+    (PHONE, "light"): ("overview",),
+}
 HEIGHT_MAX = 1_400
 COLOURS = 128
 DRAWN = "() => [...document.querySelectorAll('[data-chart]')].every((each) => each.querySelector('canvas'))"
@@ -112,11 +118,8 @@ def pages(shop: Shop) -> dict[str, str]:
     """Addresses by the name of the picture."""
     return {
         "overview": "",
-        "topics": "/topics",
         "topic": "/topic?" + urlencode({"name": "orders", "show": "all"}),
-        "transactions": "/transactions",
         "transaction": "/transaction?" + urlencode({"id": str(shop.stuck)}),
-        "groups": "/groups",
         "subscription": "/subscription?" + urlencode({"topic": "orders", "name": "billing"}),
         "scheduled": "/scheduled?topic=mail",
         "brokers": "/brokers",
@@ -127,7 +130,7 @@ def pages(shop: Shop) -> dict[str, str]:
 def take_all(url: str, shop: Shop, token: str, folder: Path) -> None:
     looks = pages(shop)
     with chrome() as browser:
-        for width, scheme in ((width, scheme) for scheme in ("light", "dark") for width in WIDTHS):
+        for (width, scheme), names in SHOTS.items():
             context = browser.new_context(
                 viewport={"width": width, "height": 800},
                 color_scheme=scheme,
@@ -137,11 +140,9 @@ def take_all(url: str, shop: Shop, token: str, folder: Path) -> None:
             )
             page = context.new_page()
             log_in(page, url, token)
-            for name, path in looks.items():
-                if scheme == "dark" and name != "overview":
-                    continue
+            for name in names:
                 page.set_viewport_size({"width": width, "height": 400})
-                page.goto(f"{url}/console{path}")
+                page.goto(f"{url}/console{looks[name]}")
                 height = min(page.evaluate("document.documentElement.scrollHeight"), HEIGHT_MAX)
                 page.set_viewport_size({"width": width, "height": height})
                 page.wait_for_function(DRAWN)

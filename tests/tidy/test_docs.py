@@ -87,3 +87,12 @@ def test_relative_links_lead_somewhere():
                 anchors = {slug(line.lstrip("#")) for line in aim.read_text().splitlines() if line.startswith("#")}
                 dead += [] if anchor in anchors else [f"{shown(page)}: {target}#{anchor}"]
     assert dead == []
+
+
+def test_every_picture_is_on_a_page():
+    pages = "".join(page.read_text() for page in files(".md"))
+    pictures = [
+        path.relative_to(ROOT / "docs").as_posix() for path in sorted((ROOT / "docs" / "images").rglob("*.png"))
+    ]
+    assert pictures
+    assert [each for each in pictures if each not in pages] == []
