@@ -70,7 +70,7 @@ PLAIN = {
     "unit": pytest("unit", *TWO),
     "property": pytest("property", *TWO),
     "integration": pytest("integration", *FOUR),
-    "spec": pytest("spec", *FOUR),
+    "spec": pytest("spec", *TWO),
     "crash": pytest("crash", *FOUR, "-m", "not slow"),
     "crash-slow": pytest("crash", "-m", "slow"),
     "attack": pytest("attack"),  # one after another: they measure how long others wait
