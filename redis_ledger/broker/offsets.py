@@ -5,7 +5,7 @@
 
 Any broker carries a commit: whose is accepted is settled by the fence beside the offset (lua/include/register).  Which
 topics a group has offsets on, and which groups there are, is noted before its first commit.  Partition 0 has a register
-of every group, as a cursor of every subscription: there subscriptions are looked up.  A transaction's end settles it.
+of every group: there a topic's subscriptions are looked up.  A transaction's commits are settled by its end.
 Source: KIP-98, KIP-211 (expiration), KIP-447 (offsets and generations), KIP-496 (deletion).
 """
 
@@ -107,10 +107,8 @@ class Offsets:
         for topic, number in wanted:
             await pace.rest()
             entry = entries[topic]
-            if isinstance(entry, InvalidTopicName):
-                places.append(UnknownTopic(entry.detail))
-            elif isinstance(entry, LedgerError):
-                places.append(entry)
+            if isinstance(entry, LedgerError):
+                places.append(UnknownTopic(entry.detail) if isinstance(entry, InvalidTopicName) else entry)
             elif not 0 <= number < entry.partitions:
                 places.append(UnknownPartition(f"Topic {topic!r} has no partition {number}."))
             else:
