@@ -170,11 +170,12 @@ async def receive(call: Call, topic: str, name: str, body: bodies.Receive) -> bo
         after=[MessageId.parse(text) for text in body.after], request=body.request_id or "", is_repeat=body.repeat,
         skipped=skipped, budget=partial(call.budget, DECODED_BYTES_MAX),
     )  # fmt: skip
-    messages = await (call.waiting(work) if wait_ms else work)
+    messages: Sequence[Message] = await (call.waiting(work) if wait_ms else work)
     call.room().hold(call.unpacked_held)
     if tracing.tracer is not None:
         traces.delivered(topic, messages)
-    return await _received(call, messages, skipped, body.as_)
+    answer: bodies.Received = await _received(call, messages, skipped, body.as_)
+    return answer
 
 
 async def _received(call: Call, messages: Sequence[Message], skipped: Sequence[Skipped], form: str) -> Any:

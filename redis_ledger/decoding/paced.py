@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
@@ -46,7 +46,7 @@ async def decode(data: Buffer, budget: Budget, first_offset: int = 0, last_offse
         raise
 
 
-async def slices(data: Buffer, budget: Budget) -> AsyncIterator[list[Record]]:
+async def slices(data: Buffer, budget: Budget) -> AsyncGenerator[list[Record], None]:
     """All records of one batch, a few at a time.  Spends and raises as `decode`; holds memory until the last one."""
     batch = await opened(data, budget)
     try:

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from redis_ledger.kafka.call import INVALID_REQUEST
 from redis_ledger.kafka.outcome import lists_of
-from redis_ledger.kafka.wire.frame import LENGTH_BYTES, RequestHeader, read_request, read_response, response
+from redis_ledger.kafka.wire.frame import RequestHeader, read_request, response
 from redis_ledger.kafka.wire.primitives import ELEMENTS_MAX, Buffer
 from redis_ledger.kafka.wire.registry import API_VERSIONS, message_module
 
@@ -58,12 +58,12 @@ def refusal(header: RequestHeader) -> Any | None:
     answer = getattr(message_module(f"{api.module}_response"), f"{api.name}Response")
     if "error_code" not in answer.__struct_fields__:
         return None
-    tells = "error_message" in answer.__struct_fields__
-    told = {"error_message": f"A request has at most {ELEMENTS_MAX} elements; nothing was done."} if tells else {}
-    made = answer(error_code=INVALID_REQUEST, **told)
-    frame = b"".join(response(header.api_key, header.version, header.correlation_id, made))
-    _, seen = read_response(header.api_key, header.version, memoryview(frame)[LENGTH_BYTES:])
-    return made if seen.error_code else None
+    has_message = "error_message" in answer.__struct_fields__
+    text = {"error_message": f"A request has at most {ELEMENTS_MAX} elements; nothing was done."} if has_message else {}
+    refused, plain = answer(error_code=INVALID_REQUEST, **text), answer(error_code=0, **text)
+    # A version without the field encodes both to the same bytes.
+    key, version = header.api_key, header.version
+    return refused if response(key, version, 0, refused) != response(key, version, 0, plain) else None
 
 
 def _lists(answer: type) -> _Lists:

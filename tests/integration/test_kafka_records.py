@@ -74,7 +74,7 @@ async def test_ids_that_no_topic_has_cost_a_produce_one_look_however_many_they_a
     catalog, looks = client.broker.catalog, 0
     read_version = catalog._read_version
 
-    async def counted() -> int:
+    async def counted():
         nonlocal looks
         looks += 1
         return await read_version()

@@ -36,10 +36,10 @@ def small(**content: Any) -> bodies.RecordOut:
 def test_a_large_record_is_shown_as_a_small_one_is(what, form):
     value = VALUES[what]
     key, headers = b"k" * LARGE_BYTES, [("h", b"1"), ("b", b"\xff" * 9), ("n", None), ("h", b"\n" * LARGE_BYTES)]
-    shown_as = dict(zip(("value", "text", "base64"), shown_value(value, form), strict=True))
+    shown_as: dict[str, Any] = dict(zip(("value", "text", "base64"), shown_value(value, form), strict=True))
     shown_as |= dict(zip(("key", "key_base64"), shown_key(key), strict=True))
     shown_as |= dict(zip(("headers", "headers_base64"), shown_headers(headers), strict=True))
-    records = [small(text="before"), large_record(small(), key, value, headers, form), small(text="after")]
+    records: list[Any] = [small(text="before"), large_record(small(), key, value, headers, form), small(text="after")]
     rest = bodies.Fetched(records=[], next_offset=8, more=False, start_offset=0, stable_offset=8, end_offset=8)
     plain = msgspec.structs.replace(rest, records=[records[0], small(**shown_as), records[2]])
     text = b"".join(text_of("records", records, rest))
