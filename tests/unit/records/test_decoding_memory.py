@@ -14,6 +14,7 @@ from redis_ledger.decoding.memory import DecodingMemory
 from redis_ledger.errors import CorruptBatch, DecodingBusy, TooLargeToDecode
 from redis_ledger.records.budget import DEFAULT
 from redis_ledger.records.build import encode
+from redis_ledger.records.read import Unread
 from tests.support.bombs import batch, header_bomb, record
 
 MB = 1 << 20
@@ -26,7 +27,7 @@ def packed(size: int = 2 * MB) -> bytes:
 
 async def test_all_decodes_in_flight_stay_below_the_bound(monkeypatch):
     memory, seen = DecodingMemory(8 * MB), list[int]()
-    unread = paced.Unread
+    unread = Unread
 
     def watched(data, limits):
         seen.append(memory.taken)
