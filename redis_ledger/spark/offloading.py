@@ -45,12 +45,14 @@ class Run(Protocol):
 
 class Wish(NamedTuple):
     """seal: what is still being written too.  older_than_ms: only what has come so long ago.  orphan_ms: how old a file
-    has to be before it is deleted because nobody names it."""
+    has to be before it is deleted because nobody names it.  skip_too_large: batches that are too large to decode are
+    left out and named; else they fail their partition."""
 
     seal: bool = False
     older_than_ms: int = 0
     verify: bool = True
     orphan_ms: int = 86_400_000
+    skip_too_large: bool = True
 
 
 class Offload:
@@ -123,9 +125,12 @@ class Offload:
     def _written(self, name: TopicPartition, plan: Plan) -> list[Segment]:
         """Every file of the plan is there, and verified, when this returns."""
         reached = self._reached.now()
-        pieces = [Piece(self._home.uri, self._topic_id, name, stretch, reached) for stretch in plan.stretches]
+        uri, skips = self._home.uri, self._wish.skip_too_large
+        pieces = [Piece(uri, self._topic_id, name, stretch, reached, skips) for stretch in plan.stretches]
         self._progress.expect(len(pieces))
         written = self._run(write, pieces, told)
+        for said in (said for each in written for said in each.skipped):
+            self._progress.say(f"left out, and gone once this is published: {said}")
         for segment in (each.segment for each in written):
             if segment.file and self._home.size(segment.file) != segment.bytes:
                 raise ColdUnavailable(

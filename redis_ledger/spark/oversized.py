@@ -24,10 +24,11 @@ T = TypeVar("T")
 
 
 class Oversized(NamedTuple):
-    """What a task does with such batches of its partition."""
+    """What a task does with such batches of its partition.  passed_over: gets what is said of each."""
 
     partition: TopicPartition
     fail_on_data_loss: bool
+    passed_over: list[str] | None = None
 
     def made(self, chunks: Sequence[Chunk], make: Callable[[Sequence[Chunk]], T]) -> Iterator[T]:
         """make of all chunks; or of each alone where it raises TooLargeToDecode.  Raises that with what to do about it,
@@ -55,3 +56,5 @@ class Oversized(NamedTuple):
                 **error.facts,
             ) from None
         _log.warning("records are passed over: %s is too large to decode. %s", said, error.detail)
+        if self.passed_over is not None:
+            self.passed_over.append(f"{said} is too large to decode. {error.detail}")

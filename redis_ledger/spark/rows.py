@@ -90,11 +90,16 @@ def _gathered(partition: TopicPartition, held: list[Body]) -> Gathered:
 
 
 def arrow_batches(
-    schema: pa.Schema, partition: TopicPartition, chunks: Iterable[Chunk], *, fail_on_data_loss: bool = True
+    schema: pa.Schema,
+    partition: TopicPartition,
+    chunks: Iterable[Chunk],
+    *,
+    fail_on_data_loss: bool = True,
+    passed_over: list[str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """schema: the columns wanted, as pyspark translates them.  Raises TooLargeToDecode for a batch over its limits,
-    unless losses are to be passed over."""
-    oversized = Oversized(partition, fail_on_data_loss)
+    unless losses are to be passed over; passed_over then gets what is said of each."""
+    oversized = Oversized(partition, fail_on_data_loss, passed_over)
     bodies = (body for chunk in chunks for body in oversized.made([chunk], lambda alone: unpacked(alone[0])))
     for part in gathered(partition, bodies):
         if part.rows:

@@ -27,17 +27,20 @@ class Piece(NamedTuple):
     partition: TopicPartition
     stretch: Stretch
     connection: Connection
+    skip_too_large: bool = True
 
 
 class Written(NamedTuple):
-    """was_there: it was found, and read through."""
+    """was_there: it was found, and read through.  skipped: batches that are too large to decode, and are not in it."""
 
     segment: Segment
     was_there: bool
+    skipped: tuple[str, ...] = ()
 
 
 def write(piece: Piece) -> Written:
-    """Raises OffsetOutOfRange when the log start has moved into the stretch."""
+    """Raises OffsetOutOfRange when the log start has moved into the stretch, and TooLargeToDecode where such a batch is
+    not to be skipped."""
     import pyarrow as pa
 
     from redis_ledger.offload.found import found
@@ -48,12 +51,13 @@ def write(piece: Piece) -> Written:
         return Written(there, True)
     # The writer gives a column whose value is always the same its own shape.
     columns = SCHEMA.set(SCHEMA.get_field_index("topic"), pa.field("topic", pa.string()))
+    skipped, fails, chunks = list[str](), not piece.skip_too_large, fetch.chunks(_task(piece))
     with SegmentWriter(home, stretch, piece.topic_id) as writer:
-        for batch in arrow_batches(columns, piece.partition, fetch.chunks(_task(piece))):
+        for batch in arrow_batches(columns, piece.partition, chunks, fail_on_data_loss=fails, passed_over=skipped):
             writer.add(batch)
         if (there := found(home, stretch, piece.topic_id)) is not None:
             return Written(there, True)
-        return Written(writer.finish(), False)
+        return Written(writer.finish(), False, tuple(skipped))
 
 
 def check(written: tuple[str, Segment]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -9,13 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from redis_ledger.errors import OffsetOutOfRange
+from redis_ledger.errors import OffsetOutOfRange, TooLargeToDecode
 from redis_ledger.ids import TopicPartition
 from redis_ledger.offload.manifest import Stretch
+from redis_ledger.offload.segment import open_home, read_groups
 from redis_ledger.spark import offloading, stretches
 from redis_ledger.spark.options import Connection
 from redis_ledger.spark.pipelines import offload
 from tests.spark.dying_tasks import Dying
+from tests.support.batches import batch, produce, produced
+from tests.support.hostile import header_bomb
+from tests.support.kafka import KafkaClient
 from tests.support.serving import ROOT
 
 
@@ -62,6 +67,34 @@ def test_of_a_stretch_that_is_deleted_in_part_nothing_is_written(orders, tmp_pat
     with pytest.raises(OffsetOutOfRange):
         stretches.write(piece(orders, tmp_path))
     assert left_in(tmp_path) == []
+
+
+def test_a_batch_that_is_too_large_to_decode_is_left_out_and_named_or_fails_the_task(
+    broker, url, client, name, tmp_path
+):
+    # Given a header bomb between two records
+    client.topics.create(name)
+
+    async def send() -> None:
+        host, port = broker.field("kafka").rsplit(":", 1)
+        async with KafkaClient((host, int(port))) as kafka:
+            for data in (batch("before"), header_bomb(1_000_000), batch("behind")):
+                assert produced(await kafka.ask(produce(name, data), 9)).error_code == 0
+
+    asyncio.run(send())
+    partition, reached = TopicPartition(name, 0), Connection((url,), None, 60_000)
+    wanted = stretches.Piece(str(tmp_path), "id-1", partition, Stretch(0, 3, "a/b/0-3-p.parquet"), reached)
+    # When it is not to be skipped
+    with pytest.raises(TooLargeToDecode):
+        stretches.write(wanted._replace(skip_too_large=False))
+    assert left_in(tmp_path) == []
+    # Then by default the others are written, and the task says what is missing
+    written = stretches.write(wanted)
+    assert written.segment.records == 2
+    (said,) = written.skipped
+    assert said.startswith(f"{name}:0: the batch with offsets 1 to 1 is too large to decode.")
+    (rows,) = read_groups(open_home(str(tmp_path)), written.segment, 0, 3)
+    assert rows.column("offset").to_pylist() == [0, 2]
 
 
 @pytest.mark.parametrize("point", ["midway", "written"])

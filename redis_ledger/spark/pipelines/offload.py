@@ -74,6 +74,10 @@ def arguments_of(arguments: Sequence[str]) -> argparse.Namespace:
         "--orphans-after", type=duration_ms, default=DAY_MS, metavar="DURATION",
         help="delete files that nobody names when they are so old; a compaction must not take as long (1d)",
     )  # fmt: skip
+    made.add_argument(
+        "--skip-too-large", action=argparse.BooleanOptionalAction, default=True,
+        help="leave out batches that are too large to decode, and name them; else their partition waits (on)",
+    )  # fmt: skip
     often = made.add_mutually_exclusive_group()
     often.add_argument("--once", action="store_true", help="do it now, and end (this is so unless told otherwise)")
     often.add_argument("--every", type=duration_ms, metavar="DURATION", help="do it again and again, so often (5m)")
@@ -85,7 +89,7 @@ def run(given: argparse.Namespace) -> None:
         from redis_ledger.spark.offloading import Wish
     except ImportError as missing:
         raise LedgerError(f"{NO_SPARK} ({missing})") from missing
-    wish = Wish(given.seal, given.older_than, given.verify, given.orphans_after)
+    wish = Wish(given.seal, given.older_than, given.verify, given.orphans_after, given.skip_too_large)
     reached = connection_of(given)
     with client_of(reached) as client:
         topics_of(given, client)  # a name that is wrong is told before Spark starts

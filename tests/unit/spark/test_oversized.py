@@ -55,11 +55,14 @@ def test_an_oversized_batch_fails_the_task_with_its_offsets_and_what_to_do(optio
 
 @pytest.mark.parametrize("option", OVERSIZED)
 def test_or_only_that_batch_is_left_out_with_a_warning(option, caplog):
+    passed_over = list[str]()
     with caplog.at_level(logging.WARNING, "redis_ledger.spark"):
-        found = list(Oversized(ORDERS, fail_on_data_loss=False).made(log(option), offsets))
+        found = list(Oversized(ORDERS, False, passed_over).made(log(option), offsets))
     assert found == [[0, 1], [4, 5]]
     (line,) = caplog.messages
     assert "orders:3: the batch with offsets 2 to 3 is too large to decode" in line
+    (said,) = passed_over
+    assert said.startswith("orders:3: the batch with offsets 2 to 3 is too large to decode. ")
 
 
 @pytest.mark.parametrize("option", OVERSIZED)
