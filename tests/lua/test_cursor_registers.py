@@ -39,6 +39,13 @@ def test_a_register_of_an_earlier_release_is_gone_on_with_and_removed_with_all_i
     assert [key for key in keys.all() if client.exists(key)] == []
 
 
+def test_a_register_of_an_earlier_release_that_is_not_idle_keeps_what_it_needs(group):
+    group.commit(7)
+    group.log.client.hset(group.keys.acks, "", "")
+    assert group.forget("register", "idle", before=group.now) == [OK, 1]
+    assert (sorted(group.held()), group.offset) == (["cursor", "pending"], 7)
+
+
 def test_an_end_names_only_the_keys_that_a_register_has(group):
     group.commit(7)
     group.commit(9, txn="0-7")
