@@ -71,7 +71,7 @@ PLAIN = {
     "property": pytest("property", *TWO),
     "integration": pytest("integration", *FOUR),
     "spec": pytest("spec", *TWO),
-    "crash": pytest("crash", *FOUR, "-m", "not slow"),
+    "crash": pytest("crash", *TWO, "-m", "not slow"),
     "crash-slow": pytest("crash", "-m", "slow"),
     "attack": pytest("attack"),  # one after another: they measure how long others wait
     "compat": [sys.executable, "scripts/compat.py", "--quick"],
