@@ -52,6 +52,7 @@ SETTINGS = {
     "kafka_frame_ms": f"{FRAME_S * 1000:.0f}",
     "kafka_idle_ms": f"{IDLE_S * 1000:.0f}",
     "kafka_inflight_bytes_max": "67108864",
+    "tail_cache_bytes": "16777216",  # it fills, and is no growth that counts
 }
 WARM_UP_S, WARM_UP_SHARE = 3.0, 0.1
 STOP_S_MAX, END_S_MAX = 5.0, 8.0  # for what is under way when the storm is over; for what is left after --seconds

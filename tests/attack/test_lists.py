@@ -37,6 +37,11 @@ from redis_ledger.kafka.wire.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from redis_ledger.kafka.wire.messages.write_txn_markers_request import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
 from redis_ledger.kafka.wire.primitives import ELEMENTS_MAX, NO_UUID
 from redis_ledger.records.build import encode
 from tests.attack.harness import Siege
@@ -186,6 +191,18 @@ def test_a_request_with_too_many_elements_gets_an_error_where_the_answer_has_one
     assert (answer.error_code, answer.topics) == (INVALID_REQUEST, [])
     with pytest.raises((EOFError, ConnectionError)):  # the answer of this version has no place for an error
         kafka(siege, lambda c: c.ask(MetadataRequest(topics), 9, within_s=60))
+    siege.check()
+
+
+def test_markers_named_again_and_again_are_written_once(siege):
+    siege.post("/v1/topics", {"name": "marked"})
+    before = commands(siege)
+    marker = WritableTxnMarker(7, 0, False, [WritableTxnMarkerTopic("marked", [0] * 10)])
+    answer, _ = kafka(siege, lambda c: c.ask(WriteTxnMarkersRequest([marker] * 1_000), 1, within_s=60))
+    results = [p for m in answer.markers for t in m.topics for p in t.partitions]
+    assert len(results) == 10_000
+    assert len({each.error_code for each in results}) == 1
+    assert commands(siege) - before < 2_000
     siege.check()
 
 

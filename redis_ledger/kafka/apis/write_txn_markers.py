@@ -7,6 +7,9 @@ Nothing open: nothing to do, and no error.  2: transaction version.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
+from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka.authority import note
 from redis_ledger.kafka.call import NONE, Call, code_of
@@ -23,14 +26,16 @@ INVALID_TXN_STATE = 48
 
 
 async def handle(request: WriteTxnMarkersRequest, call: Call) -> WriteTxnMarkersResponse:
-    results = []
+    results, codes, pace = [], dict[Hashable, int](), Pace()  # codes: what is named again is done once
     for marker in request.markers:
-        topics = []
+        who, topics = (marker.producer_id, marker.producer_epoch, marker.transaction_result), []
         for topic in marker.topics:
-            slots = [
-                WritableTxnMarkerPartitionResult(number, await _end(marker, topic.name, number, call))
-                for number in topic.partition_indexes
-            ]
+            slots = []
+            for number in topic.partition_indexes:
+                if (what := (who, topic.name, number)) not in codes:
+                    codes[what] = await _end(marker, topic.name, number, call)
+                slots.append(WritableTxnMarkerPartitionResult(number, codes[what]))
+                await pace.rest()
             topics.append(WritableTxnMarkerTopicResult(topic.name, slots))
         results.append(WritableTxnMarkerResult(marker.producer_id, topics))
     return WriteTxnMarkersResponse(results)
