@@ -150,8 +150,11 @@ def test_large_values_are_read_by_several_without_much_memory(form):
         path = f"/v1/topics/zeros/partitions/0/records?offset={at}&as={form}"
         url = f"{siege.broker.urls[0]}{path}"
         with ThreadPoolExecutor(6) as readers:
-            sizes = set(readers.map(lambda _: len(httpx.get(url, timeout=60, trust_env=False).content), range(6)))
-        assert len(sizes) == 1
+            answers = list(readers.map(lambda _: httpx.get(url, timeout=60, trust_env=False), range(6)))
+        sizes = [len(each.content) for each in answers if each.status_code == 200]
+        assert {each.status_code for each in answers} <= {200, 503}  # 503: two are answered at a time
+        assert len(sizes) >= 2
+        assert len(set(sizes)) == 1
         assert min(sizes) > (40_000_000 if form == "base64" else 180_000_000)
         siege.check()
         assert siege.memory_mb() < before + 200
