@@ -26,7 +26,7 @@ demo: setup-demo ## runs the demo: real data, killed brokers, exactly-once resul
 	@$(BIN)/redis-ledger demo
 
 demo-spark: setup-demo ## the same through Spark: a killed driver, windows, Parquet, and a report (minutes; Java, or the wheel of one)
-	@$(RUN) scripts/spark.py run -m app.demo_spark
+	@$(RUN) scripts/spark.py run -m redis_ledger.app.tools.demo_spark
 
 serve: setup-demo ## runs a broker on port 8080 with its own Redis, data in .data/
 	@$(BIN)/redis-ledger serve --data-dir .data --http 127.0.0.1:8080
@@ -50,7 +50,7 @@ fmt: setup ## formats the code and mends what ruff can mend
 proto: setup ## generates redis_ledger/proto/ from proto/
 	@$(RUN) scripts/gen_proto.py
 
-wire: setup ## generates redis_ledger/kafka/wire/messages/ from the schemas beside it
+wire: setup ## generates redis_ledger/kafka/protocol/messages/ from the schemas beside it
 	@$(RUN) scripts/gen_wire.py
 
 sync: setup ## generates the sync client from the async one

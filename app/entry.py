@@ -1,7 +1,7 @@
 """What the command `redis-ledger` runs first.
 
 A container's health check runs `redis-ledger health` every few seconds; it is answered without loading what reads
-command lines.  Everything else goes on to `app.cli.main`, and so does `health` with options.
+command lines.  Everything else goes on to `redis_ledger.app.cli.main`, and so does `health` with options.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import sys
 
 def main() -> None:
     if sys.argv[1:] == ["health"]:
-        from app.health import look, tell
+        from redis_ledger.app.process.health_check import look, tell
 
         sys.exit(tell(look()))
-    from app.cli.main import app
+    from redis_ledger.app.cli.main import app
 
     app()
 

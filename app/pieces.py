@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from app.calls import Answer
-from app.depth import is_too_deep
+from redis_ledger.app.http.json_depth import is_too_deep
+from redis_ledger.app.http.request import HttpResponse
 from redis_ledger.broker.types import Headers
 
 PIECE_BYTES = 192 << 10  # a multiple of three, for base64
@@ -97,10 +97,10 @@ def is_text(data: bytes) -> bool:
     return True
 
 
-def in_pieces(name: str, body: msgspec.Struct, records_bytes: int) -> Answer:
+def in_pieces(name: str, body: msgspec.Struct, records_bytes: int) -> HttpResponse:
     """name: of the body's list of records, some of them large."""
     rest = msgspec.structs.replace(body, **{name: []})
-    return Answer(200, pieces=text_of(name, getattr(body, name), rest), pieces_bytes=records_bytes)
+    return HttpResponse(200, pieces=text_of(name, getattr(body, name), rest), pieces_bytes=records_bytes)
 
 
 def text_of(name: str, records: list[msgspec.Struct | LargeRecord], rest: msgspec.Struct) -> Iterator[bytes]:

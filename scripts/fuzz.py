@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 # A script has its own folder on sys.path, not the root.
-from redis_ledger.kafka.routes import routes  # noqa: E402
+from redis_ledger.kafka.router import routes  # noqa: E402
 from tests.fuzz import afterwards, bombs, corpus, scenes  # noqa: E402
 from tests.fuzz.drive import Driver, Tally  # noqa: E402
 from tests.fuzz.findings import Findings  # noqa: E402

@@ -18,10 +18,11 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from app import aliases  # noqa: E402  a script has its own folder on sys.path, not the root
-from app.main import OPERATIONS  # noqa: E402
-from redis_ledger import config, errors, exposition  # noqa: E402
+from redis_ledger import config, errors
+from redis_ledger.app.http.application import OPERATIONS  # noqa: E402
+from redis_ledger.app.process import pulsar_settings  # noqa: E402  a script has its own folder on sys.path, not the root
 from redis_ledger.store import keys  # noqa: E402
+from redis_ledger.telemetry import exposition  # noqa: E402
 from scripts import dashboard, gen_chart, gen_requirements, lua_header, pulsar_metrics, rest_page  # noqa: E402
 from scripts.markdown import MADE, table  # noqa: E402
 
@@ -92,11 +93,13 @@ def settings_page() -> str:
         "`REDIS_LEDGER_` in the environment and in `--set`, in any case; and who still sets what has gone is told so.\n"
         "Two names of one setting with different values are refused.\n"
     )
-    parts.append(table(("name", "here"), ((f"`{alias.name}`", _here(alias)) for alias in aliases.ALIASES.values())))
+    parts.append(
+        table(("name", "here"), ((f"`{alias.name}`", _here(alias)) for alias in pulsar_settings.ALIASES.values()))
+    )
     return "\n".join(parts)
 
 
-def _here(alias: aliases.Alias) -> str:
+def _here(alias: pulsar_settings.Alias) -> str:
     if alias.ours:
         return f"`{alias.ours}`"
     return f"only `{alias.only}`: {alias.note}" if alias.only else f"without effect: {alias.note}"
@@ -131,7 +134,7 @@ def metrics_page() -> str:
     return "\n".join(
         [
             "# Metrics\n",
-            MADE.format(source="redis_ledger/metrics.py"),
+            MADE.format(source="redis_ledger/telemetry/metrics.py"),
             "`GET /metrics` of each broker shows these in Prometheus text format. `operation` is the name of the\n"
             "call in `/openapi.json`, such as `produce`; `api` is Kafka's, such as `Fetch`. Counters and histograms\n"
             "tell what that broker did: add them up. What is in Redis (topics, partitions, groups, subscriptions,\n"

@@ -1,4 +1,4 @@
-"""Generates redis_ledger/kafka/wire/messages/ from redis_ledger/kafka/wire/schemas/; both are committed.
+"""Generates redis_ledger/kafka/protocol/messages/ from redis_ledger/kafka/protocol/schemas/; both are committed.
 
     .venv/bin/python scripts/gen_wire.py                            writes them
     .venv/bin/python scripts/gen_wire.py --check                    says which are stale, exit code 1
@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 
 from scripts.wire import module, schema  # noqa: E402  a script has its own folder on sys.path, not the root
 
-WIRE = ROOT / "redis_ledger" / "kafka" / "wire"
+WIRE = ROOT / "redis_ledger" / "kafka" / "protocol"
 SCHEMAS, TARGET = WIRE / "schemas", WIRE / "messages"
 
 # The versions that the codec speaks.  Absent ones would have to be built first, newer ones are not stable in 4.4.0.
@@ -50,7 +50,7 @@ def messages() -> list[schema.Message]:
 def table(read: list[schema.Message]) -> str:
     """messages/__init__.py: the table of the APIs."""
     lines = ['"""Made by `make wire`: the APIs that the codec speaks, by key; do not edit."""\n']
-    lines += ["from __future__ import annotations\n", "from redis_ledger.kafka.wire.api import Api\n"]
+    lines += ["from __future__ import annotations\n", "from redis_ledger.kafka.protocol.api import Api\n"]
     lines.append("API_VERSIONS: dict[int, Api] = {")
     requests = [message for message in read if message.kind == "request"]
     for message in sorted(requests, key=lambda message: message.api_key or 0):

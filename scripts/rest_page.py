@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from app.openapi import ANY_ERRORS, BODY_ERRORS, KEY_ERRORS, TAGS, problems_of
-from app.operations import Operation
+from redis_ledger.app.http.openapi import ANY_ERRORS, BODY_ERRORS, KEY_ERRORS, TAGS, problems_of
+from redis_ledger.app.http.operations import Operation
 from redis_ledger.errors import LedgerError
 from scripts.markdown import MADE, table
 
@@ -31,7 +31,7 @@ def page(operations: Sequence[Operation]) -> str:
     common = {"any": ANY_ERRORS, "body": BODY_ERRORS, "keyed": KEY_ERRORS}
     parts = [
         "# REST\n",
-        MADE.format(source="app/routers/ and app/bodies.py"),
+        MADE.format(source="app/http/routers/ and app/http/schemas/core.py"),
         INTRO.format(**{name: codes(found) for name, found in common.items()}),
         table(("call", "does"), ((f"[`{title(each)}`](#{anchor(each)})", each.summary) for each in operations)),
     ]

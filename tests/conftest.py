@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from redis_ledger import log, metrics
+from redis_ledger.telemetry import logs, metrics
 from tests.support.servers import ClusterServers, Server, redis_cluster, redis_server
 
 # Machines are shared: how long an example takes says nothing.
@@ -47,7 +47,7 @@ def cluster_url(cluster: ClusterServers) -> str:
 @pytest.fixture(autouse=True)
 def warnings_are_logged() -> None:
     """Commands that ran in this process before may have asked for less."""
-    log.configure("warning")
+    logs.configure("warning")
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from typing import Annotated
 
 import typer
 
-from app.cli.direct import DataDir, Desk, Redis, Set, principal_of, run
-from app.cli.output import Json, counted, document, group, reporting, table
-from app.cli.setup import DATA_DIR
-from app.refusal import Refusal
+from redis_ledger.app.cli.output import Json, counted, document, group, reporting, table
+from redis_ledger.app.cli.redis_access import DataDir, Redis, RedisAccess, Set, principal_of, run
+from redis_ledger.app.cli.serve_options import DATA_DIR
+from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.auth.acl import ANY_HOST, CLUSTER_NAME, Effect, Filter, Op, Pattern, Resource, Rule, facts, told
 
 acls = group("List, add and remove rules that say who may do what.")
@@ -47,7 +47,7 @@ def add(
 ) -> None:
     """Add rules: every operation on everything that is named."""
 
-    async def act(desk: Desk) -> int:
+    async def act(desk: RedisAccess) -> int:
         added = await desk.security.add_rules(rules)
         await desk.note("acl.add", told(rules), **facts(rules))
         return added
@@ -86,7 +86,7 @@ def list_(
     A rule on 'orders-*' counts for orders-eu, and is listed with it.
     """
 
-    async def act(desk: Desk) -> list[Rule]:
+    async def act(desk: RedisAccess) -> list[Rule]:
         found = [rule for each in filters for rule in await desk.security.list_rules(each)]
         return list(dict.fromkeys(found))
 
@@ -120,7 +120,7 @@ def remove(
     It is named as in the rule: the one on 'orders-*' is not that on orders-eu.
     """
 
-    async def act(desk: Desk) -> list[Rule]:
+    async def act(desk: RedisAccess) -> list[Rule]:
         removed = [rule for rules in await desk.security.remove_rules(filters) for rule in rules]
         await desk.note("acl.remove", told(removed), **facts(removed))
         return removed

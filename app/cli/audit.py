@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from app.cli.direct import DataDir, Redis, Set, run
-from app.cli.output import Json, document, reporting, table
-from app.cli.setup import DATA_DIR
+from redis_ledger.app.cli.output import Json, document, reporting, table
+from redis_ledger.app.cli.redis_access import DataDir, Redis, Set, run
+from redis_ledger.app.cli.serve_options import DATA_DIR
 
 
 def audit(

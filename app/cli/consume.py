@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 import typer
 
-from app.cli.output import URL, Json, Url, connected, reporting
-from app.refusal import Refusal
+from redis_ledger.app.cli.output import URL, Json, Url, connected, reporting
+from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.client.models import Message
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from app.demo import run
-from app.demo.processes import DemoFailed
+from redis_ledger.app.tools.demo import run
+from redis_ledger.app.tools.demo.processes import DemoFailed
 
 
 class Shown(run.Progress):

@@ -10,21 +10,21 @@ from typing import Annotated
 
 import typer
 
-from app.cli import setup
-from app.cli.output import reporting, table
-from redis_ledger import log
+from redis_ledger.app.cli import serve_options
+from redis_ledger.app.cli.output import reporting, table
+from redis_ledger.telemetry import logs
 
 
 def doctor(
-    data_dir: setup.DataDir = setup.DATA_DIR,
-    http: setup.Http = setup.HTTP,
-    kafka: setup.Kafka = setup.KAFKA,
-    kafka_advertised: setup.KafkaAdvertised = None,
-    redis: setup.Redis = None,
-    durability: setup.Durability = "disk",
-    cold_home: setup.ColdHome = None,
-    set_: setup.Set = None,
-    allow_anonymous: setup.AllowAnonymous = False,
+    data_dir: serve_options.DataDir = serve_options.DATA_DIR,
+    http: serve_options.Http = serve_options.HTTP,
+    kafka: serve_options.Kafka = serve_options.KAFKA,
+    kafka_advertised: serve_options.KafkaAdvertised = None,
+    redis: serve_options.Redis = None,
+    durability: serve_options.Durability = "disk",
+    cold_home: serve_options.ColdHome = None,
+    set_: serve_options.Set = None,
+    allow_anonymous: serve_options.AllowAnonymous = False,
     json_: Annotated[bool, typer.Option("--json", help="Findings as JSON.")] = False,
 ) -> None:
     """Say what is wrong with this set-up, and what to do.
@@ -35,11 +35,11 @@ def doctor(
     """
     from rich.text import Text
 
-    from app.doctor import Finding, Setup, examine
+    from redis_ledger.app.process.doctor import Finding, Setup, examine
 
-    log.configure("error")
+    logs.configure("error")
     with reporting(json_):
-        given = setup.overrides(setup.words(set_, cold_home))
+        given = serve_options.overrides(serve_options.words(set_, cold_home))
 
     async def collect() -> list[Finding]:
         looked_at = Setup(

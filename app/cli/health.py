@@ -1,4 +1,4 @@
-"""`redis-ledger health`: whether the broker of this machine is ready; `app.entry` takes a short way to it."""
+"""`redis-ledger health`: whether the broker of this machine is ready; `redis_ledger.app.entry` takes a short way to it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from app import health as own
+from redis_ledger.app.process import health_check as own
 
 
 def health(

@@ -53,14 +53,14 @@ class Commands(TyperGroup):
         module, attribute, summary = COMMANDS[cmd_name]
         if self._is_listing:
             return TyperCommand(cmd_name, help=summary)
-        found = getattr(import_module(f"app.cli.{module}"), attribute)
+        found = getattr(import_module(f"redis_ledger.app.cli.{module}"), attribute)
         if not isinstance(found, typer.Typer):
             single = typer.Typer(add_completion=False, rich_markup_mode=None)
             single.command(cmd_name)(found)
             found = single
         command = typer.main.get_command(found)
         command.name = cmd_name
-        from app.cli import token
+        from redis_ledger.app.cli import token
 
         token.add_to(command)
         return command
@@ -73,7 +73,7 @@ class Commands(TyperGroup):
         try:
             code = super().main(*given, **{**more, "standalone_mode": False})
         except UsageError as wrong:
-            from app.cli.output import USAGE, usage_error
+            from redis_ledger.app.cli.output import USAGE, usage_error
 
             usage_error(wrong.format_message(), as_json=True)
             sys.exit(USAGE)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli.output import counted, reporting
-from app.refusal import Refusal
+from redis_ledger.app.cli.output import counted, reporting
+from redis_ledger.app.process.startup_error import Refusal
 
 if TYPE_CHECKING:
-    from app.mirror.run import Progress
+    from redis_ledger.app.tools.mirror.run import Progress
 
 GROUPS_EVERY_S = 10.0
 TOLD_EVERY_S = 2.0
@@ -42,8 +42,8 @@ def mirror(
     Run it until producers and consumers have moved. Killed and run again it goes on; nothing is doubled.
     """
     with reporting(False):
-        from app.mirror.endpoint import connection
-        from app.mirror.run import Wanted
+        from redis_ledger.app.tools.mirror.endpoint import connection
+        from redis_ledger.app.tools.mirror.run import Wanted
 
         if not NAME.match(name):
             raise Refusal(f"--name {name!r} has characters that a topic's name cannot have.")
@@ -67,8 +67,8 @@ def _pattern(text: str, option: str) -> re.Pattern[str]:
 async def _run(wanted: object, groups: re.Pattern[str]) -> None:
     from aiokafka.errors import KafkaError, ProducerFenced
 
-    from app.mirror.groups import carry
-    from app.mirror.run import Mirror, Pace, Wanted
+    from redis_ledger.app.tools.mirror.groups import carry
+    from redis_ledger.app.tools.mirror.run import Mirror, Pace, Wanted
 
     assert isinstance(wanted, Wanted)
     logging.getLogger("aiokafka").propagate = False  # what matters is told below, in a sentence

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from app.refusal import Refusal
-from app.times import duration_ms, moment_ms
+from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.times import duration_ms, moment_ms
 from redis_ledger.errors import InvalidRequest, LedgerError, Unauthenticated, Unavailable
 from redis_ledger.terminal import one_line
 
@@ -56,8 +56,8 @@ def connected(url: str, as_json: bool, timeout_ms: int = TIMEOUT_MS) -> Iterator
     """A client, and whatever fails within told as this command's errors are told."""
     # httpx imports its own command line with it, and for that click, pygments and all of rich; it does without.
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
-    from app.cli import token
     from redis_ledger import Client
+    from redis_ledger.app.cli import token
 
     with reporting(as_json, url):
         try:
@@ -117,7 +117,7 @@ def _tell(sentence: str, told: dict[str, Any] | None) -> None:
 
 
 def _asked(url: str) -> str:
-    from app.listen import without_secrets
+    from redis_ledger.app.process.addresses import without_secrets
 
     asked = ", ".join(without_secrets(each) for each in url.split(","))
     return f" Asked: {asked}; `redis-ledger serve` starts a broker, --url names another one."

@@ -11,7 +11,7 @@ from importlib import import_module
 
 import typer
 
-from app.cli.output import FAILED, group
+from redis_ledger.app.cli.output import FAILED, group
 
 # name → summary; the module has the same name
 PIPELINES = {

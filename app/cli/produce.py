@@ -19,9 +19,20 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
 import msgspec
 import typer
 
-from app.cli.output import URL, DeliverAfter, DeliverAt, Json, Url, connected, counted, document, reporting, timed
-from app.refusal import Refusal
-from app.times import delivery
+from redis_ledger.app.cli.output import (
+    URL,
+    DeliverAfter,
+    DeliverAt,
+    Json,
+    Url,
+    connected,
+    counted,
+    document,
+    reporting,
+    timed,
+)
+from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.times import delivery
 from redis_ledger.client.bodies import RecordBody, message_of
 from redis_ledger.client.models import Record
 from redis_ledger.errors import InvalidDelay, InvalidRequest, UnexpectedAnswer

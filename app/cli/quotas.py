@@ -11,10 +11,10 @@ from typing import Annotated
 import msgspec
 import typer
 
-from app.cli.direct import DataDir, Desk, Redis, Set, principal_of, run
-from app.cli.output import Json, document, group, reporting, table
-from app.cli.setup import DATA_DIR
-from app.refusal import Refusal
+from redis_ledger.app.cli.output import Json, document, group, reporting, table
+from redis_ledger.app.cli.redis_access import DataDir, Redis, RedisAccess, Set, principal_of, run
+from redis_ledger.app.cli.serve_options import DATA_DIR
+from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.auth.quota import Quota
 
 quotas = group("List, set and remove what each principal may ask of a broker.")
@@ -43,7 +43,7 @@ def set_quota(
     Limits are each broker's own: with three brokers a principal may ask three times as much.
     """
 
-    async def act(desk: Desk) -> Quota:
+    async def act(desk: RedisAccess) -> Quota:
         quota = await desk.quotas.change(whose, wanted)
         await desk.note("quota.set", whose, **wanted)
         return quota
@@ -65,7 +65,7 @@ def set_quota(
 def list_(data_dir: DataDir = DATA_DIR, redis: Redis = None, set_: Set = None, json: Json = False) -> None:
     """List the quotas that were set."""
 
-    async def act(desk: Desk) -> dict[str, Quota]:
+    async def act(desk: RedisAccess) -> dict[str, Quota]:
         return await desk.quotas.all()
 
     with reporting(json):
@@ -84,7 +84,7 @@ def remove(
 ) -> None:
     """Take a quota back; that of '*', or of the settings, applies then."""
 
-    async def act(desk: Desk) -> bool:
+    async def act(desk: RedisAccess) -> bool:
         was_there = await desk.quotas.remove(whose)
         await desk.note("quota.remove", whose)
         return was_there

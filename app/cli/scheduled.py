@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli.consume import contents, readable
-from app.cli.output import (
+from redis_ledger.app.cli.consume import contents, readable
+from redis_ledger.app.cli.output import (
     FAILED,
     URL,
     DeliverAfter,
@@ -26,7 +26,7 @@ from app.cli.output import (
     table,
     timed,
 )
-from app.refusal import Refusal
+from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.client.models import Bin, DelayStats, RecordPosition, ScheduledRecord
 
 scheduled = group("Create, list, cancel and move records that are delivered later.")

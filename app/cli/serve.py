@@ -10,16 +10,16 @@ from typing import Annotated, Literal
 
 import typer
 
-from app.cli import setup
-from app.cold_home import opened
-from app.refusal import Refusal
-from redis_ledger import log
+from redis_ledger.app.cli import serve_options
+from redis_ledger.app.process.offload_home import opened
+from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.errors import LedgerError
+from redis_ledger.telemetry import logs
 
 
 def serve(
-    data_dir: setup.DataDir = setup.DATA_DIR,
-    http: setup.Http = setup.HTTP,
+    data_dir: serve_options.DataDir = serve_options.DATA_DIR,
+    http: serve_options.Http = serve_options.HTTP,
     http_advertised: Annotated[
         str | None,
         typer.Option(
@@ -28,12 +28,12 @@ def serve(
             help="The address that lists of brokers show, if others do not reach this broker by that of --http.",
         ),
     ] = None,
-    kafka: setup.Kafka = setup.KAFKA,
-    kafka_advertised: setup.KafkaAdvertised = None,
-    redis: setup.Redis = None,
+    kafka: serve_options.Kafka = serve_options.KAFKA,
+    kafka_advertised: serve_options.KafkaAdvertised = None,
+    redis: serve_options.Redis = None,
     brokers: Annotated[int, typer.Option(min=1, max=64, help="Broker processes, on consecutive ports.")] = 1,
-    durability: setup.Durability = "disk",
-    cold_home: setup.ColdHome = None,
+    durability: serve_options.Durability = "disk",
+    cold_home: serve_options.ColdHome = None,
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], typer.Option(envvar="REDIS_LEDGER_LOG_LEVEL")
     ] = "info",
@@ -41,8 +41,8 @@ def serve(
         Literal["json", "text"],
         typer.Option(envvar="REDIS_LEDGER_LOG_FORMAT", help="One JSON object a line, or text to read."),
     ] = "json",
-    set_: setup.Set = None,
-    allow_anonymous: setup.AllowAnonymous = False,
+    set_: serve_options.Set = None,
+    allow_anonymous: serve_options.AllowAnonymous = False,
     exit_with_stdin: Annotated[bool, typer.Option(hidden=True)] = False,
 ) -> None:
     """Run a broker.
@@ -50,9 +50,9 @@ def serve(
     Prints one line, "ready http=... kafka=... redis=...", when it can serve.  SIGTERM drains it: exit code 0.  What
     keeps it from starting is told in one sentence: exit code 2.
     """
-    log.configure(log_level, shape=log_format, whole_process=True)
+    logs.configure(log_level, shape=log_format, whole_process=True)
     try:
-        given = setup.words(set_, cold_home)
+        given = serve_options.words(set_, cold_home)
         _run(data_dir, http, http_advertised, kafka, kafka_advertised, redis, brokers, durability, given,
              exit_with_stdin, allow_anonymous, ["--log-level", log_level, "--log-format", log_format])  # fmt: skip
     except Refusal as refusal:
@@ -77,10 +77,10 @@ def _run(
     allow_anonymous: bool,
     logged: list[str],
 ) -> None:
-    from app import redis_url
-    from app import settings as environment
-    from app.listen import HostPort, check_not_open
-    from app.listeners import listeners
+    from redis_ledger.app.process import redis_url
+    from redis_ledger.app.process import settings as environment
+    from redis_ledger.app.process.addresses import HostPort, check_not_open
+    from redis_ledger.app.process.kafka_listeners import listeners
 
     address = HostPort.parse(http, "--http")
     kafka_addresses = listeners(kafka, kafka_advertised)
@@ -91,15 +91,15 @@ def _run(
     reached = None
     if http_advertised is not None:
         reached = HostPort.parse(http_advertised, "--http-advertised").check_reachable("--http-advertised")
-    config = environment.config_from(os.environ, setup.overrides(settings))
+    config = environment.config_from(os.environ, serve_options.overrides(settings))
     if not config.auth_required and not allow_anonymous:
         check_not_open(address, "--http")
         for each in kafka_addresses.values():
             check_not_open(each.bound, "--kafka")
     if config.cold_home:
         opened(config.cold_home)  # raises Refusal
-    for sentence in environment.without_effect(os.environ, setup.overrides(settings)):
-        log.get().warning("a setting is without effect", reason=sentence)
+    for sentence in environment.without_effect(os.environ, serve_options.overrides(settings)):
+        logs.get().warning("a setting is without effect", reason=sentence)
     url = redis_url.given(redis, os.environ)
     # Children read the file themselves: a URL that was kept out of the environment stays out of theirs.
     handed_on = None if redis_url.is_from_file(redis, os.environ) else url
@@ -107,22 +107,24 @@ def _run(
     # Most of a start goes into these: what was refused above is told without them.
     import uvloop
 
-    from app import serving, supervisor
+    from redis_ledger.app.process import broker_process, supervisor
 
-    options = serving.Options(data_dir, address, reached, kafka_addresses, url, durability, config, exit_with_stdin)
+    options = broker_process.Options(
+        data_dir, address, reached, kafka_addresses, url, durability, config, exit_with_stdin
+    )
 
     async def several() -> None:
         async with contextlib.AsyncExitStack() as stack:
             # Held here as well, so that a broker that dies alone does not take the server with it.
-            await serving.attach(stack, options, os.environ, serving.Trouble())
+            await broker_process.attach(stack, options, os.environ, broker_process.Trouble())
             arguments = ["--data-dir", str(data_dir), "--durability", durability, *logged]
             arguments += ["--allow-anonymous"] if allow_anonymous else []
             arguments += [word for each in settings for word in ("--set", each)]
             first = kafka_addresses[""].bound if kafka_addresses else None
-            await supervisor.supervise(address, first, brokers, arguments, handed_on, serving.say_ready)
+            await supervisor.supervise(address, first, brokers, arguments, handed_on, broker_process.say_ready)
 
     async def one() -> None:
-        await serving.serve(options)
+        await broker_process.serve(options)
 
     work = one if brokers == 1 else several
-    uvloop.run(serving.until_told_to_stop(work, exit_with_stdin))
+    uvloop.run(broker_process.until_told_to_stop(work, exit_with_stdin))

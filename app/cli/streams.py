@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from app.cli.output import URL, Url, counted, reporting
-from app.refusal import Refusal
+from redis_ledger.app.cli.output import URL, Url, counted, reporting
+from redis_ledger.app.process.startup_error import Refusal
 
 WAIT_S = 0.5
 
@@ -44,9 +44,9 @@ def import_(
 async def _import(
     name: str, topic: str, redis: str, key: str | None, value: str | None, groups: bool, follow: bool, url: str
 ) -> None:
-    from app import redis_url
-    from app.cli import token
-    from app.streams import NEVER, Shape, Stream, carry, carry_groups, missing_field
+    from redis_ledger.app.cli import token
+    from redis_ledger.app.process import redis_url
+    from redis_ledger.app.tools.stream_import import NEVER, Shape, Stream, carry, carry_groups, missing_field
     from redis_ledger.client import AsyncClient
     from redis_ledger.errors import UnknownTopic
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from app.refusal import Refusal
+from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.errors import InvalidRequest
 
 _file: ContextVar[str | None] = ContextVar("token file", default=None)

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from app.cli.direct import DataDir, Desk, Redis, Set, principal_of, run
-from app.cli.output import Json, document, group, reporting, table
-from app.cli.setup import DATA_DIR
-from app.refusal import Refusal
-from app.times import duration_ms
+from redis_ledger.app.cli.output import Json, document, group, reporting, table
+from redis_ledger.app.cli.redis_access import DataDir, Redis, RedisAccess, Set, principal_of, run
+from redis_ledger.app.cli.serve_options import DATA_DIR
+from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.times import duration_ms
 from redis_ledger.auth.acl import everything
 from redis_ledger.auth.tokens import Stored
 
@@ -37,7 +37,7 @@ def create(
 ) -> None:
     """Create a token, and print it once: only its SHA-256 is kept."""
 
-    async def act(desk: Desk) -> tuple[str, str]:
+    async def act(desk: RedisAccess) -> tuple[str, str]:
         id, text = await desk.security.create_token(whose, expires_ms=expires_ms, note=note)
         if super_:
             await desk.security.add_rules(everything(whose))
@@ -81,7 +81,7 @@ def revoke(
 ) -> None:
     """Revoke a token; brokers refuse it within two seconds."""
 
-    async def act(desk: Desk) -> Stored:
+    async def act(desk: RedisAccess) -> Stored:
         row = await desk.security.revoke_token(id)
         await desk.note("token.revoke", id, principal=row.principal)
         return row

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from app.cli.output import URL, Json, Url, connected, counted, document, group, reporting, table
-from app.refusal import Refusal
+from redis_ledger.app.cli.output import URL, Json, Url, connected, counted, document, group, reporting, table
+from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.client.models import PartitionState, Topic
 
 topics = group("Create, list, describe, grow and delete topics.")

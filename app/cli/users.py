@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
-from app.cli.direct import DataDir, Desk, Redis, Set, run
-from app.cli.output import Json, document, group, reporting, table
-from app.cli.setup import DATA_DIR
+from redis_ledger.app.cli.output import Json, document, group, reporting, table
+from redis_ledger.app.cli.redis_access import DataDir, Redis, RedisAccess, Set, run
+from redis_ledger.app.cli.serve_options import DATA_DIR
 
 users = group("Add, list and remove users of Kafka clients.")
 
@@ -26,7 +26,7 @@ def add(name: Name, data_dir: DataDir = DATA_DIR, redis: Redis = None, set_: Set
     with reporting(json):
         password = _password(name)
 
-        async def act(desk: Desk) -> bool:
+        async def act(desk: RedisAccess) -> bool:
             is_new = await desk.users.add(name, password)
             await desk.note("user.add", name, new=is_new)
             return is_new
@@ -54,7 +54,7 @@ def list_(data_dir: DataDir = DATA_DIR, redis: Redis = None, set_: Set = None, j
 def remove(name: Name, data_dir: DataDir = DATA_DIR, redis: Redis = None, set_: Set = None, json: Json = False) -> None:
     """Remove a user; brokers close the connections it has."""
 
-    async def act(desk: Desk) -> None:
+    async def act(desk: RedisAccess) -> None:
         await desk.users.remove(name)
         await desk.note("user.remove", name)
 

@@ -12,8 +12,8 @@ from typing import Literal
 
 import msgspec
 
-from app.console.pages import href
-from app.console.rendering import counted, duration, number
+from redis_ledger.app.console.pages import href
+from redis_ledger.app.console.rendering import counted, duration, number
 
 Level = Literal["bad", "look", "good"]
 HELD_MS_LOOK, HELD_MS_BAD = 5_000, 30_000

@@ -10,40 +10,40 @@ import time
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
-from app.calls import Answer
-from app.console.rendering import render
-from app.console.session import Session, Signer
+from redis_ledger.app.console.rendering import render
+from redis_ledger.app.console.session import Session, Signer
+from redis_ledger.app.http.request import HttpResponse
 from redis_ledger.auth import tokens
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import AuthenticationFailed, MethodNotAllowed, Unauthenticated
-from redis_ledger.log import Seldom
+from redis_ledger.telemetry.logs import Seldom
 
 if TYPE_CHECKING:
-    from app.console.site import Visitor
+    from redis_ledger.app.console.site import Visitor
 
 HTML = b"text/html; charset=utf-8"
 _seldom = Seldom()
 
 
-async def answer(visitor: Visitor, path: str) -> Answer:
+async def answer(visitor: Visitor, path: str) -> HttpResponse:
     method = visitor.call.scope["method"]
     if path == "login" and method in ("GET", "HEAD"):
-        return Answer(200, _page(visitor, "").encode(), HTML)
+        return HttpResponse(200, _page(visitor, "").encode(), HTML)
     if method != "POST":
         raise MethodNotAllowed("Logging in and out takes a form.")
     form = await visitor.form()
     if path == "logout":
         visitor.cookie = visitor.signer.set_cookie("", is_https=visitor.is_https)
-        return Answer(303, b"", HTML, [(b"location", b"/console/login")])
+        return HttpResponse(303, b"", HTML, [(b"location", b"/console/login")])
     try:
         principal, credential = await prove(visitor, form)
         proof = visitor.signer.proof(await rests_on(visitor.call.broker, credential) or "")
     except (Unauthenticated, AuthenticationFailed):
         _seldom.warning("a login to the console failed", peer=visitor.visit().caller.host)
-        return Answer(401, _page(visitor, "That did not work. Check what you entered.").encode(), HTML)
+        return HttpResponse(401, _page(visitor, "That did not work. Check what you entered.").encode(), HTML)
     session = Session(principal, credential, proof, int(time.time()), secrets.token_hex(8))
     visitor.cookie = visitor.signer.set_cookie(visitor.signer.seal(session), is_https=visitor.is_https)
-    return Answer(303, b"", HTML, [(b"location", _target(visitor).encode("ascii", "ignore"))])
+    return HttpResponse(303, b"", HTML, [(b"location", _target(visitor).encode("ascii", "ignore"))])
 
 
 async def prove(visitor: Visitor, form: dict[str, str]) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from redis_ledger.decoding import paced
 from redis_ledger.decoding.budget import Budget, Charge
 from redis_ledger.errors import BadRequest, DecodingBusy, TransactionNotFound
 from redis_ledger.ids import TxnId
-from redis_ledger.ledger.pieces import UNREADABLE
+from redis_ledger.ledger.record_slices import UNREADABLE
 from redis_ledger.records.batch import read_header
 from redis_ledger.records.read import Record
 

@@ -13,7 +13,7 @@ from typing import Any
 import jinja2
 import msgspec
 
-from app.console.pages import href
+from redis_ledger.app.console.pages import href
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.version import VERSION
 
@@ -66,7 +66,7 @@ def duration(ms: int) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
-    root = files("app.console") / "templates"
+    root = files("redis_ledger.app.console") / "templates"
 
     def load(name: str) -> str | None:
         found = root.joinpath(*name.split("/"))
@@ -100,7 +100,7 @@ def _static() -> Callable[[str], str]:
             else:
                 digest.update(each.read_bytes())
 
-    take(files("app.console") / "static")
+    take(files("redis_ledger.app.console") / "static")
     mark = digest.hexdigest()[:8]
     return lambda name: f"/console/static/{name}?{mark}"
 

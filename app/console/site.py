@@ -3,7 +3,7 @@
     session ─▶ page or act ─▶ what it needs ─▶ its function ─▶ HTML, JSON or 303
 
 Without auth_required everybody is User:ANONYMOUS.  What other sites make a browser send is refused ahead of this, as
-through every other door (app/crosssite.py); a form of ours has its proof besides.
+through every other door (app/http/origin_check.py); a form of ours has its proof besides.
 """
 
 from __future__ import annotations
@@ -18,19 +18,16 @@ from urllib.parse import parse_qsl, quote, unquote
 
 import msgspec
 
-from app import errors
-from app.callers import PEER
-from app.calls import Answer, Call, Receive, Scope, Send, Services
-from app.console import login, views
-from app.console.pages import ACTS, PAGES, Done, Page, Visit
-from app.console.rendering import render
-from app.console.session import (
-    Session,
-    Signer,
-)
-from redis_ledger import metrics
+from redis_ledger.app.console import login, views
+from redis_ledger.app.console.pages import ACTS, PAGES, Done, Page, Visit
+from redis_ledger.app.console.rendering import render
+from redis_ledger.app.console.session import Session, Signer
+from redis_ledger.app.http import errors
+from redis_ledger.app.http.authentication import PEER
+from redis_ledger.app.http.request import HttpRequest, HttpResponse, Receive, Scope, Send, Services
 from redis_ledger.auth.acl import ANONYMOUS, Caller
 from redis_ledger.errors import Forbidden, InvalidRequest, LedgerError, RouteNotFound, Unauthenticated, Unavailable
+from redis_ledger.telemetry import metrics
 
 views.load()
 
@@ -68,7 +65,7 @@ class Console:
             answer.body = b""
         await answer.send(send)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
+    async def _answer(self, scope: Scope, receive: Receive) -> HttpResponse:
         path = scope["path"].removeprefix(scope.get("root_path", "")).removeprefix("/console").strip("/")
         if path.startswith("static/") and scope["method"] in ("GET", "HEAD"):
             return static(path.removeprefix("static/"))
@@ -94,9 +91,9 @@ class Console:
     async def _visitor(self, scope: Scope, receive: Receive) -> Visitor:
         if self._signer is None:
             self._signer = Signer(await self._services.broker.users.secret())
-        return await Visitor.of(Call(self._services, scope, receive), self._signer)
+        return await Visitor.of(HttpRequest(self._services, scope, receive), self._signer)
 
-    async def _found(self, visitor: Visitor, path: str, wants_json: bool) -> Answer:
+    async def _found(self, visitor: Visitor, path: str, wants_json: bool) -> HttpResponse:
         method = visitor.call.scope["method"]
         if path in ("login", "logout"):
             return await login.answer(visitor, path)
@@ -112,14 +109,14 @@ class Console:
         found.check(visit, asked)
         data = await found.make(visit, asked)
         if wants_json:
-            return Answer(200, msgspec.json.encode(data) + b"\n")
+            return HttpResponse(200, msgspec.json.encode(data) + b"\n")
         said = visitor.said()
         if said:
             visitor.cookies_out.append(f"{SAID_COOKIE}=; Path=/console; Max-Age=0; HttpOnly; SameSite=Strict")
         page = render(found.template, visitor.common(found) | {"page": data, "asked": asked, "said": said})
-        return visitor.with_cookies(Answer(200, page.encode(), HTML))
+        return visitor.with_cookies(HttpResponse(200, page.encode(), HTML))
 
-    async def _act(self, visitor: Visitor, found: Page) -> Answer:
+    async def _act(self, visitor: Visitor, found: Page) -> HttpResponse:
         form = await visitor.form()
         visitor.check_known()
         asked = found.read({name: value for name, value in form.items() if name != "csrf"})
@@ -136,13 +133,13 @@ class Console:
             await audit.note(visit.caller, found.noted, found.target(asked), **done.facts)
         if done.told:  # shown once, and never in a cookie or an address
             page = render("told.html", visitor.common(found) | {"done": done})
-            return Answer(200, page.encode(), HTML)
+            return HttpResponse(200, page.encode(), HTML)
         said = quote(done.sentence[:SAID_CHARACTERS_MAX])
         visitor.cookies_out.append(f"{SAID_COOKIE}={said}; Path=/console; Max-Age=60; HttpOnly; SameSite=Strict")
-        answer = Answer(303, b"", HTML, [(b"location", done.go_to.encode("ascii"))])
+        answer = HttpResponse(303, b"", HTML, [(b"location", done.go_to.encode("ascii"))])
         return visitor.with_cookies(answer)
 
-    def _told(self, error: Exception, scope: Scope, wants_json: bool, visitor: Visitor | None) -> Answer:
+    def _told(self, error: Exception, scope: Scope, wants_json: bool, visitor: Visitor | None) -> HttpResponse:
         """visitor: None where it could not even be found out who that is."""
         known = errors.understood(error)
         if known is None:
@@ -162,17 +159,17 @@ class Console:
             "detail": known.detail,
             "again_s": AGAIN_S if isinstance(known, Unavailable) and scope["method"] == "GET" else 0,
         }
-        return Answer(status, render("error.html", common | facts).encode(), HTML)
+        return HttpResponse(status, render("error.html", common | facts).encode(), HTML)
 
 
-def to_login(visitor: Visitor) -> Answer:
+def to_login(visitor: Visitor) -> HttpResponse:
     """A part of a page that is refreshed must not become the login: the page as a whole goes there.  An act is no page
     to come back to."""
     target = "/console" if visitor.call.scope["method"] == "POST" else visitor.target()
     to = f"/console/login?to={quote(target, safe='')}".encode()
     if visitor.call.header(b"hx-request") is not None:
-        return Answer(401, b"", HTML, [(b"hx-redirect", to)])
-    return Answer(303, b"", HTML, [(b"location", to)])
+        return HttpResponse(401, b"", HTML, [(b"hx-redirect", to)])
+    return HttpResponse(303, b"", HTML, [(b"location", to)])
 
 
 def bare(broker_name: str) -> dict[str, Any]:
@@ -185,7 +182,7 @@ class Visitor:
     """Who asks: by a bearer token or a client certificate, as through every other door, or else by the cookie it has.
     One without a cookie gets one: forms are bound to it, whoever sends them."""
 
-    def __init__(self, call: Call, signer: Signer, session: Session) -> None:
+    def __init__(self, call: HttpRequest, signer: Signer, session: Session) -> None:
         """cookie: to be set with the answer."""
         self.call, self.signer, self.session = call, signer, session
         self.cookie: str | None = None
@@ -194,7 +191,7 @@ class Visitor:
         self.cookies_out: list[str] = []
 
     @classmethod
-    async def of(cls, call: Call, signer: Signer) -> Visitor:
+    async def of(cls, call: HttpRequest, signer: Signer) -> Visitor:
         """Raises Unauthenticated for a wrong token."""
         broker = call.broker
         now_s = int(time.time())
@@ -220,7 +217,7 @@ class Visitor:
         if self.is_known:
             self.call.broker.quotas.admit(self.principal)
 
-    def pay(self, answer: Answer) -> None:
+    def pay(self, answer: HttpResponse) -> None:
         if self.is_known:
             read, shown = self.call.body_bytes, max(len(answer.body) - self.call.unpacked_bytes, 0)
             self.call.broker.quotas.charge(self.principal, bytes_in=read, bytes_out=shown)
@@ -283,14 +280,14 @@ class Visitor:
         query = self.call.scope["query_string"].decode("latin-1")
         return f"{self.call.scope['path']}{'?' if query else ''}{query}"
 
-    def with_cookies(self, answer: Answer) -> Answer:
+    def with_cookies(self, answer: HttpResponse) -> HttpResponse:
         answer.headers += [(b"set-cookie", each.encode()) for each in self.cookies_out]
         return answer
 
 
-def static(name: str) -> Answer:
+def static(name: str) -> HttpResponse:
     """A file that belongs to the pages."""
-    root = files("app.console") / "static"
+    root = files("redis_ledger.app.console") / "static"
     if not all(part and not part.startswith(".") for part in name.split("/")) or "\\" in name:
         return errors.no_route(f"/console/static/{name}")
     found = root.joinpath(*name.split("/"))
@@ -298,4 +295,4 @@ def static(name: str) -> Answer:
         return errors.no_route(f"/console/static/{name}")
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
     charset = "; charset=utf-8" if kind.startswith("text/") else ""
-    return Answer(200, found.read_bytes(), f"{kind}{charset}".encode(), cache=STATIC_CACHE)
+    return HttpResponse(200, found.read_bytes(), f"{kind}{charset}".encode(), cache=STATIC_CACHE)

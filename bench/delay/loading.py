@@ -19,7 +19,7 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.config import Config
 from redis_ledger.ledger.partition import Accepted, Partition
 from redis_ledger.records.build import encode
-from redis_ledger.records.later import Later
+from redis_ledger.records.split_by_due import Later
 from redis_ledger.store.store import Store
 
 PER_CALL, CALLS = 1_000, 8

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from redis.asyncio import Redis
 
-from app.embedded import Embedded
 from bench.processes import BenchFailed, cpu_s
+from redis_ledger.app.embedded_redis.server import Embedded
 
 OURS = ("cmdstat_info", "cmdstat_hello", "cmdstat_client|setinfo")
 

@@ -6,7 +6,7 @@ import asyncio
 import random
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.offsets import OffsetEntry
+from redis_ledger.broker.groups.offsets import OffsetEntry
 from redis_ledger.broker.types import ExecuteAcks, NewRecord
 from redis_ledger.ids import MessageId, TxnId
 from redis_ledger.ledger.partition import Partition

@@ -1,4 +1,4 @@
-"""The largest inputs of lua/ledger/, lua/cold/, lua/group/ and lua/broker/ that the API takes."""
+"""The largest inputs of lua/ledger/, lua/offload/, lua/group/ and lua/broker/ that the API takes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from bench.growth.inputs_cursors import NOW_MS, ONE, filled
 from redis_ledger.broker.broker import Broker
 from redis_ledger.groups.member import Changes
 from redis_ledger.groups.ownership import Ownership
-from redis_ledger.offload.calls import ColdCalls
 from redis_ledger.offload.manifest import Plan, Segment, Stretch
 from redis_ledger.offload.plan import STRETCHES_MAX
+from redis_ledger.offload.scripts import OffloadScripts
 from redis_ledger.store.keys import CatalogKeys
 
 SEGMENTS = STRETCHES_MAX
@@ -72,7 +72,7 @@ async def silent_producers(broker: Broker) -> None:
 async def segments(broker: Broker) -> None:
     """As many segments as a partition may be offloaded to at once."""
     partition = await filled(broker, SEGMENTS)
-    calls = ColdCalls(broker.store, partition.keys, "t", partition.topic_id)
+    calls = OffloadScripts(broker.store, partition.keys, "t", partition.topic_id)
     found = [_segment(n, n + 1) for n in range(SEGMENTS)]
     plan = Plan(secrets.token_hex(8), [Stretch(s.first, s.end, s.file) for s in found])
     stored = await calls.plan(plan, 0)

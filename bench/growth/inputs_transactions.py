@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from redis_ledger.broker.broker import Broker
+from redis_ledger.txn.commit_all import TRANSACTIONS_MAX, Once
 from redis_ledger.txn.coordinator import OPEN, Participant
-from redis_ledger.txn.together import TRANSACTIONS_MAX, Once
 
 WIDE = 10_000  # participants of one transaction; the API has no limit, and this is far beyond what is sensible
 TOGETHER = 64  # operations in one call

@@ -25,7 +25,7 @@ from bench.processes import redis
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import NewRecord, Transaction
 from redis_ledger.config import Config
-from redis_ledger.cursor import offsets
+from redis_ledger.cursor import group_offsets
 from redis_ledger.store.store import Store
 
 THINGS, AT_ONCE = 5_000, 100
@@ -161,7 +161,7 @@ async def of_partitions(lab: Lab, broker: Broker, count: int) -> None:
     lab.note("partition", "bytes", (await used(broker) - before) / topics, "bytes", "process")
     await grown(
         lab, broker, "group_offset", count,
-        lambda n: offsets.fetch(broker.store, keys, topic_id, f"console-consumer-{n}", generation=1, now_ms=1),
+        lambda n: group_offsets.fetch(broker.store, keys, topic_id, f"console-consumer-{n}", generation=1, now_ms=1),
     )  # fmt: skip
     await grown(lab, broker, "subscription", topics, lambda n: broker.subscriptions.create("topic-0", f"worker-{n}"))
     record = NewRecord(None, b"x" * 100, deliver_after_ms=86_400_000)

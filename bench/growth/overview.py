@@ -13,12 +13,12 @@ import statistics
 import time
 from pathlib import Path
 
-from app.console.survey import FRESH_MS
 from bench.growth.counts import Counts
 from bench.lab import Lab
 from bench.load import BATCH, connected, request
 from bench.processes import broker, folder
 from bench.topics import batch
+from redis_ledger.app.console.cluster_snapshot import FRESH_MS
 
 CASE, TOPICS, SUBSCRIPTIONS = "500", 10, 50
 RECORDS, PER_BATCH = 10_000, 10

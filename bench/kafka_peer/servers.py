@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from app.embedded import running_pid
 from bench.kafka_peer.toolbox import Toolbox
 from bench.processes import READY_S_MAX, ROOT, BenchFailed, Durability
+from redis_ledger.app.embedded_redis.server import running_pid
 
 STOP_S_MAX = 15.0
 HOST = "127.0.0.1"
@@ -120,7 +120,7 @@ class Ours(Server):
     """`redis-ledger serve` with its embedded Redis, as everybody gets it."""
 
     def command(self) -> list[str]:
-        serve = [sys.executable, "-m", "app.cli.main", "serve", "--data-dir", str(self.home / "data")]
+        serve = [sys.executable, "-m", "redis_ledger.app.cli.main", "serve", "--data-dir", str(self.home / "data")]
         serve += ["--http", f"{HOST}:0", "--kafka", self.bootstrap, "--durability", self.durability]
         return [*serve, "--log-level", "warning", "--exit-with-stdin"]
 

@@ -17,12 +17,12 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from app.embedded import Embedded
 from bench.delay.kafka import Connection, connected, fetch, fetched
 from bench.lab import Lab
 from bench.processes import BenchFailed, Served
 from bench.spark.engine import Costs, Engine
 from bench.spark.reading import DURABILITY, TOPIC, megabytes, note_shares, timed
+from redis_ledger.app.embedded_redis.server import Embedded
 from redis_ledger.client import AsyncClient
 from redis_ledger.client.models import ColdPartition
 from redis_ledger.records.batch import split

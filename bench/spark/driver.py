@@ -61,8 +61,8 @@ def offload(spark: SparkSession, url: str, topic: str) -> dict[str, Any]:
     """What `redis-ledger pipeline offload --seal` does once Spark runs: written, read back, published."""
     from redis_ledger.client import Client
     from redis_ledger.spark.offloading import Wish
-    from redis_ledger.spark.options import connection
     from redis_ledger.spark.pipelines.offload import round_of
+    from redis_ledger.spark.read_options import connection
 
     began_s = time.perf_counter()
     with Client(url) as client:

@@ -11,7 +11,7 @@ local identities, identities_changed, identities_gone = {}, {}, {}
 local function read_identity(name, text)
   if not text then return end
   local id = { name = name }
-  id.once, id.used = match(text, "^(%d+) (%d+)$") -- include/together keeps its numbers here too
+  id.once, id.used = match(text, "^(%d+) (%d+)$") -- include/commit_all keeps its numbers here too
   if id.once then
     identities[name] = id
     return

@@ -6,7 +6,7 @@
 -- Regions a, b, c ... have 64, 64², 64³ ... offsets; a range is in the smallest kind that is not shorter, cut at its end.
 -- A range is first-last-count; ranges share no offset and are in no order.  What lies below the mark does not count: the log
 -- has lost it.  Earlier releases wrote another word for the dash, and know neither regions nor the plus sign: when one of
--- them ends such a transaction, its regions are left, and broker/forgotten.py carries the end again.
+-- them ends such a transaction, its regions are left, and broker/transactions/hanging.py carries the end again.
 local BODY_BYTES, LOOK_MAX = 2048, 100
 local REGIONS = { { "a", 64 }, { "b", 64 ^ 2 }, { "c", 64 ^ 3 }, { "d", 64 ^ 4 }, { "e", 64 ^ 9 } }
 

@@ -8,7 +8,7 @@ local OF_TRANSACTIONS = "t" -- the owner of a producer id whose transaction its 
 -- The producer's window: "epoch last_ms @owner first:last:offset ...", the five newest batches, newest last.  The owner is a
 -- digest of the principal that writes under this id; it is missing where nobody has to say who they are, and in rows of older
 -- releases.  Of a request under an Idempotency-Key that is kept for less than the others, "@~60" says for how many seconds: its
--- id is one that no client may name, so nothing is to be compared (broker/expiry.py).
+-- id is one that no client may name, so nothing is to be compared (broker/topics/state_expiry.py).
 local function window_of(pid)
   if windows[pid] == nil then
     local known, window = redis.call("HGET", KEYS[4], pid), false

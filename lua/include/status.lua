@@ -1,4 +1,4 @@
--- Statuses, the first element of every reply; twin of redis_ledger/store/replies.py (tests/tidy compares them).
+-- Statuses, the first element of every reply; twin of redis_ledger/store/script_status.py (tests/tidy compares them).
 local OK, DUPLICATE = 0, 1
 local UNKNOWN_TOPIC, LEDGER_MOVED, HEALED, SEQUENCE_GAP, STALE_EPOCH, DUPLICATE_SEQUENCE = -1, -2, -3, -4, -5, -6
 local TXN_ENDED, NOT_VERIFIED, OTHER_OPEN, TXN_NOT_FOUND, TXN_STATUS, TXN_CONFLICT = -7, -8, -9, -10, -11, -12

@@ -19,8 +19,8 @@ ARGV        1 now_ms  2 broker  3 call number of that broker  4 outcomes are kep
               e serial   "C" or "A"                     decide
               x serial   ""                             expire if its deadline has passed; pick up what is overdue
               d serial   ""                             all participants are done
-              c name     "number serial..."             commit all of these, or none: include/together
-              o; i, k, v, f, g of a transactional id: include/together and include/identity say what they take
+              c name     "number serial..."             commit all of these, or none: include/commit_all
+              o; i, k, v, f, g of a transactional id: include/commit_all and include/identity say what they take
 RETURNS     {OK, lowest live serial or "", next serial, lines}: one line an operation, first its status:
             0 <serial> [again|committed] | 0 <state> [@number:epoch:transactional id] <participant>... ["+", more are in wide]
             | 0 ended <outcome> | 0 - | 0 more (of d: say it again)
@@ -235,7 +235,7 @@ end
 -- an operation does.
 local function load_identities()
   --- @include "include/identity"
-  --- @include "include/together"
+  --- @include "include/commit_all"
   for n = 1, #names do read_identity(names[n], rows_of_names[n]) end
   return { acts = identity_acts, text = identity_text, changed = identities_changed, gone = identities_gone }
 end

@@ -17,42 +17,42 @@ import socket
 from collections.abc import Sequence
 from typing import Any
 
-from redis_ledger.broker import formats
-from redis_ledger.broker.appends import Appends
-from redis_ledger.broker.audit import Audit
 from redis_ledger.broker.client_memory import UNPACKED_ANSWERS, UNPACKED_BYTES, ClientMemory
-from redis_ledger.broker.cold import Cold
-from redis_ledger.broker.configs import Configs
-from redis_ledger.broker.consumers import Consumers
-from redis_ledger.broker.deadletters import DeadLetters
-from redis_ledger.broker.delays import Delays
-from redis_ledger.broker.execute import Execute
-from redis_ledger.broker.fetch import Fetching
-from redis_ledger.broker.forgotten import Forgotten
-from redis_ledger.broker.groups import Groups
+from redis_ledger.broker.cluster import storage_format
+from redis_ledger.broker.cluster.live_brokers import LiveBrokers
+from redis_ledger.broker.cluster.redis_watch import RedisWatch
+from redis_ledger.broker.delayed.service import DelayedDelivery
+from redis_ledger.broker.event_loop_lag import EventLoopLag
+from redis_ledger.broker.fetch.partition import PartitionFetch
+from redis_ledger.broker.groups.consumer_protocol import ConsumerGroups
+from redis_ledger.broker.groups.external_offsets import ExternalOffsets
+from redis_ledger.broker.groups.lag import LagReader
+from redis_ledger.broker.groups.offsets import Offsets
+from redis_ledger.broker.groups.service import Groups
 from redis_ledger.broker.idempotency import Idempotency
-from redis_ledger.broker.lags import Lags
-from redis_ledger.broker.leases import Leases
-from redis_ledger.broker.looplag import LoopLag
-from redis_ledger.broker.members import Members
-from redis_ledger.broker.offsets import Offsets
-from redis_ledger.broker.overview import Overview
-from redis_ledger.broker.owners import Owners
-from redis_ledger.broker.positions import Positions
-from redis_ledger.broker.pressure import MemoryPressure
-from redis_ledger.broker.producers import Producers
-from redis_ledger.broker.quotas import Quotas
-from redis_ledger.broker.records import Records
-from redis_ledger.broker.redis_watch import RedisWatch
-from redis_ledger.broker.registry import Registry
-from redis_ledger.broker.retention import TopicRetention
-from redis_ledger.broker.security import Security
-from redis_ledger.broker.subscriptions import Subscriptions
-from redis_ledger.broker.topics import Topics
-from redis_ledger.broker.transactions import Transactions
+from redis_ledger.broker.maintenance import Maintenance
+from redis_ledger.broker.metrics_collector import MetricsCollector
+from redis_ledger.broker.produce.append import Appends
+from redis_ledger.broker.produce.encode import Records
+from redis_ledger.broker.security.audit import Audit
+from redis_ledger.broker.security.quotas import Quotas
+from redis_ledger.broker.security.scram_credentials import ScramCredentials
+from redis_ledger.broker.security.service import Security
+from redis_ledger.broker.security.transaction_owners import TransactionOwners
+from redis_ledger.broker.subscriptions.dead_letters import DeadLetters
+from redis_ledger.broker.subscriptions.service import Subscriptions
+from redis_ledger.broker.subscriptions.unacked import UnackedMessages
+from redis_ledger.broker.topics.configs import Configs
+from redis_ledger.broker.topics.memory_pressure import MemoryPressure
+from redis_ledger.broker.topics.offload import Offload
+from redis_ledger.broker.topics.retention import TopicRetention
+from redis_ledger.broker.topics.service import Topics
+from redis_ledger.broker.transactions.execute import Execute
+from redis_ledger.broker.transactions.hanging import HangingTransactions
+from redis_ledger.broker.transactions.participant_registry import ParticipantRegistry
+from redis_ledger.broker.transactions.producers import Producers
+from redis_ledger.broker.transactions.service import Transactions
 from redis_ledger.broker.types import ExecuteAcks, Executed, ExecuteRecords
-from redis_ledger.broker.upkeep import Upkeep
-from redis_ledger.broker.users import Users
 from redis_ledger.clock import Clock, SystemClock
 from redis_ledger.config import Config
 from redis_ledger.decoding.budget import Decoding
@@ -60,13 +60,13 @@ from redis_ledger.errors import RedisUnfit, StoreUnavailable, TransactionError
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.waiters import Waiters
-from redis_ledger.log import get
-from redis_ledger.offload.reader import ColdReader
+from redis_ledger.offload.reader import OffloadReader
 from redis_ledger.store.store import Store
+from redis_ledger.telemetry.logs import get
+from redis_ledger.txn.commit_all import CommitAll
 from redis_ledger.txn.coordinator import Coordinators
-from redis_ledger.txn.identities import Identities
 from redis_ledger.txn.participants import Participants
-from redis_ledger.txn.together import Together
+from redis_ledger.txn.transactional_ids import TransactionalIds
 
 NOBODY = (
     "auth_required is on and nobody could get in; add a user (redis-ledger users add) or an API token (redis-ledger "
@@ -103,38 +103,38 @@ class Broker:
         self.name = f"{name or socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self.facts: dict[str, Any] = {}  # what /readyz tells besides, such as the durability
         self.catalog = Catalog(store, config, clock)
-        self.cold_reader = ColdReader(store, config.cold_home, config.cold_cache_bytes) if config.cold_home else None
+        self.cold_reader = OffloadReader(store, config.cold_home, config.cold_cache_bytes) if config.cold_home else None
         self.catalog.cold = self.cold_reader
         self.redis_watch = RedisWatch(store.admission, self.catalog)
         self.waiters = Waiters(store)
         self.coordinators = Coordinators(store, self.name, config, clock)
-        self.members = Members(store, self.name, http_address, asks=config.auth_required)
+        self.members = LiveBrokers(store, self.name, http_address, asks=config.auth_required)
         self.decoding = Decoding(config)
-        self.delays = Delays(store, self.catalog, self.members, self.decoding, clock)
+        self.delays = DelayedDelivery(store, self.catalog, self.members, self.decoding, clock)
         participants = Participants(store, config, clock, self.catalog.marker_written, self.delays.transaction_ended)
-        registry = Registry(self.coordinators, config)
+        registry = ParticipantRegistry(self.coordinators, config)
         self.dead_letters = dead = DeadLetters(store)
         self.catalog.on_removal = dead.remove_all
         self.topics = Topics(self.catalog, store, config)
-        self.cold = Cold(self.catalog, store, config, clock)
+        self.cold = Offload(self.catalog, store, config, clock)
         self.configs = Configs(self.catalog, config)
-        self.users = Users(store)
+        self.users = ScramCredentials(store)
         self.client_memory = ClientMemory(config.client_bytes_max)
         unpacked = UNPACKED_BYTES + config.batch_decoded_bytes_max
         self.unpacked_memory = ClientMemory(UNPACKED_ANSWERS * unpacked, is_told=False)
         self.security = Security(store, config, clock)
         self.quotas = Quotas(store, config, self._is_open)
         self.audit = Audit(store, is_kept=config.auth_required)
-        self.owners = Owners(self.coordinators, self.security)
-        self.identities = Identities(store, self.coordinators)
-        together = Together(store, self.coordinators, self.identities)
+        self.owners = TransactionOwners(self.coordinators, self.security)
+        self.identities = TransactionalIds(store, self.coordinators)
+        together = CommitAll(store, self.coordinators, self.identities)
         self.transactions = TransactionsWithExecute(
             self.coordinators, participants, registry, together, self.catalog, config, clock
         )
         self.transactions.tell_end = self.quotas.ended
         self.producers = Producers(self.coordinators, self.identities, self.transactions, self.catalog, config)
         self.appends = Appends(self.producers, self.transactions, self.delays, self.decoding, config)
-        self.fetching = fetching = Fetching(self.catalog, self.waiters, self.decoding)
+        self.fetching = fetching = PartitionFetch(self.catalog, self.waiters, self.decoding)
         self.records = Records(
             self.catalog, fetching, registry, self.transactions.abort, self.delays.rule, self.producers.ids.check,
             config, clock,
@@ -143,22 +143,24 @@ class Broker:
         self.subscriptions = Subscriptions(
             store, self.catalog, self.waiters, registry, self.transactions.abort, dead, self.decoding, config, clock
         )
-        self.lags = Lags(store, self.catalog)
-        self.leases = Leases(store, self.catalog)
+        self.lags = LagReader(store, self.catalog)
+        self.leases = UnackedMessages(store, self.catalog)
         self.transactions.step = Execute(self.coordinators, self.transactions, self.records, self.subscriptions)
         dead.step, dead.records, dead.subscriptions = self.transactions.step, self.records, self.subscriptions
         self.idempotency = Idempotency(store, lease_ms=config.idempotency_lease_ms, keep_ms=config.idempotency_key_ms)
         self.offsets = Offsets(store, self.catalog, self.coordinators, self.transactions.finish, config, clock)
-        self.positions = Positions(self.offsets, registry, self.catalog)
+        self.positions = ExternalOffsets(self.offsets, registry, self.catalog)
         self.groups = Groups(store, self.members, self.offsets, config, clock, self.security.sees)
-        self.consumers = Consumers(self.groups, self.catalog, self.security)
-        self.loop_lag = LoopLag()
-        self.overview = Overview(store, self.catalog, self.coordinators, self.members, config, clock)
+        self.consumers = ConsumerGroups(self.groups, self.catalog, self.security)
+        self.loop_lag = EventLoopLag()
+        self.overview = MetricsCollector(store, self.catalog, self.coordinators, self.members, config, clock)
         keeps, cursors = self.members.keeps, self.subscriptions.cursors
         self.retention = TopicRetention(store, self.catalog, cursors, self.cold, keeps, config, clock)
         self.pressure = MemoryPressure(store.admission.fullness, self.retention.relieve)
-        self.forgotten = Forgotten(store, self.catalog, self.coordinators, self.transactions, keeps, config, clock)
-        self.upkeep = Upkeep(
+        self.forgotten = HangingTransactions(
+            store, self.catalog, self.coordinators, self.transactions, keeps, config, clock
+        )
+        self.upkeep = Maintenance(
             store, self.catalog, self.coordinators, self.transactions, self.members, self.offsets, self.producers,
             self.delays, self.retention, self.forgotten, config, clock,
         )  # fmt: skip
@@ -175,7 +177,7 @@ class Broker:
     ) -> Broker:
         """A broker that serves.  The store stays the caller's to close."""
         broker = cls(store, config or Config(), clock or SystemClock(), name, http_address)
-        await formats.agree(store)
+        await storage_format.agree(store)
         await broker.coordinators.refresh()
         await broker.identities.open()
         await broker.upkeep.start()

@@ -20,8 +20,8 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Protocol, TypeVar
 
-from redis_ledger import metrics
 from redis_ledger.errors import ClientMemoryFull
+from redis_ledger.telemetry import metrics
 
 UNPACKED_BYTES = 16 << 20  # of the batches of one answer as JSON; the one that passes it is the last of the answer
 UNPACKED_ANSWERS = 2  # as large as an answer may be, at a time: each also takes as much while it is read

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from redis_ledger.cursor.calls import Kind, Where
-from redis_ledger.cursor.refusals import checked, text, token
+from redis_ledger.cursor.script_errors import checked, text, token
+from redis_ledger.cursor.scripts import Kind, Where
 from redis_ledger.errors import SubscriptionExists
 from redis_ledger.store.keys import PartitionKeys, encode_name
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Script, Store
 
 KINDS: dict[str, Kind] = {"exclusive": "exclusive", "shared": "shared", "kafka": "kafka"}

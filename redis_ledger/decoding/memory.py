@@ -13,8 +13,8 @@ import asyncio
 import contextlib
 from collections import deque
 
-from redis_ledger import metrics
 from redis_ledger.errors import DecodingBusy
+from redis_ledger.telemetry import metrics
 
 WAIT_S_MAX = 10.0
 

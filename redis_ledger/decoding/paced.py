@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from redis_ledger.decoding.budget import Budget
 from redis_ledger.errors import BadRequest, TooLargeToDecode
-from redis_ledger.records import later
+from redis_ledger.records import split_by_due
 from redis_ledger.records.batch import HEADER_BYTES, BatchHeader, Buffer, read_header
 from redis_ledger.records.budget import Limits
 from redis_ledger.records.read import OFFSET_MAX, Record, Unread, within
@@ -75,7 +75,7 @@ async def opened(data: Buffer, budget: Budget) -> Unread:
 
 async def unpacked(header: BatchHeader, data: Buffer, budget: Budget) -> bytes:
     """As `later.unpacked`, of a batch that is packed.  What it unpacks to is spent and held."""
-    return await _aside(partial(later.unpacked, header, data), len, len(data), True, budget)
+    return await _aside(partial(split_by_due.unpacked, header, data), len, len(data), True, budget)
 
 
 async def _aside(

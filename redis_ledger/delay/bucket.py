@@ -22,9 +22,9 @@ from typing import Final
 from crc32c import crc32c
 from google.protobuf.message import DecodeError, Message
 
-from redis_ledger.delay.columns import pack, unpack
+from redis_ledger.delay.column_codec import pack, unpack
 from redis_ledger.delay.entry import Indexed
-from redis_ledger.delay.live import LiveBits
+from redis_ledger.delay.live_bitmap import LiveBitmap
 from redis_ledger.proto.delay_bucket_pb2 import BucketMetadata, LedgerBitmap, Segment, SegmentMetadata
 
 __all__ = [
@@ -60,14 +60,14 @@ class Metadata:
     segments: Sequence[SegmentMetadata]
 
     @cached_property
-    def entries(self) -> LiveBits:
+    def entries(self) -> LiveBitmap:
         """All entries of the bucket, of whatever ledger.  Cost: 0.2 µs an entry, once.  Raises DamagedSnapshot."""
-        return LiveBits.union(bits for segment in self.segments for bits in bitmaps(segment).values())
+        return LiveBitmap.union(bits for segment in self.segments for bits in bitmaps(segment).values())
 
     def contains(self, entry: int) -> bool:
         return self.entries.holds(entry)
 
-    def alive(self, live: LiveBits) -> int:
+    def alive(self, live: LiveBitmap) -> int:
         """How many entries of the bucket are pending."""
         return self.entries.shared(live)
 
@@ -153,10 +153,10 @@ def describe(rows: Sequence[Indexed], size: int) -> SegmentMetadata:
     )
 
 
-def bitmaps(segment: SegmentMetadata) -> dict[int, LiveBits]:
+def bitmaps(segment: SegmentMetadata) -> dict[int, LiveBitmap]:
     """Ledger → the entries of it that are in the segment.  Raises DamagedSnapshot."""
     try:
-        return {bitmap.ledger: LiveBits.of(*unpack(bitmap.entries)) for bitmap in segment.bitmaps}
+        return {bitmap.ledger: LiveBitmap.of(*unpack(bitmap.entries)) for bitmap in segment.bitmaps}
     except ValueError as error:
         raise DamagedSnapshot(f"A bitmap cannot be read: {error}.") from None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from redis_ledger.config import Config
 from redis_ledger.errors import DelayTooLong, InvalidDelay
-from redis_ledger.records.later import DueOf
+from redis_ledger.records.split_by_due import DueOf
 
 DUE_MAX = 1 << 52  # what a sorted set's score holds exactly
 

@@ -20,13 +20,13 @@ from typing import Any
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.delay import bucket as snapshots
-from redis_ledger.delay import mending, merge
-from redis_ledger.delay.calls import DelayCalls, next_member
+from redis_ledger.delay import index_repair, merge
+from redis_ledger.delay.bucket_metrics import BucketMetrics
 from redis_ledger.delay.entry import WHOLE, Bucket, Indexed
-from redis_ledger.delay.live import CHUNK, LiveBits
-from redis_ledger.delay.tally import Tally
+from redis_ledger.delay.live_bitmap import CHUNK, LiveBitmap
+from redis_ledger.delay.scripts import DelayScripts, next_member
 from redis_ledger.records.batch import read_header
-from redis_ledger.records.later import COMPARED_MS_MAX
+from redis_ledger.records.split_by_due import COMPARED_MS_MAX
 from redis_ledger.store.store import Store
 
 LOAD_CHUNK = 1_000  # entries one script call puts into the queue
@@ -34,7 +34,7 @@ PAGE = 2_000  # entries read at once
 BEGUN_MS_MAX = 60_000  # a snapshot that is not listed after this is swept
 
 
-class DelayIndex(DelayCalls):
+class DelayIndex(DelayScripts):
     """config: asked each time, for a topic's settings may change."""
 
     def __init__(
@@ -45,7 +45,7 @@ class DelayIndex(DelayCalls):
         topic_id: str,
         config: Callable[[], Config],
         clock: Clock,
-        tally: Tally,
+        tally: BucketMetrics,
     ) -> None:
         super().__init__(store, keys, topic, topic_id)
         self._config, self._clock, self._tally = config, clock, tally
@@ -76,12 +76,12 @@ class DelayIndex(DelayCalls):
         data = await self.command("HGET", self.delay.snapshot(bucket.snapshot), number + 1)
         return snapshots.decode_segment(data or b"")
 
-    async def live(self, entries: Iterable[int]) -> LiveBits:
+    async def live(self, entries: Iterable[int]) -> LiveBitmap:
         """The live bits of the chunks these entries are in."""
         chunks = sorted({entry // CHUNK for entry in entries})
         if not chunks:
-            return LiveBits.from_reply([], [])
-        return LiveBits.from_reply(chunks, await self.command("HMGET", self.delay.live, *chunks))
+            return LiveBitmap.from_reply([], [])
+        return LiveBitmap.from_reply(chunks, await self.command("HMGET", self.delay.live, *chunks))
 
     async def alive(self, entries: Sequence[Indexed]) -> list[Indexed]:
         """Of these, those of which anything is pending."""
@@ -185,7 +185,7 @@ class DelayIndex(DelayCalls):
         name = horizon.split(" ")[1].encode()
         row = await self.command("HGET", self.delay.buckets, name)
         if row is None:
-            await mending.bring_back(self, name.decode(), horizon)
+            await index_repair.bring_back(self, name.decode(), horizon)
             return
         bucket = Bucket.read(name, row)
         try:
@@ -193,7 +193,7 @@ class DelayIndex(DelayCalls):
                 await self._load(bucket, horizon)
         except snapshots.DamagedSnapshot as error:
             if await self.command("HGET", self.delay.buckets, name) == row:  # else somebody else has loaded its last
-                mending.warn(self, bucket.name, error)
+                index_repair.warn(self, bucket.name, error)
                 await self.reindex(bucket, horizon)
 
     async def _load(self, bucket: Bucket, horizon: str) -> None:
@@ -271,7 +271,7 @@ class DelayIndex(DelayCalls):
                 for number in range(bucket.loaded, bucket.segments):
                     await self.segment(bucket, number)
             except snapshots.DamagedSnapshot as error:
-                mending.warn(self, bucket.name, error)
+                index_repair.warn(self, bucket.name, error)
                 count += await self.reindex(bucket)
         return count
 

@@ -60,15 +60,6 @@ from redis_ledger.errors.base import (
     Unavailable,
 )
 from redis_ledger.errors.clients import ClientClosed, UnexpectedAnswer, UnreadableValue
-from redis_ledger.errors.cold import ColdDamaged, ColdUnavailable
-from redis_ledger.errors.delays import (
-    AlreadyCancelled,
-    AlreadyDelivered,
-    DelayTooLong,
-    InvalidDelay,
-    InvalidRepeat,
-    UnknownScheduled,
-)
 from redis_ledger.errors.groups import (
     FencedInstance,
     FencedMember,
@@ -88,6 +79,7 @@ from redis_ledger.errors.groups import (
     UnsupportedAssignor,
 )
 from redis_ledger.errors.offload import ColdOff, ManifestChanged, SegmentMismatch, UnknownPlan
+from redis_ledger.errors.offloaded import ColdDamaged, ColdUnavailable
 from redis_ledger.errors.requests import (
     AuthenticationFailed,
     BadChecksum,
@@ -123,6 +115,14 @@ from redis_ledger.errors.requests import (
     UnknownUser,
     UnsupportedCompression,
     UnsupportedTxnAction,
+)
+from redis_ledger.errors.scheduled import (
+    AlreadyCancelled,
+    AlreadyDelivered,
+    DelayTooLong,
+    InvalidDelay,
+    InvalidRepeat,
+    UnknownScheduled,
 )
 from redis_ledger.errors.security import (
     ClusterForbidden,

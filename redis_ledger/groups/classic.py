@@ -31,10 +31,10 @@ from redis_ledger.errors import (
     RebalanceInProgress,
     UnknownMember,
 )
+from redis_ledger.groups.classic_members import ClassicMembers
 from redis_ledger.groups.classic_rows import Head, changes_of
 from redis_ledger.groups.initial_delay import InitialDelay
 from redis_ledger.groups.member import Changes, Described, Join, Joined, Limits, Member, State, Sync, Synced, Tell
-from redis_ledger.groups.roster import Roster
 
 NEW_MEMBER_MS = 300_000  # longest that a member may wait for its first generation
 
@@ -44,7 +44,7 @@ class ClassicGroup:
 
     kind = "classic"
 
-    def __init__(self, name: str, limits: Limits, head: Head, roster: Roster, now: float) -> None:
+    def __init__(self, name: str, limits: Limits, head: Head, roster: ClassicMembers, now: float) -> None:
         """head, roster: as they were stored, or empty ones.  A rebalance that was under way begins again."""
         self.name, self.generation = name, head.generation
         self.protocol_type, self.protocol = head.protocol_type, head.protocol
@@ -220,7 +220,7 @@ class ClassicGroup:
     def die(self, error: LedgerError) -> list[Tell]:
         """This broker has nothing to say here any more: everybody who waits is told so."""
         self._told += self._roster.answer_everybody(error)
-        self._roster = Roster()
+        self._roster = ClassicMembers()
         self.state, self.wants_generation = State.DEAD, False
         self.due = self._join_due = self._sync_due = inf
         return self._take()

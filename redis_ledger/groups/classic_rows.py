@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from google.protobuf.message import DecodeError
 
+from redis_ledger.groups.classic_members import ClassicMembers
 from redis_ledger.groups.member import Changes, Member
-from redis_ledger.groups.roster import Roster
-from redis_ledger.log import get
 from redis_ledger.proto import group_pb2 as pb
+from redis_ledger.telemetry.logs import get
 
 VERSION = 1
 _log = get()
@@ -39,7 +39,7 @@ class Head(NamedTuple):
         return head.SerializeToString()
 
 
-def changes_of(head: Head, roster: Roster, *, is_whole: bool) -> Changes:
+def changes_of(head: Head, roster: ClassicMembers, *, is_whole: bool) -> Changes:
     """What has changed in the roster since the last call.  is_whole: everything is stored, changed or not."""
     told = {member_id: one for member_id, one in roster.members.items() if not one.is_new}
     ids, roster.changed = told.keys() if is_whole else roster.changed, set()
@@ -61,9 +61,9 @@ def _encode(member: Member) -> bytes:
 
 def resume(
     name: str, generation: int, protocol_type: str, membership: bytes, rows: Mapping[str, bytes], now: float
-) -> tuple[Head, Roster]:
+) -> tuple[Head, ClassicMembers]:
     """The group as it was stored.  Without members if they cannot be read: then they join again."""
-    roster, stored, members = Roster(), pb.ClassicGroup(), []
+    roster, stored, members = ClassicMembers(), pb.ClassicGroup(), []
     try:
         stored = pb.ClassicGroup.FromString(membership)
         if stored.version == VERSION:

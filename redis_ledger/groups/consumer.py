@@ -35,18 +35,18 @@ from redis_ledger.groups.consumer_member import (
     JOIN,
     LEAVE,
     LEAVE_FOR_A_WHILE,
-    Beat,
-    Beaten,
     Consumer,
     DescribedConsumer,
     DescribedConsumers,
+    Heartbeat,
+    HeartbeatResult,
     State,
 )
 from redis_ledger.groups.consumer_rows import MEMBERSHIP, encode_member
-from redis_ledger.groups.interests import NO_INTERESTS, Expressions, Topics, Visible, everybody_sees_all
 from redis_ledger.groups.member import OVERHEAD_BYTES, Changes, Tell
 from redis_ledger.groups.patterns import Pattern
-from redis_ledger.groups.reconcile import NOTHING, Phase, Standing, step
+from redis_ledger.groups.reconcile import NOTHING, MemberAssignment, Phase, step
+from redis_ledger.groups.subscribed_topics import NO_INTERESTS, Expressions, Topics, Visible, everybody_sees_all
 
 
 class ConsumerGroup:
@@ -81,7 +81,7 @@ class ConsumerGroup:
         self._interests = NO_INTERESTS
         self._is_changed = False  # since the present target was made
         self._is_dead = False
-        self._waiting: list[tuple[Any, Beat]] = []  # tickets of heartbeats that the next generation answers
+        self._waiting: list[tuple[Any, Heartbeat]] = []  # tickets of heartbeats that the next generation answers
         self._stored, self._to_store = generation, set[str]()  # generation; ids of members whose rows have changed
         for member in members:
             self._resume(member)
@@ -108,7 +108,7 @@ class ConsumerGroup:
 
     # -- what members ask --------------------------------------------------------------------------------------------
 
-    def heartbeat(self, beat: Beat, topics: Topics, ticket: Any, now: float) -> list[Tell]:
+    def heartbeat(self, beat: Heartbeat, topics: Topics, ticket: Any, now: float) -> list[Tell]:
         """Answers with Beaten, at once or when there is a new generation, or with UnknownMember, FencedMember,
         UnreleasedInstance, FencedInstance, GroupFull, InvalidRegex; what is refused changes nothing.
 
@@ -209,7 +209,7 @@ class ConsumerGroup:
 
     # -- heartbeats --------------------------------------------------------------------------------------------------
 
-    def _hear(self, beat: Beat, now: float) -> None:
+    def _hear(self, beat: Heartbeat, now: float) -> None:
         if self._is_dead:
             raise NotCoordinator(f"This broker does not coordinate group {self.name!r} any more.")
         member = self._may_join(beat) if beat.epoch == JOIN else self._known(beat)
@@ -227,7 +227,7 @@ class ConsumerGroup:
             self.size += member.size - size
             self._is_changed = True
 
-    def _known(self, beat: Beat) -> Consumer:
+    def _known(self, beat: Heartbeat) -> Consumer:
         member = self._named(beat)
         # The answer with the new epoch may have been lost: the member may repeat its request if it owns nothing else.
         is_repeat = (
@@ -242,7 +242,7 @@ class ConsumerGroup:
             )
         return member
 
-    def _may_join(self, beat: Beat) -> Consumer | None:
+    def _may_join(self, beat: Heartbeat) -> Consumer | None:
         """The member as which it goes on: itself, which begins anew, or the static member whose place it takes."""
         holder = self._instances.get(beat.instance_id) if beat.instance_id is not None else None
         if holder is not None and holder != beat.member_id:
@@ -254,7 +254,7 @@ class ConsumerGroup:
             raise GroupFull(f"Group {self.name!r} has {self._members_max} members already.")
         return member
 
-    def _join(self, member: Consumer | None, beat: Beat) -> Consumer:
+    def _join(self, member: Consumer | None, beat: Heartbeat) -> Consumer:
         if member is None:
             member = Consumer(beat.member_id)
             self.size += member.size
@@ -284,7 +284,7 @@ class ConsumerGroup:
             self._owners[one] = member_id
         member.at, member.epoch_before = member.at._replace(epoch=JOIN), JOIN
 
-    def _leave(self, beat: Beat) -> Beaten:
+    def _leave(self, beat: Heartbeat) -> HeartbeatResult:
         """For a while: a static member's place, and what it has, are kept until its session is over."""
         member = self._named(beat)
         if beat.epoch == LEAVE:
@@ -292,15 +292,15 @@ class ConsumerGroup:
         else:
             self._stand(member, member.at._replace(epoch=LEAVE_FOR_A_WHILE, revoking=NOTHING))
             member.revoke_until = inf
-        return Beaten(beat.member_id, beat.epoch)
+        return HeartbeatResult(beat.member_id, beat.epoch)
 
-    def _answer_or_refuse(self, beat: Beat, now: float) -> Beaten | LedgerError:
+    def _answer_or_refuse(self, beat: Heartbeat, now: float) -> HeartbeatResult | LedgerError:
         try:
             return self._answer(beat, now)
         except LedgerError as refusal:  # it has left, or was put out, while it waited
             return refusal
 
-    def _answer(self, beat: Beat, now: float) -> Beaten:
+    def _answer(self, beat: Heartbeat, now: float) -> HeartbeatResult:
         member = self._member(beat.member_id)
         before, owners = member.at, self._owners
         after = step(
@@ -312,7 +312,7 @@ class ConsumerGroup:
         elif after != before:
             member.revoke_until = self._wake(now + member.rebalance_ms)
         is_news = beat.is_full or after.assigned != before.assigned
-        return Beaten(member.id, after.epoch, after.assigned if is_news else None)
+        return HeartbeatResult(member.id, after.epoch, after.assigned if is_news else None)
 
     # -- targets -----------------------------------------------------------------------------------------------------
 
@@ -345,7 +345,7 @@ class ConsumerGroup:
             raise UnknownMember(f"Group {self.name!r} has no member {member_id[:80]!r}; join it again.")
         return member
 
-    def _named(self, beat: Beat) -> Consumer:
+    def _named(self, beat: Heartbeat) -> Consumer:
         """The member that a heartbeat names; with an instance id it is found by that."""
         if beat.instance_id is None:
             return self._member(beat.member_id)
@@ -361,7 +361,7 @@ class ConsumerGroup:
             f"Member {member.id!r} is in epoch {member.at.epoch}, not {epoch}; a heartbeat will tell it."
         )
 
-    def _stand(self, member: Consumer, at: Standing) -> None:
+    def _stand(self, member: Consumer, at: MemberAssignment) -> None:
         before = member.at
         if at is before:
             return
@@ -388,7 +388,7 @@ class ConsumerGroup:
             self.expressions.resume(member.wish.regex)
 
     def _remove(self, member: Consumer) -> None:
-        self._stand(member, Standing(LEAVE))
+        self._stand(member, MemberAssignment(LEAVE))
         del self.members[member.id]
         if member.instance_id is not None:
             del self._instances[member.instance_id]

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from redis_ledger.errors import InvalidRequest, UnsupportedAssignor
 from redis_ledger.groups.assignors import ASSIGNORS, DEFAULT, Slice
-from redis_ledger.groups.interests import NO_WISH, Wish
 from redis_ledger.groups.member import OVERHEAD_BYTES
-from redis_ledger.groups.reconcile import NOTHING, Standing
+from redis_ledger.groups.reconcile import NOTHING, MemberAssignment
+from redis_ledger.groups.subscribed_topics import NO_WISH, Wish
 
 JOIN, LEAVE, LEAVE_FOR_A_WHILE = 0, -1, -2  # member epochs that are orders
 NAME_CHARS_MAX = 1_024  # of a member's id, instance or rack
 WISH_CHARS_MAX = 1 << 20  # of all topic names of a member
-NEWCOMER = Standing(JOIN)
+NEWCOMER = MemberAssignment(JOIN)
 
 
 class State(Enum):
@@ -30,7 +30,7 @@ class State(Enum):
     DEAD = "Dead"
 
 
-class Beat(NamedTuple):
+class Heartbeat(NamedTuple):
     """A heartbeat.  None, or -1 for the timeout: as before.  owned: what the member may still be reading.
     who: sends it.  tried: names that the expression was tried on, and whether they match."""
 
@@ -71,7 +71,7 @@ class Beat(NamedTuple):
         return Wish(names, self.regex, self.who if self.regex else None)
 
 
-class Beaten(NamedTuple):
+class HeartbeatResult(NamedTuple):
     """The answer to a heartbeat.  assigned: what the member may read; None when that is what it was told before."""
 
     member_id: str
@@ -96,7 +96,7 @@ class Consumer:
     client_host: str = ""
     session_until: float = inf
     revoke_until: float = inf
-    at: Standing = NEWCOMER
+    at: MemberAssignment = NEWCOMER
     epoch_before: int = -1
     epoch_joined: int = JOIN
     target: frozenset[Slice] = NOTHING
@@ -110,7 +110,7 @@ class Consumer:
         """Bytes it costs besides its share of the partitions."""
         return OVERHEAD_BYTES + self.wish.size
 
-    def hear(self, beat: Beat) -> bool:
+    def hear(self, beat: Heartbeat) -> bool:
         """Takes what a heartbeat says of the member; whether anything has changed."""
         before = (self.client_id, self.client_host, self.rack_id, self.rebalance_ms, self.assignor, self.wish)
         self.client_id, self.client_host = beat.client_id, beat.client_host
@@ -146,7 +146,7 @@ class DescribedConsumers(NamedTuple):
     members: Sequence[DescribedConsumer] = ()
 
 
-def check(beat: Beat) -> None:
+def check(beat: Heartbeat) -> None:
     """Raises InvalidRequest, UnsupportedAssignor."""
     for what, name in (("member id", beat.member_id), ("instance id", beat.instance_id), ("rack id", beat.rack_id)):
         if name == "" or len(name or "") > NAME_CHARS_MAX:

@@ -15,10 +15,10 @@ from google.protobuf.message import DecodeError
 
 from redis_ledger.groups.assignors import Slice
 from redis_ledger.groups.consumer_member import Consumer
-from redis_ledger.groups.interests import Wish
-from redis_ledger.groups.reconcile import Phase, Standing
-from redis_ledger.log import get
+from redis_ledger.groups.reconcile import MemberAssignment, Phase
+from redis_ledger.groups.subscribed_topics import Wish
 from redis_ledger.proto import group_pb2 as pb
+from redis_ledger.telemetry.logs import get
 
 VERSION = 1
 MEMBERSHIP = pb.ConsumerGroup(version=VERSION).SerializeToString()
@@ -94,7 +94,7 @@ def _decode(member_id: str, row: bytes, sender: Callable[[tuple[str, ...]], Hash
         client_id=stored.client_id,
         client_host=stored.client_host,
         session_until=inf,
-        at=Standing(stored.epoch, PHASE_OF[stored.phase], _slices(stored.assigned), _slices(stored.revoking)),
+        at=MemberAssignment(stored.epoch, PHASE_OF[stored.phase], _slices(stored.assigned), _slices(stored.revoking)),
         epoch_before=stored.epoch_before,
         epoch_joined=stored.epoch_joined,
         target=_slices(stored.target),

@@ -28,7 +28,7 @@ from redis_ledger.errors import GroupFull, GroupNotFound, InconsistentProtocol, 
 from redis_ledger.groups.group import Group, HeldGroup, Maker
 from redis_ledger.groups.member import Changes, Tell
 from redis_ledger.groups.ownership import Ownership, Summary
-from redis_ledger.log import Seldom
+from redis_ledger.telemetry.logs import Seldom
 
 WATCH_S = 1.0
 TIDY_S = 600.0

@@ -19,7 +19,7 @@ from redis_ledger.clock import Clock
 from redis_ledger.errors import NotCoordinator
 from redis_ledger.groups.member import Changes
 from redis_ledger.store.keys import CatalogKeys, GroupKeys, encode_name
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 
@@ -34,7 +34,7 @@ UNDER_WAY_MAX = 1_000  # reads that wait for Redis together
 
 
 class Brokers(Protocol):
-    """What has to be known of brokers here: broker/members.py."""
+    """What has to be known of brokers here: broker/cluster/live_brokers.py."""
 
     @property
     def name(self) -> str: ...

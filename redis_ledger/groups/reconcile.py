@@ -27,7 +27,7 @@ class Phase(Enum):
     UNRELEASED = "unreleased"
 
 
-class Standing(NamedTuple):
+class MemberAssignment(NamedTuple):
     """Where a member stands.  assigned: what it may read; revoking: what it must give up, and may still be reading."""
 
     epoch: int
@@ -42,12 +42,12 @@ class Standing(NamedTuple):
 
 
 def step(
-    at: Standing,
+    at: MemberAssignment,
     owned: frozenset[Slice] | None,
     target: frozenset[Slice],
     target_epoch: int,
     is_free: Callable[[Slice], bool],
-) -> Standing:
+) -> MemberAssignment:
     """As far as the member can go now.
 
     owned    what the member says it owns; None when it does not say: then nothing has been given up
@@ -67,7 +67,7 @@ def step(
     kept = at.assigned & target
     losing = at.assigned - kept
     if losing and (owned is None or owned & losing):
-        return Standing(epoch, Phase.UNREVOKED, kept, losing)
+        return MemberAssignment(epoch, Phase.UNREVOKED, kept, losing)
     missing = target - kept
     free = frozenset(filter(is_free, missing))
-    return Standing(target_epoch, Phase.STABLE if free == missing else Phase.UNRELEASED, kept | free)
+    return MemberAssignment(target_epoch, Phase.STABLE if free == missing else Phase.UNRELEASED, kept | free)

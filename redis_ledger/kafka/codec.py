@@ -15,11 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 from operator import attrgetter
 from typing import Any, TypeAlias
 
-from redis_ledger.kafka.call import INVALID_REQUEST
-from redis_ledger.kafka.outcome import lists_of
-from redis_ledger.kafka.wire.frame import RequestHeader, read_request, response
-from redis_ledger.kafka.wire.primitives import ELEMENTS_MAX, Buffer
-from redis_ledger.kafka.wire.registry import API_VERSIONS, message_module
+from redis_ledger.kafka.error_metrics import lists_of
+from redis_ledger.kafka.protocol.frame import RequestHeader, read_request, response
+from redis_ledger.kafka.protocol.primitives import ELEMENTS_MAX, Buffer
+from redis_ledger.kafka.protocol.registry import API_VERSIONS, message_module
+from redis_ledger.kafka.request_context import INVALID_REQUEST
 
 QUICK_ELEMENTS = 2_000
 _Lists: TypeAlias = tuple[tuple[Callable[[Any], Any], tuple[Callable[[Any], Any], ...]], ...]

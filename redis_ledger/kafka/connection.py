@@ -17,18 +17,13 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from redis_ledger import log, metrics
 from redis_ledger.auth.acl import host_of
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka import codec
-from redis_ledger.kafka.call import UNSUPPORTED_VERSION, Call, Peer
 from redis_ledger.kafka.frames import Frames
-from redis_ledger.kafka.pending import Pending, asked
-from redis_ledger.kafka.routes import Route, routes
-from redis_ledger.kafka.sasl import Login, step
-from redis_ledger.kafka.throttle import charge
-from redis_ledger.kafka.wire.api import UnknownRequest, UnknownVersion
-from redis_ledger.kafka.wire.frame import (
+from redis_ledger.kafka.in_flight import InFlightRequest, asked
+from redis_ledger.kafka.protocol.api import UnknownRequest, UnknownVersion
+from redis_ledger.kafka.protocol.frame import (
     API_VERSIONS_KEY,
     HEADER_BYTES_MIN,
     LENGTH_BYTES,
@@ -37,7 +32,12 @@ from redis_ledger.kafka.wire.frame import (
     read_request,
     response,
 )
-from redis_ledger.kafka.wire.primitives import BadFrame, Buffer, TooManyElements
+from redis_ledger.kafka.protocol.primitives import BadFrame, Buffer, TooManyElements
+from redis_ledger.kafka.request_context import UNSUPPORTED_VERSION, Peer, RequestContext
+from redis_ledger.kafka.router import Route, routes
+from redis_ledger.kafka.security.sasl import Login, step
+from redis_ledger.kafka.throttle import charge
+from redis_ledger.telemetry import logs, metrics
 
 if TYPE_CHECKING:
     from redis_ledger.kafka.server import KafkaServer, Listener
@@ -47,7 +47,7 @@ QUEUE_BYTES_MAX = 8 << 20
 UNAUTHENTICATED = (17, 18, 36)  # SaslHandshake, ApiVersions, SaslAuthenticate
 LOGIN_BYTES_MAX = 512 * 1024  # largest frame before that (Kafka: sasl.server.max.receive.size)
 
-_log = log.get()
+_log = logs.get()
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -62,7 +62,7 @@ class Connection(asyncio.BufferedProtocol):
         self._news = asyncio.Event()
         self._writable = asyncio.Event()
         self._writable.set()
-        self._answers: deque[Pending] = deque()
+        self._answers: deque[InFlightRequest] = deque()
         self._answered = asyncio.Event()
         self._answered.set()
         self._paused = False
@@ -273,8 +273,8 @@ class Connection(asyncio.BufferedProtocol):
             except TooManyElements as error:
                 await self._refuse_request(header, error)
                 return False
-        call = Call(self._server.broker, version, header.client_id or "", self.peer)
-        log.asked.set(asked((route.name, header.correlation_id, call)))
+        call = RequestContext(self._server.broker, version, header.client_id or "", self.peer)
+        logs.asked.set(asked((route.name, header.correlation_id, call)))
         if route.submit is not None and not is_long:
             try:
                 future = await route.submit(request, call)
@@ -282,7 +282,7 @@ class Connection(asyncio.BufferedProtocol):
                 route.outcomes.closed()
                 raise
             self._answered.clear()
-            self._answers.append(Pending(route, version, header.correlation_id, began, len(frame), future))
+            self._answers.append(InFlightRequest(route, version, header.correlation_id, began, len(frame), future))
             future.add_done_callback(self._flush)
             return True
         if self._answers:

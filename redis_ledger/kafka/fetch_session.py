@@ -14,10 +14,10 @@ import secrets
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from redis_ledger.kafka.wire.messages.fetch_request import FetchPartition, FetchRequest
-from redis_ledger.kafka.wire.messages.fetch_response import PartitionData
+from redis_ledger.kafka.protocol.messages.fetch_request import FetchPartition, FetchRequest
+from redis_ledger.kafka.protocol.messages.fetch_response import PartitionData
 from redis_ledger.ledger.partition import Partition
-from redis_ledger.ledger.places import PartitionHead
+from redis_ledger.ledger.partition_offsets import PartitionHead
 
 NOT_FOUND, INVALID_EPOCH = 70, 71
 FINAL_EPOCH, FIRST_EPOCH = -1, 0

@@ -12,8 +12,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from redis_ledger.kafka.wire.frame import LENGTH_BYTES, frame_bytes
-from redis_ledger.kafka.wire.primitives import BadFrame
+from redis_ledger.kafka.protocol.frame import LENGTH_BYTES, frame_bytes
+from redis_ledger.kafka.protocol.primitives import BadFrame
 
 HEAD_BYTES = 16 * 1024  # frames up to this are cut out of the read buffer, larger ones get memory of their own
 GROWN_BYTES = 32 * 1024  # the first piece of it

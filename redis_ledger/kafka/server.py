@@ -22,17 +22,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from redis_ledger import metrics
 from redis_ledger.auth.certificates import Named
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import LedgerError
-from redis_ledger.kafka import proofs
-from redis_ledger.kafka.apis import api_versions
-from redis_ledger.kafka.call import Peer
 from redis_ledger.kafka.connection import Connection
-from redis_ledger.kafka.routes import routes
-from redis_ledger.kafka.wire.messages.api_versions_response import ApiVersionsResponse
-from redis_ledger.log import Seldom, get
+from redis_ledger.kafka.handlers import api_versions
+from redis_ledger.kafka.protocol.messages.api_versions_response import ApiVersionsResponse
+from redis_ledger.kafka.request_context import Peer
+from redis_ledger.kafka.router import routes
+from redis_ledger.kafka.security import session_revocation
+from redis_ledger.telemetry import metrics
+from redis_ledger.telemetry.logs import Seldom, get
 
 LOOK_EVERY_S = 1.0
 BACKLOG = 4_096
@@ -220,7 +220,7 @@ class KafkaServer:
         connection.abort()
 
     async def _end_logins(self) -> None:
-        lost = await proofs.over([connection.peer for connection in self._connections], self.broker)
+        lost = await session_revocation.over([connection.peer for connection in self._connections], self.broker)
         now_s = time.time()
         for connection in [c for c in self._connections if c.peer.proof in lost or now_s >= c.peer.until_s]:
             _log.warning("a Kafka client may not stay", principal=connection.peer.principal, peer=connection.peer.host)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from redis_ledger.broker.quotas import THROTTLE_S_MAX, Quotas
-from redis_ledger.kafka.wire.messages.fetch_response import FetchResponse
+from redis_ledger.broker.security.quotas import THROTTLE_S_MAX, Quotas
+from redis_ledger.kafka.protocol.messages.fetch_response import FetchResponse
 
 PRODUCE = 0
 FREE = (17, 18, 36)  # SaslHandshake, ApiVersions, SaslAuthenticate

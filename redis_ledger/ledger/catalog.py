@@ -19,7 +19,6 @@ from dataclasses import replace
 
 import msgspec
 
-from redis_ledger import metrics
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import (
@@ -33,16 +32,17 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ids import check_topic_name
 from redis_ledger.ledger import settings as settings_of
-from redis_ledger.ledger.log import LogEntry
+from redis_ledger.ledger.append_request import Scheduling
+from redis_ledger.ledger.entries import LogEntry
 from redis_ledger.ledger.partition import Partition
-from redis_ledger.ledger.reader import ColdReading
-from redis_ledger.ledger.scheduling import Scheduling
-from redis_ledger.ledger.tail import Tails
+from redis_ledger.ledger.reader import OffloadReading
+from redis_ledger.ledger.tail_cache import Tails
 from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.store.keys import CatalogKeys
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
+from redis_ledger.telemetry import metrics
 
 CATALOG, ALTER = Script.load("ledger/catalog"), Script.load("ledger/alter")
 # Kafka's tools expect it once there are groups.  Nobody writes to it: offsets are kept with their partitions.
@@ -61,7 +61,7 @@ class Catalog:
         self.on_scheduled: Callable[[Partition, Scheduling], None] | None = None  # told by every partition
         # Awaited with name and id before a deletion is complete, by whoever completes it; to be harmless when repeated.
         self.on_removal: Callable[[str, str], Awaitable[None]] | None = None
-        self.cold: ColdReading | None = None  # handed to every partition
+        self.cold: OffloadReading | None = None  # handed to every partition
         self._version = -1
         self._names: dict[str, str] = {}  # topic id → name; `get` has the last word
         self._names_version = -1  # of the catalog when it was all looked through last

@@ -20,11 +20,8 @@ from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import LedgerError, OutcomeUnknown, StoreUnavailable
 from redis_ledger.ids import TxnId
-from redis_ledger.ledger.log import TRANSACTIONAL, LogEntry
-from redis_ledger.ledger.reader import PartitionReader
-from redis_ledger.ledger.refusals import Refusals, refusal
-from redis_ledger.ledger.retention import Retention, Trimmed, ledger_bytes_max
-from redis_ledger.ledger.scheduling import (
+from redis_ledger.ledger.append_errors import AppendErrors, refusal
+from redis_ledger.ledger.append_request import (
     OF_TRANSACTIONS,
     Batch,
     Scheduling,
@@ -35,13 +32,16 @@ from redis_ledger.ledger.scheduling import (
     plain_arguments,
     stretches,
 )
-from redis_ledger.ledger.tail import Tail, Tails
-from redis_ledger.records.later import Later, Now, Split
-from redis_ledger.series import Traffic
+from redis_ledger.ledger.entries import TRANSACTIONAL, LogEntry
+from redis_ledger.ledger.reader import PartitionReader
+from redis_ledger.ledger.retention import Retention, Trimmed, ledger_bytes_max
+from redis_ledger.ledger.tail_cache import Tail, Tails
+from redis_ledger.records.split_by_due import Later, Now, Split
 from redis_ledger.store.group_commit import GroupCommit
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import ScriptCall, ScriptMissing, Store
+from redis_ledger.telemetry.series import Traffic
 
 APPEND = Script.load("ledger/append")
 SCHEDULE = Script.load("ledger/schedule")
@@ -90,7 +90,7 @@ class Partition(PartitionReader):
         self.on_scheduled: Callable[[Partition, Scheduling], None] | None = None
         self._rolling: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
-        self._refusals = Refusals(self._loop.time)
+        self._refusals = AppendErrors(self._loop.time)
         self._group = GroupCommit(
             self._send,
             self._settle,

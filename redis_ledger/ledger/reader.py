@@ -22,11 +22,11 @@ from redis_ledger.errors import (
     OffsetOutOfRange,
     StoreUnavailable,
 )
-from redis_ledger.ledger import log as logs
-from redis_ledger.ledger.places import STATE_FIELDS, PartitionHead, PartitionPlaces
-from redis_ledger.ledger.room import Room, fitted
-from redis_ledger.ledger.tail import Tail
-from redis_ledger.records.sift import Unpacked, sift, unpack
+from redis_ledger.ledger import entries as logs
+from redis_ledger.ledger.partition_offsets import STATE_FIELDS, PartitionHead, PartitionOffsets
+from redis_ledger.ledger.read_memory import ReadMemory, fitted
+from redis_ledger.ledger.tail_cache import Tail
+from redis_ledger.records.filter import Unpacked, sift, unpack
 from redis_ledger.store.store import Store
 
 OFFSET_MAX = (1 << 63) - 1
@@ -49,7 +49,7 @@ class Read(NamedTuple):
     leads_to_batch: bool = False
 
 
-class ColdReading(Protocol):
+class OffloadReading(Protocol):
     """Where the payload is that is not in Redis any more."""
 
     async def read(
@@ -88,12 +88,12 @@ class _Ahead(NamedTuple):
     read: asyncio.Task[Read]
 
 
-class PartitionReader(PartitionPlaces):
+class PartitionReader(PartitionOffsets):
     """What can be read of one partition of one incarnation of a topic (its topic id)."""
 
     def __init__(self, store: Store, topic: str, number: int, topic_id: str, tail: Tail) -> None:
         super().__init__(store, topic, number, topic_id, tail)
-        self.cold: ColdReading | None = None
+        self.cold: OffloadReading | None = None
         self._loop = asyncio.get_running_loop()
         self._following = -1  # where the last read from Redis ended
         self._ahead: _Ahead | None = None
@@ -106,7 +106,7 @@ class PartitionReader(PartitionPlaces):
         committed: bool,
         bytes_max: int,
         records_max: int = ALL_RECORDS,
-        room: Room | None = None,
+        room: ReadMemory | None = None,
     ) -> Read:
         """Batches from the one that holds `offset` on, up to the stable offset (committed) or the end, as many as fit,
         or as hold records_max records from `offset` on.
@@ -222,7 +222,7 @@ class PartitionReader(PartitionPlaces):
         return Read(head, entries, payloads, aborted, logs.is_readable(following, end, aborted, committed=committed))
 
     async def _read_redis(
-        self, offset: int, committed: bool, bytes_max: int, records_max: int, room: Room | None = None
+        self, offset: int, committed: bool, bytes_max: int, records_max: int, room: ReadMemory | None = None
     ) -> Read:
         k, command = self.keys, self._store.command
         state = command("HMGET", k.state, *STATE_FIELDS, key=k.state)
@@ -272,7 +272,7 @@ class PartitionReader(PartitionPlaces):
             aborted += [each for each in page if each.first_offset < end]
         return aborted
 
-    async def _read_cold(self, cold: ColdReading, offset: int, committed: bool, bytes_max: int) -> Read:
+    async def _read_cold(self, cold: OffloadReading, offset: int, committed: bool, bytes_max: int) -> Read:
         """Of what was committed, as plain batches without gaps but in offsets: nothing of it is told as aborted."""
         head = await self.head()
         self._check(head, offset)
@@ -282,7 +282,7 @@ class PartitionReader(PartitionPlaces):
         return Read(head, entries, list(payloads), [])
 
     async def from_cold(
-        self, cold: ColdReading, offset: int, end: int, bytes_max: int
+        self, cold: OffloadReading, offset: int, end: int, bytes_max: int
     ) -> tuple[list[logs.LogEntry], list[bytes]]:
         try:
             return await cold.read(self, offset, end, bytes_max)

@@ -24,7 +24,7 @@ from urllib.parse import unquote
 from redis_ledger.config import Config
 from redis_ledger.errors import UnknownTopic
 from redis_ledger.store.keys import PartitionKeys
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 

@@ -22,7 +22,7 @@ from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from redis_ledger.errors import LedgerError
-from redis_ledger.ledger.places import PartitionHead
+from redis_ledger.ledger.partition_offsets import PartitionHead
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
 

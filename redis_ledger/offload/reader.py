@@ -20,11 +20,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from redis_ledger.errors import ColdDamaged, ColdUnavailable, LedgerError
-from redis_ledger.ledger.log import COMMIT, MARKER, LogEntry
+from redis_ledger.ledger.entries import COMMIT, MARKER, LogEntry
 from redis_ledger.ledger.reader import PartitionReader
-from redis_ledger.offload.blocks import Block, BlockKey, Blocks, Files
-from redis_ledger.offload.calls import ColdCalls
 from redis_ledger.offload.manifest import Manifest, Segment
+from redis_ledger.offload.row_group_cache import Files, RowGroup, RowGroupCache, RowGroupKey
+from redis_ledger.offload.scripts import OffloadScripts
 from redis_ledger.store.store import Store
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class _Kept(NamedTuple):
     seen_s: float
 
 
-class ColdReader:
+class OffloadReader:
     """Of one broker, for all partitions.  home: cold_home; cache_bytes: cold_cache_bytes."""
 
     def __init__(self, store: Store, home: str, cache_bytes: int) -> None:
@@ -51,8 +51,8 @@ class ColdReader:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="cold")
         self._manifests: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
         self._spans: OrderedDict[str, list[GroupSpan]] = OrderedDict()
-        self._blocks = Blocks(cache_bytes)
-        self._loading: dict[BlockKey, asyncio.Future[Block]] = {}
+        self._blocks = RowGroupCache(cache_bytes)
+        self._loading: dict[RowGroupKey, asyncio.Future[RowGroup]] = {}
         self._opening: asyncio.Future[Files] | None = None
 
     async def read(
@@ -92,7 +92,7 @@ class ColdReader:
                 spans = await self._spans_of(segment)
                 group = bisect_left(spans, at, key=_last)
                 if group < len(spans):
-                    key = BlockKey(segment.file, group)
+                    key = RowGroupKey(segment.file, group)
                     block = await self._block(key, segment)
                     if at == block.following or at <= spans[group].first:
                         self._look_ahead(manifest, segment, group)
@@ -112,7 +112,7 @@ class ColdReader:
         kept = self._manifests.get(key)
         if kept is not None and not fresh and kept.manifest.end >= end and now_s - kept.seen_s < MANIFEST_S_MAX:
             return kept.manifest
-        calls = ColdCalls(self._store, of.keys, of.topic, of.topic_id)
+        calls = OffloadScripts(self._store, of.keys, of.topic, of.topic_id)
         if kept is None or fresh or await calls.version() != kept.manifest.version:
             manifest = await calls.manifest()
         else:
@@ -133,14 +133,14 @@ class ColdReader:
                 self._spans.popitem(last=False)
         return spans
 
-    async def _block(self, key: BlockKey, segment: Segment) -> Block:
+    async def _block(self, key: RowGroupKey, segment: Segment) -> RowGroup:
         block = self._blocks.get(key)
         if block is None:
             files = await self._files()
             block = await asyncio.shield(self._load(files, key, segment))
         return block
 
-    def _load(self, files: Files, key: BlockKey, segment: Segment) -> asyncio.Future[Block]:
+    def _load(self, files: Files, key: RowGroupKey, segment: Segment) -> asyncio.Future[RowGroup]:
         """Shared by all who want the block meanwhile."""
         loading = self._loading.get(key)
         if loading is None:
@@ -149,7 +149,7 @@ class ColdReader:
             loading.add_done_callback(lambda done: self._loaded(key, done))
         return loading
 
-    def _loaded(self, key: BlockKey, done: asyncio.Future[Block]) -> None:
+    def _loaded(self, key: RowGroupKey, done: asyncio.Future[RowGroup]) -> None:
         del self._loading[key]
         if not done.cancelled() and done.exception() is None:
             self._blocks.put(key, done.result())
@@ -165,7 +165,7 @@ class ColdReader:
             while following is not None and not following.file:
                 following = manifest.holding(following.end)
         if following is not None:
-            key = BlockKey(following.file, group + 1)
+            key = RowGroupKey(following.file, group + 1)
             if key not in self._blocks:
                 self._load(opening.result(), key, following)
 

@@ -21,8 +21,11 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from redis_ledger.errors import ColdDamaged, ColdUnavailable
-from redis_ledger.offload.home import Home, open_home  # first: it says what to install where pyarrow is missing
 from redis_ledger.offload.manifest import Segment, Stretch
+from redis_ledger.offload.object_store import (  # first: it says what to install where pyarrow is missing
+    ObjectStore,
+    open_home,
+)
 
 import pyarrow as pa  # isort: skip
 import pyarrow.compute as pc  # isort: skip
@@ -113,7 +116,7 @@ class SegmentWriter:
         segment = writer.finish()
     """
 
-    def __init__(self, home: Home, stretch: Stretch, topic_id: str, *, group_bytes: int = GROUP_BYTES) -> None:
+    def __init__(self, home: ObjectStore, stretch: Stretch, topic_id: str, *, group_bytes: int = GROUP_BYTES) -> None:
         self._home, self._stretch, self._topic_id, self._group_bytes = home, stretch, topic_id, group_bytes
         self._held: list[Any] = []
         self._held_bytes = 0
@@ -243,7 +246,7 @@ class SegmentFile:
     Raises ColdUnavailable where it cannot be reached, ColdDamaged where it is not what the manifest says.
     """
 
-    def __init__(self, home: Home, segment: Segment) -> None:
+    def __init__(self, home: ObjectStore, segment: Segment) -> None:
         self.home, self.segment = home, segment
         with _reading(home, segment.file):
             source = home.fs.open_input_file(home.path(segment.file))
@@ -284,7 +287,7 @@ class SegmentFile:
 
 
 @contextlib.contextmanager
-def _reading(home: Home, file: str) -> Iterator[None]:
+def _reading(home: ObjectStore, file: str) -> Iterator[None]:
     """What goes wrong with the file meanwhile, as errors of ours."""
     try:
         yield
@@ -298,7 +301,7 @@ def _reading(home: Home, file: str) -> Iterator[None]:
         raise ColdDamaged(f"{file} in {home.uri} is damaged: {error}") from error
 
 
-def _is_reached(home: Home, file: str, error: OSError) -> bool:
+def _is_reached(home: ObjectStore, file: str, error: OSError) -> bool:
     """Whether the trouble is in what was read, and not in reading it; pyarrow raises OSError for both."""
     if error.errno is not None or "AWS Error" in str(error):
         return False
@@ -308,7 +311,7 @@ def _is_reached(home: Home, file: str, error: OSError) -> bool:
 
 
 def read_groups(
-    home: Home, segment: Segment, first: int, end: int, columns: Sequence[str] | None = None
+    home: ObjectStore, segment: Segment, first: int, end: int, columns: Sequence[str] | None = None
 ) -> Iterator[Any]:
     """Rows of offsets first to end (exclusive) as RecordBatches, one for each row group that has some.
 
@@ -334,7 +337,7 @@ def read_groups(
         file.close()
 
 
-def check_file(home: Home, segment: Segment) -> None:
+def check_file(home: ObjectStore, segment: Segment) -> None:
     """Reads the whole file back and compares it with what the manifest says.  Raises ColdUnavailable, ColdDamaged."""
     sums, records, last = [], 0, segment.first - 1
     for batch in read_groups(home, segment, segment.first, segment.end):

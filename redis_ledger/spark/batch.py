@@ -10,10 +10,10 @@ from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from redis_ledger.spark import cold, filters, plan, standings
+from redis_ledger.spark import filters, offloaded_ranges, partition_metadata, plan
 from redis_ledger.spark.fetch import chunks, task_of
 from redis_ledger.spark.filters import ALL, LAST, Bounds
-from redis_ledger.spark.options import Reading
+from redis_ledger.spark.read_options import Reading
 from redis_ledger.spark.rows import arrow_batches
 from redis_ledger.spark.workers import settle
 
@@ -32,25 +32,25 @@ class BatchReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         reading, bounds = self._reading, self._bounds
-        there = standings.standings(reading, all_named=True)
-        starts, ends = standings.starts(reading, there), standings.ends(reading, there)
+        there = partition_metadata.standings(reading, all_named=True)
+        starts, ends = partition_metadata.starts(reading, there), partition_metadata.ends(reading, there)
         there = {partition: standing for partition, standing in there.items() if bounds.takes(partition)}
         found = {}
         if bounds.from_ms > -LAST:
-            found = standings.times(reading, dict.fromkeys(there, max(0, bounds.from_ms)))
+            found = partition_metadata.times(reading, dict.fromkeys(there, max(0, bounds.from_ms)))
         first, end = filters.tightened(starts, ends, there, bounds, found)
         settled = plan.settled(first, end, there)
         plan.check_loss(settled.losses, fail=reading.fail_on_data_loss)
-        return tasks(settled.ranges, reading, standings.colds(reading, settled.ranges, there), bounds)
+        return tasks(settled.ranges, reading, partition_metadata.colds(reading, settled.ranges, there), bounds)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read(partition, self._schema, self._reading)
 
 
 def tasks(
-    ranges: Sequence[plan.Range], reading: Reading, colds: standings.Colds, bounds: Bounds = ALL
+    ranges: Sequence[plan.Range], reading: Reading, colds: partition_metadata.Colds, bounds: Bounds = ALL
 ) -> list[InputPartition]:
-    parts = plan.parted(ranges, colds, reading.task_bytes, cold.wanted_in(bounds))
+    parts = plan.parted(ranges, colds, reading.task_bytes, offloaded_ranges.wanted_in(bounds))
     cut = plan.cut(parts, tasks_min=reading.tasks_min, task_bytes=reading.task_bytes)
     # Authorities may be a file of two hundred kilobytes, and executors have them with the reader.
     connection = dataclasses.replace(reading.connection.now(), authorities=None)
@@ -67,5 +67,5 @@ def read(partition: InputPartition, schema: StructType, reading: Reading) -> Ite
     task = dataclasses.replace(partition.value, connection=connection)
     arrow = to_arrow_schema(schema, timezone="UTC")
     if task.range.segments:
-        return cold.read(arrow, task)
+        return offloaded_ranges.read(arrow, task)
     return arrow_batches(arrow, task.range.partition, chunks(task), fail_on_data_loss=task.fail_on_data_loss)

@@ -14,7 +14,7 @@ import json
 from typing import Any
 
 from redis_ledger.errors import InvalidRequest
-from redis_ledger.spark.places import Offsets, of_checkpoint
+from redis_ledger.spark.offset_options import Offsets, of_checkpoint
 
 HEAD_LINES = 2
 

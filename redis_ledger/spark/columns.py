@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from redis_ledger.client.batches import Entry
 from redis_ledger.client.deliveries import Delivery
 from redis_ledger.errors import InvalidRequest
-from redis_ledger.spark.lanes import Row
+from redis_ledger.spark.accumulator import Row
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -22,9 +22,9 @@ from redis_ledger.records.batch import BatchHeader, split
 from redis_ledger.records.budget import DEFAULT, Limits
 from redis_ledger.records.read import Record, decode, decode_range
 from redis_ledger.spark.filters import ALL, Bounds
-from redis_ledger.spark.options import Connection, Reading
 from redis_ledger.spark.plain_http import transport
 from redis_ledger.spark.plan import Range, check_loss
+from redis_ledger.spark.read_options import Connection, Reading
 
 FETCHES_AT_ONCE = 4  # of one process; a task has one on its way
 SLACK_BYTES = 64 << 10  # what a request asks for beyond the average

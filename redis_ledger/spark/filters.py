@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
 from redis_ledger.ids import TopicPartition
-from redis_ledger.spark.places import Offsets
+from redis_ledger.spark.offset_options import Offsets
 
 FilterT = TypeVar("FilterT")
 

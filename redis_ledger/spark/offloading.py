@@ -21,11 +21,11 @@ from redis_ledger.client.models import ColdPartition
 from redis_ledger.errors import ColdOff, ColdUnavailable, UnknownPlan, UnknownTopic
 from redis_ledger.ids import TopicPartition
 from redis_ledger.offload.manifest import Plan, Segment, folder
-from redis_ledger.spark.copies import copy_of, keep_copy
-from redis_ledger.spark.leftovers import left_over, listed
-from redis_ledger.spark.options import Connection
+from redis_ledger.spark.manifest_copy import copy_of, keep_copy
+from redis_ledger.spark.orphan_files import left_over, listed
 from redis_ledger.spark.pipelines.progress import Done, Progress, size
-from redis_ledger.spark.stretches import Piece, Written, check, write
+from redis_ledger.spark.read_options import Connection
+from redis_ledger.spark.segment_tasks import Piece, Written, check, write
 
 PLANS_MAX = 8  # given up in a row, because the log start moved into each of them
 PARTITIONS_AT_ONCE = 16

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 from redis_ledger.errors import TooLargeToDecode
 from redis_ledger.ids import TopicPartition
 from redis_ledger.spark.fetch import Chunk
-from redis_ledger.spark.options import DECODING
+from redis_ledger.spark.read_options import DECODING
 
 _log = logging.getLogger("redis_ledger.spark")
 

@@ -20,7 +20,7 @@ import httpx
 
 from redis_ledger.client._sync.transport import Transport
 from redis_ledger.client.trust import believed
-from redis_ledger.spark.options import Connection
+from redis_ledger.spark.read_options import Connection
 
 Address: TypeAlias = tuple[str, str, int | None]
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from redis_ledger.errors import OffsetOutOfRange
 from redis_ledger.ids import TopicPartition
 from redis_ledger.offload.manifest import Segment
-from redis_ledger.spark.places import Offsets, Standing
+from redis_ledger.spark.offset_options import Offsets, PartitionEnds
 
 _log = logging.getLogger("redis_ledger.spark")
 
@@ -63,7 +63,7 @@ class Settled(NamedTuple):
     losses: list[str]
 
 
-def settled(starts: Offsets, ends: Offsets, standings: Mapping[TopicPartition, Standing]) -> Settled:
+def settled(starts: Offsets, ends: Offsets, standings: Mapping[TopicPartition, PartitionEnds]) -> Settled:
     """The ranges between starts and ends that can be read.  A partition without a start is new and begins at 0."""
     ranges, losses = [], []
     for partition in sorted(ends):
@@ -88,7 +88,7 @@ def settled(starts: Offsets, ends: Offsets, standings: Mapping[TopicPartition, S
     return Settled(ranges, losses)
 
 
-def noted(starts: Offsets, standings: Mapping[TopicPartition, Standing]) -> Settled:
+def noted(starts: Offsets, standings: Mapping[TopicPartition, PartitionEnds]) -> Settled:
     """What lies before a stream that has come to `starts`: all of it that is there to be read."""
     ranges, losses = [], []
     losses += [f"{partition} is not there any more." for partition in sorted(starts.keys() - standings.keys())]
@@ -175,8 +175,8 @@ def shares(wanted: Sequence[int], limit: int, *, turn: int = 0) -> list[int]:
 
 
 def frozen(
-    standings: Mapping[TopicPartition, Standing], target: Offsets, starts: Offsets
-) -> dict[TopicPartition, Standing]:
+    standings: Mapping[TopicPartition, PartitionEnds], target: Offsets, starts: Offsets
+) -> dict[TopicPartition, PartitionEnds]:
     """The partitions as if nothing had come since the target was taken; new ones are left for the next run."""
     return {
         partition: standing._replace(end=min(standing.end, target.get(partition, 0)))

@@ -20,7 +20,7 @@ from redis_ledger.errors import InvalidRequest
 from redis_ledger.ids import TopicPartition, TxnId
 from redis_ledger.records.batch import LOG_APPEND_TIME, BatchHeader
 from redis_ledger.spark.fetch import Chunk
-from redis_ledger.spark.fields import Body, Fields, fields, unpacked
+from redis_ledger.spark.field_arrays import Body, Fields, fields, unpacked
 from redis_ledger.spark.oversized import Oversized
 
 TYPES = {

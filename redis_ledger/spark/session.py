@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from redis_ledger.errors import LedgerError
-from redis_ledger.spark import java, nearby
+from redis_ledger.spark import java, local_mode
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,8 +45,8 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
         builder = builder.master(master)
     local: Mapping[str, str] = {}
     if master is not None and master.startswith("local") and SparkSession.getActiveSession() is None:
-        local = {**_HERE, **nearby.sockets(nearby.folder())}
-        nearby.lighten(os.environ, pyspark.__file__, nearby.folder())
+        local = {**_HERE, **local_mode.sockets(local_mode.folder())}
+        local_mode.lighten(os.environ, pyspark.__file__, local_mode.folder())
     for name, value in (*local.items(), *(settings or {}).items()):
         builder = builder.config(name, value)
     found = builder.getOrCreate()

@@ -20,10 +20,10 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from redis_ledger.spark import checkpoint, columns, writing
-from redis_ledger.spark.attempts import Attempt, Step, abort_rest, check_not_fenced, commit
+from redis_ledger.spark import checkpoint, columns, write_options
+from redis_ledger.spark.task_commit import Attempt, Step, abort_rest, check_not_fenced, commit
 from redis_ledger.spark.workers import settle
-from redis_ledger.spark.writing import Writing
+from redis_ledger.spark.write_options import Writing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,8 +71,8 @@ class BatchWriter(DataSourceArrowWriter):
 
     def __init__(self, wanted: Writing, schema: StructType, overwrite: bool) -> None:
         types = _types(schema)
-        writing.check(types, wanted, overwrite=overwrite)
-        self._wanted, self._used = wanted, writing.used(types, wanted)
+        write_options.check(types, wanted, overwrite=overwrite)
+        self._wanted, self._used = wanted, write_options.used(types, wanted)
         name = wanted.once_name or f"spark job {secrets.token_hex(8)}"
         self._step = Step(name, wanted.once_number)
 
@@ -91,8 +91,8 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     def __init__(self, wanted: Writing, schema: StructType, overwrite: bool) -> None:
         types = _types(schema)
-        writing.check(types, wanted, overwrite=overwrite)
-        self._wanted, self._used = wanted, writing.used(types, wanted)
+        write_options.check(types, wanted, overwrite=overwrite)
+        self._wanted, self._used = wanted, write_options.used(types, wanted)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         context = TaskContext.get()

@@ -31,33 +31,33 @@ class RedisLedgerSource(DataSource):
 
     def schema(self) -> str:
         from redis_ledger.spark import rows
-        from redis_ledger.spark.options import reading
+        from redis_ledger.spark.read_options import reading
 
         asked = reading(dict(self.options))
         return rows.columns(include_headers=asked.include_headers, include_position=asked.include_position)
 
     def reader(self, schema: StructType) -> BatchReader:
         from redis_ledger.spark.batch import BatchReader
-        from redis_ledger.spark.options import reading
+        from redis_ledger.spark.read_options import reading
 
         return BatchReader(reading(dict(self.options), "batch"), _checked(schema))
 
     def streamReader(self, schema: StructType) -> StreamReader:
-        from redis_ledger.spark.options import reading
+        from redis_ledger.spark.read_options import reading
         from redis_ledger.spark.stream import StreamReader
 
         return StreamReader(reading(dict(self.options), "stream"), _checked(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
         from redis_ledger.spark.sink import BatchWriter
-        from redis_ledger.spark.writing import writing
+        from redis_ledger.spark.write_options import writing
 
         settle()
         return BatchWriter(writing(dict(self.options), "batch"), schema, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:
         from redis_ledger.spark.sink import StreamWriter
-        from redis_ledger.spark.writing import writing
+        from redis_ledger.spark.write_options import writing
 
         settle()
         return StreamWriter(writing(dict(self.options), "stream"), schema, overwrite)

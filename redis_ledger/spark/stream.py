@@ -22,11 +22,11 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from redis_ledger.spark import plan, standings
+from redis_ledger.spark import partition_metadata, plan
 from redis_ledger.spark.batch import read, tasks
-from redis_ledger.spark.options import Reading
-from redis_ledger.spark.places import Offsets, of_checkpoint, to_checkpoint
-from redis_ledger.spark.standings import Standings
+from redis_ledger.spark.offset_options import Offsets, of_checkpoint, to_checkpoint
+from redis_ledger.spark.partition_metadata import Standings
+from redis_ledger.spark.read_options import Reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,8 +39,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._seen: Offsets | None = None
 
     def initialOffset(self) -> dict[str, Any]:
-        there = standings.standings(self._reading, all_named=True)
-        ahead = plan.noted(standings.starts(self._reading, there), there)
+        there = partition_metadata.standings(self._reading, all_named=True)
+        ahead = plan.noted(partition_metadata.starts(self._reading, there), there)
         plan.check_loss(ahead.losses, fail=self._reading.fail_on_data_loss)
         return to_checkpoint({each.partition: each.first for each in ahead.ranges})
 
@@ -78,13 +78,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ends, there = of_checkpoint(end), self._now()
         settled = plan.settled(plan.rewound(of_checkpoint(start), ends), ends, there)
         plan.check_loss(settled.losses, fail=self._reading.fail_on_data_loss)
-        return tasks(settled.ranges, self._reading, standings.colds(self._reading, settled.ranges, there))
+        return tasks(settled.ranges, self._reading, partition_metadata.colds(self._reading, settled.ranges, there))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read(partition, self._schema, self._reading)
 
     def _now(self) -> Standings:
-        return standings.standings(self._reading, all_named=False)
+        return partition_metadata.standings(self._reading, all_named=False)
 
 
 def _ends(there: Standings) -> Offsets:

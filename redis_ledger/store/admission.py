@@ -19,16 +19,16 @@ from weakref import WeakKeyDictionary
 
 from hiredis import ReplyError
 
-from redis_ledger import metrics
 from redis_ledger.errors import LedgerError, RedisUnfit
 from redis_ledger.store.connection import Arg
 from redis_ledger.store.keys import CatalogKeys, witness
-from redis_ledger.store.nodes import QUESTIONS, NodeInfo, read_node
-from redis_ledger.store.replies import Status
-from redis_ledger.store.standing import FIT, Known, Promised, Seen, Standing, State, has_changed, judge
+from redis_ledger.store.node_status import FIT, Known, NodeState, NodeStatus, Promised, Seen, has_changed, judge
+from redis_ledger.store.script_status import Status
+from redis_ledger.store.server_info import QUESTIONS, NodeInfo, read_node
+from redis_ledger.telemetry import metrics
 
 if TYPE_CHECKING:
-    from redis_ledger.store.link import Link
+    from redis_ledger.store.node import Node
     from redis_ledger.store.topology import Topology
 
 LOOK_EVERY_S = 0.5
@@ -55,9 +55,9 @@ class Admission:
         self._counted: Question = (b"HGET", self._keys.state, b"witnesses")
         self._claimed: Question = (b"GET", self._keys.claim)
         self._has_witnesses = False
-        self._fit: WeakKeyDictionary[Link, NodeInfo] = WeakKeyDictionary()  # as they were when they were last fit
-        self._last: WeakKeyDictionary[Link, NodeInfo] = WeakKeyDictionary()  # as they were when last looked at
-        self._standings: WeakKeyDictionary[Link, Standing] = WeakKeyDictionary()
+        self._fit: WeakKeyDictionary[Node, NodeInfo] = WeakKeyDictionary()  # as they were when they were last fit
+        self._last: WeakKeyDictionary[Node, NodeInfo] = WeakKeyDictionary()  # as they were when last looked at
+        self._standings: WeakKeyDictionary[Node, NodeStatus] = WeakKeyDictionary()
         self._outside = ""
         self.is_open = False
 
@@ -85,7 +85,7 @@ class Admission:
         self._outside = sentence
         self._apply()
 
-    def standings(self) -> list[tuple[str, Standing]]:
+    def standings(self) -> list[tuple[str, NodeStatus]]:
         """Of every primary, by address."""
         return [(link.name, self._standings.get(link, FIT)) for link in self._topology.links()]
 
@@ -106,14 +106,14 @@ class Admission:
 
     # -- looking -----------------------------------------------------------------------------------------------------
 
-    def questions(self, link: Link) -> list[Question]:
+    def questions(self, link: Node) -> list[Question]:
         """PING first: Redis answers it with MISCONF when it refuses writes."""
         asked: list[Question] = [PING, *QUESTIONS]
         if self._owns(link, self._keys.state):
             asked += [self._stored, self._claimed, self._counted]
         return asked + [(b"GET", key) for key in self._witnesses_of(link)]
 
-    def take(self, link: Link, name: str, asked: Sequence[Question], replies: Sequence[Any]) -> Standing:
+    def take(self, link: Node, name: str, asked: Sequence[Question], replies: Sequence[Any]) -> NodeStatus:
         """asked: as questions(link) gave them; replies: in order, errors are values."""
         answers = dict(zip(asked, replies, strict=True))
         node = read_node(name, [answers[question] for question in QUESTIONS])
@@ -135,7 +135,7 @@ class Admission:
         links = [link for link in self._topology.links() if link.conn is not None]
         await asyncio.gather(*map(self._look_at, links))
 
-    async def _look_at(self, link: Link) -> None:
+    async def _look_at(self, link: Node) -> None:
         asked = self.questions(link)
         replies = await link.ask(asked)
         if any(isinstance(reply, LedgerError) and not _misconf(reply) for reply in replies):
@@ -147,15 +147,15 @@ class Admission:
         if standing.is_fit and self.cluster_id:
             await self._bear_witness(link)
 
-    def claim(self, link: Link) -> list[Command]:
+    def claim(self, link: Node) -> list[Command]:
         """What to send to a node after `take`: which cluster was there, if it holds another one or none now."""
-        if self._standings.get(link, FIT).state not in (State.EMPTY, State.FOREIGN):
+        if self._standings.get(link, FIT).state not in (NodeState.EMPTY, NodeState.FOREIGN):
             return []
         if not self._owns(link, self._keys.state):
             return []
         return [(b"SET", self._keys.claim, self.cluster_id, b"PX", CLAIM_MS)]
 
-    async def _bear_witness(self, link: Link) -> None:
+    async def _bear_witness(self, link: Node) -> None:
         """Once in the life of a cluster: writes what every node has to hold from now on."""
         if self._has_witnesses or not self._topology.has_slots or not self._owns(link, self._keys.state):
             return
@@ -168,7 +168,7 @@ class Admission:
 
     # -- what follows ------------------------------------------------------------------------------------------------
 
-    def _settle(self, link: Link, name: str, node: NodeInfo, standing: Standing) -> None:
+    def _settle(self, link: Node, name: str, node: NodeInfo, standing: NodeStatus) -> None:
         before = self._last.get(link)
         if has_changed(before, node) or (before is None and self.is_open):
             metrics.redis_changed.inc()
@@ -193,17 +193,17 @@ class Admission:
     def _apply(self) -> None:
         metrics.redis_unfit.put(
             [((link.name, state.value), float(self._standings.get(link, FIT).state is state))
-             for link in self._topology.links() for state in State if state is not State.FIT]
+             for link in self._topology.links() for state in NodeState if state is not NodeState.FIT]
         )  # fmt: skip
         for link in self._topology.links():
             standing = self._standings.get(link, FIT)
             sentence = standing.sentence or self._outside
             link.bar(RedisUnfit(sentence) if sentence else None, is_readable=standing.is_readable)
 
-    def _owns(self, link: Link, key: bytes) -> bool:
+    def _owns(self, link: Node, key: bytes) -> bool:
         return self._topology.owner(self._topology.slot(key)) is link
 
-    def _witnesses_of(self, link: Link) -> list[bytes]:
+    def _witnesses_of(self, link: Node) -> list[bytes]:
         if not self._topology.has_slots:
             return []
         return [key for key in self._witnesses if self._owns(link, key)]

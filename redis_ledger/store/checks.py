@@ -15,9 +15,9 @@ from typing import Literal, get_args
 from hiredis import ReplyError
 
 from redis_ledger.errors import LedgerError, StorageFull
-from redis_ledger.store.nodes import NodeInfo
+from redis_ledger.store.node_status import START_OVER, Promised
 from redis_ledger.store.scripts import Script
-from redis_ledger.store.standing import START_OVER, Promised
+from redis_ledger.store.server_info import NodeInfo
 from redis_ledger.store.store import Store
 from redis_ledger.store.suitability import Durability, Problem, is_known, problems
 

@@ -19,10 +19,10 @@ from hiredis import ReplyError
 
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.address import Address, Target
-from redis_ledger.store.connection import Call, ask_once
-from redis_ledger.store.explain import Unreachable, explain
-from redis_ledger.store.gate import Gate
-from redis_ledger.store.link import Link, Watch
+from redis_ledger.store.connection import RedisCall, ask_once
+from redis_ledger.store.connection_errors import Unreachable, explain
+from redis_ledger.store.node import Node, Watch
+from redis_ledger.store.slot_retry import SlotRetry
 from redis_ledger.store.topology import OnWait, Topology, Waiting, gate_of
 
 SLOTS = 16_384
@@ -52,8 +52,8 @@ class Cluster(Topology):
         super().__init__(watch, prefix)
         self._seeds = target.seeds
         self._like = target.seeds[0]  # credentials and TLS of every node
-        self._nodes: dict[str, Link] = {}
-        self._owners: list[Link | None] = [None] * SLOTS
+        self._nodes: dict[str, Node] = {}
+        self._owners: list[Node | None] = [None] * SLOTS
         self._slots: dict[bytes, int] = {}
         self._refreshing: asyncio.Task[None] | None = None
         self._why = Unreachable("no node answered")
@@ -67,12 +67,12 @@ class Cluster(Topology):
             slot = self._slots[key] = key_slot(key)
         return slot
 
-    def owner(self, slot: int) -> Link:
+    def owner(self, slot: int) -> Node:
         """The owner as far as is known; a slot without one goes to any node, which will answer for it."""
         link = self._owners[slot] if slot >= 0 else None
         return link or next((link for link in self._nodes.values() if link.conn), next(iter(self._nodes.values())))
 
-    def links(self) -> Sequence[Link]:
+    def links(self) -> Sequence[Node]:
         return tuple(self._nodes.values())
 
     async def open(self, on_wait: OnWait) -> None:
@@ -91,15 +91,15 @@ class Cluster(Topology):
         await super().close()
         await asyncio.gather(*self._closing)
 
-    def at(self, host: str, port: int, asked: Link) -> Link:
+    def at(self, host: str, port: int, asked: Node) -> Node:
         host = host or (asked.address or self._like).host
         return self._node(self._like.at(host, port))
 
-    def moved(self, slot: int, host: str, port: int, asked: Link) -> None:
+    def moved(self, slot: int, host: str, port: int, asked: Node) -> None:
         self._owners[slot] = self.at(host, port, asked)
         self.refresh()
 
-    def stale(self, link: Link, why: str) -> None:
+    def stale(self, link: Node, why: str) -> None:
         self.refresh()
 
     async def learn(self) -> None:
@@ -140,25 +140,25 @@ class Cluster(Topology):
             # "?" and an empty host both mean: the host you asked me by.
             yield first, last, asked.at(host if host not in ("", "?") else asked.host, primary[1])
 
-    def _node(self, address: Address) -> Link:
+    def _node(self, address: Address) -> Node:
         link = self._nodes.get(address.name)
         if link is None:
 
             async def locate() -> Address:
                 return address
 
-            link = Link(self.watch, locate, self.conclude, self._down, name=address.name,
+            link = Node(self.watch, locate, self.conclude, self._down, name=address.name,
                         primary=lambda: False, admission=self.admission)  # fmt: skip
             self._nodes[address.name] = link
         return link
 
-    def _down(self, link: Link) -> None:
+    def _down(self, link: Node) -> None:
         if not self.closed and self._nodes:
             self.refresh()
 
     def _take_map(self, ranges: list[tuple[int, int, Address]]) -> None:
         before = self._owners
-        owners: list[Link | None] = [None] * SLOTS
+        owners: list[Node | None] = [None] * SLOTS
         self._owners = owners
         for first, last, address in ranges:
             owners[first : last + 1] = [self._node(address)] * (last + 1 - first)
@@ -167,7 +167,7 @@ class Cluster(Topology):
                 slot = call.slot
                 place = gate_of(call)
                 if slot >= 0 and before[slot] is link and owners[slot] is not link and place not in self.gates:
-                    self.gates[place] = Gate(self, slot, place, link)
+                    self.gates[place] = SlotRetry(self, slot, place, link)
         self._reroute()
         self._retire(set(filter(None, owners)))
 
@@ -182,7 +182,7 @@ class Cluster(Topology):
                 else:
                     link.send(call)
 
-    def _move(self, call: Call, link: Link, owner: Link) -> None:
+    def _move(self, call: RedisCall, link: Node, owner: Node) -> None:
         link.leave(call)
         gate = self.gates.get(gate_of(call))
         if gate is not None:
@@ -190,7 +190,7 @@ class Cluster(Topology):
         else:
             owner.send(call)
 
-    def _retire(self, owners: set[Link]) -> None:
+    def _retire(self, owners: set[Node]) -> None:
         """Lets go of nodes that own nothing any more, once nothing is under way there."""
         for name, link in tuple(self._nodes.items()):
             busy = link.waiting or (link.conn is not None and link.conn.queue)

@@ -20,8 +20,8 @@ from typing import Any, TypeVar, cast
 
 from hiredis import HiredisError, Reader, ReplyError, pack_command
 
-from redis_ledger import metrics
 from redis_ledger.store.address import Address
+from redis_ledger.telemetry import metrics
 
 LARGE_BYTES = 8 * 1024  # a larger argument is handed to the socket as it is, not copied into a command
 NEVER = 1 << 62  # a tick that does not come
@@ -36,7 +36,7 @@ Frame = bytes | list[Piece]  # one command, or one unit of commands; a list when
 _calls, _observe = metrics.redis_calls, metrics.redis_round_trip.of().observe
 
 
-class Call:
+class RedisCall:
     """What was asked, and who waits for the answer.
 
     slot      routing: the cluster slot, or -1 for any node
@@ -130,12 +130,12 @@ class Connection(asyncio.Protocol):
 
     def __init__(
         self,
-        conclude: Callable[[Call, Any], None],
+        conclude: Callable[[RedisCall, Any], None],
         lost: Callable[[Connection, Exception | None], None],
     ) -> None:
         self.loop = asyncio.get_running_loop()
         self.conclude = conclude
-        self.queue: deque[Call] = deque()
+        self.queue: deque[RedisCall] = deque()
         self.out: list[Frame] = []
         self.sent = 0  # calls at the head of the queue that were handed to the socket
         self.heard = False  # something arrived since the watch looked last
@@ -158,7 +158,7 @@ class Connection(asyncio.Protocol):
     def is_open(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
-    def send(self, call: Call) -> None:
+    def send(self, call: RedisCall) -> None:
         self.queue.append(call)
         if not self.out:
             self.loop.call_soon(self.flush)
@@ -209,7 +209,7 @@ class Connection(asyncio.Protocol):
                     self._timed = 0
                     _observe(perf_counter() - self._timed_s)
 
-    def _slow(self, call: Call, reply: Any) -> int:
+    def _slow(self, call: RedisCall, reply: Any) -> int:
         if call.replies > 1:
             call.got.append(reply)
             if len(call.got) < call.replies:
@@ -219,7 +219,7 @@ class Connection(asyncio.Protocol):
         self.leave(call)
         return 1
 
-    def leave(self, call: Call) -> None:
+    def leave(self, call: RedisCall) -> None:
         """Tells those who wait for the call to be off this connection; see Link.fence."""
         if call.fences:
             fences, call.fences = call.fences, ()
@@ -263,7 +263,7 @@ async def ask(connection: Connection, commands: Sequence[Sequence[Arg]]) -> list
     """Replies to plain commands on a connection that is not in service yet; errors are values, not raised."""
     futures = []
     for command in commands:
-        call = Call(connection.loop.create_future(), pack(command), -1, False)
+        call = RedisCall(connection.loop.create_future(), pack(command), -1, False)
         connection.send(call)
         futures.append(call.future)
     connection.flush()
@@ -301,7 +301,7 @@ async def ask_once(address: Address, command: Sequence[Arg], *, timeout_s: float
     return reply
 
 
-def settle(call: Call, reply: Any) -> None:
+def settle(call: RedisCall, reply: Any) -> None:
     """Gives the caller what came, whatever it is: what a connection does that is not in service."""
     if isinstance(reply, Exception):
         call.fail(reply)

@@ -22,7 +22,7 @@ from hiredis import HiredisError, Reader, ReplyError
 from redis_ledger.errors import LedgerError, StoreUnavailable
 from redis_ledger.store.address import Address
 from redis_ledger.store.connection import dial, pack
-from redis_ledger.store.link import BACKOFF_S_MAX, BACKOFF_S_MIN, Link
+from redis_ledger.store.node import BACKOFF_S_MAX, BACKOFF_S_MIN, Node
 from redis_ledger.store.topology import Topology
 
 _PING = b"*1\r\n$4\r\nPING\r\n"
@@ -88,7 +88,7 @@ class _Wire(asyncio.Protocol):
 class _Ear:
     """The listening connection to one node.  It is open while there is a channel to listen to."""
 
-    def __init__(self, link: Link, displaced: Callable[[_Channel], None]) -> None:
+    def __init__(self, link: Node, displaced: Callable[[_Channel], None]) -> None:
         self.link = link
         self.channels: dict[bytes, _Channel] = {}
         self._displaced = displaced
@@ -234,7 +234,7 @@ class Pubsub:
     def __init__(self, topology: Topology) -> None:
         self._topology = topology
         self._channels: dict[bytes, _Channel] = {}
-        self._ears: dict[Link, _Ear] = {}
+        self._ears: dict[Node, _Ear] = {}
         self._moving: set[asyncio.Task[None]] = set()
 
     async def subscribe(

@@ -19,20 +19,20 @@ from hiredis import ReplyError
 
 from redis_ledger.store.address import Target, parse_url
 from redis_ledger.store.cluster import Cluster
-from redis_ledger.store.connection import Arg, Call, Frame, concat, pack, pack_small
+from redis_ledger.store.connection import Arg, Frame, RedisCall, concat, pack, pack_small
 from redis_ledger.store.group_commit import Turnstile
-from redis_ledger.store.link import Link, Watch
-from redis_ledger.store.nodes import QUESTIONS, NodeInfo, read_node
+from redis_ledger.store.node import Node, Watch
 from redis_ledger.store.pauses import Pause
 from redis_ledger.store.pubsub import Pubsub
 from redis_ledger.store.scripts import Script
-from redis_ledger.store.single import Sentinel, Single
+from redis_ledger.store.server_info import QUESTIONS, NodeInfo, read_node
+from redis_ledger.store.standalone import Sentinel, Standalone
 from redis_ledger.store.topology import ANY, ScriptMissing, Topology
 
 __all__ = ["NodeInfo", "Packed", "ReplyError", "Script", "ScriptCall", "ScriptMissing", "Store"]
 
 _TOPOLOGIES: dict[str, Callable[[Watch, Target, str], Topology]] = {
-    "single": Single,
+    "single": Standalone,
     "sentinel": Sentinel,
     "cluster": Cluster,
 }
@@ -68,8 +68,8 @@ class Store:
         self._slot = topology.slot
         self._send = topology.send
         self._pubsub = Pubsub(topology)
-        self._turnstiles: WeakKeyDictionary[Link, Turnstile] = WeakKeyDictionary()
-        self._waits: dict[tuple[int | Link, tuple[Arg, ...]], asyncio.Future[Any]] = {}
+        self._turnstiles: WeakKeyDictionary[Node, Turnstile] = WeakKeyDictionary()
+        self._waits: dict[tuple[int | Node, tuple[Arg, ...]], asyncio.Future[Any]] = {}
 
     @classmethod
     async def open(
@@ -129,7 +129,7 @@ class Store:
         """EVALSHA on the node of keys[0].  retry: running it twice is the same as once."""
         future = self._create_future()
         slot = self._slot(keys[0])
-        call = Call(future, pack_small((b"EVALSHA", script.sha, len(keys), *keys, *args)), slot, retry)
+        call = RedisCall(future, pack_small((b"EVALSHA", script.sha, len(keys), *keys, *args)), slot, retry)
         if script.names_absent:
             call.apart = True
         self._send(slot, call)
@@ -139,7 +139,7 @@ class Store:
         """One command on the node of key; None: any node."""
         future = self._create_future()
         slot = ANY if key is None else self._slot(key)
-        self._send(slot, Call(future, pack(args), slot, retry))
+        self._send(slot, RedisCall(future, pack(args), slot, retry))
         return future
 
     def small(self, command: str, key: bytes, *args: Arg, retry: bool = True) -> asyncio.Future[Any]:
@@ -168,7 +168,7 @@ class Store:
             else:
                 frames.append(pack(command))
         frames.append(EXEC)
-        call = Call(future, concat(frames), slot, retry)
+        call = RedisCall(future, concat(frames), slot, retry)
         call.expect(len(frames) + more)
         self._send(slot, call)
         return future
@@ -207,16 +207,16 @@ class Store:
         shared.add_done_callback(lambda _: _pass_on(shared, mine))
         return mine
 
-    def _send_wait(self, where: int | Link, command: tuple[Arg, ...], slot: int, shared: asyncio.Future[Any]) -> None:
+    def _send_wait(self, where: int | Node, command: tuple[Arg, ...], slot: int, shared: asyncio.Future[Any]) -> None:
         del self._waits[where, command]
-        self._send(slot, Call(shared, pack(command), slot, False))
+        self._send(slot, RedisCall(shared, pack(command), slot, False))
 
     async def everywhere(self, *args: Arg) -> list[Any]:
         """The reply of every primary to one command; a ReplyError is an element, not raised."""
         futures = []
         for link in self.topology.links():
             futures.append(future := self._create_future())
-            link.send(Call(future, pack(args), ANY, True))
+            link.send(RedisCall(future, pack(args), ANY, True))
         replies = await asyncio.gather(*futures, return_exceptions=True)
         for reply in replies:
             if isinstance(reply, BaseException) and not isinstance(reply, ReplyError):

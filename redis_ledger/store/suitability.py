@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from redis_ledger.store.nodes import NodeInfo
+from redis_ledger.store.server_info import NodeInfo
 
 Durability = Literal["process", "disk", "replicas", "lossy"]
 VERSION_MIN = (7, 0)

@@ -16,11 +16,11 @@ from hiredis import ReplyError
 
 from redis_ledger.errors import StorageFull, StoreUnavailable
 from redis_ledger.store.admission import Admission
-from redis_ledger.store.connection import Call
-from redis_ledger.store.gate import Gate
-from redis_ledger.store.link import Link, Watch
-from redis_ledger.store.standing import refused_by_redis
-from redis_ledger.store.verdict import Course, Verdict, is_script_missing, judge, judge_unit
+from redis_ledger.store.connection import RedisCall
+from redis_ledger.store.error_replies import Action, ErrorReply, is_script_missing, judge, judge_unit
+from redis_ledger.store.node import Node, Watch
+from redis_ledger.store.node_status import refused_by_redis
+from redis_ledger.store.slot_retry import SlotRetry
 
 ANY = -1  # the slot of a call that may go to any node
 
@@ -29,7 +29,7 @@ TELL_FIRST_S, TELL_EVERY_S = 1.0, 5.0
 LOADS_MAX = 3  # of a script that Redis still does not know afterwards
 
 
-def gate_of(call: Call) -> int:
+def gate_of(call: RedisCall) -> int:
     """The gate that the call waits at: that of its slot, or one beside it for calls that wait apart."""
     return -2 - call.slot if call.apart else call.slot
 
@@ -47,7 +47,7 @@ class Topology:
         self.loop = asyncio.get_running_loop()
         self.watch = watch
         self.admission = Admission(self, prefix)
-        self.gates: dict[int, Gate] = {}
+        self.gates: dict[int, SlotRetry] = {}
         self.closed = False
         watch.watched.append(self._look)
 
@@ -59,10 +59,10 @@ class Topology:
     def slot(self, key: bytes) -> int:
         return ANY
 
-    def owner(self, slot: int) -> Link:
+    def owner(self, slot: int) -> Node:
         raise NotImplementedError
 
-    def links(self) -> Sequence[Link]:
+    def links(self) -> Sequence[Node]:
         """Of every primary."""
         raise NotImplementedError
 
@@ -70,22 +70,22 @@ class Topology:
         """Raises StoreUnavailable if Redis cannot be reached within retry_ms, or does not let us in."""
         raise NotImplementedError
 
-    def at(self, host: str, port: int, asked: Link) -> Link:
+    def at(self, host: str, port: int, asked: Node) -> Node:
         """The link to a node that Redis named; an empty host is the host that was asked."""
         return asked
 
-    def moved(self, slot: int, host: str, port: int, asked: Link) -> None:
+    def moved(self, slot: int, host: str, port: int, asked: Node) -> None:
         """Redis says that the slot lives there."""
 
     async def learn(self) -> None:
         """Finds out anew who owns what, as far as that can change."""
         await asyncio.sleep(0.05)
 
-    def stale(self, link: Link, why: str) -> None:
+    def stale(self, link: Node, why: str) -> None:
         """The node is not fit to serve: find out who is."""
         link.reset(ConnectionError(why))
 
-    def send(self, slot: int, call: Call) -> None:
+    def send(self, slot: int, call: RedisCall) -> None:
         if self.gates and (gate := self.gates.get(gate_of(call))) is not None:
             gate.hold(call)
         elif self.closed:
@@ -93,7 +93,7 @@ class Topology:
         else:
             self.owner(slot).send(call)
 
-    def conclude(self, link: Link, call: Call, reply: Any) -> None:
+    def conclude(self, link: Node, call: RedisCall, reply: Any) -> None:
         """Takes every reply that is not a plain success of a plain call."""
         if call.replies > 1:
             replies, call.got = call.got, []
@@ -108,27 +108,27 @@ class Topology:
             call.answer(reply)
             return
         course = verdict.course
-        if course is Course.FAULT or (course is Course.LOAD and call.hops >= LOADS_MAX):
+        if course is Action.FAULT or (course is Action.LOAD and call.hops >= LOADS_MAX):
             # A script that stays unknown was refused by SCRIPT LOAD; the log says why.
             call.fail(ReplyError(verdict.text))
-        elif course is Course.FULL:
+        elif course is Action.FULL:
             call.fail(StorageFull(f"Redis at {link.name} has reached its maxmemory; nothing was written."))
-        elif course is Course.UNABLE:
+        elif course is Action.UNABLE:
             call.fail(refused_by_redis(link.name, verdict.text))
         elif not call.future.done():
             self._refused(link, call, verdict)
 
-    def _refused(self, link: Link, call: Call, verdict: Verdict) -> None:
+    def _refused(self, link: Node, call: RedisCall, verdict: ErrorReply) -> None:
         if self.closed:
             call.fail(StoreUnavailable("the store is closed."))
             return
         place = gate_of(call)
         gate = self.gates.get(place)
         if gate is None:
-            gate = self.gates[place] = Gate(self, call.slot, place, link)
+            gate = self.gates[place] = SlotRetry(self, call.slot, place, link)
         gate.refuse(call, link, verdict)
 
-    def _conclude_unit(self, link: Link, call: Call, result: Any) -> None:
+    def _conclude_unit(self, link: Node, call: RedisCall, result: Any) -> None:
         if not is_script_missing(result):
             call.answer(result)
             return
@@ -143,7 +143,7 @@ class Topology:
         await asyncio.gather(*(link.close() for link in self.links()))
         self.watch.stop()
 
-    async def first_ready(self, links: Sequence[Link], on_wait: OnWait) -> None:
+    async def first_ready(self, links: Sequence[Node], on_wait: OnWait) -> None:
         """Waits until one of them is connected; raises StoreUnavailable with the reason of one that is not."""
         waiting = Waiting(on_wait, self.loop.time())
         until = self.loop.time() + self.watch.retry_ms / 1000

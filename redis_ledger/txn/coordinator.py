@@ -30,7 +30,7 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ids import COORDINATORS_MAX, TxnId
 from redis_ledger.store.keys import CatalogKeys, encode_name
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 from redis_ledger.txn.operations import Coordinator, Reply

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any, NamedTuple
 
-from redis_ledger import metrics
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import StoreUnavailable
@@ -18,6 +17,7 @@ from redis_ledger.store.group_commit import GroupCommit
 from redis_ledger.store.keys import CoordinatorKeys
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
+from redis_ledger.telemetry import metrics
 
 APPLY, FORGET = Script.load("txn/apply"), Script.load("txn/forget")
 CALL_BYTES_MAX = 32_768  # of operations: some six hundred participants, which take Redis a few milliseconds

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import StoreUnavailable
-from redis_ledger.ledger.log import COMMIT, MARKER, TRANSACTIONAL, LogEntry
+from redis_ledger.ledger.entries import COMMIT, MARKER, TRANSACTIONAL, LogEntry
 from redis_ledger.store.group_commit import GroupCommit
 from redis_ledger.store.keys import PartitionKeys
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Decision

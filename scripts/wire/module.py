@@ -101,7 +101,7 @@ def module(message: Message) -> str:
     if packers:
         head.append("import struct\n")
     head.append(f"from msgspec import Struct{', field' if 'field(' in body else ''}\n")
-    head.append(f"from redis_ledger.kafka.wire.primitives import {', '.join(used)}\n")
+    head.append(f"from redis_ledger.kafka.protocol.primitives import {', '.join(used)}\n")
     for name, code in sorted(packers.items()):
         head.append(f'{name} = struct.Struct("{code}").{"pack" if name.startswith("_p_") else "unpack_from"}')
     return "\n".join(head) + "\n\n\n" + body

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from redis_ledger.kafka.wire.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+from redis_ledger.kafka.protocol.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 
 WORDS = "payments orders eu west invoices audit users clicks billing retry dead shop cart stock mail".split()
 TOPICS = 150

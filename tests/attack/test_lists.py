@@ -10,39 +10,39 @@ from typing import Any
 import pytest
 
 from redis_ledger.kafka import codec
-from redis_ledger.kafka.apis.metadata import MADE_MAX
-from redis_ledger.kafka.wire.messages.add_partitions_to_txn_request import (
+from redis_ledger.kafka.handlers.metadata import MADE_MAX
+from redis_ledger.kafka.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
 )
-from redis_ledger.kafka.wire.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
-from redis_ledger.kafka.wire.messages.describe_groups_request import DescribeGroupsRequest
-from redis_ledger.kafka.wire.messages.describe_transactions_request import DescribeTransactionsRequest
-from redis_ledger.kafka.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
-from redis_ledger.kafka.wire.messages.list_offsets_request import (
+from redis_ledger.kafka.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from redis_ledger.kafka.protocol.messages.describe_groups_request import DescribeGroupsRequest
+from redis_ledger.kafka.protocol.messages.describe_transactions_request import DescribeTransactionsRequest
+from redis_ledger.kafka.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from redis_ledger.kafka.protocol.messages.list_offsets_request import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
-from redis_ledger.kafka.wire.messages.offset_commit_request import (
+from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from redis_ledger.kafka.protocol.messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from redis_ledger.kafka.wire.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestTopic
-from redis_ledger.kafka.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from redis_ledger.kafka.wire.messages.txn_offset_commit_request import (
+from redis_ledger.kafka.protocol.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestTopic
+from redis_ledger.kafka.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from redis_ledger.kafka.protocol.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from redis_ledger.kafka.wire.messages.write_txn_markers_request import (
+from redis_ledger.kafka.protocol.messages.write_txn_markers_request import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-from redis_ledger.kafka.wire.primitives import ELEMENTS_MAX, NO_UUID
+from redis_ledger.kafka.protocol.primitives import ELEMENTS_MAX, NO_UUID
 from redis_ledger.records.build import encode
 from tests.attack.harness import Siege
 from tests.support.batches import produce, produced

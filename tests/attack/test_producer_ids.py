@@ -13,12 +13,12 @@ import pytest
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import InvalidProducerId
 from redis_ledger.ids import KEYED, TxnId
-from redis_ledger.kafka.wire.messages.add_partitions_to_txn_request import (
+from redis_ledger.kafka.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
 )
-from redis_ledger.kafka.wire.messages.end_txn_request import EndTxnRequest
-from redis_ledger.kafka.wire.messages.init_producer_id_request import InitProducerIdRequest
+from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
+from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from tests.support.batches import batch, produce, produced
 from tests.support.broker import one, values_of
 from tests.support.secured import Secured

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from redis_ledger.kafka.wire.frame import request
+from redis_ledger.kafka.protocol.frame import request
 from redis_ledger.records.build import encode
 from tests.attack.harness import BATCH, Siege, besieged
 from tests.support.batches import fetch

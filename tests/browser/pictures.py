@@ -14,12 +14,12 @@ from urllib.parse import urlencode
 
 from PIL import Image
 
-from app.console.survey import Sample, surveyor
+from redis_ledger.app.console.cluster_snapshot import Sample, surveyor
 from redis_ledger.auth.acl import Caller
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.members import Node
+from redis_ledger.broker.cluster.live_brokers import Node
 from redis_ledger.clock import ManualClock
-from redis_ledger.store.nodes import NodeInfo
+from redis_ledger.store.server_info import NodeInfo
 from tests.browser.chrome import chrome
 from tests.browser.shop import Shop, fill, people
 from tests.support.served import served

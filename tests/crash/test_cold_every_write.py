@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.ledger.log import LogEntry, parse_log
-from redis_ledger.offload.calls import Standing
+from redis_ledger.ledger.entries import LogEntry, parse_log
 from redis_ledger.offload.manifest import is_chain
+from redis_ledger.offload.scripts import OffloadState
 from redis_ledger.offload.segment import open_home, read_groups, rows_of
 from tests.support.broker import one
 from tests.support.cold_child import SETTINGS, STEPS, TOPIC, Case, Scenario, cold_child, prepare
@@ -25,8 +25,8 @@ AT_ONCE = 8  # cases that are looked at together
 # Three rolls and plans, two publishings, of which each looks what may go and drops it, and the deleting of records that
 # cuts a ledger.
 WRITES = {
-    "ledger/roll": 3, "cold/plan": 3, "cold/publish": 2, "ledger/trim": 3, "ledger/drop": 3, "cold/swap": 1,
-    "XADD+ledger/append": 2, "ledger/cut": 1, "cold/forget": 1, "cold/abandon": 1,
+    "ledger/roll": 3, "offload/plan": 3, "offload/publish": 2, "ledger/trim": 3, "ledger/drop": 3, "offload/swap": 1,
+    "XADD+ledger/append": 2, "ledger/cut": 1, "offload/forget": 1, "offload/abandon": 1,
 }  # fmt: skip
 
 
@@ -41,7 +41,7 @@ async def log_of(broker: Broker) -> tuple[list[LogEntry], set[int]]:
     return entries, there
 
 
-async def standing_of(broker: Broker) -> Standing:
+async def standing_of(broker: Broker) -> OffloadState:
     [standing] = (await broker.cold.page(TOPIC)).standings
     return standing
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.deadletters import TOPIC
+from redis_ledger.broker.subscriptions.dead_letters import TOPIC
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.config import Config
 from redis_ledger.errors import TopicExists

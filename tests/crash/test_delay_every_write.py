@@ -18,7 +18,7 @@ import pytest
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.clock import ManualClock, SystemClock
 from redis_ledger.delay.index import BEGUN_MS_MAX, DelayIndex
-from redis_ledger.ledger.log import is_aborted
+from redis_ledger.ledger.entries import is_aborted
 from redis_ledger.records.read import decode
 from tests.support.broker import SHORT, eventually, live_transactions, one
 from tests.support.crash_child import ROOT, StepsReport

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from app.embedded import running_pid
+from redis_ledger.app.embedded_redis.server import running_pid
 from tests.support.serving import ROOT, eventually
 
 KEPT = "Every promise was kept."
@@ -28,7 +28,7 @@ class Demo:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_")}
         self._folder = folder
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "app.cli.main", "demo", *arguments],
+            [sys.executable, "-m", "redis_ledger.app.cli.main", "demo", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -15,9 +15,9 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 from aiokafka.structs import OffsetAndMetadata
 
-from app.main import create_app
-from app.server import HttpServer
 from redis_ledger import AsyncClient
+from redis_ledger.app.http.application import create_app
+from redis_ledger.app.http.server import HttpServer
 from redis_ledger.client.models import Record
 from tests.support.broker import one
 from tests.support.kafka import listening

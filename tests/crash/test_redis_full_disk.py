@@ -17,7 +17,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 
-from app.embedded import running_pid
+from redis_ledger.app.embedded_redis.server import running_pid
 from tests.support.serving import Serve, eventually
 
 CHUNK = base64.b64encode(os.urandom(60_000)).decode()

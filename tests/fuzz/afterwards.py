@@ -8,13 +8,13 @@ import time
 import httpx
 
 from redis_ledger.errors import CorruptBatch
-from redis_ledger.kafka.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
-from redis_ledger.kafka.wire.messages.list_offsets_request import (
+from redis_ledger.kafka.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from redis_ledger.kafka.protocol.messages.list_offsets_request import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest
+from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
 from redis_ledger.records.batch import split
 from tests.fuzz.drive import Address, Closed, Link
 from tests.fuzz.findings import Findings, Sending

@@ -15,11 +15,11 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from redis_ledger.kafka.routes import routes
-from redis_ledger.kafka.wire.api import UnknownRequest
-from redis_ledger.kafka.wire.frame import read_header, read_request, request
-from redis_ledger.kafka.wire.primitives import BadFrame
-from redis_ledger.kafka.wire.registry import message_module
+from redis_ledger.kafka.protocol.api import UnknownRequest
+from redis_ledger.kafka.protocol.frame import read_header, read_request, request
+from redis_ledger.kafka.protocol.primitives import BadFrame
+from redis_ledger.kafka.protocol.registry import message_module
+from redis_ledger.kafka.router import routes
 from scripts import gen_wire
 from scripts.wire.schema import Field, Message, Struct
 from tests.fuzz.words import Words

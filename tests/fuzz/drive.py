@@ -17,8 +17,8 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from redis_ledger.kafka.wire.frame import API_VERSIONS_KEY, read_response
-from redis_ledger.kafka.wire.primitives import BadFrame
+from redis_ledger.kafka.protocol.frame import API_VERSIONS_KEY, read_response
+from redis_ledger.kafka.protocol.primitives import BadFrame
 from tests.fuzz import corpus
 from tests.fuzz.findings import Findings
 from tests.fuzz.mutate import PRODUCE, Case, Mutator, Sent

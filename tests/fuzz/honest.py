@@ -16,23 +16,23 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from redis_ledger.kafka.wire.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
-from redis_ledger.kafka.wire.messages.add_partitions_to_txn_request import (
+from redis_ledger.kafka.protocol.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
+from redis_ledger.kafka.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
 )
-from redis_ledger.kafka.wire.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
-from redis_ledger.kafka.wire.messages.end_txn_request import EndTxnRequest
-from redis_ledger.kafka.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
-from redis_ledger.kafka.wire.messages.init_producer_id_request import InitProducerIdRequest
-from redis_ledger.kafka.wire.messages.offset_fetch_request import (
+from redis_ledger.kafka.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
+from redis_ledger.kafka.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
+from redis_ledger.kafka.protocol.messages.offset_fetch_request import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
 )
-from redis_ledger.kafka.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from redis_ledger.kafka.wire.messages.txn_offset_commit_request import (
+from redis_ledger.kafka.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from redis_ledger.kafka.protocol.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,

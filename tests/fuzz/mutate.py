@@ -17,9 +17,9 @@ from itertools import islice
 from random import Random
 from typing import Any, NamedTuple
 
-from redis_ledger.kafka.wire.api import UnknownRequest
-from redis_ledger.kafka.wire.frame import read_header, read_request
-from redis_ledger.kafka.wire.primitives import BadFrame
+from redis_ledger.kafka.protocol.api import UnknownRequest
+from redis_ledger.kafka.protocol.frame import read_header, read_request
+from redis_ledger.kafka.protocol.primitives import BadFrame
 from tests.fuzz import corpus
 from tests.fuzz.corpus import Site
 from tests.fuzz.words import SPAN, TEXTS, Words, boundary

@@ -20,7 +20,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from app.embedded import running_pid
+from redis_ledger.app.embedded_redis.server import running_pid
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST = "127.0.0.1"
@@ -39,7 +39,7 @@ class Broker:
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self, settings: Mapping[str, str], advertised: str | None) -> None:
-        serve = [sys.executable, "-m", "app.cli.main", "serve", "--data-dir", str(self.home / "data")]
+        serve = [sys.executable, "-m", "redis_ledger.app.cli.main", "serve", "--data-dir", str(self.home / "data")]
         serve += ["--http", f"{HOST}:0", "--kafka", f"{HOST}:0", "--durability", "process", "--log-level", "warning"]
         serve += [] if advertised is None else ["--kafka-advertised", advertised]
         serve += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]

@@ -22,7 +22,7 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from redis_ledger.kafka.wire.messages import API_VERSIONS
+from redis_ledger.kafka.protocol.messages import API_VERSIONS
 from tests.fuzz.process import HOST, address, environment, running
 
 CORPUS = Path(__file__).parent / "corpus"

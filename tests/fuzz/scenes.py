@@ -24,14 +24,14 @@ from random import Random
 
 import httpx
 
-from redis_ledger.kafka.wire.messages.api_versions_request import ApiVersionsRequest
-from redis_ledger.kafka.wire.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
-from redis_ledger.kafka.wire.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
-from redis_ledger.kafka.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
-from redis_ledger.kafka.wire.messages.init_producer_id_request import InitProducerIdRequest
-from redis_ledger.kafka.wire.messages.list_transactions_request import ListTransactionsRequest
-from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest
-from redis_ledger.kafka.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from redis_ledger.kafka.protocol.messages.api_versions_request import ApiVersionsRequest
+from redis_ledger.kafka.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from redis_ledger.kafka.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from redis_ledger.kafka.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
+from redis_ledger.kafka.protocol.messages.list_transactions_request import ListTransactionsRequest
+from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
+from redis_ledger.kafka.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.fuzz import corpus
 from tests.fuzz.batches import plain
 from tests.fuzz.bombs import Bomb

@@ -11,7 +11,7 @@ import socket
 import time
 from collections.abc import Callable
 
-from redis_ledger.kafka.wire.messages.api_versions_request import ApiVersionsRequest
+from redis_ledger.kafka.protocol.messages.api_versions_request import ApiVersionsRequest
 from tests.fuzz import corpus
 from tests.fuzz.findings import Findings
 from tests.fuzz.mutate import framed

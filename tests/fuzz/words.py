@@ -12,7 +12,7 @@ from collections import deque
 from random import Random
 from typing import Any, NamedTuple
 
-from redis_ledger.kafka.wire.primitives import NO_UUID
+from redis_ledger.kafka.protocol.primitives import NO_UUID
 from scripts.wire.schema import Field, Struct
 from tests.fuzz.batches import hostile, plain
 

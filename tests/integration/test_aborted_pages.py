@@ -11,7 +11,7 @@ from redis_ledger.config import Config
 from redis_ledger.errors import OffsetOutOfRange
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger import reader
-from redis_ledger.ledger.log import is_aborted
+from redis_ledger.ledger.entries import is_aborted
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Decision, Participant

@@ -15,21 +15,21 @@ from typing import Any
 import pytest
 from aiokafka.conn import ScramAuthenticator
 
-from app import server as http_server
-from app import tls
-from app.main import create_app
+from redis_ledger.app.http import server as http_server
+from redis_ledger.app.http.application import create_app
+from redis_ledger.app.process import tls
 from redis_ledger.auth.acl import Op, Resource
-from redis_ledger.broker import users
+from redis_ledger.broker.security import scram_credentials
 from redis_ledger.config import Config
 from redis_ledger.errors import AuthenticationFailed
 from redis_ledger.kafka import server as kafka_server
-from redis_ledger.kafka.apis.sasl_handshake import ILLEGAL_SASL_STATE
 from redis_ledger.kafka.connection import LOGIN_BYTES_MAX
-from redis_ledger.kafka.wire.frame import request
-from redis_ledger.kafka.wire.messages.api_versions_request import ApiVersionsRequest
-from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
-from redis_ledger.kafka.wire.messages.sasl_authenticate_request import SaslAuthenticateRequest
-from redis_ledger.kafka.wire.messages.sasl_handshake_request import SaslHandshakeRequest
+from redis_ledger.kafka.handlers.sasl_handshake import ILLEGAL_SASL_STATE
+from redis_ledger.kafka.protocol.frame import request
+from redis_ledger.kafka.protocol.messages.api_versions_request import ApiVersionsRequest
+from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from redis_ledger.kafka.protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
+from redis_ledger.kafka.protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from tests.support.attacked import PATIENCE_S, Target, attacked
 from tests.support.batches import batch, produce
 from tests.support.broker import one
@@ -245,7 +245,7 @@ async def test_who_tries_many_passwords_at_once_keeps_nobody_else_waiting(target
         time.sleep(0.05)  # the work of a password, in a thread
         return password == "sesame"
 
-    monkeypatch.setattr(users, "is_password", slowly)
+    monkeypatch.setattr(scram_credentials, "is_password", slowly)
 
     async def tries(password: str, host: str) -> None:
         with contextlib.suppress(AuthenticationFailed):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.auth.acl import Caller
-from redis_ledger.broker import audit
-from redis_ledger.broker.audit import FAILED, REFUSED, Audit
+from redis_ledger.broker.security import audit
+from redis_ledger.broker.security.audit import FAILED, REFUSED, Audit
 from redis_ledger.errors import InvalidRequest, StoreTimeout, TopicForbidden, UnknownTopic
-from redis_ledger.kafka.wire.messages.offset_delete_request import (
+from redis_ledger.kafka.protocol.messages.offset_delete_request import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from redis_ledger import exposition
-from redis_ledger.broker import forgotten
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.forgotten import SLACK_MS
+from redis_ledger.broker.transactions import hanging
+from redis_ledger.broker.transactions.hanging import SLACK_MS
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.clock import ManualClock, SystemClock
 from redis_ledger.ids import TxnId
+from redis_ledger.telemetry import exposition
 from tests.support.broker import one, receive_values, records, values_of
 from tests.support.kafka import BrokerClient, listening
 from tests.support.kafka_transactional import NEW, OLD, Transactional
@@ -148,7 +148,7 @@ async def test_a_transaction_of_a_coordinator_that_is_not_there_is_left_alone(br
 
 
 async def test_a_round_looks_at_some_partitions_and_the_next_one_goes_on_behind_them(broker, clock, monkeypatch):
-    monkeypatch.setattr(forgotten, "PARTITIONS_MAX", 2)
+    monkeypatch.setattr(hanging, "PARTITIONS_MAX", 2)
     await broker.topics.create("wide", 3)
     for number in range(3):
         txn = await begun(broker)

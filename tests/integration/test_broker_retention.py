@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from redis_ledger.broker.offsets import OffsetEntry
-from redis_ledger.broker.retention import LEFTOVER_MS
+from redis_ledger.broker.groups.offsets import OffsetEntry
+from redis_ledger.broker.topics.retention import LEFTOVER_MS
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.clock import ManualClock
 from redis_ledger.cursor import registration
@@ -16,7 +16,7 @@ from redis_ledger.cursor.registration import Register
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.ids import MessageId
 from redis_ledger.ledger.retention import TRIM
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from tests.support.broker import eventually, one, receive_values, records, values_of
 
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from redis_ledger.cursor import calls, registration
+from redis_ledger.cursor import registration, scripts
 from redis_ledger.errors import (
     ConsumerBusy,
     NotDelivered,
@@ -210,14 +210,14 @@ async def test_a_subscription_from_the_latest_record_sees_only_what_comes(broker
 async def test_what_is_leased_while_its_receiver_goes_away_is_there_for_the_next_one(broker, monkeypatch):
     """A broker that drains, and a caller that hangs up, cancel a receive wherever it is; nobody saw what it leased, so
     that does not count as a delivery."""
-    nack, unseen = calls.nack, []
+    nack, unseen = scripts.nack, []
 
     async def noted(*places, **how):
         handed_back = await nack(*places, **how)
         unseen.append(handed_back if how["unseen"] else 0)
         return handed_back
 
-    monkeypatch.setattr(calls, "nack", noted)
+    monkeypatch.setattr(scripts, "nack", noted)
     there = await broker.records.produce("t", records(*[str(n) for n in range(4)]))
     assert there[0].records == 4
     before = -1

@@ -18,7 +18,7 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ids import TxnId
 from redis_ledger.store.keys import CoordinatorKeys
-from redis_ledger.txn.together import TRANSACTIONS_MAX, Once
+from redis_ledger.txn.commit_all import TRANSACTIONS_MAX, Once
 from tests.support.broker import eventually, live_transactions, one, receive_values, records, two, vanish, visible
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from redis_ledger.broker.members import SILENT_MS, Members
+from redis_ledger.broker.cluster.live_brokers import SILENT_MS, LiveBrokers
 from redis_ledger.clock import ManualClock
 from redis_ledger.errors import LedgerError
 from redis_ledger.store.keys import CatalogKeys
@@ -75,13 +75,13 @@ async def test_a_redis_that_was_away_makes_no_broker_disappear(prefix, monkeypat
             everybody = {broker.name for broker in brokers}
             await brokers[0].members.beat()
             seen = []
-            learn = Members._learn
+            learn = LiveBrokers._learn
 
             def learned(self, nodes):
                 learn(self, nodes)
                 seen.append(set(self.live))
 
-            monkeypatch.setattr(Members, "_learn", learned)
+            monkeypatch.setattr(LiveBrokers, "_learn", learned)
             # Given a Redis that answers nothing for longer than a broker may be silent
             server.freeze()
             await asyncio.sleep(SILENT_MS / 1000 + 1.5)

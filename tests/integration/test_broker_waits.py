@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.fetch_many import Polled, Wanted
+from redis_ledger.broker.fetch.many import PartitionRequest, Polled
 from redis_ledger.errors import UnknownTopic
 from redis_ledger.ledger import waiters as waiting
 from redis_ledger.ledger.reader import Read
@@ -45,7 +45,7 @@ def just_before_listening(broker: Broker, monkeypatch: pytest.MonkeyPatch, act: 
 
 
 async def polled(broker: Broker, *, committed: bool = False) -> list[Polled]:
-    wanted = [Wanted(await broker.catalog.partition("t", number), 0, 1000) for number in range(2)]
+    wanted = [PartitionRequest(await broker.catalog.partition("t", number), 0, 1000) for number in range(2)]
     async with asyncio.timeout(SOON_S):
         return await broker.fetching.poll(
             wanted, committed=committed, bytes_min=1, bytes_max=1000, wait_ms=WAIT_MS

@@ -14,15 +14,16 @@ from typing import Any
 import httpx
 import pytest
 
-from app import guard, tls
-from app.guard import Limits
-from app.main import create_app
-from app.server import HttpServer
+from redis_ledger.app.http import connection_limits
+from redis_ledger.app.http.application import create_app
+from redis_ledger.app.http.connection_limits import Limits
+from redis_ledger.app.http.server import HttpServer
+from redis_ledger.app.process import tls
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.config import Config
 from redis_ledger.kafka import server
+from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
 from redis_ledger.kafka.server import KafkaServer, Listener
-from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest
 from tests.support.broker import one
 from tests.support.certificates import Authority
 from tests.support.kafka import KafkaClient
@@ -76,7 +77,7 @@ async def test_a_connection_is_known_by_a_certificate_until_that_ends(doors, mon
         assert (await http.get("/v1/topics")).json()["topics"][0]["name"] == "orders"
         assert (await kafka.ask(MetadataRequest(None), 12)).topics[0].name == "orders"
         later = SimpleNamespace(time=lambda: time.time() + 86_401, monotonic=time.monotonic)
-        for module in (guard, server):
+        for module in (connection_limits, server):
             monkeypatch.setattr(module, "time", later)
         assert (await http.get("/v1/topics")).status_code == 401
         with pytest.raises(CLOSED):

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from redis_ledger.broker.cold import Page
+from redis_ledger.broker.topics.offload import Page
 from redis_ledger.errors import UnknownTopic
 from redis_ledger.offload.manifest import SEGMENTS_MAX
 from tests.support.broker import records

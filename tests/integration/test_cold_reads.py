@@ -6,17 +6,17 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from app.main import create_app
 from redis_ledger import AsyncClient
+from redis_ledger.app.http.application import create_app
 from redis_ledger.ids import MessageId
-from redis_ledger.kafka.wire.messages.list_offsets_request import (
+from redis_ledger.kafka.protocol.messages.list_offsets_request import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
 from redis_ledger.offload import manifest
-from redis_ledger.offload.calls import ColdCalls
 from redis_ledger.offload.manifest import Plan, Stretch
+from redis_ledger.offload.scripts import OffloadScripts
 from redis_ledger.records.batch import LOG_APPEND_TIME, TRANSACTIONAL, BatchHeader, read_header, split
 from redis_ledger.records.build import encode
 from tests.support.batches import batch, fetch, fetched, produce, produced, values
@@ -251,7 +251,7 @@ async def test_a_batch_in_which_history_ends_is_delivered_whole(broker):
     await broker.records.produce("t", records("0", "1", "2", "3"))
     partition = await broker.catalog.partition("t", 0)
     stretch = Stretch(0, 3, manifest.file_of(manifest.folder("t", partition.topic_id, 0), 0, 3, "p"))
-    calls = ColdCalls(broker.store, partition.keys, "t", partition.topic_id)
+    calls = OffloadScripts(broker.store, partition.keys, "t", partition.topic_id)
     assert await calls.plan(Plan("p", [stretch]), 0) is not None
     await broker.cold.publish("t", 0, "p", [await written(broker, "t", 0, stretch)])
     broker.catalog.forget("t")

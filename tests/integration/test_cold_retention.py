@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from redis_ledger import errors
-from redis_ledger.kafka.wire.messages.list_offsets_request import (
+from redis_ledger.kafka.protocol.messages.list_offsets_request import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from redis_ledger.offload.home import Home
+from redis_ledger.offload.object_store import ObjectStore
 from tests.support.broker import one, receive_values, records
 from tests.support.cold import TOPIC, ColdWorld, cold_world
 from tests.support.kafka import KafkaClient, listening
@@ -115,10 +115,10 @@ async def test_a_broker_that_does_not_know_the_home_leaves_the_files(world, redi
 
 
 async def test_a_file_that_cannot_be_deleted_is_left_and_the_rest_of_retention_goes_on(world, monkeypatch):
-    def refuse(home: Home, file: str) -> None:
+    def refuse(home: ObjectStore, file: str) -> None:
         raise PermissionError(file)
 
-    monkeypatch.setattr(Home, "delete", refuse)
+    monkeypatch.setattr(ObjectStore, "delete", refuse)
     await world.broker.topics.delete_records(TOPIC, 0, 6)
     await world.broker.topics.create("zebra", settings={"retention_bytes": 0})
     await world.broker.records.produce("zebra", records("x"))

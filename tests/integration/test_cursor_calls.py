@@ -1,4 +1,4 @@
-"""redis_ledger/cursor/calls: the scripts through the store, and what their refusals are called."""
+"""redis_ledger/cursor/scripts: the scripts through the store, and what their refusals are called."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from redis_ledger.cursor import calls, registration
-from redis_ledger.cursor.calls import NotOwner, Request
+from redis_ledger.cursor import registration, scripts
 from redis_ledger.cursor.ranges import Range
 from redis_ledger.cursor.registration import Register
+from redis_ledger.cursor.scripts import NotOwner, Request
 from redis_ledger.errors import (
     ConsumerBusy,
     NotDelivered,
@@ -59,7 +59,7 @@ class Bound:
         self.first = (store, log.keys, TOPIC_ID)
 
     def __getattr__(self, name: str) -> Any:
-        module = registration if hasattr(registration, name) else calls
+        module = registration if hasattr(registration, name) else scripts
         return lambda *args, **more: getattr(module, name)(*self.first, *args, **more)
 
     async def create(self, name: str, kind: Any, start: Any, now_ms: int, incarnation: str = "one") -> bool:
@@ -88,7 +88,7 @@ async def test_a_subscription_lives_from_creation_to_deletion(on):
     assert await on.nack("s/1", "a consumer", [Range(5, 5)], now_ms=NOW, delay_ms=7) == 1
     assert await on.nack("s/1", "a consumer", [], now_ms=NOW) == 0
     standing = await on.stats("s/1")
-    assert standing == calls.Standing(
+    assert standing == scripts.CursorState(
         "shared", 1, 6, 10, 2, 1, 1, 7, True, 6, 0, "", 0, NOW, NOW + 7
     )  # fmt: skip
     assert await on.nack("s/1", "a consumer", None, now_ms=NOW) == 1

@@ -7,7 +7,6 @@ import json
 
 import pytest
 
-from redis_ledger import metrics
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import (
     ColdUnavailable,
@@ -17,6 +16,7 @@ from redis_ledger.errors import (
     UnknownTopic,
     WrongSubscriptionKind,
 )
+from redis_ledger.telemetry import metrics
 from tests.support.broker import backlog, eventually, one, receive_values, records, two, visible
 from tests.support.servers import redis_server
 

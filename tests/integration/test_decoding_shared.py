@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from app.main import create_app
-from app.routers import subscriptions
+from redis_ledger.app.http.application import create_app
+from redis_ledger.app.http.routers import subscriptions
 from redis_ledger.auth.acl import ANONYMOUS
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.decoding import memory as memories
-from redis_ledger.kafka.wire.messages.list_offsets_request import (
+from redis_ledger.kafka.protocol.messages.list_offsets_request import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,

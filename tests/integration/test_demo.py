@@ -16,7 +16,7 @@ from tests.support.serving import ROOT
 def demo(*arguments: str) -> tuple[int, dict[str, Any]]:
     """Exit code and outcome of a small demo."""
     ran = subprocess.run(
-        [sys.executable, "-m", "app.cli.main", "demo", "--json", *arguments],
+        [sys.executable, "-m", "redis_ledger.app.cli.main", "demo", "--json", *arguments],
         capture_output=True,
         text=True,
         cwd=ROOT,

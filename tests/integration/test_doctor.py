@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from app.cli.main import app
+from redis_ledger.app.cli.main import app
 from tests.support.serving import RedisServer, Serve
 
 
@@ -189,7 +189,7 @@ def test_without_pyarrow_a_home_is_a_problem_and_what_to_install_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.delitem(sys.modules, "redis_ledger.offload.home", raising=False)
+    monkeypatch.delitem(sys.modules, "redis_ledger.offload.object_store", raising=False)
     code, [found] = home_seen(tmp_path, "--cold-home", tmp_path)
     assert (code, found["level"]) == (1, "problem")
     assert found["seen"].endswith("pip install '.[cold]' in a checkout")

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from app import serving
-from app.cli.main import app
-from app.listen import HostPort
-from app.refusal import Refusal
+from redis_ledger.app.cli.main import app
+from redis_ledger.app.process import broker_process
+from redis_ledger.app.process.addresses import HostPort
+from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.config import Config
 from tests.support.servers import Server, redis_cluster, redis_server
 
@@ -33,11 +33,11 @@ def serve_says(url: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> lis
     def ready(line: str) -> None:
         raise Ready
 
-    monkeypatch.setattr(serving, "say_ready", ready)
+    monkeypatch.setattr(broker_process, "say_ready", ready)
     config = Config(redis_retry_ms=1_000)
-    options = serving.Options(data_dir, HostPort("127.0.0.1", 0), None, {}, url, "disk", config)
+    options = broker_process.Options(data_dir, HostPort("127.0.0.1", 0), None, {}, url, "disk", config)
     try:
-        asyncio.run(serving.serve(options))
+        asyncio.run(broker_process.serve(options))
     except Ready:
         return []
     except Refusal as refusal:

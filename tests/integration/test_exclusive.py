@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from redis_ledger import AsyncClient
-from redis_ledger.cursor import calls
+from redis_ledger.cursor import scripts
 from redis_ledger.errors import ConsumerBusy, LedgerError, NotYourMessage, StoreUnavailable
 from redis_ledger.ids import MessageId
 from tests.support.broker import one, receive_values, records, two, values_of
@@ -116,14 +116,14 @@ async def test_a_partition_that_is_added_belongs_to_the_owner(pair):
 async def test_what_a_receive_that_failed_has_leased_is_given_back_unseen(redis_url, prefix, kind, monkeypatch):
     async with one(redis_url, prefix) as broker:
         await filled(broker, 5, kind=kind)
-        receive, failing = calls.receive, ["t:3"]
+        receive, failing = scripts.receive, ["t:3"]
 
         async def failed(store, keys, *args, **more):
             if failing and failing[0].encode() in keys.state:
                 raise StoreUnavailable
             return await receive(store, keys, *args, **more)
 
-        monkeypatch.setattr(calls, "receive", failed)
+        monkeypatch.setattr(scripts, "receive", failed)
         # When one partition cannot be reached, at first and again
         for _ in range(3):
             with pytest.raises(StoreUnavailable):
@@ -142,7 +142,7 @@ async def test_an_ack_that_one_partition_refuses_is_over_on_the_others_when_it_i
     async with one(redis_url, prefix) as broker:
         await filled(broker, 3, kind="shared")
         await broker.subscriptions.receive("t", "x", "a")
-        ack = calls.ack
+        ack = scripts.ack
 
         async def slow(store, keys, *args, **more):
             if b"t:0" in keys.state:
@@ -150,7 +150,7 @@ async def test_an_ack_that_one_partition_refuses_is_over_on_the_others_when_it_i
             await asyncio.sleep(0.05)
             return await ack(store, keys, *args, **more)
 
-        monkeypatch.setattr(calls, "ack", slow)
+        monkeypatch.setattr(scripts, "ack", slow)
         with pytest.raises(LedgerError):
             await broker.subscriptions.ack("t", "x", "a", [MessageId(number, 0) for number in range(3)])
         assert await leased(broker) == [4, 3, 3]

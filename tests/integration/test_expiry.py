@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from redis_ledger.broker.expiry import PAGE
+from redis_ledger.broker.topics.state_expiry import PAGE
 from redis_ledger.clock import ManualClock
 from tests.support.broker import one, records, two
 
@@ -82,7 +82,7 @@ async def add_producers(broker, first: int, count: int, at_ms: int) -> None:
 
 
 async def test_a_look_reads_a_page_of_many_producers_and_a_lap_reads_all_of_them(broker, clock, monkeypatch):
-    monkeypatch.setattr("redis_ledger.broker.expiry.LAP_LOOKS", 4)
+    monkeypatch.setattr("redis_ledger.broker.topics.state_expiry.LAP_LOOKS", 4)
     looks, many = 4, 20 * PAGE
     partition = await broker.catalog.partition("t", 0)
     await add_producers(broker, 0, many, clock.now_ms())

@@ -7,7 +7,7 @@ import contextlib
 
 import pytest
 
-from redis_ledger.broker.fetch_many import Wanted
+from redis_ledger.broker.fetch.many import PartitionRequest
 from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
 from redis_ledger.ledger import waiters as waiting
 from redis_ledger.ledger.reader import Read
@@ -39,7 +39,7 @@ async def pair(redis_url, prefix):
 
 async def poll(broker, offsets=None, *, wait_ms=300, bytes_max=1 << 20, committed=True, numbers=range(PARTITIONS)):
     wanted = [
-        Wanted(await broker.catalog.partition("t", number), (offsets or {}).get(number, 0), 1 << 20)
+        PartitionRequest(await broker.catalog.partition("t", number), (offsets or {}).get(number, 0), 1 << 20)
         for number in numbers
     ]
     async with asyncio.timeout(SOON_S):
@@ -131,7 +131,7 @@ async def test_a_topic_that_is_made_again_is_not_taken_for_the_old_one(pair):
     assert found(await poll(second, {0: 3}, wait_ms=50)) == {}
     await first.topics.delete("t")
     await first.topics.create("t", PARTITIONS)
-    old = [Wanted(p, 3 if p.number == 0 else 0, 1000) for p in second.catalog.opened_partitions()]
+    old = [PartitionRequest(p, 3 if p.number == 0 else 0, 1000) for p in second.catalog.opened_partitions()]
     waits = asyncio.create_task(
         second.fetching.poll(old, committed=True, bytes_min=1, bytes_max=1000, wait_ms=4_000)
     )  # fmt: skip
@@ -156,7 +156,7 @@ async def test_an_offset_that_was_trimmed_is_refused_although_the_head_is_known(
 async def test_another_leader_epoch_of_the_client_is_compared_with_the_state(broker, monkeypatch):
     await poll(broker, wait_ms=50)
     reads = Reads(broker, monkeypatch)
-    wanted = [Wanted(await broker.catalog.partition("t", 0), 0, 1000, leader_epoch=5)]
+    wanted = [PartitionRequest(await broker.catalog.partition("t", 0), 0, 1000, leader_epoch=5)]
     await broker.fetching.poll(wanted, committed=True, bytes_min=1, bytes_max=1000, wait_ms=0)
     assert reads.count == 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.auth.acl import CLUSTER_NAME, Effect, Op, Pattern, Resource, Rule, flaw
-from redis_ledger.kafka.wire.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from redis_ledger.kafka.protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from tests.support.attacked import attacked
 from tests.support.kafka import KafkaClient
 from tests.support.secured import log_in

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from app.guard import SPARE_CONNECTIONS, Limits
-from app.main import create_app
-from app.server import HttpServer
+from redis_ledger.app.http.application import create_app
+from redis_ledger.app.http.connection_limits import SPARE_CONNECTIONS, Limits
+from redis_ledger.app.http.server import HttpServer
 from tests.support.attacked import PATIENCE_S, parse
 from tests.support.broker import one
 

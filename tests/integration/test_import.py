@@ -114,7 +114,7 @@ def test_it_shows_the_token_of_the_file_that_is_named(stream, redis_url, prefix,
 def test_an_import_that_is_killed_goes_on(url, client, stream, redis_url):
     fill(stream, 0, 20_000)
     words = words_of(url, redis_url, stream[1], "orders")
-    command = [sys.executable, "-m", "app.cli.main", *words]
+    command = [sys.executable, "-m", "redis_ledger.app.cli.main", *words]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     until = time.monotonic() + 60
     while time.monotonic() < until:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from redis_ledger.broker import jwts
+from redis_ledger.broker.security import jwks
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest, Unauthenticated
 from tests.integration.test_rest_jwt import FIRST, ISSUER, key_set, token
@@ -37,8 +37,8 @@ async def serving(answer: Answer) -> AsyncIterator[str]:
         server.close()
 
 
-def keys_at(url: str) -> jwts.Jwts:
-    return jwts.Jwts(Config(jwt_jwks=url, jwt_issuer=ISSUER["jwt_issuer"], jwt_audience=ISSUER["jwt_audience"]))
+def keys_at(url: str) -> jwks.Jwks:
+    return jwks.Jwks(Config(jwt_jwks=url, jwt_issuer=ISSUER["jwt_issuer"], jwt_audience=ISSUER["jwt_audience"]))
 
 
 def plainly(body: bytes, head: bytes = OK) -> Answer:
@@ -81,14 +81,14 @@ BROKEN = {
     "redirect": plainly(b"", b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:9/\r\n"),
     "error": plainly(key_set(k1=FIRST).encode(), b"HTTP/1.1 500 Oh\r\n"),
     "more than fits": flood,
-    "just more than fits": plainly(key_set(k1=FIRST).encode() + b" " * jwts.BYTES_MAX),
+    "just more than fits": plainly(key_set(k1=FIRST).encode() + b" " * jwks.BYTES_MAX),
     "packed": plainly(gzip.compress(key_set(k1=FIRST).encode()), OK + b"content-encoding: gzip\r\n"),
 }
 
 
 @pytest.mark.parametrize("kind", SLOW)
 async def test_a_fetch_ends_in_time_however_the_answer_drips(monkeypatch, kind):
-    monkeypatch.setattr(jwts, "FETCH_S_MAX", 0.5)
+    monkeypatch.setattr(jwks, "FETCH_S_MAX", 0.5)
     async with serving(SLOW[kind]) as url:
         began = time.monotonic()
         keys = keys_at(url)
@@ -109,8 +109,8 @@ async def test_an_answer_that_is_none_is_no_failure_of_the_broker(kind):
 
 
 async def test_keys_stay_while_the_server_drips(monkeypatch):
-    monkeypatch.setattr(jwts, "FETCH_S_MAX", 0.3)
-    monkeypatch.setattr(jwts, "REFETCH_S_MIN", 0.0)
+    monkeypatch.setattr(jwks, "FETCH_S_MAX", 0.3)
+    monkeypatch.setattr(jwks, "REFETCH_S_MIN", 0.0)
     answers = [plainly(key_set(k1=FIRST).encode()), SLOW["body"]]
 
     async def answer(writer: asyncio.StreamWriter) -> None:
@@ -152,13 +152,13 @@ async def test_a_fetch_outlives_the_request_that_began_it_and_others_wait_for_it
 async def test_a_file_of_keys_above_the_limit_is_refused_by_name_and_not_cut(tmp_path):
     path = tmp_path / "jwks.json"
     text = key_set(k1=FIRST)
-    path.write_text(text + " " * (jwts.BYTES_MAX - len(text)))
+    path.write_text(text + " " * (jwks.BYTES_MAX - len(text)))
     keys = keys_at(str(path))
     await keys.open()
     assert (await keys.identify(token(FIRST, "k1")))[0] == "User:ada"
     # What is behind the limit may be white space, or keys
-    path.write_text(text + " " * (jwts.BYTES_MAX - len(text) + 1))
-    with pytest.raises(InvalidRequest, match=f"jwt_jwks .* at most {jwts.BYTES_MAX} bytes"):
+    path.write_text(text + " " * (jwks.BYTES_MAX - len(text) + 1))
+    with pytest.raises(InvalidRequest, match=f"jwt_jwks .* at most {jwks.BYTES_MAX} bytes"):
         await keys_at(str(path)).open()
     # A broker that runs keeps the keys it has
     await keys.look()

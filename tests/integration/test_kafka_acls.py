@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from redis_ledger.auth.acl import Caller, Op, Resource
-from redis_ledger.kafka.wire.messages.create_acls_request import AclCreation, CreateAclsRequest
-from redis_ledger.kafka.wire.messages.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
-from redis_ledger.kafka.wire.messages.describe_acls_request import DescribeAclsRequest
+from redis_ledger.kafka.protocol.messages.create_acls_request import AclCreation, CreateAclsRequest
+from redis_ledger.kafka.protocol.messages.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
+from redis_ledger.kafka.protocol.messages.describe_acls_request import DescribeAclsRequest
 from tests.support.kafka import KafkaClient
 from tests.support.kafka_admin import serving
 from tests.support.secured import Secured, secured

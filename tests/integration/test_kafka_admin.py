@@ -7,16 +7,13 @@ from typing import Any
 
 import pytest
 
-from redis_ledger.kafka.wire.messages import (
+from redis_ledger.kafka.protocol.messages import (
     create_partitions_request,
     delete_records_request,
     delete_topics_request,
 )
-from redis_ledger.kafka.wire.messages.create_topics_request import (
-    CreatableReplicaAssignment,
-    CreatableTopic,
-)
-from redis_ledger.kafka.wire.primitives import NO_UUID
+from redis_ledger.kafka.protocol.messages.create_topics_request import CreatableReplicaAssignment, CreatableTopic
+from redis_ledger.kafka.protocol.primitives import NO_UUID
 from tests.support.broker import one, records, values_of
 from tests.support.kafka import KafkaClient
 from tests.support.kafka_admin import (
@@ -236,7 +233,7 @@ async def test_records_are_deleted_to_the_end_and_nothing_beyond(client, broker)
 
 
 async def test_more_records_than_one_call_trims_are_all_deleted(client, broker, monkeypatch):
-    monkeypatch.setattr("redis_ledger.broker.topics.ENTRIES_MAX", 3)
+    monkeypatch.setattr("redis_ledger.broker.topics.service.ENTRIES_MAX", 3)
     await broker.topics.create("orders", 1)
     for n in range(10):
         await broker.records.produce("orders", records(str(n)))
@@ -258,7 +255,7 @@ async def test_records_of_an_open_transaction_are_not_deleted(client, broker):
 
 
 async def test_a_request_for_more_topics_than_can_be_answered_is_refused_whole(client, broker, monkeypatch):
-    monkeypatch.setattr("redis_ledger.kafka.apis.create_topics.TOPICS_MAX", 2)
+    monkeypatch.setattr("redis_ledger.kafka.handlers.create_topics.TOPICS_MAX", 2)
     answers = await create(client, topic("a"), topic("b"), topic("c"))
     assert {each.error_code for each in answers} == {44}
     assert await broker.catalog.list() == []

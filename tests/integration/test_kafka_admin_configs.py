@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from redis_ledger.kafka.wire.messages import (
-    alter_configs_request,
-    incremental_alter_configs_request,
+from redis_ledger.kafka.protocol.messages import alter_configs_request, incremental_alter_configs_request
+from redis_ledger.kafka.protocol.messages.describe_configs_request import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
 )
-from redis_ledger.kafka.wire.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from tests.support.batches import batch, produce, produced
 from tests.support.broker import eventually, one, records
 from tests.support.kafka import KafkaClient
@@ -307,6 +307,6 @@ async def test_a_small_request_does_not_get_a_huge_answer(client, monkeypatch):
     await create(client, topic("orders"))
     asked = [DescribeConfigsResource(TOPIC, "orders", [])] * 1_000
     assert len((await client.ask(DescribeConfigsRequest(asked), 4)).results) == 1
-    monkeypatch.setattr("redis_ledger.kafka.apis.describe_configs.RESOURCES_MAX", 2)
+    monkeypatch.setattr("redis_ledger.kafka.handlers.describe_configs.RESOURCES_MAX", 2)
     many = [DescribeConfigsResource(GROUP, str(n), None) for n in range(3)]
     assert [each.error_code for each in (await client.ask(DescribeConfigsRequest(many), 4)).results] == [42] * 3

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from redis_ledger.broker.types import ProducerSequence
-from redis_ledger.kafka.wire.messages import (
+from redis_ledger.kafka.protocol.messages import (
     describe_cluster_request,
     describe_log_dirs_request,
     describe_producers_request,

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from redis_ledger.auth.acl import OPERATIONS_OF, Filter, Op, Resource
-from redis_ledger.kafka.wire.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
-from redis_ledger.kafka.wire.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
-from redis_ledger.kafka.wire.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
-from redis_ledger.kafka.wire.messages.describe_cluster_request import DescribeClusterRequest
-from redis_ledger.kafka.wire.messages.describe_groups_request import DescribeGroupsRequest
-from redis_ledger.kafka.wire.messages.fetch_request import FetchRequest
-from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
-from redis_ledger.kafka.wire.primitives import NO_UUID
+from redis_ledger.kafka.protocol.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
+from redis_ledger.kafka.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from redis_ledger.kafka.protocol.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from redis_ledger.kafka.protocol.messages.describe_cluster_request import DescribeClusterRequest
+from redis_ledger.kafka.protocol.messages.describe_groups_request import DescribeGroupsRequest
+from redis_ledger.kafka.protocol.messages.fetch_request import FetchRequest
+from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from redis_ledger.kafka.protocol.primitives import NO_UUID
 from tests.support.batches import batch, fetch, fetched, produce, produced
 from tests.support.consumer_members import Member as Consumer
 from tests.support.kafka_groups import QUICK, Member

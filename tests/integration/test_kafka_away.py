@@ -16,19 +16,22 @@ from redis_ledger.errors import (
     StoreUnavailable,
     TopicExists,
 )
-from redis_ledger.kafka.call import controller_code, repeated_whole
-from redis_ledger.kafka.outcome import finder
-from redis_ledger.kafka.wire.messages.alter_configs_request import AlterableConfig as Config
-from redis_ledger.kafka.wire.messages.alter_configs_request import AlterConfigsRequest, AlterConfigsResource
-from redis_ledger.kafka.wire.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
-from redis_ledger.kafka.wire.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
-from redis_ledger.kafka.wire.messages.create_topics_response import CreatableTopicResult
-from redis_ledger.kafka.wire.messages.delete_records_request import (
+from redis_ledger.kafka.error_metrics import finder
+from redis_ledger.kafka.protocol.messages.alter_configs_request import AlterableConfig as Config
+from redis_ledger.kafka.protocol.messages.alter_configs_request import AlterConfigsRequest, AlterConfigsResource
+from redis_ledger.kafka.protocol.messages.create_partitions_request import (
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
+from redis_ledger.kafka.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from redis_ledger.kafka.protocol.messages.create_topics_response import CreatableTopicResult
+from redis_ledger.kafka.protocol.messages.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
-from redis_ledger.kafka.wire.messages.delete_topics_request import DeleteTopicsRequest
+from redis_ledger.kafka.protocol.messages.delete_topics_request import DeleteTopicsRequest
+from redis_ledger.kafka.request_context import controller_code, repeated_whole
 from tests.support.batches import batch, produce
 from tests.support.broker import eventually, one
 from tests.support.kafka import KafkaClient, listening

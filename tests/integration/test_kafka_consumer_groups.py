@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from redis_ledger.broker.offsets import OffsetEntry
+from redis_ledger.broker.groups.offsets import OffsetEntry
 from redis_ledger.errors import StaleMember
 from tests.support.broker import eventually, one, two, vanish
 from tests.support.consumer_members import (

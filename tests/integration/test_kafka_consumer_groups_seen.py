@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from redis_ledger.kafka.wire.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
-from redis_ledger.kafka.wire.messages.delete_groups_request import DeleteGroupsRequest
-from redis_ledger.kafka.wire.messages.describe_groups_request import DescribeGroupsRequest
-from redis_ledger.kafka.wire.messages.heartbeat_request import HeartbeatRequest
-from redis_ledger.kafka.wire.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
-from redis_ledger.kafka.wire.messages.list_groups_request import ListGroupsRequest
+from redis_ledger.kafka.protocol.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
+from redis_ledger.kafka.protocol.messages.delete_groups_request import DeleteGroupsRequest
+from redis_ledger.kafka.protocol.messages.describe_groups_request import DescribeGroupsRequest
+from redis_ledger.kafka.protocol.messages.heartbeat_request import HeartbeatRequest
+from redis_ledger.kafka.protocol.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
+from redis_ledger.kafka.protocol.messages.list_groups_request import ListGroupsRequest
 from tests.support.broker import one
 from tests.support.consumer_members import (
     INCONSISTENT,

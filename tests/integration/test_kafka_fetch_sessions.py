@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.kafka.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from redis_ledger.kafka.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from redis_ledger.ledger import waiters as waiting
 from tests.support.broker import eventually, one, records
 from tests.support.kafka import KafkaClient, listening

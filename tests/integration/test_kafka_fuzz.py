@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from redis_ledger import log
-from redis_ledger.kafka.wire.frame import read_response
-from redis_ledger.kafka.wire.messages.alter_configs_request import (
+from redis_ledger.kafka.protocol.frame import read_response
+from redis_ledger.kafka.protocol.messages.alter_configs_request import (
     AlterableConfig,
     AlterConfigsRequest,
     AlterConfigsResource,
 )
-from redis_ledger.kafka.wire.messages.api_versions_request import ApiVersionsRequest
+from redis_ledger.kafka.protocol.messages.api_versions_request import ApiVersionsRequest
+from redis_ledger.telemetry import logs
 from tests.fuzz import afterwards, corpus, scenes
 from tests.fuzz.drive import Driver
 from tests.fuzz.findings import Findings
@@ -73,7 +73,7 @@ class Heard:
 
     def __init__(self) -> None:
         self.findings, self._lines = Findings(SEED), io.StringIO()
-        log.configure("warning", self._lines)
+        logs.configure("warning", self._lines)
         asyncio.get_running_loop().set_exception_handler(lambda _, context: self.findings.add("loop", str(context)))
 
     def told(self) -> dict[str, str]:
@@ -86,7 +86,7 @@ class Heard:
 @pytest.fixture
 async def heard():
     yield Heard()
-    log.configure("warning")
+    logs.configure("warning")
 
 
 def test_the_same_seed_and_number_make_the_same_frames():

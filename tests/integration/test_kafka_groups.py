@@ -6,16 +6,16 @@ import asyncio
 
 import pytest
 
-from redis_ledger.broker.groups import NAME_CHARS_MAX
-from redis_ledger.broker.offsets import OffsetEntry
+from redis_ledger.broker.groups.offsets import OffsetEntry
+from redis_ledger.broker.groups.service import NAME_CHARS_MAX
 from redis_ledger.errors import NotCoordinator
 from redis_ledger.groups import coordinator
-from redis_ledger.kafka.wire.messages.delete_groups_request import DeleteGroupsRequest
-from redis_ledger.kafka.wire.messages.describe_groups_request import DescribeGroupsRequest
-from redis_ledger.kafka.wire.messages.find_coordinator_request import FindCoordinatorRequest
-from redis_ledger.kafka.wire.messages.join_group_request import JoinGroupRequestProtocol
-from redis_ledger.kafka.wire.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
-from redis_ledger.kafka.wire.messages.list_groups_request import ListGroupsRequest
+from redis_ledger.kafka.protocol.messages.delete_groups_request import DeleteGroupsRequest
+from redis_ledger.kafka.protocol.messages.describe_groups_request import DescribeGroupsRequest
+from redis_ledger.kafka.protocol.messages.find_coordinator_request import FindCoordinatorRequest
+from redis_ledger.kafka.protocol.messages.join_group_request import JoinGroupRequestProtocol
+from redis_ledger.kafka.protocol.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
+from redis_ledger.kafka.protocol.messages.list_groups_request import ListGroupsRequest
 from redis_ledger.store.keys import GroupKeys
 from tests.support.broker import one
 from tests.support.kafka import KafkaClient, listening

@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from redis_ledger.broker.offsets import OffsetEntry
+from redis_ledger.broker.groups.offsets import OffsetEntry
 from redis_ledger.errors import IllegalGeneration
-from redis_ledger.kafka.wire.messages.delete_groups_request import DeleteGroupsRequest
-from redis_ledger.kafka.wire.messages.describe_groups_request import DescribeGroupsRequest
-from redis_ledger.kafka.wire.messages.list_groups_request import ListGroupsRequest
+from redis_ledger.kafka.protocol.messages.delete_groups_request import DeleteGroupsRequest
+from redis_ledger.kafka.protocol.messages.describe_groups_request import DescribeGroupsRequest
+from redis_ledger.kafka.protocol.messages.list_groups_request import ListGroupsRequest
 from redis_ledger.store.keys import GroupKeys
 from tests.support.broker import eventually
 from tests.support.kafka_groups import (

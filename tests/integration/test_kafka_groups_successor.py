@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from redis_ledger.kafka.wire.messages.delete_groups_request import DeleteGroupsRequest
-from redis_ledger.kafka.wire.messages.describe_groups_request import DescribeGroupsRequest
+from redis_ledger.kafka.protocol.messages.delete_groups_request import DeleteGroupsRequest
+from redis_ledger.kafka.protocol.messages.describe_groups_request import DescribeGroupsRequest
 from tests.support.broker import eventually
 from tests.support.kafka_groups import Member, moved_to, nodes, settled, state_of, stored_members, together
 from tests.support.kafka_offsets import commit, fetch

@@ -11,11 +11,11 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.members import Members
-from redis_ledger.kafka.wire.messages.describe_cluster_request import DescribeClusterRequest
-from redis_ledger.kafka.wire.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
-from redis_ledger.kafka.wire.messages.find_coordinator_request import FindCoordinatorRequest
-from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from redis_ledger.broker.cluster.live_brokers import LiveBrokers
+from redis_ledger.kafka.protocol.messages.describe_cluster_request import DescribeClusterRequest
+from redis_ledger.kafka.protocol.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
+from redis_ledger.kafka.protocol.messages.find_coordinator_request import FindCoordinatorRequest
+from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from tests.support.broker import one
 from tests.support.kafka import KafkaClient, listening_at
 
@@ -167,7 +167,7 @@ async def test_a_broker_that_comes_back_on_its_first_address_keeps_its_id_whatev
 ):
     async with one(redis_url, prefix) as other, one(redis_url, prefix) as after:
         # Given a broker that was killed a moment ago
-        before = Members(other.store, "before", "")
+        before = LiveBrokers(other.store, "before", "")
         await before.announce({"": "a:9092"})
         await other.members.announce({"internal": "b:9092"})
         # When the next one has come up, and then listens
@@ -184,7 +184,7 @@ async def test_a_broker_that_comes_back_on_its_first_address_keeps_its_id_whatev
 @pytest.mark.parametrize("brokers", [2, 3, 5])
 async def test_names_that_differ_in_a_digit_fall_to_all_brokers_alike(redis_url, prefix, brokers):
     async with one(redis_url, prefix) as broker:
-        others = [Members(broker.store, f"b{number}", "") for number in range(brokers)]
+        others = [LiveBrokers(broker.store, f"b{number}", "") for number in range(brokers)]
         for number, each in enumerate(others):
             await each.announce({"": f"b{number}:9092"})
         await others[0].beat()

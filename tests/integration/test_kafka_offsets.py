@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.offsets import OffsetEntry
-from redis_ledger.kafka.wire.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
-from redis_ledger.kafka.wire.messages.offset_fetch_request import (
+from redis_ledger.broker.groups.offsets import OffsetEntry
+from redis_ledger.kafka.protocol.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+from redis_ledger.kafka.protocol.messages.offset_fetch_request import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,

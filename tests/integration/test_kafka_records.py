@@ -10,14 +10,14 @@ from crc32c import crc32c
 
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import InvalidTopicName, TooLargeToDecode
-from redis_ledger.kafka.wire.messages.find_coordinator_request import FindCoordinatorRequest
-from redis_ledger.kafka.wire.messages.list_offsets_request import (
+from redis_ledger.kafka.protocol.messages.find_coordinator_request import FindCoordinatorRequest
+from redis_ledger.kafka.protocol.messages.list_offsets_request import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
-from redis_ledger.kafka.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from redis_ledger.kafka.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from redis_ledger.records.build import encode
 from redis_ledger.records.read import decode
 from tests.support import several
@@ -139,7 +139,7 @@ async def test_nothing_is_answered_to_acks_0(client):
 
 
 async def _send(client, message) -> None:
-    from redis_ledger.kafka.wire.frame import request
+    from redis_ledger.kafka.protocol.frame import request
 
     for piece in request(0, 9, 0, "test", message):
         client._writer.write(piece)
@@ -234,7 +234,7 @@ async def test_a_session_of_another_connection_or_epoch_is_refused(client):
 
 
 async def test_a_forgotten_partition_is_not_read_any_more(client):
-    from redis_ledger.kafka.wire.messages.fetch_request import ForgottenTopic
+    from redis_ledger.kafka.protocol.messages.fetch_request import ForgottenTopic
 
     first = await client.ask(fetch("t", partitions=(0, 1), session=(0, 0)), 12)
     await client.ask(produce("t", batch("a"), partition=1), 9)

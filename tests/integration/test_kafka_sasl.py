@@ -16,24 +16,24 @@ from aiokafka.conn import ScramAuthenticator
 from aiokafka.errors import KafkaError
 
 from redis_ledger.auth.scram import HASHES, Verifier, is_password
-from redis_ledger.broker import users
 from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.security import scram_credentials
 from redis_ledger.errors import AuthenticationFailed, UnacceptableCredential, UnknownUser
 from redis_ledger.kafka import server
 from redis_ledger.kafka.connection import LOGIN_BYTES_MAX
-from redis_ledger.kafka.wire.messages.alter_user_scram_credentials_request import (
+from redis_ledger.kafka.protocol.messages.alter_user_scram_credentials_request import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-from redis_ledger.kafka.wire.messages.api_versions_request import ApiVersionsRequest
-from redis_ledger.kafka.wire.messages.describe_user_scram_credentials_request import (
+from redis_ledger.kafka.protocol.messages.api_versions_request import ApiVersionsRequest
+from redis_ledger.kafka.protocol.messages.describe_user_scram_credentials_request import (
     DescribeUserScramCredentialsRequest,
     UserName,
 )
-from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest
-from redis_ledger.kafka.wire.messages.sasl_authenticate_request import SaslAuthenticateRequest
-from redis_ledger.kafka.wire.messages.sasl_handshake_request import SaslHandshakeRequest
+from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
+from redis_ledger.kafka.protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
+from redis_ledger.kafka.protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from redis_ledger.store.keys import CatalogKeys
 from tests.support.broker import eventually, one, two, values_of
 from tests.support.kafka import KafkaClient, listening
@@ -129,7 +129,7 @@ async def test_for_an_unknown_user_as_much_is_hashed_as_for_a_wrong_password(bro
         hashed.append((mechanism, password, verifier.iterations, len(verifier.salt)))
         return is_password(mechanism, password, verifier)
 
-    monkeypatch.setattr(users, "is_password", noted)
+    monkeypatch.setattr(scram_credentials, "is_password", noted)
     for name in ("ada", "eve"):
         with pytest.raises(AuthenticationFailed):
             await broker.users.check_password(name, "wrong")

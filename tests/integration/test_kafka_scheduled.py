@@ -8,11 +8,11 @@ import time
 import pytest
 
 from redis_ledger.errors import AlreadyDelivered
-from redis_ledger.kafka.wire.messages import incremental_alter_configs_request as alter_configs
-from redis_ledger.kafka.wire.messages.init_producer_id_request import InitProducerIdRequest
+from redis_ledger.kafka.protocol.messages import incremental_alter_configs_request as alter_configs
+from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from redis_ledger.records.build import encode
-from redis_ledger.records.later import STEP
 from redis_ledger.records.read import decode
+from redis_ledger.records.split_by_due import STEP
 from tests.support.batches import fetch, fetched, produce, produced, values
 from tests.support.broker import eventually, one, receive_values, two, values_of, vanish
 from tests.support.kafka import BrokerClient, KafkaClient, listening

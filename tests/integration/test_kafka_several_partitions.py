@@ -15,7 +15,7 @@ import pytest
 
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import StoreUnavailable
-from redis_ledger.kafka.wire.messages.init_producer_id_request import InitProducerIdRequest
+from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from redis_ledger.ledger.partition import Accepted
 from tests.support import several
 from tests.support.batches import batch, fetch, produce, values

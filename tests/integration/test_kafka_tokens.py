@@ -10,8 +10,8 @@ import pytest
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.clock import ManualClock
 from redis_ledger.kafka import server
-from redis_ledger.kafka.wire.messages.describe_acls_request import DescribeAclsRequest
-from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest
+from redis_ledger.kafka.protocol.messages.describe_acls_request import DescribeAclsRequest
+from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
 from redis_ledger.store.store import ReplyError
 from tests.support.broker import eventually
 from tests.support.kafka import KafkaClient

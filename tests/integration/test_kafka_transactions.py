@@ -9,12 +9,12 @@ import pytest
 
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.clock import ManualClock
-from redis_ledger.kafka.wire.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
-from redis_ledger.kafka.wire.messages.describe_transactions_request import DescribeTransactionsRequest
-from redis_ledger.kafka.wire.messages.end_txn_request import EndTxnRequest
-from redis_ledger.kafka.wire.messages.init_producer_id_request import InitProducerIdRequest
-from redis_ledger.kafka.wire.messages.list_transactions_request import ListTransactionsRequest
-from redis_ledger.kafka.wire.messages.write_txn_markers_request import (
+from redis_ledger.kafka.protocol.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
+from redis_ledger.kafka.protocol.messages.describe_transactions_request import DescribeTransactionsRequest
+from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
+from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
+from redis_ledger.kafka.protocol.messages.list_transactions_request import ListTransactionsRequest
+from redis_ledger.kafka.protocol.messages.write_txn_markers_request import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,

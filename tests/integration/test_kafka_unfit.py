@@ -22,60 +22,63 @@ from redis_ledger.errors import (
     StoreUnavailable,
     TooManyTransactions,
 )
-from redis_ledger.kafka.call import fenced_code
-from redis_ledger.kafka.outcome import finder
-from redis_ledger.kafka.routes import routes
-from redis_ledger.kafka.wire.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
-from redis_ledger.kafka.wire.messages.add_partitions_to_txn_request import (
+from redis_ledger.kafka.error_metrics import finder
+from redis_ledger.kafka.protocol.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
+from redis_ledger.kafka.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
 )
-from redis_ledger.kafka.wire.messages.alter_configs_request import AlterableConfig as Config
-from redis_ledger.kafka.wire.messages.alter_configs_request import AlterConfigsRequest, AlterConfigsResource
-from redis_ledger.kafka.wire.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
-from redis_ledger.kafka.wire.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
-from redis_ledger.kafka.wire.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
-from redis_ledger.kafka.wire.messages.delete_groups_request import DeleteGroupsRequest
-from redis_ledger.kafka.wire.messages.delete_records_request import (
+from redis_ledger.kafka.protocol.messages.alter_configs_request import AlterableConfig as Config
+from redis_ledger.kafka.protocol.messages.alter_configs_request import AlterConfigsRequest, AlterConfigsResource
+from redis_ledger.kafka.protocol.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+from redis_ledger.kafka.protocol.messages.create_partitions_request import (
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
+from redis_ledger.kafka.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from redis_ledger.kafka.protocol.messages.delete_groups_request import DeleteGroupsRequest
+from redis_ledger.kafka.protocol.messages.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
-from redis_ledger.kafka.wire.messages.delete_topics_request import DeleteTopicsRequest
-from redis_ledger.kafka.wire.messages.end_txn_request import EndTxnRequest
-from redis_ledger.kafka.wire.messages.find_coordinator_request import FindCoordinatorRequest
-from redis_ledger.kafka.wire.messages.heartbeat_request import HeartbeatRequest
-from redis_ledger.kafka.wire.messages.incremental_alter_configs_request import (
+from redis_ledger.kafka.protocol.messages.delete_topics_request import DeleteTopicsRequest
+from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
+from redis_ledger.kafka.protocol.messages.find_coordinator_request import FindCoordinatorRequest
+from redis_ledger.kafka.protocol.messages.heartbeat_request import HeartbeatRequest
+from redis_ledger.kafka.protocol.messages.incremental_alter_configs_request import (
     AlterableConfig,
     IncrementalAlterConfigsRequest,
 )
-from redis_ledger.kafka.wire.messages.incremental_alter_configs_request import (
+from redis_ledger.kafka.protocol.messages.incremental_alter_configs_request import (
     AlterConfigsResource as IncrementalResource,
 )
-from redis_ledger.kafka.wire.messages.init_producer_id_request import InitProducerIdRequest
-from redis_ledger.kafka.wire.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
-from redis_ledger.kafka.wire.messages.leave_group_request import LeaveGroupRequest
-from redis_ledger.kafka.wire.messages.offset_delete_request import (
+from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
+from redis_ledger.kafka.protocol.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
+from redis_ledger.kafka.protocol.messages.leave_group_request import LeaveGroupRequest
+from redis_ledger.kafka.protocol.messages.offset_delete_request import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from redis_ledger.kafka.wire.messages.offset_fetch_request import (
+from redis_ledger.kafka.protocol.messages.offset_fetch_request import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
-from redis_ledger.kafka.wire.messages.sync_group_request import SyncGroupRequest
-from redis_ledger.kafka.wire.messages.txn_offset_commit_request import (
+from redis_ledger.kafka.protocol.messages.sync_group_request import SyncGroupRequest
+from redis_ledger.kafka.protocol.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from redis_ledger.kafka.wire.messages.write_txn_markers_request import (
+from redis_ledger.kafka.protocol.messages.write_txn_markers_request import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
+from redis_ledger.kafka.request_context import fenced_code
+from redis_ledger.kafka.router import routes
 from tests.support.batches import batch, produce, produced
 from tests.support.broker import eventually, one
 from tests.support.kafka import KafkaClient, listening

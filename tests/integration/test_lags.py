@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.broker.lags import Reader, lag
-from redis_ledger.broker.offsets import OffsetEntry
-from redis_ledger.ledger.places import PartitionHead
+from redis_ledger.broker.groups.lag import Reader, lag
+from redis_ledger.broker.groups.offsets import OffsetEntry
+from redis_ledger.ledger.partition_offsets import PartitionHead
 from tests.support.broker import one, receive_values, records
 
 HEAD = PartitionHead(0, 10, 80, 100, 1, 0, 0)

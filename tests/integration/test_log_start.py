@@ -18,21 +18,21 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from app.main import create_app
-from app.server import HttpServer
 from redis_ledger import AsyncClient
-from redis_ledger.broker import times
+from redis_ledger.app.http.application import create_app
+from redis_ledger.app.http.server import HttpServer
 from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.fetch import offsets_for_times as times
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.clock import ManualClock
 from redis_ledger.errors import OffsetOutOfRange
 from redis_ledger.ids import MessageId
-from redis_ledger.kafka.wire.messages.delete_records_request import (
+from redis_ledger.kafka.protocol.messages.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
-from redis_ledger.kafka.wire.messages.list_offsets_request import (
+from redis_ledger.kafka.protocol.messages.list_offsets_request import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,

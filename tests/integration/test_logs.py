@@ -11,11 +11,11 @@ from collections import Counter
 import httpx
 import pytest
 
-from redis_ledger import log
-from redis_ledger.broker import upkeep
+from redis_ledger.broker import maintenance
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.groups import coordinator
 from redis_ledger.ids import TxnId
+from redis_ledger.telemetry import logs
 from tests.support.batches import batch, produce
 from tests.support.broker import eventually, one
 from tests.support.kafka import BrokerClient, listening
@@ -29,9 +29,9 @@ PASSWORD, TOKEN = "hunter22-the-password", "rl_0a1b2c3d_the-secret-part-of-a-tok
 @pytest.fixture
 def lines():
     stream = io.StringIO()
-    log.configure("info", stream)
+    logs.configure("info", stream)
     yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
-    log.configure("warning")
+    logs.configure("warning")
 
 
 def broken(*_, **__):
@@ -188,7 +188,7 @@ async def test_an_outage_is_told_once_a_second_and_not_once_for_every_partition_
 
 
 async def test_upkeep_logs_a_refusal_that_lasts_once_for_each_job_and_reason(redis_url, prefix, lines, monkeypatch):
-    monkeypatch.setattr(upkeep, "RETRY_S", 0.001)
+    monkeypatch.setattr(maintenance, "RETRY_S", 0.001)
     sweeps = 0
 
     async with one(redis_url, prefix) as broker:
@@ -226,7 +226,7 @@ async def test_upkeep_logs_a_refusal_that_lasts_once_for_each_job_and_reason(red
         await tries(20)
         assert warned() == [("sweep", "The disk is full."), ("sweep", "The disk is gone.")]
         # When REMIND_S is over, it reminds
-        monkeypatch.setattr(upkeep, "REMIND_S", 0.0)
+        monkeypatch.setattr(maintenance, "REMIND_S", 0.0)
         await tries(5)
         assert len(warned()) > 4
         broker.store.admission.bar("")

@@ -7,8 +7,8 @@ import contextlib
 
 import pytest
 
-from redis_ledger.broker import long_polls
-from redis_ledger.cursor import calls
+from redis_ledger.broker.subscriptions import long_polls
+from redis_ledger.cursor import scripts
 from redis_ledger.errors import UnknownSubscription
 from redis_ledger.ledger import waiters as waiting
 from tests.support.broker import one, receive_values, records, two
@@ -22,8 +22,8 @@ class Attempts:
     """The partitions on which somebody tried to lease, in order."""
 
     def __init__(self, monkeypatch):
-        self._real, self.partitions = calls.receive, []
-        monkeypatch.setattr(calls, "receive", self._receive)
+        self._real, self.partitions = scripts.receive, []
+        monkeypatch.setattr(scripts, "receive", self._receive)
 
     async def _receive(self, store, keys, *args, **more):
         self.partitions.append(int(keys.state.partition(b"}")[0].rpartition(b":")[2]))
@@ -236,7 +236,7 @@ async def test_what_nobody_published_is_found_after_a_while(broker, monkeypatch)
     await broker.subscriptions.ack("t", "s", "c1", list(await receive_values(broker, "t", "s")))
     (poll,) = await polls(broker, 1)
     p = await broker.catalog.partition("t", 0)
-    await calls.seek(broker.store, p.keys, p.topic_id, "s", "earliest")
+    await scripts.seek(broker.store, p.keys, p.topic_id, "s", "earliest")
     async with asyncio.timeout(SOON_S):
         assert list((await poll).values()) == ["a"]
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from redis_ledger import exposition, metrics
-from redis_ledger.broker import overview
+from redis_ledger.broker import metrics_collector
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.config import Config
 from redis_ledger.errors import StoreUnavailable
+from redis_ledger.telemetry import exposition, metrics
 from tests.support.batches import batch, fetch, produce
 from tests.support.broker import one
 from tests.support.kafka import BrokerClient, listening
@@ -36,7 +36,7 @@ class Ahead:
 
 @pytest.fixture
 async def broker(redis_url, prefix, monkeypatch):
-    monkeypatch.setattr(overview, "FRESH_S", 0.0)  # every scrape reads anew
+    monkeypatch.setattr(metrics_collector, "FRESH_S", 0.0)  # every scrape reads anew
     metrics.topics.forget(list(metrics.topics))  # of earlier tests
     async with one(redis_url, prefix, clock=Ahead()) as broker:
         await broker.topics.create(prefix, partitions=2)
@@ -131,7 +131,7 @@ async def test_a_subscription_and_a_group_show_what_they_still_have_to_get_over_
 
 
 async def test_series_are_bounded_and_what_is_left_out_is_told(redis_url, prefix, monkeypatch):
-    monkeypatch.setattr(overview, "FRESH_S", 0.0)
+    monkeypatch.setattr(metrics_collector, "FRESH_S", 0.0)
     monkeypatch.setattr(metrics.topics, "most", metrics.topics.most)  # which the broker sets
     metrics.topics.forget(list(metrics.topics))
     caps: dict[str, Any] = {"metrics_topics_max": 2, "metrics_partitions_max": 3, "metrics_cursors_max": 1}
@@ -244,7 +244,7 @@ async def test_when_redis_does_not_answer_metrics_stay_as_they_were_and_say_of_w
         assert later["partition_end_offset", prefix, "0"] == shown["partition_end_offset", prefix, "0"] == 1
         assert later["overview_timestamp_seconds",] == shown["overview_timestamp_seconds",]
         # And what is old is not shown: a lag that stands still tells nothing, and another broker may know better
-        patched.setattr(overview, "STALE_S", -1.0)
+        patched.setattr(metrics_collector, "STALE_S", -1.0)
         later = await scrape(broker)
         old = ("topics", "partition_", "transactions_live", "transaction_oldest", "redis_memory")
         assert [name for name, *_ in later if name.startswith(old)] == []

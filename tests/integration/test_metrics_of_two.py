@@ -11,7 +11,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from redis_ledger import metrics
+from redis_ledger.telemetry import metrics
 from tests.support.broker import eventually, one
 from tests.support.kafka import listening
 from tests.support.rest import client_of

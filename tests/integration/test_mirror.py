@@ -18,10 +18,10 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.errors import GroupAuthorizationFailedError, KafkaError
 from aiokafka.structs import TopicPartition
 
-from app.mirror import groups
-from app.mirror.endpoint import connection
-from app.mirror.run import Mirror, Wanted, admin
-from app.refusal import Refusal
+from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.tools.mirror import groups
+from redis_ledger.app.tools.mirror.endpoint import connection
+from redis_ledger.app.tools.mirror.run import Mirror, Wanted, admin
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import UnknownPartition, UnknownTopic
 from redis_ledger.records.read import decode
@@ -217,7 +217,7 @@ async def test_tombstones_and_records_of_nothing_are_carried_in_their_place(sour
 
 
 async def test_topics_and_partitions_that_are_new_are_carried_while_it_runs(source, target, monkeypatch):
-    monkeypatch.setattr("app.mirror.run.LOOK_EVERY_S", 0.1)
+    monkeypatch.setattr("redis_ledger.app.tools.mirror.run.LOOK_EVERY_S", 0.1)
     await target.broker.topics.create("orders", 1)  # with fewer partitions, which it is given
     await fill(source, 0, 4, transactional=False)
     running = asyncio.create_task(Mirror(dataclasses.replace(wanted(source, target), once=False)).run())
@@ -236,7 +236,7 @@ async def test_topics_and_partitions_that_are_new_are_carried_while_it_runs(sour
 
 async def test_a_source_that_trickles_is_carried_in_few_transactions(source, target, monkeypatch):
     """Each leaves a stretch of offsets to be kept."""
-    monkeypatch.setattr("app.mirror.run.GATHER_S", 1.0)
+    monkeypatch.setattr("redis_ledger.app.tools.mirror.run.GATHER_S", 1.0)
     mirror = Mirror(dataclasses.replace(wanted(source, target), once=False))
     running = asyncio.create_task(mirror.run())
     began = time.monotonic()
@@ -315,7 +315,18 @@ async def test_a_group_that_cannot_be_carried_keeps_no_other_from_it(source, tar
 async def test_the_command_is_killed_again_and_again_and_nothing_is_doubled_or_lost(source, target):
     """By SIGKILL, while records arrive; the last run carries what is left."""
     filling = asyncio.create_task(fill(source, 0, 1_500, transactional=False))
-    command = (sys.executable, "-m", "app.cli.main", "mirror", "--from", source.url, "--to", target.url, "--name", "k")
+    command = (
+        sys.executable,
+        "-m",
+        "redis_ledger.app.cli.main",
+        "mirror",
+        "--from",
+        source.url,
+        "--to",
+        target.url,
+        "--name",
+        "k",
+    )
     carried = [0]
     while len(carried) < 5:
         process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.DEVNULL)
@@ -349,7 +360,7 @@ async def ends(cluster: Cluster) -> int:
 
 async def command(*words: object) -> tuple[int | None, str, str]:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "app.cli.main", "mirror", *map(str, words),
+        sys.executable, "-m", "redis_ledger.app.cli.main", "mirror", *map(str, words),
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     out, err = await asyncio.wait_for(process.communicate(), 60)

@@ -18,7 +18,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.structs import TopicPartition
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.formats import FORMAT
+from redis_ledger.broker.cluster.storage_format import FORMAT
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import AuthenticationFailed, UnreadableFormat
 from redis_ledger.ids import TxnId

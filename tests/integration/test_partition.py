@@ -18,10 +18,10 @@ from redis_ledger.errors import (
     UnknownTopic,
 )
 from redis_ledger.ids import TxnId
-from redis_ledger.ledger.log import is_aborted
+from redis_ledger.ledger.append_errors import NotVerified, OtherOpen
+from redis_ledger.ledger.entries import is_aborted
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.reader import ABORTED_MAX
-from redis_ledger.ledger.refusals import NotVerified, OtherOpen
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Decision, Participant
 from redis_ledger.txn.participants import Participants

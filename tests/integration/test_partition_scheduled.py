@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from redis_ledger.broker.waiting import Waiting
+from redis_ledger.broker.delayed.messages import ScheduledMessages
 from redis_ledger.clock import ManualClock
 from redis_ledger.config import Config
 from redis_ledger.decoding.budget import Decoding
-from redis_ledger.delay import mending
+from redis_ledger.delay import index_repair
+from redis_ledger.delay.bucket_metrics import BucketMetrics
 from redis_ledger.delay.index import DelayIndex
-from redis_ledger.delay.tally import Tally
 from redis_ledger.errors import UnknownScheduled
 from redis_ledger.ids import ScheduledId
 from redis_ledger.ledger.partition import Accepted, Partition
 from redis_ledger.records.build import encode
-from redis_ledger.records.later import Later, Now
+from redis_ledger.records.split_by_due import Later, Now
 
 CONFIG, CLOCK = Config(), ManualClock()
 DECODING = Decoding(CONFIG)
@@ -32,7 +32,7 @@ async def partition(store) -> Partition:
 
 
 def index_of(partition: Partition) -> DelayIndex:
-    return DelayIndex(partition._store, partition.keys, "orders", "t-1", lambda: CONFIG, CLOCK, Tally("orders"))
+    return DelayIndex(partition._store, partition.keys, "orders", "t-1", lambda: CONFIG, CLOCK, BucketMetrics("orders"))
 
 
 def payload(value: str) -> bytes:
@@ -104,7 +104,7 @@ async def test_a_scheduled_batch_that_comes_again_when_it_is_due_is_a_duplicate_
 async def test_after_a_rotation_a_broker_that_has_not_heard_of_it_schedules_and_its_records_are_found(partition):
     # Given a ledger that somebody else has sealed
     await schedule(partition, 100)
-    index, waiting = index_of(partition), Waiting(partition, index_of(partition), lambda: 0, DECODING)
+    index, waiting = index_of(partition), ScheduledMessages(partition, index_of(partition), lambda: 0, DECODING)
     await index.seal(-1)
     # When this broker schedules, which it learns by
     accepted = await schedule(partition, 200)
@@ -121,7 +121,7 @@ async def test_after_a_rotation_a_broker_that_has_not_heard_of_it_schedules_and_
 async def test_what_was_delivered_from_a_ledger_that_is_gone_is_not_called_cancelled(partition):
     # Given records that were delivered, and went with their ledger when the log was trimmed
     accepted = await schedule(partition, 100)
-    index, waiting = index_of(partition), Waiting(partition, index_of(partition), lambda: 0, DECODING)
+    index, waiting = index_of(partition), ScheduledMessages(partition, index_of(partition), lambda: 0, DECODING)
     await index.fire(10, 100)
     await index.rotate(-1, CLOCK.now_ms() + 1, True)
     await index.finish_seal("1-1")
@@ -158,7 +158,7 @@ async def test_what_an_orphan_left_in_a_sealed_ledger_is_never_indexed(partition
 async def test_an_index_made_again_has_every_record_at_the_time_it_has_now(partition):
     # Given a record that has come once and comes again at 900, one of a block that was moved, and others
     await schedule(partition, 100)
-    index, waiting = index_of(partition), Waiting(partition, index_of(partition), lambda: 0, DECODING)
+    index, waiting = index_of(partition), ScheduledMessages(partition, index_of(partition), lambda: 0, DECODING)
     await index.set_repeat(1, "100 {}")
     block = Later(encode([(None, b"x", (), 5), (None, b"y", (), 5)]), 2, 5, 200, (300, 200))
     await partition.schedule([block, *later(400)], now=None, records=3)
@@ -179,12 +179,12 @@ async def test_an_index_made_again_has_every_record_at_the_time_it_has_now(parti
 async def test_what_became_of_single_records_is_forgotten_with_their_payload(partition):
     # Given an entry of which one record was delivered and one cancelled, and a later one of the same kind
     two = encode([(None, b"x", (), 5), (None, b"y", (), 5)])
-    index, waiting = index_of(partition), Waiting(partition, index_of(partition), lambda: 0, DECODING)
+    index, waiting = index_of(partition), ScheduledMessages(partition, index_of(partition), lambda: 0, DECODING)
     for entry, due in ((1, 100), (2, 500)):
         await partition.schedule([Later(two, 2, 5, due)], now=None, records=2)
         await waiting.cancel([ScheduledId(0, entry, 0)])
     await index.fire(10, 100)
-    assert await mending.forget_parts(index) == 0
+    assert await index_repair.forget_parts(index) == 0
     # When the payload of the first has gone
     await index.seal(-1)
     await partition.schedule([Later(two, 2, 5, 600)], now=None, records=2)
@@ -192,6 +192,6 @@ async def test_what_became_of_single_records_is_forgotten_with_their_payload(par
     await waiting.cancel([ScheduledId(0, 2, 1)])
     await partition.trim(retention_ms=-1, retention_bytes=-1, below_offset=1)
     # Then nothing is kept of it, and all of what is pending
-    assert await mending.forget_parts(index) == 1
+    assert await index_repair.forget_parts(index) == 1
     rows = await partition._store.command("HGETALL", partition.keys.delay.parts, key=partition.keys.state)
     assert dict(zip(rows[::2], rows[1::2], strict=True)) == {b"": b"", b"3": b"x1"}

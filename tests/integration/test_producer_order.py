@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from redis_ledger.broker.appends import Source
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.producer_queues import ProducerQueues
+from redis_ledger.broker.produce.append import Source
+from redis_ledger.broker.produce.producer_queues import ProducerQueues
 from redis_ledger.errors import (
     InvalidTxnStatus,
     LedgerError,

@@ -10,29 +10,29 @@ from collections.abc import AsyncIterator
 import pytest
 from typer.testing import CliRunner
 
-from app.cli.main import app
-from redis_ledger import metrics
+from redis_ledger.app.cli.main import app
 from redis_ledger.auth.acl import ANONYMOUS
 from redis_ledger.auth.quota import OTHERS, Quota
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import InvalidRequest, TransactionQuotaExceeded
-from redis_ledger.kafka.wire.messages import txn_offset_commit_request as in_txn
-from redis_ledger.kafka.wire.messages.add_partitions_to_txn_request import (
+from redis_ledger.kafka.protocol.messages import txn_offset_commit_request as in_txn
+from redis_ledger.kafka.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
 )
-from redis_ledger.kafka.wire.messages.alter_client_quotas_request import (
-    AlterClientQuotasRequest,
-    OpData,
+from redis_ledger.kafka.protocol.messages.alter_client_quotas_request import AlterClientQuotasRequest, OpData
+from redis_ledger.kafka.protocol.messages.alter_client_quotas_request import EntityData as AlterEntity
+from redis_ledger.kafka.protocol.messages.alter_client_quotas_request import EntryData as AlterEntry
+from redis_ledger.kafka.protocol.messages.api_versions_request import ApiVersionsRequest
+from redis_ledger.kafka.protocol.messages.describe_client_quotas_request import (
+    ComponentData,
+    DescribeClientQuotasRequest,
 )
-from redis_ledger.kafka.wire.messages.alter_client_quotas_request import EntityData as AlterEntity
-from redis_ledger.kafka.wire.messages.alter_client_quotas_request import EntryData as AlterEntry
-from redis_ledger.kafka.wire.messages.api_versions_request import ApiVersionsRequest
-from redis_ledger.kafka.wire.messages.describe_client_quotas_request import ComponentData, DescribeClientQuotasRequest
-from redis_ledger.kafka.wire.messages.end_txn_request import EndTxnRequest
-from redis_ledger.kafka.wire.messages.fetch_response import PartitionData
-from redis_ledger.kafka.wire.messages.init_producer_id_request import InitProducerIdRequest
-from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest
+from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
+from redis_ledger.kafka.protocol.messages.fetch_response import PartitionData
+from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
+from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
+from redis_ledger.telemetry import metrics
 from tests.support.batches import batch, fetch, fetched, produce, produced
 from tests.support.broker import eventually, one, two
 from tests.support.kafka import KafkaClient, listening

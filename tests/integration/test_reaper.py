@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.server_probe import command_line
+from redis_ledger.app.embedded_redis.probe import command_line
 from tests.support.reaper import server_pid
 from tests.support.serving import ROOT, Serve, eventually
 

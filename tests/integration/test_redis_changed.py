@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from redis_ledger import metrics
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import LedgerError, RedisUnfit
 from redis_ledger.store.checks import UnsuitableRedis, check
 from redis_ledger.store.cluster import key_slot
-from redis_ledger.store.standing import State
+from redis_ledger.store.node_status import NodeState
 from redis_ledger.store.store import Store
+from redis_ledger.telemetry import metrics
 from tests.support.broker import one, records, values_of
 from tests.support.servers import ClusterServers, Server, redis_cluster, redis_server
 
@@ -49,11 +49,11 @@ async def some(server: Server, prefix: str, count: int) -> AsyncIterator[list[Br
             yield [first, second]
 
 
-def states(broker: Broker) -> list[State]:
+def states(broker: Broker) -> list[NodeState]:
     return [standing.state for _, standing in broker.store.admission.standings()]
 
 
-async def until(broker: Broker, state: State) -> str:
+async def until(broker: Broker, state: NodeState) -> str:
     """The sentence of /readyz once the broker knows."""
     await holds(lambda: states(broker) == [state])
     with pytest.raises(RedisUnfit) as refused:
@@ -68,7 +68,7 @@ async def holds(condition: Callable[[], bool]) -> None:
 
 
 def is_fit(broker: Broker) -> bool:
-    return states(broker) == [State.FIT]
+    return states(broker) == [NodeState.FIT]
 
 
 def writes(broker: Broker) -> dict[str, Callable[[], Awaitable[Any]]]:
@@ -110,7 +110,7 @@ async def test_a_redis_that_comes_back_empty_is_neither_written_nor_read(redis: 
             with pytest.raises(LedgerError):
                 await broker.topics.create("another", 1)
         for broker in all_of_them:
-            says = await until(broker, State.EMPTY)
+            says = await until(broker, NodeState.EMPTY)
             assert f"held the cluster {cluster} and has no cluster id now" in says
             assert "stop all brokers and start them again" in says
             await all_refused(broker)
@@ -136,12 +136,12 @@ async def test_brokers_go_on_when_the_data_is_back(redis: Server, prefix: str):
         kept = redis.folder / "kept"
         (redis.folder / "appendonlydir").rename(kept)
         redis.start()
-        await until(broker, State.EMPTY)
+        await until(broker, NodeState.EMPTY)
         redis.kill()
         shutil.rmtree(redis.folder / "appendonlydir")
         kept.rename(redis.folder / "appendonlydir")
         redis.start()
-        await holds(lambda: states(broker) == [State.FIT])
+        await holds(lambda: states(broker) == [NodeState.FIT])
         assert (await broker.records.produce("orders", records("more")))[0].base_offset == 1
         assert await values_of(broker, "orders") == ["kept", "more"]
 
@@ -154,11 +154,11 @@ async def test_a_redis_with_another_cluster_is_not_written_and_the_broker_that_m
         # Given a Redis that is emptied and taken into use by a broker that knew nothing, both within one look
         redis.ask("FLUSHALL")
         async with one(redis.url, prefix, name="b2", **FAST) as new:
-            says = await until(knows, State.FOREIGN)
+            says = await until(knows, NodeState.FOREIGN)
             assert f"holds the cluster {new.members.cluster_id}, and not {knows.members.cluster_id}" in says
             await all_refused(knows)
             # Then the new one serves nothing either while the first runs
-            says = await until(new, State.CLAIMED)
+            says = await until(new, NodeState.CLAIMED)
             assert knows.members.cluster_id in says
             await all_refused(new)
 
@@ -169,16 +169,16 @@ async def test_weaker_durability_than_promised_refuses_writes_and_reads_go_on(re
         await broker.records.produce("orders", records("kept"))
         for name, weak, strong in (("appendonly", "no", "yes"), ("appendfsync", "everysec", "always")):
             redis.ask("CONFIG", "SET", name, weak)
-            says = await until(broker, State.WEAKER)
+            says = await until(broker, NodeState.WEAKER)
             assert f"{name} {weak}" in says
             await all_refused(broker)
             assert await values_of(broker, "orders") == ["kept"]
             redis.ask("CONFIG", "SET", name, strong)
-            await holds(lambda: states(broker) == [State.FIT])
+            await holds(lambda: states(broker) == [NodeState.FIT])
         redis.ask("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
-        assert "may evict acknowledged records" in await until(broker, State.WEAKER)
+        assert "may evict acknowledged records" in await until(broker, NodeState.WEAKER)
         redis.ask("CONFIG", "SET", "maxmemory-policy", "noeviction")
-        await holds(lambda: states(broker) == [State.FIT])
+        await holds(lambda: states(broker) == [NodeState.FIT])
         assert (await broker.records.produce("orders", records("more")))[0].base_offset == 1
 
 
@@ -197,7 +197,7 @@ async def test_a_config_set_that_a_restart_undoes_is_noticed_before_anything_is_
                 with pytest.raises(LedgerError):
                     await broker.records.produce("orders", records("x"))
             for broker in all_of_them:
-                await until(broker, State.EMPTY)
+                await until(broker, NodeState.EMPTY)
             # Advice that is followed brings all of it back: a restart with `appendonly yes` in its configuration
             redis.kill()
             redis._conf |= KEEPS
@@ -259,7 +259,7 @@ async def test_a_node_of_a_cluster_that_lost_its_data_is_found_also_by_a_broker_
             # When a node that does not hold the catalog is emptied
             lost = next(each for each in servers.servers if each is not catalog_server(servers, prefix))
             lost.ask("FLUSHALL")
-            await holds(lambda: State.EMPTY in states(broker))
+            await holds(lambda: NodeState.EMPTY in states(broker))
             assert sorted(state.value for state in states(broker)) == ["empty", "fit", "fit"]
             with pytest.raises(RedisUnfit, match=f"127.0.0.1:{lost.port} has lost its data"):
                 await broker.ready()

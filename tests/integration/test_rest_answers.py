@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.calls import BATCH
+from redis_ledger.app.http.request import BATCH
 from redis_ledger.broker.types import NewRecord
 from tests.support.rest import client_of, open_broker, rest
 
@@ -30,7 +30,7 @@ async def test_a_backlog_that_is_only_an_upper_bound_is_marked(api, monkeypatch)
         await api.post(f"/v1/transactions/{txn}:commit", json={})
     exact = (await api.get(ONE)).json()
     assert (exact["backlog"], exact["backlog_is_exact"], exact["cursors"][0]["backlog_is_exact"]) == (3, True, True)
-    monkeypatch.setattr("redis_ledger.cursor.calls.stats.__kwdefaults__", {"entries_max": 2})
+    monkeypatch.setattr("redis_ledger.cursor.scripts.stats.__kwdefaults__", {"entries_max": 2})
     bound = (await api.get(ONE)).json()
     assert (bound["backlog"], bound["backlog_is_exact"], bound["cursors"][0]["backlog_is_exact"]) == (5, False, False)
 

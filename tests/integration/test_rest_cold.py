@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.main import create_app
 from redis_ledger import AsyncClient, Client
+from redis_ledger.app.http.application import create_app
 from redis_ledger.offload.manifest import Stretch, file_of, folder
 from tests.support.cold import TOPIC, ColdWorld, cold_world
 from tests.support.rest import client_of

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from app.calls import BATCH
+from redis_ledger.app.http.request import BATCH
 from redis_ledger.records.build import encode
 from redis_ledger.records.read import decode
 from tests.support.rest import rest

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from app.callers import PEER
-from app.main import OPERATIONS, create_app
+from redis_ledger.app.http.application import OPERATIONS, create_app
+from redis_ledger.app.http.authentication import PEER
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.clock import ManualClock
 from tests.support.people import ROOT

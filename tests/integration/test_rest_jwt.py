@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from redis_ledger.auth.acl import Op, Resource
-from redis_ledger.broker import jwts
+from redis_ledger.broker.security import jwks
 from redis_ledger.errors import InvalidRequest
 from tests.support.secured_rest import secured
 
@@ -90,7 +90,7 @@ async def test_keys_behind_a_url_are_fetched_again_for_one_that_is_unknown_but_n
             # Given that they were fetched just now, a key that is not known is not asked for again
             assert (await status(world, token(SECOND, "k2")), served["asked"]) == (401, 1)
             # When half a minute has passed, it is, once for all that want it
-            monkeypatch.setattr(jwts, "REFETCH_S_MIN", 0.0)
+            monkeypatch.setattr(jwks, "REFETCH_S_MIN", 0.0)
             assert (await status(world, token(SECOND, "k2")), served["asked"]) == (200, 2)
             assert (await status(world, token(FIRST, "k1")), served["asked"]) == (200, 2)
             # And when nobody answers, the keys there were go on to count

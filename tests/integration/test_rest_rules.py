@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from app.main import OPERATIONS
-from app.needs import By
+from redis_ledger.app.http.application import OPERATIONS
+from redis_ledger.app.http.authorization import By
 from redis_ledger.auth.acl import CLUSTER_NAME, Filter, Op, Resource
 from redis_ledger.broker.types import NewRecord
 from tests.support.people import ROOT

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from app.main import create_app
-from app.server import HttpServer
+from redis_ledger.app.http.application import create_app
+from redis_ledger.app.http.server import HttpServer
 from redis_ledger.broker.broker import Broker
 from redis_ledger.store.store import Store
 from tests.support.rest import open_broker

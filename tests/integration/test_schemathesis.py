@@ -25,10 +25,10 @@ from schemathesis.specs.openapi.checks import (
     positive_data_acceptance,
 )
 
-from app.calls import BATCH
-from app.main import OPERATIONS, create_app
-from app.openapi import PATH_PARAMETERS, document
-from app.server import HttpServer
+from redis_ledger.app.http.application import OPERATIONS, create_app
+from redis_ledger.app.http.openapi import PATH_PARAMETERS, document
+from redis_ledger.app.http.request import BATCH
+from redis_ledger.app.http.server import HttpServer
 from redis_ledger.records.build import encode
 from tests.support.rest import open_broker
 

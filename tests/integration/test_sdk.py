@@ -10,8 +10,8 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from app.cli import main
 from redis_ledger import AsyncClient, Client, Record, errors
+from redis_ledger.app.cli import main
 from redis_ledger.client import TxnState
 from tests.support.proxy import proxy
 from tests.support.served import LosesFirstAnswers, Served, served

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from app.cli import main
 from redis_ledger import AsyncClient, Client, Message, Record, errors
+from redis_ledger.app.cli import main
 from tests.support.served import LosesFirstAnswers
 
 FAR = datetime(2999, 1, 1, tzinfo=UTC)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from app.main import create_app
 from redis_ledger import AsyncClient
+from redis_ledger.app.http.application import create_app
 from redis_ledger.client import Acl
 from redis_ledger.errors import ClusterForbidden, TopicForbidden, Unauthenticated, UnknownToken
 from tests.support.people import ROOT

@@ -11,9 +11,8 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from redis_ledger import metrics
 from redis_ledger.auth.acl import CLUSTER_NAME, Caller, Effect, Filter, Op, Pattern, Resource, Rule, everything
-from redis_ledger.broker import copied as module
+from redis_ledger.broker.cluster import metadata_cache as module
 from redis_ledger.clock import ManualClock
 from redis_ledger.errors import (
     ClusterForbidden,
@@ -25,6 +24,7 @@ from redis_ledger.errors import (
     UnknownToken,
 )
 from redis_ledger.store.keys import CatalogKeys
+from redis_ledger.telemetry import metrics
 from tests.support.broker import eventually, one, two
 
 ADA = Caller("User:ada", "10.0.0.7")

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from app.main import OPERATIONS
-from redis_ledger.kafka.routes import routes
+from redis_ledger.app.http.application import OPERATIONS
+from redis_ledger.kafka.router import routes
 from tests.support import matrix_kafka as kafka
 from tests.support import matrix_rest as rest
 from tests.support.matrix import EVERYBODY, FORBIDDEN, Ground, ground

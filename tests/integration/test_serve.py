@@ -15,10 +15,10 @@ from typing import TypeVar
 import httpx
 import pytest
 
-from app import python
-from app.embedded import running_pid
-from redis_ledger.kafka.wire.frame import read_response, request
-from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest
+from redis_ledger.app.embedded_redis.server import running_pid
+from redis_ledger.app.process import python
+from redis_ledger.kafka.protocol.frame import read_response, request
+from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
 from tests.support.serving import ROOT, RedisServer, Serve, eventually, kill_server
 
 T = TypeVar("T", Serve, RedisServer)
@@ -347,7 +347,7 @@ def test_a_users_own_app_in_the_current_directory_is_not_mistaken_for_ours(
     (tmp_path / "app" / "__init__.py").write_text("raise SystemExit('the wrong one')")
     monkeypatch.chdir(tmp_path)
     started = subprocess.run(
-        [*python.command("app.cli.main"), "--help"],
+        [*python.command("redis_ledger.app.cli.main"), "--help"],
         env=python.environ(),
         capture_output=True,
         text=True,

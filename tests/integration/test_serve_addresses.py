@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.listen import HostPort, listen, told
+from redis_ledger.app.process.addresses import HostPort, listen, told
 from tests.integration.test_serve import kafka_address_told, refusal
 from tests.support.certificates import Authority
 from tests.support.serving import Serve

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.offsets import OffsetEntry
+from redis_ledger.broker.groups.offsets import OffsetEntry
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.store.cluster import key_slot
 from redis_ledger.store.keys import CoordinatorKeys, PartitionKeys

@@ -11,9 +11,9 @@ from redis_ledger import Client
 from redis_ledger.client.batches import Entry
 from redis_ledger.client.deliveries import Delivery
 from redis_ledger.errors import AlreadyAborted, LedgerError, ProducerFenced, UnknownPartition
-from redis_ledger.spark.attempts import Attempt, Step, abort_rest, check_not_fenced, commit
-from redis_ledger.spark.lanes import Row
-from redis_ledger.spark.writing import Writing, writing
+from redis_ledger.spark.accumulator import Row
+from redis_ledger.spark.task_commit import Attempt, Step, abort_rest, check_not_fenced, commit
+from redis_ledger.spark.write_options import Writing, writing
 from tests.support.served import Served, served
 
 NAME = "spark query 1/2"

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from app.server_binary import bundled
+from redis_ledger.app.embedded_redis.binary import bundled
 from redis_ledger.store.checks import Report, UnsuitableRedis, check
 from redis_ledger.store.store import Script, Store
 from tests.support.servers import redis_server

@@ -22,8 +22,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.errors import KafkaError
 from typer.testing import CliRunner
 
-from app.cli.main import app
 from redis_ledger import AsyncClient, Client
+from redis_ledger.app.cli.main import app
 from redis_ledger.errors import InvalidRequest, Unavailable
 from tests.support.certificates import Authority
 from tests.support.serving import Serve, eventually

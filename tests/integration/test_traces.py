@@ -17,8 +17,8 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
-from app.main import create_app
-from redis_ledger import tracing
+from redis_ledger.app.http.application import create_app
+from redis_ledger.telemetry import tracing
 from tests.support.batches import NOW_MS, fetch, fetched, values
 from tests.support.broker import one
 from tests.support.kafka import BrokerClient, listening
@@ -228,7 +228,7 @@ async def test_a_broker_that_is_told_so_sends_its_spans_to_where_the_environment
 def test_without_it_a_broker_imports_nothing_that_makes_or_sends_spans():
     # FastAPI imports the API, which does nothing by itself, where that is installed.
     code = (
-        "import sys, app.cli.serve, app.serving, redis_ledger.kafka.routes as r; r.routes()\n"
+        "import sys, redis_ledger.app.cli.serve, redis_ledger.app.process.broker_process, redis_ledger.kafka.router as r; r.routes()\n"
         "print(sorted(name for name in sys.modules if name[:17] in ('opentelemetry.sdk', 'opentelemetry.exp')))"
     )
     said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

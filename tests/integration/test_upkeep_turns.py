@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.broker import retention
-from redis_ledger.broker.turns import Turns
+from redis_ledger.broker.cluster.maintenance_turns import MaintenanceTurns
+from redis_ledger.broker.topics import retention
 from redis_ledger.clock import ManualClock
 from redis_ledger.config import Config
-from redis_ledger.ledger.places import PartitionHead
+from redis_ledger.ledger.partition_offsets import PartitionHead
 from tests.support.broker import eventually, one, records, two, vanish
 
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
@@ -46,7 +46,7 @@ async def stop_upkeep(broker):
 
 def looks_always(broker):
     """As if the time between two looks had passed."""
-    broker.retention._turns = Turns(broker.members.keeps, 0.0, turns_never())
+    broker.retention._turns = MaintenanceTurns(broker.members.keeps, 0.0, turns_never())
 
 
 def turns_never():
@@ -133,7 +133,7 @@ async def test_a_broker_that_lives_and_looks_after_nothing_leaves_nothing_untend
     first, second = pair
     for number in range(PARTITIONS):
         await fill(first, partition=number)
-    second.retention._turns = Turns(second.members.keeps, 0.0, 100.0)
+    second.retention._turns = MaintenanceTurns(second.members.keeps, 0.0, 100.0)
     monkeypatch.setattr("random.random", lambda: 0.0)
     await second.retention.retain(due_only=True)
     assert await starts(second) != [2] * PARTITIONS

@@ -10,14 +10,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.embedded import running_pid
+from redis_ledger.app.embedded_redis.server import running_pid
 from tests.support.broker import one
 from tests.support.serving import ROOT, Serve
 
 
 def users(*words: object, given: str = "", **environ: str) -> SimpleNamespace:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_")} | environ
-    command = [sys.executable, "-m", "app.cli.main", "users", *map(str, words)]
+    command = [sys.executable, "-m", "redis_ledger.app.cli.main", "users", *map(str, words)]
     ended = subprocess.run(command, input=given, capture_output=True, text=True, cwd=ROOT, env=clean, check=False)
     return SimpleNamespace(code=ended.returncode, out=ended.stdout, err=ended.stderr)
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from redis_ledger.store.keys import CatalogKeys
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from tests.support.ledgers import Node
 
 SILENT, EVERY = 3_500, 1_000

@@ -1,10 +1,10 @@
-"""lua/cold/*: every answer, what each leaves alone, and that a repeated call finds its work done."""
+"""lua/offload/*: every answer, what each leaves alone, and that a repeated call finds its work done."""
 
 from __future__ import annotations
 
 import pytest
 
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from tests.support.ledgers import TOPIC_ID
 
 PLAN, OTHER = '{"id":"a","stretches":[]}', '{"id":"b","stretches":[]}'

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from redis_ledger.ledger.log import covers, is_aborted, parse_aborted, parse_log
-from redis_ledger.store.replies import Status
+from redis_ledger.ledger.entries import covers, is_aborted, parse_aborted, parse_log
+from redis_ledger.store.script_status import Status
 from tests.support.cursors import Subscription
 from tests.support.fakelog import FakeLog
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from tests.support.cursors import ACK_TIMEOUT, CHUNK, Subscription
 from tests.support.fakelog import FakeLog
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from tests.support.cursors import ACK_TIMEOUT, Subscription
 from tests.support.fakelog import TOPIC_ID
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from redis_ledger.cursor import pages
+from redis_ledger.cursor import paged_acks
 from redis_ledger.cursor.ranges import Range, to_ranges
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from tests.support.cursors import NOW, Placed, Subscription
 from tests.support.fakelog import FakeLog
 
@@ -30,12 +30,12 @@ class Paged:
         self.sub, self.most, self.calls = sub, most, list[list[Any]]()
 
     def run(self, act: Any, offsets: Sequence[int]) -> int:
-        async def one(some: Sequence[Range], how: pages.How) -> list[Any]:
+        async def one(some: Sequence[Range], how: paged_acks.How) -> list[Any]:
             self.calls.append(act(offsets_of(some), how=how, most=self.most))
             assert self.calls[-1][0] == Status.OK, self.calls[-1]
             return self.calls[-1]
 
-        return asyncio.run(pages.acted(one, to_ranges(offsets)))
+        return asyncio.run(paged_acks.acted(one, to_ranges(offsets)))
 
     def ack(self, offsets: Sequence[int]) -> int:
         return self.run(self.sub.ack, offsets)
@@ -44,12 +44,12 @@ class Paged:
         return self.run(lambda some, **how: self.sub.hold(txn, some, **how), offsets)
 
     def cumulate(self, act: Any, offset: int, *, is_sum: bool) -> int:
-        async def one(first: int, how: pages.How) -> list[Any]:
+        async def one(first: int, how: paged_acks.How) -> list[Any]:
             self.calls.append(act(offset, how=how, most=self.most, first=first))
             assert self.calls[-1][0] == Status.OK, self.calls[-1]
             return self.calls[-1]
 
-        return asyncio.run(pages.cumulated(one, is_sum=is_sum))
+        return asyncio.run(paged_acks.cumulated(one, is_sum=is_sum))
 
 
 def received(log: FakeLog, count: int = COUNT, kind: str = "shared", name: str = "sub") -> Subscription:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from tests.support.cursors import Subscription
 from tests.support.registers import Group
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.delay.calls import next_member
 from redis_ledger.delay.entry import Bucket
-from redis_ledger.store.replies import Status
+from redis_ledger.delay.scripts import next_member
+from redis_ledger.store.script_status import Status
 from tests.support.delays import Delays
 
 STALE, UNKNOWN = [Status.STALE], [Status.UNKNOWN_TOPIC]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from tests.support.delays import Delays
 
 NOW, BEFORE, NOT = 1, 2, 0  # what cancel answers

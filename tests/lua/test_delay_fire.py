@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.ledger.log import PARTIAL
-from redis_ledger.store.replies import Status
+from redis_ledger.ledger.entries import PARTIAL
+from redis_ledger.store.script_status import Status
 from tests.support.delays import Delays, Later
 
 FAR = 1 << 50

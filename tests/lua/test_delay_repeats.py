@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from tests.support.delays import Delays
 
 STALE, UNKNOWN = [Status.STALE], [Status.UNKNOWN_TOPIC]

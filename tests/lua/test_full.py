@@ -23,9 +23,9 @@ ADDS_DATA = {
 # Plain commands that Redis refuses when it is full, and why that is right.
 PLAIN = {
     ("broker/idempotency.py", "SET"): "keys of requests that add records; others go by broker/small",
-    ("delay/calls.py", "HSET"): "a record is to be repeated, which was scheduled just now",
+    ("delay/scripts.py", "HSET"): "a record is to be repeated, which was scheduled just now",
     ("ledger/partition.py", "XADD"): "payload",
-    ("ledger/scheduling.py", "XADD"): "payload",
+    ("ledger/append_request.py", "XADD"): "payload",
     ("store/admission.py", "SET"): "copies of the cluster id, written again at the next look",
     ("store/admission.py", "HSET"): "the number of these copies, written again at the next look",
     ("store/checks.py", "SET"): "a probe",

@@ -9,7 +9,7 @@ import pytest
 from redis.exceptions import NoScriptError
 
 from redis_ledger.ids import TxnId
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from tests.support.ledgers import Ledger
 
 TOP = 2**31 - 1

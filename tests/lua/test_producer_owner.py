@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 
 
 def test_a_producer_id_is_bound_to_its_first_writer(ledger):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.store.keys import CatalogKeys
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from tests.support.ledgers import Node
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from redis_ledger.txn.states import Request, State, follow
 from tests.support.ledgers import TxnCoordinator
 

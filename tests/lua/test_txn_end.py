@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.ids import TxnId
-from redis_ledger.ledger.log import COMMIT, MARKER, TRANSACTIONAL, is_aborted
-from redis_ledger.store.replies import Status
+from redis_ledger.ledger.entries import COMMIT, MARKER, TRANSACTIONAL, is_aborted
+from redis_ledger.store.script_status import Status
 from tests.support.cursors import Subscription
 from tests.support.ledgers import TOMBSTONE_MS, Ledger
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from tests.support.ledgers import TxnCoordinator
 
 P, Q = "orders/t-1/0", "orders/t-1/1"

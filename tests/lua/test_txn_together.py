@@ -1,10 +1,10 @@
-"""lua/txn/apply, the operations of include/together: all of a coordinator's transactions commit, or none, and once."""
+"""lua/txn/apply, the operations of include/commit_all: all of a coordinator's transactions commit, or none, and once."""
 
 from __future__ import annotations
 
 import pytest
 
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from redis_ledger.txn.states import State
 from tests.lua.test_txn_apply import WAYS, brought_to, forgotten, state_of
 from tests.support.ledgers import TxnCoordinator

@@ -15,8 +15,8 @@ from typing import Any
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from redis_ledger.broker import times
 from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.fetch import offsets_for_times
 from redis_ledger.broker.types import Isolation
 from redis_ledger.ids import TxnId
 from redis_ledger.records.build import encode
@@ -97,7 +97,7 @@ async def fresh(url: str, prefix: str, home: str, offsets: range, sizes: list[in
         # By time: the first record, in offset order, that is as late.
         for wanted_ms in range(T0, T0 + 52, 7):
             first = next(((s[0], s[1]) for s in everything if s[1] >= wanted_ms), None)
-            assert await times.find(partition, wanted_ms, True, broker.fetching.budget()) == first
+            assert await offsets_for_times.find(partition, wanted_ms, True, broker.fetching.budget()) == first
         # By a subscription: each once, and nothing is left over.
         await broker.subscriptions.create("t", "s")
         got = []
@@ -129,6 +129,6 @@ async def play(url: str, history: list[tuple[Any, ...]], sizes: list[int]) -> tu
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(steps, min_size=6, max_size=20), st.lists(st.integers(1, 800), min_size=1, max_size=3))
 def test_every_read_of_an_offloaded_log_is_as_it_was(redis_url, monkeypatch, history, sizes):
-    monkeypatch.setattr("redis_ledger.offload.rebuild.RECORDS_MAX", 2)  # so that row groups make several batches
+    monkeypatch.setattr("redis_ledger.offload.to_batches.RECORDS_MAX", 2)  # so that row groups make several batches
     before, after = asyncio.run(play(redis_url, history, sizes))
     assert after == before

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from tests.support.cursors import ACK_TIMEOUT, CHUNK, SESSION, Subscription, connected
 from tests.support.fakelog import FakeLog
 

@@ -17,9 +17,9 @@ from redis_ledger.delay.bucket import (
     encode_metadata,
     encode_segment,
 )
-from redis_ledger.delay.columns import pack, unpack
+from redis_ledger.delay.column_codec import pack, unpack
 from redis_ledger.delay.entry import WHOLE, Indexed
-from redis_ledger.delay.live import LiveBits
+from redis_ledger.delay.live_bitmap import LiveBitmap
 from redis_ledger.delay.merge import merged
 from redis_ledger.proto.delay_bucket_pb2 import Columns
 
@@ -79,7 +79,7 @@ def test_any_bucket_is_cut_by_the_rule_and_its_metadata_tells_its_entries(
     assert all(metadata.contains(entry) for entry in held)
     assert not any(metadata.contains(entry) for entry in range(FAR) if entry not in held)
     alive = set(sorted(held)[::2])
-    assert metadata.alive(LiveBits.of(alive | {10**12})) == len(alive)
+    assert metadata.alive(LiveBitmap.of(alive | {10**12})) == len(alive)
 
 
 @given(ordered, st.data())
@@ -114,10 +114,10 @@ async def test_merged_streams_are_the_sorted_set_of_all(streams: list[list[Index
 
 @given(st.sets(entries, max_size=60), st.sets(entries, max_size=60), entries, entries)
 def test_live_bits_are_a_set_of_entries(some: set[int], others: set[int], first: int, last: int) -> None:
-    bits, more = LiveBits.of(some), LiveBits.of(others)
+    bits, more = LiveBitmap.of(some), LiveBitmap.of(others)
     within = sorted(entry for entry in some if first <= entry <= last)
     assert list(bits.entries(first, last)) == within
     assert bits.count(first, last) == len(within)
     assert [entry for entry in range(FAR) if bits.holds(entry)] == sorted(e for e in some if e < FAR)
     assert bits.shared(more) == len(some & others)
-    assert list(LiveBits.union([bits, more]).entries(0, 10**12)) == sorted(some | others)
+    assert list(LiveBitmap.union([bits, more]).entries(0, 10**12)) == sorted(some | others)

@@ -12,7 +12,7 @@ import redis
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from tests.support.ledgers import Ledger
 from tests.support.registers import Group
 

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from redis_ledger.clock import ManualClock
 from redis_ledger.config import Config
-from redis_ledger.cursor import calls, registration
-from redis_ledger.cursor.calls import Request
+from redis_ledger.cursor import registration, scripts
 from redis_ledger.cursor.ranges import to_ranges
 from redis_ledger.cursor.registration import Register
+from redis_ledger.cursor.scripts import Request
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.keys import PartitionKeys
@@ -151,7 +151,7 @@ class World:
         if name not in self.log.subs:
             return
         owed = self.log.subs[name]
-        got = await calls.receive(
+        got = await scripts.receive(
             *self.place, name, Request(CONSUMER, 1 << 20, 1 << 40, 1), now_ms=self.clock.now_ms(), records_max=count
         )
         offsets = [at for d in got.deliveries for at in range(d.first, d.last + 1)]
@@ -172,10 +172,10 @@ class World:
         owed.leased = [at for at in owed.leased if at not in chosen]
         if in_txn:
             txn = TxnId(1, next(self.serials))
-            assert await calls.hold(*self.place, name, CONSUMER, txn, to_ranges(chosen)) == len(chosen)
+            assert await scripts.hold(*self.place, name, CONSUMER, txn, to_ranges(chosen)) == len(chosen)
             owed.held[txn] = chosen
         else:
-            assert await calls.ack(*self.place, name, CONSUMER, to_ranges(chosen)) == len(chosen)
+            assert await scripts.ack(*self.place, name, CONSUMER, to_ranges(chosen)) == len(chosen)
             owed.acknowledged.update(chosen)
 
     async def take(self, which: int, count: int) -> None:
@@ -205,7 +205,7 @@ class World:
     async def trim(self, keep_ms: int, bytes_max: int, below: int, acknowledged: bool) -> None:
         log, now = self.log, self.clock.now_ms()
         owed = {name: log.unacknowledged(name) for name in log.subs}
-        marks = [(await calls.stats(*self.place, name)).mark for name in log.subs]
+        marks = [(await scripts.stats(*self.place, name)).mark for name in log.subs]
         for name, mark in zip(log.subs, marks, strict=True):
             assert mark <= min(owed[name], default=log.stable), "a mark is never beyond what is not acknowledged"
         needed = log.stable

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kio.serial import entity_reader, entity_writer
 
-from redis_ledger.kafka.wire import frame
-from redis_ledger.kafka.wire.api import UnknownRequest
-from redis_ledger.kafka.wire.messages import API_VERSIONS
-from redis_ledger.kafka.wire.primitives import BadFrame
-from redis_ledger.kafka.wire.registry import decode_request
+from redis_ledger.kafka.protocol import frame
+from redis_ledger.kafka.protocol.api import UnknownRequest
+from redis_ledger.kafka.protocol.messages import API_VERSIONS
+from redis_ledger.kafka.protocol.primitives import BadFrame
+from redis_ledger.kafka.protocol.registry import decode_request
 from tests.support.wire import MESSAGES, as_kio_tells, class_of, cut, decoded, encoded, kio_class, told, values
 
 CAPTURED = [

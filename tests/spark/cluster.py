@@ -17,7 +17,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from app.server_probe import command_line
+from redis_ledger.app.embedded_redis.probe import command_line
 from tests.support.reaper import ends_with_us
 from tests.support.servers import free_port
 from tests.support.serving import ROOT, eventually

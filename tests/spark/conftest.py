@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from redis_ledger import Client
-from redis_ledger.kafka.wire.messages.delete_records_request import (
+from redis_ledger.kafka.protocol.messages.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsTopic,

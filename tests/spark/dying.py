@@ -20,13 +20,13 @@ from collections.abc import Callable
 from typing import Any
 
 from redis_ledger.client._sync.transport import Transport
-from redis_ledger.offload.home import Home
+from redis_ledger.offload.object_store import ObjectStore
 from redis_ledger.spark import register
-from redis_ledger.spark.pipelines import compacting, replay
+from redis_ledger.spark.pipelines import compact_spark, replay
 
 DIED, NEVER = 9, 1 << 30
 # What changes something, besides calls of a broker that are no GET.
-CHANGES = ((replay.Job, "write"), (compacting, "rewritten"), (Home, "delete"))
+CHANGES = ((replay.Job, "write"), (compact_spark, "rewritten"), (ObjectStore, "delete"))
 
 
 class _Calls(threading.local):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pyspark import TaskContext
 
 from redis_ledger.offload.segment import SegmentWriter
-from redis_ledger.spark.stretches import Piece, Written, write
+from redis_ledger.spark.segment_tasks import Piece, Written, write
 
 
 class Dying(NamedTuple):

@@ -26,10 +26,10 @@ from unittest.mock import patch
 from pyarrow import fs
 
 from redis_ledger import Client
-from redis_ledger.offload import home
+from redis_ledger.offload import object_store
 from redis_ledger.spark import offloading
-from redis_ledger.spark.options import Connection
 from redis_ledger.spark.pipelines.progress import Progress
+from redis_ledger.spark.read_options import Connection
 from tests.support.crash_child import DIED, ROOT
 
 CALLS = {"topics": ["describe"], "cold": ["describe", "plan", "publish", "abandon", "forget"]}
@@ -104,7 +104,7 @@ def work(case: Case, report_to: int) -> None:
         FileSystem=SimpleNamespace(from_uri=lambda uri: (CountedFiles(fs.LocalFileSystem(), counter), uri)),
         LocalFileSystem=fs.LocalFileSystem, FileType=fs.FileType,
     )  # fmt: skip
-    patch.object(home, "filesystems", counted).start()
+    patch.object(object_store, "filesystems", counted).start()
     offloading.PARTITIONS_AT_ONCE = 1
     with Client(case.url) as client, open(os.devnull, "w") as nowhere:
         for area, names in CALLS.items():

@@ -55,7 +55,9 @@ class Secured:
     def command(self, *words: str) -> str:
         """`redis-ledger` on the broker's machine; what it prints."""
         where = ["--data-dir", str(self.folder / "data")]
-        return subprocess.check_output([sys.executable, "-m", "app.cli.main", *words, *where], cwd=ROOT, text=True)
+        return subprocess.check_output(
+            [sys.executable, "-m", "redis_ledger.app.cli.main", *words, *where], cwd=ROOT, text=True
+        )
 
     def topic(self, name: str, *values: Any, partitions: int = 1) -> str:
         self.admin.topics.create(name, partitions=partitions)

@@ -20,7 +20,7 @@ from redis_ledger import Client
 from redis_ledger.errors import ManifestChanged
 from redis_ledger.offload.manifest import Segment
 from redis_ledger.offload.segment import check_file, open_home
-from redis_ledger.spark.pipelines import compact, compacting
+from redis_ledger.spark.pipelines import compact, compact_spark
 from redis_ledger.spark.pipelines.progress import Progress
 from tests.spark import dying
 from tests.spark.offloaded import Brokers, Kept, cold, named, offload, read
@@ -235,7 +235,7 @@ def job_of(client: Client, url: str, topic: str) -> compact.Job:
 def test_segments_that_are_published_meanwhile_are_in_nobodys_way(spark, client, name, url, brokers, monkeypatch):
     # Given a compaction that is about to swap when another segment is published
     before = large(client, name)
-    rewritten = compacting.rewritten
+    rewritten = compact_spark.rewritten
 
     def meanwhile(*given: Any) -> list[Segment]:
         done = rewritten(*given)
@@ -245,7 +245,7 @@ def test_segments_that_are_published_meanwhile_are_in_nobodys_way(spark, client,
         offload(client, name)
         return done
 
-    monkeypatch.setattr(compacting, "rewritten", meanwhile)
+    monkeypatch.setattr(compact_spark, "rewritten", meanwhile)
     # When it goes on
     job_of(client, url, name).compact(spark, 0)
     # Then it has done its work, and the other segment is there
@@ -261,7 +261,7 @@ def test_a_compaction_that_was_overtaken_puts_nothing_in_place(spark, client, na
     # Given a run that has written its files when another one begins, looks around and deletes what it finds
     before = large(client, name)
     first = job_of(client, url, name)
-    rewritten = compacting.rewritten
+    rewritten = compact_spark.rewritten
     seen: list[set[str]] = []
 
     def overtaken(*given: Any) -> list[Segment]:
@@ -274,7 +274,7 @@ def test_a_compaction_that_was_overtaken_puts_nothing_in_place(spark, client, na
         return done
 
     second: list[compact.Job] = []
-    monkeypatch.setattr(compacting, "rewritten", overtaken)
+    monkeypatch.setattr(compact_spark, "rewritten", overtaken)
     # Then it stops
     with pytest.raises(compact.Superseded, match="Another compaction of"):
         first.compact(spark, 0)

@@ -19,7 +19,7 @@ TEST_S_MAX = 1600  # five starts of Spark, on a machine that is busy with other 
 def demo(reports: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
     """Exit code and outcome of a small demo."""
     ran = subprocess.run(
-        [sys.executable, "-m", "app.demo_spark", "--json", "--reports", str(reports), *arguments],
+        [sys.executable, "-m", "redis_ledger.app.tools.demo_spark", "--json", "--reports", str(reports), *arguments],
         capture_output=True,
         text=True,
         cwd=ROOT,

@@ -16,7 +16,7 @@ from redis_ledger.records.budget import Limits
 from redis_ledger.records.build import encode
 from redis_ledger.records.read import decode
 from redis_ledger.spark.fetch import Chunk, taken
-from redis_ledger.spark.fields import Fields, fields, unpacked
+from redis_ledger.spark.field_arrays import Fields, fields, unpacked
 from redis_ledger.spark.filters import ALL, Bounds
 from redis_ledger.spark.plan import Range
 from redis_ledger.spark.rows import arrow_batches

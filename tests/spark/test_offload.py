@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 import redis
 
-from app.embedded import Embedded
-from redis_ledger.spark import cold
+from redis_ledger.app.embedded_redis.server import Embedded
+from redis_ledger.spark import offloaded_ranges
 from redis_ledger.spark.pipelines import offload
 from tests.spark.conftest import texts
 
@@ -190,13 +190,13 @@ def test_an_executor_that_cannot_reach_the_files_asks_a_broker(topic, client, of
 
     from redis_ledger.ids import TopicPartition
     from redis_ledger.spark.batch import tasks
-    from redis_ledger.spark.options import reading
     from redis_ledger.spark.plan import Offloaded, Range
+    from redis_ledger.spark.read_options import reading
 
     asked = reading(orders.options(), "batch")
     partition = TopicPartition(orders.name, 0)
     (task,) = tasks([Range(partition, 10, 90)], asked, {partition: Offloaded("/nowhere/at/all", [segment])})
-    batches = list(cold.read(to_arrow_schema(orders.read().schema, timezone="UTC"), task.value))
+    batches = list(offloaded_ranges.read(to_arrow_schema(orders.read().schema, timezone="UTC"), task.value))
     # Then its records come all the same
     assert [v for batch in batches for v in batch.column("offset").to_pylist()] == list(range(10, 90))
 

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from redis_ledger import Client
-from redis_ledger.broker import cold as broker_cold
+from redis_ledger.broker.topics import offload as broker_cold
 from redis_ledger.offload import plan
 from redis_ledger.offload.manifest import is_chain
 from tests.spark.offload_child import OffloadChild, offload_child
@@ -36,7 +36,7 @@ def world(redis_url, tmp_path_factory) -> Iterator[World]:
     home = tmp_path_factory.mktemp("cold")
     patch = pytest.MonkeyPatch()
     patch.setattr(plan, "STRETCH_BYTES", 1)
-    patch.setattr(broker_cold.Cold, "plan", moving(broker_cold.Cold.plan))
+    patch.setattr(broker_cold.Offload, "plan", moving(broker_cold.Offload.plan))
     settings: dict[str, Any] = {"ledger_bytes_max": 1_000, "cold_home": str(home)}
     with served(redis_url, home.name, **settings) as broker, Client(broker.urls[0]) as client:
         with offload_child() as child:

@@ -14,9 +14,9 @@ from redis_ledger.errors import OffsetOutOfRange, TooLargeToDecode
 from redis_ledger.ids import TopicPartition
 from redis_ledger.offload.manifest import Stretch
 from redis_ledger.offload.segment import open_home, read_groups
-from redis_ledger.spark import offloading, stretches
-from redis_ledger.spark.options import Connection
+from redis_ledger.spark import offloading, segment_tasks
 from redis_ledger.spark.pipelines import offload
+from redis_ledger.spark.read_options import Connection
 from tests.spark.dying_tasks import Dying
 from tests.support.batches import batch, produce, produced
 from tests.support.hostile import header_bomb
@@ -36,9 +36,11 @@ def orders(topic):
     return orders
 
 
-def piece(orders, home: Path, file: str = "a/b/0-306-p.parquet") -> stretches.Piece:
+def piece(orders, home: Path, file: str = "a/b/0-306-p.parquet") -> segment_tasks.Piece:
     partition = TopicPartition(orders.name, 0)
-    return stretches.Piece(str(home), "id-1", partition, Stretch(0, 306, file), Connection((orders.url,), None, 60_000))
+    return segment_tasks.Piece(
+        str(home), "id-1", partition, Stretch(0, 306, file), Connection((orders.url,), None, 60_000)
+    )
 
 
 def left_in(home: Path) -> list[str]:
@@ -47,17 +49,17 @@ def left_in(home: Path) -> list[str]:
 
 def test_two_attempts_of_a_task_at_once_write_one_file_and_say_the_same(orders, tmp_path):
     with ThreadPoolExecutor(2) as threads:
-        first, second = threads.map(stretches.write, [piece(orders, tmp_path)] * 2)
+        first, second = threads.map(segment_tasks.write, [piece(orders, tmp_path)] * 2)
     assert first.segment == second.segment
     assert (first.segment.records, left_in(tmp_path)) == (300, ["a/b/0-306-p.parquet"])
 
 
 def test_a_stretch_is_written_the_same_to_the_byte_however_it_is_fetched(orders, tmp_path, monkeypatch):
     # Given a file of what was fetched at once
-    stretches.write(piece(orders, tmp_path, "once"))
+    segment_tasks.write(piece(orders, tmp_path, "once"))
     # When the same stretch is fetched in small answers
-    monkeypatch.setattr(stretches, "FETCH_BYTES", 1)
-    stretches.write(piece(orders, tmp_path, "twice"))
+    monkeypatch.setattr(segment_tasks, "FETCH_BYTES", 1)
+    segment_tasks.write(piece(orders, tmp_path, "twice"))
     # Then an attempt that is late may take the place of the first one and nobody notices
     assert (tmp_path / "once").read_bytes() == (tmp_path / "twice").read_bytes()
 
@@ -65,7 +67,7 @@ def test_a_stretch_is_written_the_same_to_the_byte_however_it_is_fetched(orders,
 def test_of_a_stretch_that_is_deleted_in_part_nothing_is_written(orders, tmp_path, delete_records):
     delete_records(orders.name, 102)
     with pytest.raises(OffsetOutOfRange):
-        stretches.write(piece(orders, tmp_path))
+        segment_tasks.write(piece(orders, tmp_path))
     assert left_in(tmp_path) == []
 
 
@@ -83,13 +85,13 @@ def test_a_batch_that_is_too_large_to_decode_is_left_out_and_named_or_fails_the_
 
     asyncio.run(send())
     partition, reached = TopicPartition(name, 0), Connection((url,), None, 60_000)
-    wanted = stretches.Piece(str(tmp_path), "id-1", partition, Stretch(0, 3, "a/b/0-3-p.parquet"), reached)
+    wanted = segment_tasks.Piece(str(tmp_path), "id-1", partition, Stretch(0, 3, "a/b/0-3-p.parquet"), reached)
     # When it is not to be skipped
     with pytest.raises(TooLargeToDecode):
-        stretches.write(wanted._replace(skip_too_large=False))
+        segment_tasks.write(wanted._replace(skip_too_large=False))
     assert left_in(tmp_path) == []
     # Then by default the others are written, and the task says what is missing
-    written = stretches.write(wanted)
+    written = segment_tasks.write(wanted)
     assert written.segment.records == 2
     (said,) = written.skipped
     assert said.startswith(f"{name}:0: the batch with offsets 1 to 1 is too large to decode.")

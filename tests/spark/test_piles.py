@@ -16,10 +16,10 @@ from redis_ledger.records.batch import check, read_header
 from redis_ledger.records.build import encode
 from redis_ledger.records.partitioner import partition_for
 from redis_ledger.records.read import decode
-from redis_ledger.spark import lanes, piles
+from redis_ledger.spark import accumulator, arrow_accumulator
+from redis_ledger.spark.accumulator import Accumulator, Row
+from redis_ledger.spark.arrow_accumulator import ArrowAccumulator, Pile
 from redis_ledger.spark.hashing import STEPS_MAX, partitions_of
-from redis_ledger.spark.lanes import Lanes, Row
-from redis_ledger.spark.piles import Pile, Piles
 
 TXN = TxnId(3, 44)
 PAIR = pa.struct([("key", pa.string()), ("value", pa.binary())])
@@ -50,7 +50,7 @@ def batch(rows, names=tuple(KINDS)) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(rows, schema=schema)
 
 
-def piled(held: Piles, batches) -> list[Pile]:
+def piled(held: ArrowAccumulator, batches) -> list[Pile]:
     return [pile for each in batches for pile in held.put(each)] + list(held.rest())
 
 
@@ -84,7 +84,7 @@ def test_rows_with_a_place_go_there_and_the_others_somewhere_each_once_and_in_or
     ]
     counts = {"a": 4, "b": 7, "t": 5}
     # When they are gathered
-    held = Piles(topic, counts.__getitem__, BATCH_BYTES, 2)
+    held = ArrowAccumulator(topic, counts.__getitem__, BATCH_BYTES, 2)
     found = arrived(piled(held, [batch(some, names) for some in made]))
     # Then a partition has the rows that say so, or whose key does, and the rest is spread
     expected = defaultdict(list)
@@ -108,7 +108,7 @@ def test_rows_with_a_place_go_there_and_the_others_somewhere_each_once_and_in_or
 
 @given(parts)
 def test_no_pile_is_larger_than_a_batch_may_be_unless_one_record_is(made):
-    for pile in piled(Piles("t", lambda topic: 2, BATCH_BYTES, 0), [batch(some) for some in made]):
+    for pile in piled(ArrowAccumulator("t", lambda topic: 2, BATCH_BYTES, 0), [batch(some) for some in made]):
         assert pile.count == 1 or pile.size <= BATCH_BYTES
 
 
@@ -121,8 +121,8 @@ def test_the_bytes_are_those_of_the_other_way(compression):
         {"key": b"", "value": b"", "headers": [], "timestamp": 9_000_000},
     ]
     # When they are written in both ways
-    (pile,) = piled(Piles("t", lambda topic: 1, 1 << 20, 0), [batch(rows, ("key", "headers", "timestamp"))])
-    held = Lanes("t", lambda topic: 1, 1 << 20, 0)
+    (pile,) = piled(ArrowAccumulator("t", lambda topic: 1, 1 << 20, 0), [batch(rows, ("key", "headers", "timestamp"))])
+    held = Accumulator("t", lambda topic: 1, 1 << 20, 0)
     for each in rows:
         assert list(held.put(Row("t", None, entry(each)))) == []
     (parcel,) = held.rest()
@@ -133,7 +133,7 @@ def test_the_bytes_are_those_of_the_other_way(compression):
 
 
 def test_rows_without_a_key_fill_one_partition_and_then_the_next():
-    held = Piles("t", lambda topic: 3, 200, 1)
+    held = ArrowAccumulator("t", lambda topic: 3, 200, 1)
     rows = batch([{"value": b"x" * 76}] * 4, ())
     found = [sorted(pile.partition for pile in held.put(rows)) for _ in range(3)]
     assert found == [[1, 2], [0, 1], [0, 2]]
@@ -141,23 +141,23 @@ def test_rows_without_a_key_fill_one_partition_and_then_the_next():
 
 
 def test_a_pile_holds_no_more_records_than_the_broker_takes():
-    held = Piles("t", lambda topic: 1, 1 << 30, 0)
+    held = ArrowAccumulator("t", lambda topic: 1, 1 << 30, 0)
     found = piled(held, [batch([{"value": b""}] * (RECORDS_MAX - 1), ())] * 3)
     assert [pile.count for pile in found] == [RECORDS_MAX, RECORDS_MAX, RECORDS_MAX - 3]
     assert [pile.sequence for pile in found] == [0, RECORDS_MAX, 2 * RECORDS_MAX]
 
 
 def test_what_is_held_over_all_partitions_has_a_limit(monkeypatch):
-    monkeypatch.setattr(piles, "HELD_BYTES_MAX", 1_000)
+    monkeypatch.setattr(arrow_accumulator, "HELD_BYTES_MAX", 1_000)
     rows = [{"key": b"%d" % number, "value": b"x" * 60} for number in range(20)]
-    assert lanes.HELD_BYTES_MAX > 1_000
-    assert len(list(Piles("t", lambda topic: 20, 1 << 20, 0).put(batch(rows, ("key",))))) > 1
+    assert accumulator.HELD_BYTES_MAX > 1_000
+    assert len(list(ArrowAccumulator("t", lambda topic: 20, 1 << 20, 0).put(batch(rows, ("key",))))) > 1
 
 
 def test_a_large_batch_is_laid_out_in_steps(monkeypatch):
-    monkeypatch.setattr(piles, "STEP_BYTES", 500)
+    monkeypatch.setattr(arrow_accumulator, "STEP_BYTES", 500)
     rows = [{"value": b"%03d" % number * 100} for number in range(50)]
-    (pile,) = piled(Piles("t", lambda topic: 1, 1 << 20, 0), [batch(rows, ())])
+    (pile,) = piled(ArrowAccumulator("t", lambda topic: 1, 1 << 20, 0), [batch(rows, ())])
     assert [record.value for record in decode(pile.batch(0, TXN))] == [each["value"] for each in rows]
 
 
@@ -174,12 +174,12 @@ def test_a_large_batch_is_laid_out_in_steps(monkeypatch):
 def test_a_row_that_cannot_be_written_is_refused(bad, told):
     rows = [{"value": b"", "topic": "a", "timestamp": 1}, {"value": b"", "timestamp": 1, **bad}]
     with pytest.raises(InvalidRequest, match=told):
-        piled(Piles(None, lambda topic: 1, 1 << 20, 0), [batch(rows)])
+        piled(ArrowAccumulator(None, lambda topic: 1, 1 << 20, 0), [batch(rows)])
 
 
 def test_text_is_written_as_utf8():
     columns_ = {"value": pa.array(["ä"], pa.large_string()), "key": pa.array(["ö"])}
-    (pile,) = piled(Piles("t", lambda topic: 1, 1 << 20, 0), [pa.RecordBatch.from_pydict(columns_)])
+    (pile,) = piled(ArrowAccumulator("t", lambda topic: 1, 1 << 20, 0), [pa.RecordBatch.from_pydict(columns_)])
     (record,) = decode(pile.batch(0, TXN))
     assert (record.key, record.value) == ("ö".encode(), "ä".encode())
 
@@ -203,7 +203,7 @@ def test_a_long_key_too():
 
 
 def test_encode_is_what_both_ways_are_compared_with():
-    held = Lanes("t", lambda topic: 1, 1 << 20, 0)
+    held = Accumulator("t", lambda topic: 1, 1 << 20, 0)
     list(held.put(Row("t", None, Entry(b"k", b"v", (), 1))))
     (parcel,) = held.rest()
     made = encode([(b"k", b"v", (), 1)], producer_id=TXN.producer_id, epoch=0, sequence=0, transactional=True)

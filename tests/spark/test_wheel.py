@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.pipeline import PIPELINES
+from redis_ledger.app.cli.pipeline import PIPELINES
 from tests.support.serving import ROOT
 
 REGISTERS = """
@@ -72,7 +72,7 @@ def test_a_session_knows_the_format(python: Path) -> None:
 
 def test_every_pipeline_says_how_it_is_used(python: Path) -> None:
     for name in PIPELINES:
-        ran = run(python, "-m", "app.cli.main", "pipeline", name, "--help")
+        ran = run(python, "-m", "redis_ledger.app.cli.main", "pipeline", name, "--help")
         assert ran.returncode == 0, ran.stderr
         assert ran.stdout.startswith("usage: "), name
 

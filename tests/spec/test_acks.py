@@ -10,7 +10,7 @@ import pytest
 
 from redis_ledger import AsyncClient, errors
 from redis_ledger.client import TxnState
-from redis_ledger.cursor import calls
+from redis_ledger.cursor import scripts
 from redis_ledger.cursor.ranges import to_ranges
 from redis_ledger.errors import InvalidTopicName, NotDelivered, NotYourMessage, TransactionConflict
 from redis_ledger.ids import MessageId, TxnId
@@ -94,7 +94,7 @@ async def test_acks_left_by_ended_transactions_are_given_back_by_the_next_end_of
             for n in (0, 1):
                 txn = lives[coordinator][n]
                 await broker.transactions.abort(txn)
-                await calls.hold(
+                await scripts.hold(
                     broker.store, partition.keys, partition.topic_id, "s", "c1", txn,
                     to_ranges([ids[first + n].offset]),
                 )  # fmt: skip

@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from app.settings import BadSetting, config_from
-from redis_ledger import metrics
+from redis_ledger.app.process.settings import BadSetting, config_from
 from redis_ledger.config import Config
 from redis_ledger.errors import LedgerError, TransactionNotFound
 from redis_ledger.ids import MessageId, TxnId
+from redis_ledger.telemetry import metrics
 from redis_ledger.txn import log as txn_log
 from redis_ledger.txn.coordinator import Participant
 from tests.support.broker import one, receive_values, records, two

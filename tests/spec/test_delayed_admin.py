@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.settings import BadSetting, config_from
+from redis_ledger.app.process.settings import BadSetting, config_from
 from redis_ledger.errors import AlreadyCancelled, AlreadyDelivered, UnknownScheduled
 from redis_ledger.ids import ScheduledId
 from tests.support.rest import client_of

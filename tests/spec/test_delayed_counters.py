@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from redis_ledger.broker.types import NewRecord
-from redis_ledger.delay.live import LiveBits
+from redis_ledger.delay.live_bitmap import LiveBitmap
 from redis_ledger.ids import ScheduledId
 from tests.support.broker import eventually
 from tests.support.scheduled import HOUR_MS, PATIENCE_S, ScheduledTopic, scheduling
@@ -79,7 +79,7 @@ class History:
         assert min(state.records, state.entries, state.held, state.fired, state.cancelled, state.open_entries) >= 0
         # Entries are the live bits that are set
         rows = await command("HGETALL", index.delay.live, key=slot)
-        live = LiveBits({int(chunk): bits for chunk, bits in zip(rows[::2], rows[1::2], strict=True) if chunk})
+        live = LiveBitmap({int(chunk): bits for chunk, bits in zip(rows[::2], rows[1::2], strict=True) if chunk})
         entries = {id.entry for id in self.pending}
         assert set(live.entries(0, 1 << 40)) == entries
         assert state.entries == len(entries)

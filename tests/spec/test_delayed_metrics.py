@@ -11,11 +11,12 @@ import time
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from redis_ledger import metrics
-from redis_ledger.broker import gauges, overview
+from redis_ledger.broker import metrics_collector
+from redis_ledger.broker.delayed import metrics as gauges
+from redis_ledger.broker.delayed.messages import ScheduledMessages
 from redis_ledger.broker.types import NewRecord
-from redis_ledger.broker.waiting import Waiting
 from redis_ledger.errors import StoreUnavailable
+from redis_ledger.telemetry import metrics
 from scripts import pulsar_metrics
 from tests.support.broker import eventually, values_of
 from tests.support.cut_store import Trouble, index_on
@@ -29,7 +30,7 @@ BOUNDS = ["50.0", "100.0", "500.0", "1000.0", "5000.0", "30000.0", "60000.0", "+
 @pytest.fixture
 async def topic(redis_url, prefix, monkeypatch):
     metrics.topics.forget(list(metrics.topics))  # of earlier tests: only so many have series of their own
-    for each in (gauges, overview):
+    for each in (gauges, metrics_collector):
         monkeypatch.setattr(each, "FRESH_S", 0.0)  # every scrape reads anew
     monkeypatch.setattr(gauges, "REST_TIMES", 0)
     async with scheduling(redis_url, prefix, topic=prefix, delayed_delivery_min_index_count_per_bucket=50) as topic:
@@ -217,7 +218,7 @@ async def test_a_look_that_takes_long_is_not_taken_at_every_scrape(topic, monkey
     """DD-61: a thousand partitions are tens of thousands of questions, and Redis has other things to do."""
     shown, looks = topic.broker.delays.gauges, list[str]()
 
-    async def slowly(name: str) -> list[Waiting]:
+    async def slowly(name: str) -> list[ScheduledMessages]:
         looks.append(name)
         await asyncio.sleep(0.1)  # as a busy Redis makes one wait
         raise StoreUnavailable("Redis is busy.")
@@ -239,7 +240,7 @@ async def test_gauges_that_are_old_are_not_shown_and_counters_stay(topic, monkey
     await topic.fill_buckets(1, topic.in_ms(HOUR_MS), size=50)
     before = await scrape(topic)
 
-    async def away(topic: str) -> list[Waiting]:
+    async def away(topic: str) -> list[ScheduledMessages]:
         raise StoreUnavailable("Redis is away.")
 
     with monkeypatch.context() as patched:

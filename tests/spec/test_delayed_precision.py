@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from redis_ledger.delay.calls import Fired
 from redis_ledger.delay.index import DelayIndex
+from redis_ledger.delay.scripts import Fired
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.records.build import encode
-from redis_ledger.records.later import Later
+from redis_ledger.records.split_by_due import Later
 from tests.support.broker import eventually, one, vanish
 from tests.support.proxy import proxy
 from tests.support.scheduled import (

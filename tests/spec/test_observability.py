@@ -9,14 +9,14 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from redis_ledger import metrics
 from redis_ledger.auth.acl import Op, Resource
-from redis_ledger.broker import overview
+from redis_ledger.broker import metrics_collector
 from redis_ledger.errors import InvalidTopicName
-from redis_ledger.kafka.wire.messages.find_coordinator_request import FindCoordinatorRequest
-from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest
+from redis_ledger.kafka.protocol.messages.find_coordinator_request import FindCoordinatorRequest
+from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
 from redis_ledger.records.batch import split
 from redis_ledger.records.control import read_marker
+from redis_ledger.telemetry import metrics
 from tests.support.batches import batch, fetch, fetched, produce
 from tests.support.broker import eventually, one, records, values_of
 from tests.support.chart import CHART
@@ -38,7 +38,7 @@ class Ahead:
 
 @pytest.fixture
 async def broker(redis_url, prefix, monkeypatch):
-    monkeypatch.setattr(overview, "FRESH_S", 0.0)  # every scrape reads anew
+    monkeypatch.setattr(metrics_collector, "FRESH_S", 0.0)  # every scrape reads anew
     metrics.topics.forget(list(metrics.topics))
     async with one(redis_url, prefix, clock=Ahead(), end_overdue_ms=60_000) as broker:
         yield broker
@@ -204,7 +204,7 @@ async def test_alerts_fire_for_a_held_stable_offset_and_for_a_transaction_that_i
 
 async def test_an_alert_fires_when_what_is_stored_fills_redis(prefix, monkeypatch):
     """OB-23: 85 percent of maxmemory."""
-    monkeypatch.setattr(overview, "FRESH_S", 0.0)
+    monkeypatch.setattr(metrics_collector, "FRESH_S", 0.0)
     with redis_server() as server:
         async with one(server.url, prefix) as broker:
             await broker.topics.create("t")

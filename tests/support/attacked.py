@@ -11,9 +11,9 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-from app.guard import Limits
-from app.main import create_app
-from app.server import HttpServer
+from redis_ledger.app.http.application import create_app
+from redis_ledger.app.http.connection_limits import Limits
+from redis_ledger.app.http.server import HttpServer
 from redis_ledger.broker.broker import Broker
 from tests.support.broker import one
 from tests.support.kafka import listening

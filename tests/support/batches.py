@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redis_ledger.kafka.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
-from redis_ledger.kafka.wire.messages.fetch_response import FetchResponse, PartitionData
-from redis_ledger.kafka.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from redis_ledger.kafka.wire.messages.produce_response import PartitionProduceResponse, ProduceResponse
+from redis_ledger.kafka.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from redis_ledger.kafka.protocol.messages.fetch_response import FetchResponse, PartitionData
+from redis_ledger.kafka.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from redis_ledger.kafka.protocol.messages.produce_response import PartitionProduceResponse, ProduceResponse
 from redis_ledger.records.batch import split
 from redis_ledger.records.build import encode
 from redis_ledger.records.control import read_marker

@@ -13,9 +13,9 @@ from typing import Any
 
 from redis_ledger.errors import NotCoordinator
 from redis_ledger.groups.classic import ClassicGroup
+from redis_ledger.groups.classic_members import ClassicMembers
 from redis_ledger.groups.classic_rows import Head, resume
 from redis_ledger.groups.member import Changes, Join, Joined, Limits, State, Sync, Tell
-from redis_ledger.groups.roster import Roster
 
 DELAY, SESSION, REBALANCE = 100, 10_000, 30_000
 RANGE = {"range": b"r"}
@@ -26,7 +26,7 @@ class Play:
 
     def __init__(self, *, members_max: int = 100, delay_ms: int = DELAY, generation: int = 0) -> None:
         self.limits = Limits(delay_ms, members_max)
-        self.group = ClassicGroup("g", self.limits, Head(generation, True, "", "", ""), Roster(), 0)
+        self.group = ClassicGroup("g", self.limits, Head(generation, True, "", "", ""), ClassicMembers(), 0)
         self.redis = Changes(generation, b"", {}, 0)  # all that is stored
         self.now = 0.0
         self.stores = True

@@ -16,8 +16,8 @@ from typing import Any
 
 import httpx
 
-from app.main import create_app
 from redis_ledger import AsyncClient
+from redis_ledger.app.http.application import create_app
 from redis_ledger.broker.broker import Broker
 from redis_ledger.client.models import ColdPartition, ColdPublished, ColdSwapped, PartitionState
 from redis_ledger.clock import ManualClock

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from typer.testing import CliRunner
 
-from app.cli.main import app
+from redis_ledger.app.cli.main import app
 
 
 class Ended(NamedTuple):

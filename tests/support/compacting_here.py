@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 from redis_ledger.offload.manifest import Segment
-from redis_ledger.spark.pipelines import compacting
-from redis_ledger.spark.pipelines.compacting import Count, Rewriting
+from redis_ledger.spark.pipelines import compact_spark
+from redis_ledger.spark.pipelines.compact_spark import Count, Rewriting
 
 
 class Stays(NamedTuple):
@@ -34,7 +34,7 @@ def kept(_: Any, home: str, segments: Sequence[Segment], old_ms: int) -> Stays:
     full = [segment for segment in segments if segment.file]
     numbers = pa.RecordBatch.from_arrays([pa.array(range(len(full)))], names=["id"])
     last: dict[tuple[bytes | None, int], int] = {}
-    for batch in compacting._scan(home, full, old_ms)(iter([numbers])):
+    for batch in compact_spark._scan(home, full, old_ms)(iter([numbers])):
         for key, own, rank in zip(*(batch.column(n).to_pylist() for n in ("key", "own", "rank")), strict=True):
             last[key, own] = max(last.get((key, own), -1), rank)
     found = [(rank // 2, key is None) for (key, _), rank in last.items() if rank % 2 == 0]
@@ -51,9 +51,9 @@ def rewritten(stays: Stays, home: str, topic_id: str, wanted: Sequence[Rewriting
     def offsets(each: Rewriting) -> pa.Array:
         return pa.array([at for _, at, _ in stays.rows if each.stretch.first <= at < each.stretch.end], pa.int64())
 
-    return [compacting.write(home, topic_id, each, offsets(each)) for each in wanted]
+    return [compact_spark.write(home, topic_id, each, offsets(each)) for each in wanted]
 
 
 def replace(monkeypatch: pytest.MonkeyPatch) -> None:
     for step in (kept, counts, rewritten):
-        monkeypatch.setattr(compacting, step.__name__, step)
+        monkeypatch.setattr(compact_spark, step.__name__, step)

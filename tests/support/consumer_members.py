@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.kafka.wire.messages.consumer_group_heartbeat_request import (
+from redis_ledger.kafka.protocol.messages.consumer_group_heartbeat_request import (
     ConsumerGroupHeartbeatRequest,
     TopicPartitions,
 )
-from redis_ledger.kafka.wire.messages.consumer_group_heartbeat_response import ConsumerGroupHeartbeatResponse
-from redis_ledger.kafka.wire.messages.offset_commit_request import (
+from redis_ledger.kafka.protocol.messages.consumer_group_heartbeat_response import ConsumerGroupHeartbeatResponse
+from redis_ledger.kafka.protocol.messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from redis_ledger.kafka.wire.messages.offset_fetch_request import (
+from redis_ledger.kafka.protocol.messages.offset_fetch_request import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,

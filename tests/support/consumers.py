@@ -8,10 +8,10 @@ from typing import Any
 from redis_ledger.errors import FencedMember, LedgerError, UnknownMember
 from redis_ledger.groups.assignors import Slice
 from redis_ledger.groups.consumer import ConsumerGroup
-from redis_ledger.groups.consumer_member import Beat, Beaten, check
+from redis_ledger.groups.consumer_member import Heartbeat, HeartbeatResult, check
 from redis_ledger.groups.consumer_rows import resume
-from redis_ledger.groups.interests import TopicFacts, Topics
 from redis_ledger.groups.member import Changes
+from redis_ledger.groups.subscribed_topics import TopicFacts, Topics
 
 SESSION_MS, REBALANCE_MS, MEMBERS_MAX = 45_000, 60_000, 8
 NOBODY_OWNS: frozenset[Slice] = frozenset()
@@ -38,7 +38,7 @@ class World:
         self.now = 1_000_000.0
         self.redis = Changes(0, b"", {}, 0)  # all that is stored
 
-    def send(self, beat: Beat) -> Beaten:
+    def send(self, beat: Heartbeat) -> HeartbeatResult:
         """The answer; raises what it is if it is an error."""
         check(beat)
         told = self.group.heartbeat(beat, self.topics, "ticket", self.now)
@@ -50,7 +50,7 @@ class World:
         assert ticket == "ticket"
         if isinstance(answer, LedgerError):
             raise answer
-        assert isinstance(answer, Beaten)
+        assert isinstance(answer, HeartbeatResult)
         return answer
 
     def store(self) -> None:
@@ -66,11 +66,11 @@ class World:
         members = resume("g", membership, rows, SESSION_MS, self.now)
         self.group = ConsumerGroup("g", generation, session_ms=SESSION_MS, members_max=MEMBERS_MAX, members=members)
 
-    def join(self, member_id: str, *names: str, **more: Any) -> Beaten:
+    def join(self, member_id: str, *names: str, **more: Any) -> HeartbeatResult:
         return self.send(joining(member_id, *names, **more))
 
-    def beat(self, member_id: str, epoch: int, owned: frozenset[Slice] | None = None, **more: Any) -> Beaten:
-        return self.send(Beat(member_id, epoch, owned=owned, **more))
+    def beat(self, member_id: str, epoch: int, owned: frozenset[Slice] | None = None, **more: Any) -> HeartbeatResult:
+        return self.send(Heartbeat(member_id, epoch, owned=owned, **more))
 
     def commit(self, member_id: str, epoch: int, *, transactional: bool = False) -> int:
         """The fence that the commit carries."""
@@ -100,9 +100,9 @@ def shared(world: World) -> None:
     assert world.state == "Stable"
 
 
-def joining(member_id: str, *names: str, **more: Any) -> Beat:
+def joining(member_id: str, *names: str, **more: Any) -> Heartbeat:
     asked: dict[str, Any] = {"rebalance_ms": REBALANCE_MS, "names": names, "owned": NOBODY_OWNS}
-    return Beat(member_id, 0, **{**asked, **more})
+    return Heartbeat(member_id, 0, **{**asked, **more})
 
 
 class Client:
@@ -115,7 +115,7 @@ class Client:
         self._is_unsure = True  # its last answer was lost, or there was none
 
     def heartbeat(self, *, is_lost: bool = False) -> None:
-        beat = Beat(self.name, self.epoch, instance_id=self.instance, owned=self.owned)
+        beat = Heartbeat(self.name, self.epoch, instance_id=self.instance, owned=self.owned)
         if self._is_unsure:
             beat = beat._replace(rebalance_ms=REBALANCE_MS, names=self.names, regex=self.regex)
         try:
@@ -132,5 +132,5 @@ class Client:
 
     def leave(self, *, for_a_while: bool = False) -> None:
         epoch = -2 if for_a_while and self.instance else -1
-        self.world.send(Beat(self.name, epoch, instance_id=self.instance))
+        self.world.send(Heartbeat(self.name, epoch, instance_id=self.instance))
         self.epoch, self.owned, self._is_unsure = 0, NOBODY_OWNS, True

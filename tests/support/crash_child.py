@@ -23,23 +23,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from redis_ledger.broker.appends import Source
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.offsets import OffsetEntry
+from redis_ledger.broker.groups.offsets import OffsetEntry
+from redis_ledger.broker.produce.append import Source
 from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, NewRecord
 from redis_ledger.config import Config
 from redis_ledger.ids import MessageId
 from redis_ledger.records.build import encode
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import ScriptCall, Store
+from redis_ledger.txn.commit_all import Once
 from redis_ledger.txn.coordinator import Participant
-from redis_ledger.txn.together import Once
 
 READS = {
     b"PING", b"HGET", b"HMGET", b"HGETALL", b"HVALS", b"HLEN", b"HKEYS", b"XRANGE", b"ZRANGEBYSCORE",
     b"ZREVRANGEBYSCORE", b"ZRANGEBYLEX",
 }  # fmt: skip
-READ_SCRIPTS = {"cold/read", "cursor/stats"}
+READ_SCRIPTS = {"offload/read", "cursor/stats"}
 DIED = 17
 GROUP, INPUT = "etl", ("one", "two")
 SETTLED_S = 0.02  # nothing under way for this long: what could leave beside the withheld write has left

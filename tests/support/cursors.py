@@ -16,7 +16,7 @@ from redis.exceptions import NoScriptError
 
 from redis_ledger.cursor.ranges import flat, to_ranges
 from redis_ledger.store.keys import encode_name
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script, folder
 from tests.support.fakelog import TOPIC_ID, FakeLog
 

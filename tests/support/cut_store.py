@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from redis_ledger.clock import SystemClock
 from redis_ledger.config import Config
+from redis_ledger.delay.bucket_metrics import BucketMetrics
 from redis_ledger.delay.index import DelayIndex
-from redis_ledger.delay.tally import Tally
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
@@ -67,7 +67,7 @@ class CutStore(Store):
 def index_on(store: Store, topic: ScheduledTopic, keys: Any, topic_id: str, **settings: Any) -> DelayIndex:
     """settings: over BUCKETS."""
     config = Config(prefix=store.prefix, **{**BUCKETS, **settings})
-    return DelayIndex(store, keys, topic.name, topic_id, lambda: config, SystemClock(), Tally(topic.name))
+    return DelayIndex(store, keys, topic.name, topic_id, lambda: config, SystemClock(), BucketMetrics(topic.name))
 
 
 @contextlib.asynccontextmanager

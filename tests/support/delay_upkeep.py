@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from redis_ledger.delay import mending
+from redis_ledger.delay import index_repair
 from redis_ledger.delay.index import DelayIndex
 
 
@@ -52,11 +52,11 @@ async def sweep(index: DelayIndex, _: int) -> None:
 
 
 async def prune(index: DelayIndex, _: int) -> None:
-    await mending.prune(index)
+    await index_repair.prune(index)
 
 
 async def forget(index: DelayIndex, _: int) -> None:
-    await mending.forget_parts(index)
+    await index_repair.forget_parts(index)
 
 
 async def unlist(index: DelayIndex, n: int) -> None:

@@ -11,20 +11,20 @@ import itertools
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from redis_ledger.broker.repeats import Repeats
-from redis_ledger.broker.waiting import Waiting
+from redis_ledger.broker.delayed.messages import ScheduledMessages
+from redis_ledger.broker.delayed.recurring import RecurringRecords
 from redis_ledger.clock import ManualClock
 from redis_ledger.config import Config
 from redis_ledger.decoding.budget import Decoding
+from redis_ledger.delay.bucket_metrics import BucketMetrics
 from redis_ledger.delay.index import DelayIndex
-from redis_ledger.delay.repeat import Repeat
-from redis_ledger.delay.tally import Tally
+from redis_ledger.delay.recurrence import Recurrence
 from redis_ledger.errors import AlreadyCancelled, AlreadyDelivered, LedgerError, UnknownScheduled
 from redis_ledger.ids import ScheduledId, TxnId
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.records.build import encode
-from redis_ledger.records.later import Later, Now
 from redis_ledger.records.read import decode
+from redis_ledger.records.split_by_due import Later, Now
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Decision, Participant
 from redis_ledger.txn.participants import Participants
@@ -147,15 +147,15 @@ class World:
         self.left: dict[ScheduledId, int] = {}  # how often a repeating record is still to come
         self.k = self.partition.keys
         repeats = SimpleNamespace(server=SimpleNamespace(high_ms=lambda: self.model.now))
-        self.repeats = Repeats(repeats)  # type: ignore[arg-type]
+        self.repeats = RecurringRecords(repeats)  # type: ignore[arg-type]
 
     def index(self, wire: Wire | None = None) -> DelayIndex:
         """Of a broker that has just come."""
-        tally = Tally(TOPIC)
+        tally = BucketMetrics(TOPIC)
         return DelayIndex(wire or self.store, self.k, TOPIC, TOPIC_ID, lambda: CONFIG, self.clock, tally)  # type: ignore[arg-type]
 
-    def waiting(self, index: DelayIndex | None = None) -> Waiting:
-        return Waiting(self.partition, index or self.index(), lambda: self.model.now, Decoding(Config()))
+    def waiting(self, index: DelayIndex | None = None) -> ScheduledMessages:
+        return ScheduledMessages(self.partition, index or self.index(), lambda: self.model.now, Decoding(Config()))
 
     # -- steps that the model knows of -------------------------------------------------------------------------------
 
@@ -249,7 +249,7 @@ class World:
         slot = 99
         await self.in_txn(slot, [(delay, 1)])
         (id,) = self.chunks[self.open[slot]][0]
-        how = Repeat.parse(f"PT{REPEAT_MS // 1000}S", times=3)
+        how = Recurrence.parse(f"PT{REPEAT_MS // 1000}S", times=3)
         await index.set_repeat(id.entry, f"{self.model[id].due} {how.stored()}")
         self.model.set([id], repeats=True)
         self.left[id] = 3

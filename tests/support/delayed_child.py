@@ -15,7 +15,7 @@ from typing import Any, Literal
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.config import Config
-from redis_ledger.delay.repeat import Repeat
+from redis_ledger.delay.recurrence import Recurrence
 from redis_ledger.ids import ScheduledId
 from redis_ledger.store.store import ScriptCall, Store
 from tests.support.crash_child import SteppingStore, StepsReport, child, serve_cases
@@ -126,7 +126,7 @@ class Scenario:
 
     async def repeat(self) -> None:
         record = NewRecord(None, b"r", deliver_at_ms=self.hour_ms + 22)
-        await self.broker.delays.schedule_repeat(TOPIC, record, Repeat.parse(f"PT{REPEAT_MS // 1000}S", times=2))
+        await self.broker.delays.schedule_repeat(TOPIC, record, Recurrence.parse(f"PT{REPEAT_MS // 1000}S", times=2))
         await self.quiet()
 
     async def rearm(self) -> None:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import redis
 
-from redis_ledger.delay.calls import Fired, next_member
 from redis_ledger.delay.entry import Bucket, Indexed
+from redis_ledger.delay.scripts import Fired, next_member
 from redis_ledger.ids import TxnId
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from tests.support.ledgers import NO_TXN, TOPIC_ID, Ledger, told
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.kafka.wire.messages.create_topics_request import (
+from redis_ledger.kafka.protocol.messages.create_topics_request import (
     CreatableTopic,
     CreatableTopicConfig,
     CreateTopicsRequest,

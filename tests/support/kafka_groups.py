@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.kafka.wire.messages.find_coordinator_request import FindCoordinatorRequest
-from redis_ledger.kafka.wire.messages.heartbeat_request import HeartbeatRequest
-from redis_ledger.kafka.wire.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
-from redis_ledger.kafka.wire.messages.join_group_response import JoinGroupResponse
-from redis_ledger.kafka.wire.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
-from redis_ledger.kafka.wire.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
+from redis_ledger.kafka.protocol.messages.find_coordinator_request import FindCoordinatorRequest
+from redis_ledger.kafka.protocol.messages.heartbeat_request import HeartbeatRequest
+from redis_ledger.kafka.protocol.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
+from redis_ledger.kafka.protocol.messages.join_group_response import JoinGroupResponse
+from redis_ledger.kafka.protocol.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
+from redis_ledger.kafka.protocol.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from redis_ledger.store.keys import GroupKeys
 from tests.support.broker import eventually, one, vanish
 from tests.support.kafka import KafkaClient, listening

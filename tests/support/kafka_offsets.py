@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from redis_ledger.kafka.wire.consumer_protocol import subscription
-from redis_ledger.kafka.wire.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
-from redis_ledger.kafka.wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
-from redis_ledger.kafka.wire.messages.end_txn_request import EndTxnRequest
-from redis_ledger.kafka.wire.messages.init_producer_id_request import InitProducerIdRequest
-from redis_ledger.kafka.wire.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
-from redis_ledger.kafka.wire.messages.offset_commit_request import (
+from redis_ledger.kafka.protocol.consumer_protocol import subscription
+from redis_ledger.kafka.protocol.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
+from redis_ledger.kafka.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
+from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
+from redis_ledger.kafka.protocol.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
+from redis_ledger.kafka.protocol.messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from redis_ledger.kafka.wire.messages.offset_delete_request import (
+from redis_ledger.kafka.protocol.messages.offset_delete_request import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from redis_ledger.kafka.wire.messages.offset_fetch_request import (
+from redis_ledger.kafka.protocol.messages.offset_fetch_request import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
 )
-from redis_ledger.kafka.wire.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
-from redis_ledger.kafka.wire.messages.txn_offset_commit_request import (
+from redis_ledger.kafka.protocol.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
+from redis_ledger.kafka.protocol.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,

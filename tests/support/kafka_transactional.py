@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redis_ledger.kafka.wire.messages.add_partitions_to_txn_request import (
+from redis_ledger.kafka.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
 )
-from redis_ledger.kafka.wire.messages.end_txn_request import EndTxnRequest
-from redis_ledger.kafka.wire.messages.init_producer_id_request import InitProducerIdRequest
-from redis_ledger.kafka.wire.messages.produce_response import PartitionProduceResponse
+from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
+from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
+from redis_ledger.kafka.protocol.messages.produce_response import PartitionProduceResponse
 from redis_ledger.records.build import NewRecord, encode
 from tests.support.batches import NOW_MS, produce, produced
 from tests.support.kafka import KafkaClient

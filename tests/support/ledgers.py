@@ -13,9 +13,9 @@ import redis
 from redis.exceptions import NoScriptError
 
 from redis_ledger.ids import TxnId
-from redis_ledger.ledger.log import Aborted, LogEntry, parse_aborted, parse_log
+from redis_ledger.ledger.entries import Aborted, LogEntry, parse_aborted, parse_log
 from redis_ledger.store.keys import CoordinatorKeys, PartitionKeys
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.txn import log as txn_log
 

@@ -21,8 +21,8 @@ import httpx
 
 from redis_ledger.auth.acl import CLUSTER_NAME, Effect, Filter, Op, Pattern, Resource, Rule
 from redis_ledger.errors import LedgerError
-from redis_ledger.kafka.outcome import finder
-from redis_ledger.kafka.wire.messages.offset_commit_request import (
+from redis_ledger.kafka.error_metrics import finder
+from redis_ledger.kafka.protocol.messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,

@@ -6,74 +6,80 @@ from __future__ import annotations
 
 import hashlib
 
-from redis_ledger.kafka.wire.messages import add_partitions_to_txn_request as add_partitions
-from redis_ledger.kafka.wire.messages import alter_configs_request as replace
-from redis_ledger.kafka.wire.messages import alter_user_scram_credentials_request as scram
-from redis_ledger.kafka.wire.messages import incremental_alter_configs_request as change
-from redis_ledger.kafka.wire.messages import offset_delete_request as forget
-from redis_ledger.kafka.wire.messages import offset_for_leader_epoch_request as epochs
-from redis_ledger.kafka.wire.messages import txn_offset_commit_request as in_txn
-from redis_ledger.kafka.wire.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
-from redis_ledger.kafka.wire.messages.alter_client_quotas_request import (
+from redis_ledger.kafka.protocol.messages import add_partitions_to_txn_request as add_partitions
+from redis_ledger.kafka.protocol.messages import alter_configs_request as replace
+from redis_ledger.kafka.protocol.messages import alter_user_scram_credentials_request as scram
+from redis_ledger.kafka.protocol.messages import incremental_alter_configs_request as change
+from redis_ledger.kafka.protocol.messages import offset_delete_request as forget
+from redis_ledger.kafka.protocol.messages import offset_for_leader_epoch_request as epochs
+from redis_ledger.kafka.protocol.messages import txn_offset_commit_request as in_txn
+from redis_ledger.kafka.protocol.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
+from redis_ledger.kafka.protocol.messages.alter_client_quotas_request import (
     AlterClientQuotasRequest,
     EntityData,
     EntryData,
     OpData,
 )
-from redis_ledger.kafka.wire.messages.api_versions_request import ApiVersionsRequest
-from redis_ledger.kafka.wire.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
-from redis_ledger.kafka.wire.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
-from redis_ledger.kafka.wire.messages.create_acls_request import AclCreation, CreateAclsRequest
-from redis_ledger.kafka.wire.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
-from redis_ledger.kafka.wire.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
-from redis_ledger.kafka.wire.messages.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
-from redis_ledger.kafka.wire.messages.delete_groups_request import DeleteGroupsRequest
-from redis_ledger.kafka.wire.messages.delete_records_request import (
+from redis_ledger.kafka.protocol.messages.api_versions_request import ApiVersionsRequest
+from redis_ledger.kafka.protocol.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
+from redis_ledger.kafka.protocol.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+from redis_ledger.kafka.protocol.messages.create_acls_request import AclCreation, CreateAclsRequest
+from redis_ledger.kafka.protocol.messages.create_partitions_request import (
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
+from redis_ledger.kafka.protocol.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from redis_ledger.kafka.protocol.messages.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
+from redis_ledger.kafka.protocol.messages.delete_groups_request import DeleteGroupsRequest
+from redis_ledger.kafka.protocol.messages.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
-from redis_ledger.kafka.wire.messages.delete_topics_request import DeleteTopicsRequest
-from redis_ledger.kafka.wire.messages.describe_acls_request import DescribeAclsRequest
-from redis_ledger.kafka.wire.messages.describe_client_quotas_request import DescribeClientQuotasRequest
-from redis_ledger.kafka.wire.messages.describe_cluster_request import DescribeClusterRequest
-from redis_ledger.kafka.wire.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
-from redis_ledger.kafka.wire.messages.describe_groups_request import DescribeGroupsRequest
-from redis_ledger.kafka.wire.messages.describe_log_dirs_request import DescribeLogDirsRequest
-from redis_ledger.kafka.wire.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
-from redis_ledger.kafka.wire.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
-from redis_ledger.kafka.wire.messages.describe_topic_partitions_request import TopicRequest as TopicName
-from redis_ledger.kafka.wire.messages.describe_transactions_request import DescribeTransactionsRequest
-from redis_ledger.kafka.wire.messages.describe_user_scram_credentials_request import (
+from redis_ledger.kafka.protocol.messages.delete_topics_request import DeleteTopicsRequest
+from redis_ledger.kafka.protocol.messages.describe_acls_request import DescribeAclsRequest
+from redis_ledger.kafka.protocol.messages.describe_client_quotas_request import DescribeClientQuotasRequest
+from redis_ledger.kafka.protocol.messages.describe_cluster_request import DescribeClusterRequest
+from redis_ledger.kafka.protocol.messages.describe_configs_request import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
+from redis_ledger.kafka.protocol.messages.describe_groups_request import DescribeGroupsRequest
+from redis_ledger.kafka.protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from redis_ledger.kafka.protocol.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
+from redis_ledger.kafka.protocol.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
+from redis_ledger.kafka.protocol.messages.describe_topic_partitions_request import TopicRequest as TopicName
+from redis_ledger.kafka.protocol.messages.describe_transactions_request import DescribeTransactionsRequest
+from redis_ledger.kafka.protocol.messages.describe_user_scram_credentials_request import (
     DescribeUserScramCredentialsRequest,
 )
-from redis_ledger.kafka.wire.messages.end_txn_request import EndTxnRequest
-from redis_ledger.kafka.wire.messages.find_coordinator_request import FindCoordinatorRequest
-from redis_ledger.kafka.wire.messages.init_producer_id_request import InitProducerIdRequest
-from redis_ledger.kafka.wire.messages.list_groups_request import ListGroupsRequest
-from redis_ledger.kafka.wire.messages.list_offsets_request import (
+from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
+from redis_ledger.kafka.protocol.messages.find_coordinator_request import FindCoordinatorRequest
+from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
+from redis_ledger.kafka.protocol.messages.list_groups_request import ListGroupsRequest
+from redis_ledger.kafka.protocol.messages.list_offsets_request import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from redis_ledger.kafka.wire.messages.list_transactions_request import ListTransactionsRequest
-from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
-from redis_ledger.kafka.wire.messages.offset_commit_request import (
+from redis_ledger.kafka.protocol.messages.list_transactions_request import ListTransactionsRequest
+from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from redis_ledger.kafka.protocol.messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from redis_ledger.kafka.wire.messages.offset_fetch_request import (
+from redis_ledger.kafka.protocol.messages.offset_fetch_request import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
-from redis_ledger.kafka.wire.messages.write_txn_markers_request import (
+from redis_ledger.kafka.protocol.messages.write_txn_markers_request import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-from redis_ledger.kafka.wire.primitives import NO_UUID
+from redis_ledger.kafka.protocol.primitives import NO_UUID
 from tests.support.batches import batch, fetch, produce
 from tests.support.kafka_groups import Member
 from tests.support.kafka_transactional import NEW, Transactional

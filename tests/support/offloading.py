@@ -13,7 +13,7 @@ from typing import Any
 
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import Isolation
-from redis_ledger.ledger import log as logs
+from redis_ledger.ledger import entries as logs
 from redis_ledger.offload.manifest import Segment, Stretch
 from redis_ledger.offload.segment import Row, SegmentWriter, open_home, read_groups, rows_of, table_of
 from redis_ledger.records.batch import LOG_APPEND_TIME, place, read_header

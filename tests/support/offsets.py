@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.offsets import OffsetEntry
+from redis_ledger.broker.groups.offsets import OffsetEntry
 from redis_ledger.errors import LedgerError
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.partition import Partition

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from redis_ledger.records.batch import read_header
-from redis_ledger.records.later import DueOf, Split, part
+from redis_ledger.records.split_by_due import DueOf, Split, part
 
 RECEIVED_MS = 1_700_000_100_000
 

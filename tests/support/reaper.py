@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.server_probe import is_server_of
+from redis_ledger.app.embedded_redis.probe import is_server_of
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER_S_MAX = 5.0  # for a server that a broker was just starting

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from redis_ledger.store.keys import encode_name
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from tests.support.cursors import Subscription
 from tests.support.fakelog import TOPIC_ID
 

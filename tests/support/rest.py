@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
-from app.fastpath import Front
-from app.main import create_app
+from redis_ledger.app.http.application import create_app
+from redis_ledger.app.http.fast_path import FastPath
 from redis_ledger.broker.broker import Broker
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
@@ -30,7 +30,7 @@ async def open_broker(url: str, prefix: str, *, clock: Clock | None = None, **se
         await store.close()
 
 
-def client_of(broker: Any, app: Front | None = None) -> httpx.AsyncClient:
+def client_of(broker: Any, app: FastPath | None = None) -> httpx.AsyncClient:
     """broker: a real one, or what stands in for it.  app: around it, if it is not to be made here."""
     transport: Any = httpx.ASGITransport(app=app or create_app(broker), raise_app_exceptions=True)
     return httpx.AsyncClient(transport=transport, base_url="http://broker")

@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.kafka.wire.messages.sasl_authenticate_request import SaslAuthenticateRequest
-from redis_ledger.kafka.wire.messages.sasl_handshake_request import SaslHandshakeRequest
+from redis_ledger.kafka.protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
+from redis_ledger.kafka.protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from tests.support.broker import one
 from tests.support.kafka import KafkaClient, listening
 from tests.support.people import SECURED, People

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import httpx
 
-from app.main import create_app
-from app.server import HttpServer
+from redis_ledger.app.http.application import create_app
+from redis_ledger.app.http.server import HttpServer
 from redis_ledger.broker.broker import Broker
 from tests.support.broker import one
 from tests.support.kafka import listening

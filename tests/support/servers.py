@@ -1,6 +1,6 @@
 """Real Redis servers for tests: on loopback or a unix socket, in a folder that goes away, stopped by their own pid.
 
-The binary is the one that an embedded server would run (app/server_binary.py).
+The binary is the one that an embedded server would run (app/embedded_redis/binary.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from hiredis import Reader, ReplyError, pack_command
 
-from app.server_binary import find
+from redis_ledger.app.embedded_redis.binary import find
 from tests.support.reaper import ends_with_us
 
 READY_S_MAX = 10.0

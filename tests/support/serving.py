@@ -14,8 +14,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import httpx
 
-from app import server_binary
-from app.server_probe import is_ready
+from redis_ledger.app.embedded_redis import binary as server_binary
+from redis_ledger.app.embedded_redis.probe import is_ready
 from tests.support.reaper import end_server, ends_with_us, server_ends_with_us
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +50,7 @@ class Serve:
             [
                 str(release.python),
                 "-m",
-                "app.cli.main",
+                "redis_ledger.app.cli.main",
                 "serve",
                 "--http",
                 http,

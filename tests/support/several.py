@@ -13,39 +13,39 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, TypeVar
 
-from redis_ledger.kafka.wire.messages import offset_for_leader_epoch_request as epochs
-from redis_ledger.kafka.wire.messages.add_partitions_to_txn_request import (
+from redis_ledger.kafka.protocol.messages import offset_for_leader_epoch_request as epochs
+from redis_ledger.kafka.protocol.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
 )
-from redis_ledger.kafka.wire.messages.delete_records_request import (
+from redis_ledger.kafka.protocol.messages.delete_records_request import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
-from redis_ledger.kafka.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
-from redis_ledger.kafka.wire.messages.list_offsets_request import (
+from redis_ledger.kafka.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from redis_ledger.kafka.protocol.messages.list_offsets_request import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from redis_ledger.kafka.wire.messages.offset_commit_request import (
+from redis_ledger.kafka.protocol.messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from redis_ledger.kafka.wire.messages.offset_fetch_request import (
+from redis_ledger.kafka.protocol.messages.offset_fetch_request import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
-from redis_ledger.kafka.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from redis_ledger.kafka.wire.messages.txn_offset_commit_request import (
+from redis_ledger.kafka.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from redis_ledger.kafka.protocol.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from redis_ledger.kafka.wire.primitives import NO_UUID
+from redis_ledger.kafka.protocol.primitives import NO_UUID
 from tests.support.batches import batch
 
 Place = tuple[str, int]

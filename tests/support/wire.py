@@ -12,8 +12,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from redis_ledger.kafka.wire.primitives import Buffer
-from redis_ledger.kafka.wire.registry import message_module
+from redis_ledger.kafka.protocol.primitives import Buffer
+from redis_ledger.kafka.protocol.registry import message_module
 from scripts import gen_wire
 from scripts.wire.schema import FIXED, Field, Message, Struct
 

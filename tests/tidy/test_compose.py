@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from app.doctor import OF_COMMANDS
+from redis_ledger.app.process.doctor import OF_COMMANDS
 from redis_ledger.config import Config
 from tests.image import dockerfile
 from tests.support.pages import blocks

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from app.main import OPERATIONS
-from redis_ledger import errors, exposition
+from redis_ledger import errors
+from redis_ledger.app.http.application import OPERATIONS
 from redis_ledger.config import Config
 from redis_ledger.store import keys
+from redis_ledger.telemetry import exposition
 from scripts import gen_docs
 from tests.tidy.tree import ROOT, files, shown
 

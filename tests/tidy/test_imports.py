@@ -26,7 +26,7 @@ def test_importing_the_sdk_loads_neither_redis_nor_a_server():
     [
         ("redis_ledger.Client('http://127.0.0.1:1')", ["aiokafka"]),
         (
-            "from app.cli import main, output, topics\nwith output.connected('http://127.0.0.1:1', False): pass",
+            "from redis_ledger.app.cli import main, output, topics\nwith output.connected('http://127.0.0.1:1', False): pass",
             ["aiokafka", "rich", "click"],
         ),
     ],
@@ -60,7 +60,7 @@ def lint_imports(tmp_path_factory):
     [
         ("redis_ledger/ledger/added.py", "import redis_ledger.txn", "Inside the library, imports point down"),
         ("redis_ledger/added.py", "", "Inside the library, imports point down"),
-        ("redis_ledger/txn/added.py", "import app.cli", "The library does not know its processes"),
+        ("redis_ledger/txn/added.py", "import redis_ledger.app.cli", "The library does not know its processes"),
         ("redis_ledger/ledger/added.py", "from redis.asyncio import Redis", "Only store/ speaks to Redis"),
         ("app/added.py", "import hiredis", "Only store/ speaks to Redis"),
         (
@@ -74,8 +74,8 @@ def lint_imports(tmp_path_factory):
             "The SDK and Spark reach a broker over the network",
         ),
         ("redis_ledger/records/added.py", "import asyncio", "Pure modules stay pure"),
-        ("redis_ledger/kafka/wire/added.py", "import asyncio", "Pure modules stay pure"),
-        ("app/added.py", "import redis_ledger.kafka.wire.frame", "The wire format stays inside kafka/"),
+        ("redis_ledger/kafka/protocol/added.py", "import asyncio", "Pure modules stay pure"),
+        ("app/added.py", "import redis_ledger.kafka.protocol.frame", "The wire format stays inside kafka/"),
     ],
 )
 def test_an_import_that_points_up_or_aside_breaks_its_contract(lint_imports, file, line, contract):

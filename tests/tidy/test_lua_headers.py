@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from redis_ledger.store.replies import Status
+from redis_ledger.store.script_status import Status
 from scripts import lua_header
 from tests.tidy.tree import ROOT
 

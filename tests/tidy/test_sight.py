@@ -12,9 +12,10 @@ import promql_parser
 import pytest
 import yaml
 
-from app.main import OPERATIONS
-from redis_ledger import errors, exposition
-from redis_ledger.kafka.outcome import CLOSED, NAMES, OK, UNKNOWN
+from redis_ledger import errors
+from redis_ledger.app.http.application import OPERATIONS
+from redis_ledger.kafka.error_metrics import CLOSED, NAMES, OK, UNKNOWN
+from redis_ledger.telemetry import exposition
 from scripts import dashboard
 from tests.chart import test_alerts
 from tests.tidy.tree import ROOT

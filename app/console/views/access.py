@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from app.console.pages import Done, Nothing, Visit, act, href, page
+from redis_ledger.app.console.pages import Done, Nothing, Visit, act, href, page
 from redis_ledger.auth.acl import (
     CLUSTER_NAME,
     OPERATIONS_OF,
@@ -18,7 +18,7 @@ from redis_ledger.auth.acl import (
     said,
 )
 from redis_ledger.auth.quota import OTHERS, Quota
-from redis_ledger.broker.audit import Entry
+from redis_ledger.broker.security.audit import Entry
 from redis_ledger.errors import InvalidRequest
 
 AUDIT_SHOWN = 50

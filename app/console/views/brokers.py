@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from app.console.pages import Nothing, Visit, page
+from redis_ledger.app.console.pages import Nothing, Visit, page
 from redis_ledger.auth.acl import Op, Resource
-from redis_ledger.broker.members import Node
-from redis_ledger.store.nodes import NodeInfo
+from redis_ledger.broker.cluster.live_brokers import Node
+from redis_ledger.store.server_info import NodeInfo
 
 
 class Broker(msgspec.Struct):

@@ -8,15 +8,15 @@ from typing import Literal
 
 import msgspec
 
-from app.console.health import Behind
-from app.console.moments import moment, shown
-from app.console.pages import Done, Visit, act, href, page
-from app.console.paging import Paged, PageNumber, paged
-from app.console.survey import lags, readers
-from app.console.waiting import Waits, why
+from redis_ledger.app.console.cluster_snapshot import lags, readers
+from redis_ledger.app.console.health import Behind
+from redis_ledger.app.console.pages import Done, Visit, act, href, page
+from redis_ledger.app.console.paging import Paged, PageNumber, paged
+from redis_ledger.app.console.stuck_consumers import Waits, why
+from redis_ledger.app.console.time_inputs import moment, shown
 from redis_ledger.auth.acl import Op, Resource
-from redis_ledger.broker.deadletters import Rule
-from redis_ledger.broker.lags import Reader
+from redis_ledger.broker.groups.lag import Reader
+from redis_ledger.broker.subscriptions.dead_letters import Rule
 from redis_ledger.broker.types import CursorStats, SubscriptionStats
 from redis_ledger.errors import (
     GroupNotEmpty,

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import msgspec
 
-from app.console.health import Behind, Facts, Held, Sentence, sentences
-from app.console.pages import Nothing, Visit, page
-from app.console.survey import Sample, surveyor
+from redis_ledger.app.console.cluster_snapshot import Sample, surveyor
+from redis_ledger.app.console.health import Behind, Facts, Held, Sentence, sentences
+from redis_ledger.app.console.pages import Nothing, Visit, page
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import LedgerError
 from redis_ledger.ids import TxnId

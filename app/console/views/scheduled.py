@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from app.console.moments import moment, shown
-from app.console.pages import Done, Visit, act, href, page
-from app.console.records import short, text
-from app.console.survey import waiting
+from redis_ledger.app.console.cluster_snapshot import waiting
+from redis_ledger.app.console.pages import Done, Visit, act, href, page
+from redis_ledger.app.console.records import short, text
+from redis_ledger.app.console.time_inputs import moment, shown
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import Scheduled
 from redis_ledger.ids import ScheduledId

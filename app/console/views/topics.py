@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from app.console.pages import Done, Visit, act, href, page
-from app.console.paging import Paged, PageNumber, paged
-from app.console.records import PARTITIONS_MAX, Looked, Peek, Row, peek
-from app.console.rendering import counted, number
-from app.console.survey import TopicTotals, totals
+from redis_ledger.app.console.cluster_snapshot import TopicTotals, totals
+from redis_ledger.app.console.pages import Done, Visit, act, href, page
+from redis_ledger.app.console.paging import Paged, PageNumber, paged
+from redis_ledger.app.console.records import PARTITIONS_MAX, Looked, Peek, Row, peek
+from redis_ledger.app.console.rendering import counted, number
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import Holding, NewRecord, PartitionState
 from redis_ledger.errors import LedgerError, UnknownTopic

@@ -7,9 +7,9 @@ from typing import Literal
 
 import msgspec
 
-from app.console.health import HELD_MS_BAD
-from app.console.pages import Done, Nothing, Visit, act, href, page
-from app.console.rendering import counted
+from redis_ledger.app.console.health import HELD_MS_BAD
+from redis_ledger.app.console.pages import Done, Nothing, Visit, act, href, page
+from redis_ledger.app.console.rendering import counted
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import Transaction
 from redis_ledger.errors import UnknownTopic

@@ -10,9 +10,9 @@ import httpx
 from redis_ledger.client import arguments
 from redis_ledger.client._async.admin import AsyncSubscriptions, AsyncTopics, AsyncTransactions
 from redis_ledger.client._async.closing import close_after
-from redis_ledger.client._async.cold import AsyncCold
 from redis_ledger.client._async.consumer import AsyncConsumer
 from redis_ledger.client._async.leases import AsyncLeases
+from redis_ledger.client._async.offload import AsyncCold
 from redis_ledger.client._async.producer import AsyncProducer
 from redis_ledger.client._async.reader import Reading, read
 from redis_ledger.client._async.scheduled import AsyncScheduled

@@ -23,7 +23,7 @@ from redis_ledger.client import answers, arguments, retries
 from redis_ledger.client._async.slots import AsyncSlots
 from redis_ledger.client.bearer import Bearer, header
 from redis_ledger.client.concurrency import async_sleep
-from redis_ledger.client.older import OlderBrokers
+from redis_ledger.client.older_brokers import OlderBrokers
 from redis_ledger.client.retries import Failure
 from redis_ledger.client.trust import believed
 from redis_ledger.errors import ClientClosed, InvalidRequest, OutcomeUnknown, Unauthenticated

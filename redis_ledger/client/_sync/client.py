@@ -10,9 +10,9 @@ import httpx
 from redis_ledger.client import arguments
 from redis_ledger.client._sync.admin import Subscriptions, Topics, Transactions
 from redis_ledger.client._sync.closing import close_after
-from redis_ledger.client._sync.cold import Cold
 from redis_ledger.client._sync.consumer import Consumer
 from redis_ledger.client._sync.leases import Leases
+from redis_ledger.client._sync.offload import Cold
 from redis_ledger.client._sync.producer import Producer
 from redis_ledger.client._sync.reader import Reading, read
 from redis_ledger.client._sync.scheduled import Scheduled

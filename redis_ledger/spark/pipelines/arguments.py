@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from redis_ledger.client import Client
 from redis_ledger.errors import LedgerError, UnknownTopic
-from redis_ledger.records import deliver
-from redis_ledger.spark.options import Connection, connection
+from redis_ledger.records import delivery_headers
+from redis_ledger.spark.read_options import Connection, connection
 from redis_ledger.terminal import one_line
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _is_ours(kind: str) -> bool:
 def duration_ms(text: str) -> int:
     """5m, 12h, 1d, 500ms, PT5M."""
     try:
-        return deliver.duration_ms(text.strip())
+        return delivery_headers.duration_ms(text.strip())
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a duration; write it as 30s, 5m, 12h or 1d") from None
 

@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from redis_ledger.client import Client
 from redis_ledger.client.models import ColdPartition, ColdSwapped
 from redis_ledger.errors import Conflict, InvalidRequest, ManifestChanged, UnknownTopic
-from redis_ledger.offload.home import Home, open_home
 from redis_ledger.offload.manifest import Segment, folder
-from redis_ledger.spark.copies import keep_copy
-from redis_ledger.spark.leftovers import listed
-from redis_ledger.spark.pipelines import compacting
+from redis_ledger.offload.object_store import ObjectStore, open_home
+from redis_ledger.spark.manifest_copy import keep_copy
+from redis_ledger.spark.orphan_files import listed
+from redis_ledger.spark.pipelines import compact_spark
 from redis_ledger.spark.pipelines.arguments import (
     add_topics,
     client_of,
@@ -41,8 +41,8 @@ from redis_ledger.spark.pipelines.arguments import (
     started,
     topics_of,
 )
-from redis_ledger.spark.pipelines.compacting import Rewriting
-from redis_ledger.spark.pipelines.compaction import SEGMENT_BYTES, Group, groups, is_unchanged, orphans
+from redis_ledger.spark.pipelines.compact_plan import SEGMENT_BYTES, Group, groups, is_unchanged, orphans
+from redis_ledger.spark.pipelines.compact_spark import Rewriting
 from redis_ledger.spark.pipelines.progress import Done, Progress
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class Job:
         self._numbers = [each.partition for each in cold.partitions if each.segments]
         if self._numbers and not cold.home:
             raise InvalidRequest(f"{topic} has offloaded records, and the broker has no cold_home to read them from.")
-        self._home: Home | None = open_home(cold.home) if self._numbers else None
+        self._home: ObjectStore | None = open_home(cold.home) if self._numbers else None
         self._replaced: list[str] = []  # files that the manifest names no more
         self._run = 0 if given.dry_run or not self._numbers else self._begun(now_ms)
 
@@ -165,9 +165,9 @@ class Job:
     @contextlib.contextmanager
     def _counted(self, spark: SparkSession, partition: ColdPartition) -> Iterator[Counted]:
         segments, bytes_max = partition.segments, self._given.segment_mb << 20
-        kept = compacting.kept(spark, self._opened.uri, segments, self._old_ms).persist()
+        kept = compact_spark.kept(spark, self._opened.uri, segments, self._old_ms).persist()
         try:
-            counts = compacting.counts(kept)
+            counts = compact_spark.counts(kept)
             decided = groups(segments, {first: count.kept for first, count in counts.items()}, bytes_max)
             yield Counted(partition, kept, decided, sum(count.keyless for count in counts.values()))
         finally:
@@ -180,13 +180,13 @@ class Job:
             wave = found.groups[at : at + WAVE]
             wanted = [Rewriting(group.stretch(place, self._run), group.segments) for group in wave]
             full = [each for each, group in zip(wanted, wave, strict=True) if group.kept]
-            written = compacting.rewritten(found.kept, self._opened.uri, self._topic_id, full)
+            written = compact_spark.rewritten(found.kept, self._opened.uri, self._topic_id, full)
             new = {segment.first: segment for segment in written}
             counted = [(each.stretch.first, group.kept) for each, group in zip(wanted, wave, strict=True) if group.kept]
             assert [(each.first, each.records) for each in written] == counted, (written, counted)
             try:
                 for each in wanted:
-                    added = new.pop(each.stretch.first, None) or compacting.empty(each.stretch)
+                    added = new.pop(each.stretch.first, None) or compact_spark.empty(each.stretch)
                     version = self._swap(found.partition.partition, version, each.segments, added)
             except (ManifestChanged, Superseded, UnknownTopic):
                 self._delete([segment.file for segment in new.values()])  # they were not handed to anybody yet
@@ -278,7 +278,7 @@ class Job:
         return self._client.cold.swap(self._topic, number, version, firsts, [new], topic_id=self._topic_id)
 
     @property
-    def _opened(self) -> Home:
+    def _opened(self) -> ObjectStore:
         assert self._home is not None, "a partition with segments has a home"
         return self._home
 

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from redis_ledger.client import Client
 from redis_ledger.errors import LedgerError
-from redis_ledger.spark.options import Connection
 from redis_ledger.spark.pipelines.arguments import (
     NO_SPARK,
     add_topics,
@@ -36,6 +35,7 @@ from redis_ledger.spark.pipelines.arguments import (
     topics_of,
 )
 from redis_ledger.spark.pipelines.progress import Done, Progress, hear
+from redis_ledger.spark.read_options import Connection
 from redis_ledger.terminal import one_line
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from redis_ledger.spark.offset_options import PartitionEnds
 from redis_ledger.spark.pipelines.reconcile_facts import WORD, Hole, Matched, PartitionFacts
-from redis_ledger.spark.places import Standing
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -25,7 +25,7 @@ HALF = 32  # bits: sums of halves stay within 64 bits for two billion records
 Identity = tuple[int, int]
 
 
-def partitions(rows: DataFrame, within: str, standings: Mapping[int, Standing]) -> list[PartitionFacts]:
+def partitions(rows: DataFrame, within: str, standings: Mapping[int, PartitionEnds]) -> list[PartitionFacts]:
     """within: what `ordered` has to ascend in, partition or key; it needs offsets."""
     from pyspark.sql import functions as F
 
@@ -57,7 +57,7 @@ def _kept(found: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name in PartitionFacts._fields}
 
 
-def _stands(standing: Standing | None) -> dict[str, int]:
+def _stands(standing: PartitionEnds | None) -> dict[str, int]:
     if standing is None:
         return {}
     return {"start": standing.start, "stable": standing.end, "log_end": standing.log_end}

@@ -17,10 +17,10 @@ import json
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from redis_ledger.errors import InvalidRequest
-from redis_ledger.spark.options import Connection, reading
+from redis_ledger.spark.offset_options import PartitionEnds
+from redis_ledger.spark.partition_metadata import standings
 from redis_ledger.spark.pipelines.arguments import client_of, options_of
-from redis_ledger.spark.places import Standing
-from redis_ledger.spark.standings import standings
+from redis_ledger.spark.read_options import Connection, reading
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -61,7 +61,7 @@ class Loaded(NamedTuple):
 
     side: Side
     frame: DataFrame
-    standings: dict[int, Standing]
+    standings: dict[int, PartitionEnds]
 
 
 def load(spark: SparkSession, side: Side, reached: Connection, isolation: str, *, headers: bool) -> Loaded:
@@ -103,7 +103,7 @@ def _cold(spark: SparkSession, side: Side, reached: Connection) -> Loaded:
     if not files:
         raise InvalidRequest(f"Nothing of {side.place} is offloaded.")
     standings = {
-        one.partition: Standing(one.segments[0].first, one.cold_offset, one.cold_offset)
+        one.partition: PartitionEnds(one.segments[0].first, one.cold_offset, one.cold_offset)
         for one in found.partitions
         if one.segments
     }

@@ -26,17 +26,17 @@ from redis_ledger.client import Client
 from redis_ledger.client.models import TopicDescription
 from redis_ledger.errors import InvalidRequest, LedgerError
 from redis_ledger.ids import TopicPartition
-from redis_ledger.spark import plan, standings
-from redis_ledger.spark.attempts import Step
-from redis_ledger.spark.options import Connection, reading
-from redis_ledger.spark.pipelines import replays
+from redis_ledger.spark import partition_metadata, plan
+from redis_ledger.spark.offset_options import Offsets, to_checkpoint
+from redis_ledger.spark.pipelines import replay_plan
 from redis_ledger.spark.pipelines.arguments import client_of, connection_of, ended, options_of, parser, started
-from redis_ledger.spark.pipelines.counted import append, last_number, noted
-from redis_ledger.spark.pipelines.moments import moment_ms
+from redis_ledger.spark.pipelines.numbered_steps import append, last_number, noted
 from redis_ledger.spark.pipelines.progress import Done, Progress
-from redis_ledger.spark.pipelines.replays import Pace
-from redis_ledger.spark.places import Offsets, to_checkpoint
-from redis_ledger.spark.writing import TRANSACTION_TIMEOUT_MS
+from redis_ledger.spark.pipelines.replay_plan import Pace
+from redis_ledger.spark.pipelines.time_arguments import moment_ms
+from redis_ledger.spark.read_options import Connection, reading
+from redis_ledger.spark.task_commit import Step
+from redis_ledger.spark.write_options import TRANSACTION_TIMEOUT_MS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,7 +66,7 @@ def arguments_of(arguments: Sequence[str]) -> argparse.Namespace:
     made.add_argument("--rate", type=_count, metavar="N", help="records a second (as fast as it goes)")
     made.add_argument(
         "--step", type=_count, metavar="N",
-        help=f"offsets that are written in one go ({replays.BURST_S} s of the rate, or {replays.STEP_OFFSETS})",
+        help=f"offsets that are written in one go ({replay_plan.BURST_S} s of the rate, or {replay_plan.STEP_OFFSETS})",
     )  # fmt: skip
     made.add_argument(
         "--name", help="of the job: run again under it, it goes on (derived from the topics and the range)"
@@ -109,7 +109,7 @@ def run(
         state = job.begun()
         progress = Progress(NAME)
         progress.say(f"{job.label} from {_shown(state.position)} to {_shown(state.end)}")
-        if not replays.left(state.position, state.end):
+        if not replay_plan.left(state.position, state.end):
             progress.say("nothing is left of it; to replay it once more, give another --name.")
             return
         pace = Pace(given.rate, clock_s, sleep_s)
@@ -120,14 +120,14 @@ def run(
 
 def steps(job: Job, spark: SparkSession, state: State, pace: Pace, progress: Progress) -> None:
     """All that are left, one by one."""
-    there = replays.left(state.position, state.end)
-    while replays.left(state.position, state.end):
+    there = replay_plan.left(state.position, state.end)
+    while replay_plan.left(state.position, state.end):
         until, number = job.following(state), state.number + 1
         pace.wait()
         records = job.write(spark, state, until)
         pace.wrote(records)
         state = job.state()
-        done = there - replays.left(state.position, state.end)
+        done = there - replay_plan.left(state.position, state.end)
         progress.done(Done(f"step {number}, {done:,} of {there:,} offsets", records))
 
 
@@ -146,8 +146,8 @@ class Job:
         self._client, self._reached, self._given = client, reached, given
         source, target = client.topics.describe(given.source), client.topics.describe(given.target)
         said = {name: getattr(given, name) for name in IDENTITY}
-        name = given.name if given.name is not None else replays.derived_name(said)
-        self._names = replays.names(name, source.id, target.id)
+        name = given.name if given.name is not None else replay_plan.derived_name(said)
+        self._names = replay_plan.names(name, source.id, target.id)
         self._keeps_partition = keeps_partition(given.partition, source, target)
         self.label = f"{given.source} → {given.target}, named {name}:"
 
@@ -165,16 +165,16 @@ class Job:
         return state
 
     def following(self, state: State) -> Offsets:
-        size = replays.step_size(self._given.step, self._given.rate)
-        return replays.following(state.position, state.end, size)
+        size = replay_plan.step_size(self._given.step, self._given.rate)
+        return replay_plan.following(state.position, state.end, size)
 
     def write(self, spark: SparkSession, state: State, until: Offsets) -> int:
         """One step; how many records it has.  Whether it is this run that committed it, the state says."""
         given, partitions = self._given, self._client.topics.describe(self._given.source).partitions
         options = {
             "topics": given.source,
-            "startingOffsets": replays.all_named(state.position, given.source, partitions),
-            "endingOffsets": replays.all_named(until, given.source, partitions),
+            "startingOffsets": replay_plan.all_named(state.position, given.source, partitions),
+            "endingOffsets": replay_plan.all_named(until, given.source, partitions),
             "includeHeaders": "true",
             "failOnDataLoss": str(not given.skip_lost).lower(),
         }
@@ -183,7 +183,7 @@ class Job:
             "onceName": self._names.position,
             "onceNumber": str(state.number + 1),
             "commitSubscription": self._names.position,
-            "commitOffsets": replays.all_named(until, given.source, partitions),
+            "commitOffsets": replay_plan.all_named(until, given.source, partitions),
             "keepTimestamp": str(given.keeps_timestamps).lower(),
         }
         columns = ["key", "value", "headers", "timestamp", *(["partition"] if self._keeps_partition else [])]
@@ -237,12 +237,12 @@ class Job:
         if given.to_time is not None:
             options["endingTimestamp"] = str(given.to_time)
         if given.from_offsets is not None:
-            options["startingOffsets"] = replays.named_offsets(given.source, given.from_offsets)
+            options["startingOffsets"] = replay_plan.named_offsets(given.source, given.from_offsets)
         if given.to_offsets is not None:
-            options["endingOffsets"] = replays.named_offsets(given.source, given.to_offsets)
+            options["endingOffsets"] = replay_plan.named_offsets(given.source, given.to_offsets)
         asked = reading({**options_of(self._reached), **options}, "batch")
-        there = standings.standings(asked, all_named=True)
-        starts, ends = standings.starts(asked, there), standings.ends(asked, there)
+        there = partition_metadata.standings(asked, all_named=True)
+        starts, ends = partition_metadata.starts(asked, there), partition_metadata.ends(asked, there)
         if losses := plan.settled(starts, ends, there).losses:
             raise InvalidRequest(losses[0])
         return starts, {partition: max(end, starts[partition]) for partition, end in ends.items()}

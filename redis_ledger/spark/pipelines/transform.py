@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from redis_ledger.client import Client
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.ids import TopicPartition, check_subscription_name, check_topic_name
-from redis_ledger.spark import standings, writing
-from redis_ledger.spark.options import Connection, reading
+from redis_ledger.spark import partition_metadata, write_options
+from redis_ledger.spark.offset_options import Offsets, to_checkpoint
 from redis_ledger.spark.pipelines import queries
 from redis_ledger.spark.pipelines.arguments import client_of, connection_of, ended, options_of, parser, started
-from redis_ledger.spark.pipelines.counted import append, last_number, noted
-from redis_ledger.spark.pipelines.moments import moment_ms
+from redis_ledger.spark.pipelines.numbered_steps import append, last_number, noted
 from redis_ledger.spark.pipelines.progress import Done, Progress
 from redis_ledger.spark.pipelines.queries import Trigger
-from redis_ledger.spark.places import Offsets, to_checkpoint
+from redis_ledger.spark.pipelines.time_arguments import moment_ms
+from redis_ledger.spark.read_options import Connection, reading
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -157,8 +157,8 @@ def _derived(given: argparse.Namespace, text: str) -> str:
 def _since(client: Client, given: argparse.Namespace, reached: Connection) -> tuple[Offsets, Offsets]:
     """From what is noted, on partitions where nothing is from where a new job begins; to where it ends."""
     asked = reading({**options_of(reached), "topics": ",".join(given.input.values()), **_times(given)}, "batch")
-    there = standings.standings(asked, all_named=True)
-    starts, ends = standings.starts(asked, there), standings.ends(asked, there)
+    there = partition_metadata.standings(asked, all_named=True)
+    starts, ends = partition_metadata.starts(asked, there), partition_metadata.ends(asked, there)
     for topic in set(given.input.values()):
         for number, offset in (noted(client, topic, given.commit_subscription) or {}).items():
             partition = TopicPartition(topic, number)
@@ -259,7 +259,7 @@ def _queried(spark: SparkSession, given: argparse.Namespace, reached: Connection
         raise InvalidRequest(queries.fault(given.sql.name, text, str(error))) from None
     types = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
     queries.check_columns(given.sql.name, types)
-    writing.check(types, writing.writing(_sink(given, reached), "batch"), overwrite=False)
+    write_options.check(types, write_options.writing(_sink(given, reached), "batch"), overwrite=False)
     return frame
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.console import health
-from app.console.pages import ACTS, PAGES
+from redis_ledger.app.console import health
+from redis_ledger.app.console.pages import ACTS, PAGES
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import AuthenticationFailed, Unauthenticated

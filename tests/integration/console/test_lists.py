@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.console.paging import ROWS_MAX, paged
+from redis_ledger.app.console.paging import ROWS_MAX, paged
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import NewRecord
 from tests.support.rest import open_broker

@@ -10,11 +10,11 @@ from collections.abc import Awaitable
 
 import pytest
 
-from app.console.pages import PAGES
-from app.console.views.transactions import FINISHED_MAX
-from redis_ledger import exposition
+from redis_ledger.app.console.pages import PAGES
+from redis_ledger.app.console.views.transactions import FINISHED_MAX
 from redis_ledger.broker.types import DelayStats, NewRecord
 from redis_ledger.ids import TxnId
+from redis_ledger.telemetry import exposition
 from tests.support.broker import eventually
 from tests.support.rest import client_of, open_broker
 from tests.support.servers import redis_server

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from app.console.records import KEY_CHARACTERS, PARTITIONS_MAX, VALUE_CHARACTERS
+from redis_ledger.app.console.records import KEY_CHARACTERS, PARTITIONS_MAX, VALUE_CHARACTERS
 from redis_ledger.broker.types import NewRecord
 
 TOPIC = "/topic.json?name=orders"

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from app.calls import Call, Services
-from app.main import OPERATIONS
-from app.operations import Asked
+from redis_ledger.app.http.application import OPERATIONS
+from redis_ledger.app.http.operations import Asked
+from redis_ledger.app.http.request import HttpRequest, Services
 from redis_ledger.auth.acl import Caller
-from redis_ledger.kafka import pending
-from redis_ledger.kafka.call import Call as KafkaCall
-from redis_ledger.kafka.call import Peer
+from redis_ledger.kafka import in_flight
+from redis_ledger.kafka.request_context import Peer
+from redis_ledger.kafka.request_context import RequestContext as KafkaCall
 
 
 def asked(operation: str, parameters: dict[str, str], *, body: Any = None, principal: str = "") -> dict[str, str]:
-    call = Call(Services(), {"headers": [(b"x-request-id", b"r-1")], "client": ("h", 1)}, SimpleNamespace())  # type: ignore[arg-type]
+    call = HttpRequest(Services(), {"headers": [(b"x-request-id", b"r-1")], "client": ("h", 1)}, SimpleNamespace())  # type: ignore[arg-type]
     call.decoded = body
     if principal:
         call._caller = Caller(principal, "h")
@@ -48,7 +48,7 @@ def test_a_principal_is_named_once_it_is_known():
 def test_a_kafka_request_names_its_api_its_client_and_who_has_logged_in():
     peer = Peer("10.0.0.7", principal="User:ada")
     broker: Any = None
-    request = pending.asked(("Produce", 7, KafkaCall(broker, 9, "shop", peer)))
+    request = in_flight.asked(("Produce", 7, KafkaCall(broker, 9, "shop", peer)))
     assert request.log_fields() == {"operation": "Produce", "request_id": "shop-7", "peer": "10.0.0.7", "principal": ""}
     peer.is_authenticated = True
     assert request.log_fields()["principal"] == "User:ada"

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from app.cork import JOINED_BYTES_MAX, Corked
+from redis_ledger.app.http.cork import JOINED_BYTES_MAX, Corked
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"
 

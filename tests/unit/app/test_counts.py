@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app import bodies, bodies_scheduled, bodies_subscriptions
-from app.counts import check, elements
+from redis_ledger.app.http.json_counts import check, elements
+from redis_ledger.app.http.schemas import core, scheduled, subscriptions
 from redis_ledger.config import Config
 from redis_ledger.errors import RequestTooLarge
 
@@ -46,16 +46,16 @@ GROUP = b'{"topic":"t","records":[%s]}' % LONG
 @pytest.mark.parametrize(
     ("kind", "body", "named"),
     [
-        (bodies.Produce, b'{"records":%s}' % many(10, LONG), None),
-        (bodies.Produce, b'{"records":%s}' % many(11, LONG), TOO_MANY),
-        (bodies.Execute, b'{"records":%s}' % many(5, GROUP), None),
-        (bodies.Execute, b'{"records":%s}' % many(6, GROUP), TOO_MANY),
-        (bodies.Execute, b'{"acks":%s}' % many(60, b'{"topic":"t","subscription":"s","ids":[]}'), TOO_MANY),
-        (bodies.Execute, b'{"acks":[{"ids":%s}]}' % many(150, b'"0:1"'), TOO_MANY),
-        (bodies_subscriptions.Ack, b'{"ids":%s}' % many(102, b'"0:1"'), TOO_MANY),
-        (bodies_subscriptions.Ack, b'{"ids":%s}' % many(100, b'"0:1"'), None),
-        (bodies.Produce, b'{"records":{"a":%s}}' % many(200), None),  # of another shape: who decodes it says so
-        (bodies.Produce, b'{"records":%s' % many(200), None),
+        (core.Produce, b'{"records":%s}' % many(10, LONG), None),
+        (core.Produce, b'{"records":%s}' % many(11, LONG), TOO_MANY),
+        (core.Execute, b'{"records":%s}' % many(5, GROUP), None),
+        (core.Execute, b'{"records":%s}' % many(6, GROUP), TOO_MANY),
+        (core.Execute, b'{"acks":%s}' % many(60, b'{"topic":"t","subscription":"s","ids":[]}'), TOO_MANY),
+        (core.Execute, b'{"acks":[{"ids":%s}]}' % many(150, b'"0:1"'), TOO_MANY),
+        (subscriptions.Ack, b'{"ids":%s}' % many(102, b'"0:1"'), TOO_MANY),
+        (subscriptions.Ack, b'{"ids":%s}' % many(100, b'"0:1"'), None),
+        (core.Produce, b'{"records":{"a":%s}}' % many(200), None),  # of another shape: who decodes it says so
+        (core.Produce, b'{"records":%s' % many(200), None),
     ],
 )
 async def test_what_lists_more_than_a_request_may_carry_is_refused(kind, body, named):
@@ -75,18 +75,18 @@ def with_headers(count: int) -> bytes:
 @pytest.mark.parametrize(
     ("kind", "body", "named"),
     [
-        (bodies.Produce, b'{"records":[%s]}' % with_headers(6), "record_headers_max"),
+        (core.Produce, b'{"records":[%s]}' % with_headers(6), "record_headers_max"),
         (
-            bodies.Produce,
+            core.Produce,
             b'{"records":[%s,%s,%s]}' % (with_headers(5), with_headers(5), with_headers(3)),
             "headers_max",
         ),
-        (bodies_scheduled.Schedule, with_headers(6), "record_headers_max"),
-        (bodies.Produce, b'{"records":[%s,%s]}' % (with_headers(5), with_headers(5)), None),
+        (scheduled.Schedule, with_headers(6), "record_headers_max"),
+        (core.Produce, b'{"records":[%s,%s]}' % (with_headers(5), with_headers(5)), None),
     ],
 )
 async def test_headers_of_one_record_and_of_all_are_counted(monkeypatch, kind, body, named):
-    monkeypatch.setattr("app.counts.LARGE_BYTES", 10)
+    monkeypatch.setattr("redis_ledger.app.http.json_counts.LARGE_BYTES", 10)
     assert msgspec.json.decode(body)
     if named is None:
         await check(body, kind, FEW)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.crosssite import is_foreign, is_renamed
+from redis_ledger.app.http.origin_check import is_foreign, is_renamed
 
 HOST = (b"host", b"broker:8080")
 

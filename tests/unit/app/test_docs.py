@@ -9,9 +9,9 @@ from html import unescape
 
 import pytest
 
-from app.docs import HEADERS, page
-from app.main import OPERATIONS
-from app.openapi import document
+from redis_ledger.app.http.application import OPERATIONS
+from redis_ledger.app.http.docs_page import HEADERS, page
+from redis_ledger.app.http.openapi import document
 
 DOCUMENT = document(OPERATIONS)
 PAGE = page(DOCUMENT)

@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from typer.testing import CliRunner
 
-from app.cli.main import app
-from app.health import Health, look
+from redis_ledger.app.cli.main import app
+from redis_ledger.app.process.health_check import Health, look
 from tests.tidy.tree import ROOT
 
 READY = b'HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n{"ready": true}\n'
@@ -153,9 +153,9 @@ def test_the_command_tells_on_stdout_or_stderr_and_by_exit_code():
 
 def test_without_options_it_loads_nothing_that_reads_a_command_line():
     probe = (
-        "import sys; sys.argv = ['redis-ledger', 'health']\nfrom app.entry import main\n"
+        "import sys; sys.argv = ['redis-ledger', 'health']\nfrom redis_ledger.app.entry import main\n"
         "try: main()\nexcept SystemExit as ended: print(ended.code)\n"
-        "heavy = ('typer', 'click', 'ssl', 'asyncio', 'httpx', 'json', 'redis_ledger', 'app.cli')\n"
+        "heavy = ('typer', 'click', 'ssl', 'asyncio', 'httpx', 'json', 'redis_ledger', 'redis_ledger.app.cli')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
     with answering(READY) as (address, _):
@@ -171,6 +171,8 @@ def test_without_options_it_loads_nothing_that_reads_a_command_line():
 
 
 def test_every_other_command_goes_the_long_way():
-    code = "import sys; sys.argv = ['redis-ledger', 'health', '--help']; from app.entry import main; main()"
+    code = (
+        "import sys; sys.argv = ['redis-ledger', 'health', '--help']; from redis_ledger.app.entry import main; main()"
+    )
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert "Usage: redis-ledger health" in ran.stdout

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from app.calls import BATCH
-from app.fastpath import Front
-from app.main import OPERATIONS, create_app
-from redis_ledger import exposition, log
+from redis_ledger.app.http.application import OPERATIONS, create_app
+from redis_ledger.app.http.fast_path import FastPath
+from redis_ledger.app.http.request import BATCH
 from redis_ledger.errors import OutcomeUnknown, StoreUnavailable, TopicBusy, UnknownTopic
+from redis_ledger.telemetry import exposition, logs
 from tests.support.rest import client_of
 from tests.unit.app.fake import FakeBroker
 
@@ -143,7 +143,7 @@ async def test_a_content_type_that_cannot_be_read_is_refused():
 
 async def test_an_unforeseen_failure_is_logged_with_its_trace_and_told_without_it():
     stream = io.StringIO()
-    log.configure(stream=stream)
+    logs.configure(stream=stream)
     broker = FakeBroker()
     broker.fails = KeyError("secret")
     async with client_of(broker) as client:
@@ -182,7 +182,7 @@ async def test_a_hot_operation_answers_the_same_through_the_framework():
                 ]
             ]
 
-    def framework_only(front: Front) -> None:
+    def framework_only(front: FastPath) -> None:
         assert front._hot
         front._hot = {}
 
@@ -197,7 +197,7 @@ def test_no_two_operations_share_a_method_and_path():
 # -- long polls --------------------------------------------------------------------------------------------------------
 
 
-async def poll(front: Front, gone: asyncio.Event) -> list[dict[str, Any]]:
+async def poll(front: FastPath, gone: asyncio.Event) -> list[dict[str, Any]]:
     """One long poll over bare ASGI; the caller leaves when told.  What was sent to it."""
     sent: list[dict[str, Any]] = []
     asked = False

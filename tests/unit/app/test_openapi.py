@@ -7,11 +7,11 @@ import jsonschema_rs
 import msgspec
 import pytest
 
-from app.bodies import Request
-from app.main import OPERATIONS, ROUTERS
-from app.openapi import document, problems_of
-from app.operations import Operation
 from redis_ledger import errors
+from redis_ledger.app.http.application import OPERATIONS, ROUTERS
+from redis_ledger.app.http.openapi import document, problems_of
+from redis_ledger.app.http.operations import Operation
+from redis_ledger.app.http.schemas.core import Request
 
 DOCUMENT = document(OPERATIONS)
 by_id = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.id)

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from app import bodies
-from app.pieces import LARGE_BYTES, PIECE_BYTES, large_record, size_of, text_of
-from app.values import shown_headers, shown_key, shown_value
+from redis_ledger.app.http.schemas import core
+from redis_ledger.app.http.values import shown_headers, shown_key, shown_value
+from redis_ledger.app.pieces import LARGE_BYTES, PIECE_BYTES, large_record, size_of, text_of
 
 MEGABYTE = 1 << 20
 VALUES = {
@@ -27,8 +27,8 @@ VALUES = {
 }
 
 
-def small(**content: Any) -> bodies.RecordOut:
-    return bodies.RecordOut(offset=7, timestamp_ms=1, transaction="0-1", **content)
+def small(**content: Any) -> core.RecordOut:
+    return core.RecordOut(offset=7, timestamp_ms=1, transaction="0-1", **content)
 
 
 @pytest.mark.parametrize("form", ["auto", "text", "base64"])
@@ -40,7 +40,7 @@ def test_a_large_record_is_shown_as_a_small_one_is(what, form):
     shown_as |= dict(zip(("key", "key_base64"), shown_key(key), strict=True))
     shown_as |= dict(zip(("headers", "headers_base64"), shown_headers(headers), strict=True))
     records: list[Any] = [small(text="before"), large_record(small(), key, value, headers, form), small(text="after")]
-    rest = bodies.Fetched(records=[], next_offset=8, more=False, start_offset=0, stable_offset=8, end_offset=8)
+    rest = core.Fetched(records=[], next_offset=8, more=False, start_offset=0, stable_offset=8, end_offset=8)
     plain = msgspec.structs.replace(rest, records=[records[0], small(**shown_as), records[2]])
     text = b"".join(text_of("records", records, rest))
     assert json.loads(text) == json.loads(msgspec.json.encode(plain))
@@ -49,7 +49,7 @@ def test_a_large_record_is_shown_as_a_small_one_is(what, form):
 def test_the_pieces_of_a_large_record_take_little_memory():
     value = bytes(30 * MEGABYTE)
     assert size_of(None, value, []) == len(value)
-    rest = bodies.Fetched(records=[], next_offset=8, more=False, start_offset=0, stable_offset=8, end_offset=8)
+    rest = core.Fetched(records=[], next_offset=8, more=False, start_offset=0, stable_offset=8, end_offset=8)
     tracemalloc.start()
     try:
         size = sum(map(len, text_of("records", [large_record(small(), None, value, [], "auto")], rest)))

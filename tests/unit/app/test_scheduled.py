@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from redis_ledger.broker.types import Appended, NewRecord, Placed
-from redis_ledger.delay.repeat import Repeat
+from redis_ledger.delay.recurrence import Recurrence
 from redis_ledger.errors import AlreadyCancelled, AlreadyDelivered, StoreUnavailable, UnknownPartition, UnknownScheduled
 from redis_ledger.ids import ScheduledId
 from tests.support.rest import client_of
@@ -139,7 +139,7 @@ async def test_a_record_with_a_repetition_goes_to_the_broker_with_it():
     assert answer == {"scheduled": [{"id": "0:17.0", "deliver_at_ms": 90_000}]}
     [(name, (topic, record, repeat), _)] = broker.calls
     assert (name, topic, record) == ("schedule_repeat", "orders", NewRecord(b"k", b"1"))
-    assert repeat == Repeat.parse("30 7 * * 1", until_ms=5_000, times=4, timezone="Europe/Berlin")
+    assert repeat == Recurrence.parse("30 7 * * 1", until_ms=5_000, times=4, timezone="Europe/Berlin")
 
 
 async def test_an_idempotency_key_makes_a_repeat_find_what_was_scheduled():

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from app.serving import until_told_to_stop
+from redis_ledger.app.process.broker_process import until_told_to_stop
 
 
 class Broker:

@@ -4,8 +4,8 @@ from dataclasses import fields
 
 import pytest
 
-from app.aliases import ALIASES
-from app.settings import BadSetting, config_from, misspelt, without_effect
+from redis_ledger.app.process.pulsar_settings import ALIASES
+from redis_ledger.app.process.settings import BadSetting, config_from, misspelt, without_effect
 from redis_ledger.config import Config
 
 

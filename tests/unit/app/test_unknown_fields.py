@@ -3,11 +3,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from app.bodies import ChangeTopic, CreateTopic, Empty, Execute, FetchQuery, Produce
-from app.bodies_cold import Publish
-from app.bodies_subscriptions import Ack, Receive
-from app.decoding import BodyReader, QueryReader
-from app.unknown_fields import fields, refusal
+from redis_ledger.app.http.decoding import BodyReader, QueryReader
+from redis_ledger.app.http.schemas.core import ChangeTopic, CreateTopic, Empty, Execute, FetchQuery, Produce
+from redis_ledger.app.http.schemas.offload import Publish
+from redis_ledger.app.http.schemas.subscriptions import Ack, Receive
+from redis_ledger.app.http.unknown_fields import fields, refusal
 from redis_ledger.errors import InvalidRequest
 
 

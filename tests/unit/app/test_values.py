@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.bodies import RecordIn
-from app.bodies_subscriptions import Message
-from app.depth import DEPTH_MAX, is_too_deep
-from app.values import new_record, shown_headers, shown_key, shown_value
+from redis_ledger.app.http.json_depth import DEPTH_MAX, is_too_deep
+from redis_ledger.app.http.schemas.core import RecordIn
+from redis_ledger.app.http.schemas.subscriptions import Message
+from redis_ledger.app.http.values import new_record, shown_headers, shown_key, shown_value
 from redis_ledger.errors import InvalidJson, InvalidRequest
 
 JSON_VALUES = st.recursive(
@@ -154,6 +154,6 @@ def test_of_a_header_that_repeats_the_last_is_shown():
     ],
 )
 def test_depth_is_the_same_wherever_the_text_is_cut(monkeypatch, cut, middle, deep):
-    monkeypatch.setattr("app.depth._PIECE_BYTES", 300 + cut)
+    monkeypatch.setattr("redis_ledger.app.http.json_depth._PIECE_BYTES", 300 + cut)
     text = b"[" + b"[]," * 99 + middle + b"," + b"[]," * 50 + b"1]"
     assert is_too_deep(text) is deep

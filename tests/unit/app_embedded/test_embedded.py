@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from app.embedded import Embedded
-from app.refusal import Refusal
-from app.server_probe import is_ready, is_server_of
+from redis_ledger.app.embedded_redis.probe import is_ready, is_server_of
+from redis_ledger.app.embedded_redis.server import Embedded
+from redis_ledger.app.process.startup_error import Refusal
 
 Attach = Callable[..., Embedded]
 
@@ -211,7 +211,7 @@ def speak(hold: Embedded, *words: str) -> str:
 def killed_broker(data_dir: Path, durability: str) -> int:
     """A process attaches and dies by kill -9; the server it left."""
     program = (
-        "import os, signal, sys; from pathlib import Path; from app.embedded import Embedded;"
+        "import os, signal, sys; from pathlib import Path; from redis_ledger.app.embedded_redis.server import Embedded;"
         "print(Embedded.attach(Path(sys.argv[1]), sys.argv[2]).pid(), flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
     ran = subprocess.run(

@@ -6,10 +6,10 @@ import socket
 
 import pytest
 
-from app.cli.setup import overrides
-from app.listen import HostPort, is_loopback, listen, without_secrets
-from app.refusal import Refusal
-from app.supervisor import field
+from redis_ledger.app.cli.serve_options import overrides
+from redis_ledger.app.process.addresses import HostPort, is_loopback, listen, without_secrets
+from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.supervisor import field
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.listeners import listeners, shown, speaking_tls
-from app.refusal import Refusal
+from redis_ledger.app.process.kafka_listeners import listeners, shown, speaking_tls
+from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.config import Config
 from tests.support.serving import ROOT
 
@@ -71,9 +71,9 @@ def test_all_listeners_speak_tls_or_those_that_are_named() -> None:
 def test_what_is_refused_is_told_before_a_broker_is_loaded() -> None:
     words = ["serve", "--http", "0.0.0.0:0", "--kafka", "off"]
     program = (
-        "import sys\nfrom app.cli.main import app\n"
+        "import sys\nfrom redis_ledger.app.cli.main import app\n"
         f"sys.argv[1:] = {words}\n"
-        "try: app()\nfinally: print('app.main' in sys.modules)"
+        "try: app()\nfinally: print('redis_ledger.app.http.application' in sys.modules)"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT)
     assert (ran.returncode, ran.stdout) == (2, "False\n"), ran.stderr

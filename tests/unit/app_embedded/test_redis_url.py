@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.redis_url import FILE, URL, given, is_from_file
-from app.refusal import Refusal
+from redis_ledger.app.process.redis_url import FILE, URL, given, is_from_file
+from redis_ledger.app.process.startup_error import Refusal
 
 SECRET = "redis://me:secret@redis.example:6379"
 TYPED = "redis://typed.example:6379"

@@ -15,8 +15,8 @@ from bench.figures import Figure
 from bench.lab import Pace
 from bench.load import connected, request
 from bench.processes import BenchFailed, Served
-from redis_ledger.kafka.wire.frame import read_header, read_request, response
-from redis_ledger.kafka.wire.messages.produce_response import (
+from redis_ledger.kafka.protocol.frame import read_header, read_request, response
+from redis_ledger.kafka.protocol.messages.produce_response import (
     PartitionProduceResponse,
     ProduceResponse,
     TopicProduceResponse,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.broker.cutting import DUES_MAX, by_due_times
-from redis_ledger.broker.scheduling import BATCH_DUES_MAX, check_batch
+from redis_ledger.broker.produce.batching import DUES_MAX, by_due_times
+from redis_ledger.broker.produce.split_by_due import BATCH_DUES_MAX, check_batch
 from redis_ledger.errors import RequestTooLarge
-from redis_ledger.records.later import Later
+from redis_ledger.records.split_by_due import Later
 
 
 def test_few_due_times_stay_together():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redis_ledger.broker.producer_queues import ProducerQueues
+from redis_ledger.broker.produce.producer_queues import ProducerQueues
 
 
 def test_what_waited_comes_back_in_the_order_of_arrival():

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.broker.members import Members, Node
-from redis_ledger.broker.turns import SPREAD, Place, Turns
+from redis_ledger.broker.cluster.live_brokers import LiveBrokers, Node
+from redis_ledger.broker.cluster.maintenance_turns import SPREAD, MaintenanceTurns, Place
 
 OWN_S, OTHERS_S = 100.0, 1_000.0
 PLACES = [Place("t", "id", number) for number in range(300)]
 
 
 def made(keeps):
-    return Turns(lambda topic, number: keeps(number), OWN_S, OTHERS_S)
+    return MaintenanceTurns(lambda topic, number: keeps(number), OWN_S, OTHERS_S)
 
 
 def due(turns, now_s):
@@ -65,7 +65,7 @@ def brokers(kafka):
     ]
     found = []
     for node in nodes:
-        members = Members.__new__(Members)
+        members = LiveBrokers.__new__(LiveBrokers)
         members._name, members._kafka, members.node_id = node.name, {}, node.id
         members._learn(nodes)
         found.append(members)

@@ -15,8 +15,8 @@ import typer
 from typer.testing import CliRunner
 
 import redis_ledger
-from app.cli import consume, main, output
 from redis_ledger import Client, errors
+from redis_ledger.app.cli import consume, main, output
 from redis_ledger.client.models import Message
 from tests.tidy.tree import ROOT
 
@@ -29,19 +29,19 @@ def run(*words: str, given: bytes = b"") -> SimpleNamespace:
 def test_help_names_every_command_and_loads_none_of_them():
     probe = (
         "import sys; sys.argv = ['redis-ledger', '--help']\n"
-        "from app.cli.main import app\n"
+        "from redis_ledger.app.cli.main import app\n"
         "try: app()\nexcept SystemExit: pass\n"
-        "print([m for m in sys.modules if m.startswith(('app.cli.', 'httpx', 'fastapi', 'redis_ledger.client'))])"
+        "print([m for m in sys.modules if m.startswith(('redis_ledger.app.cli.', 'httpx', 'fastapi', 'redis_ledger.client'))])"
     )
     seen = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert [name for name in main.COMMANDS if name not in seen] == []
-    assert seen.splitlines()[-1] == "['app.cli.main']"
+    assert seen.splitlines()[-1] == "['redis_ledger.app.cli.main']"
 
 
 @pytest.mark.parametrize("name", main.COMMANDS)
 def test_a_summary_in_help_is_what_the_command_says_of_itself(name):
     module, attribute, summary = main.COMMANDS[name]
-    found = getattr(import_module(f"app.cli.{module}"), attribute)
+    found = getattr(import_module(f"redis_ledger.app.cli.{module}"), attribute)
     said = found.info.help if hasattr(found, "info") else found.__doc__.strip().splitlines()[0]
     assert said == summary
 
@@ -133,7 +133,7 @@ def test_an_error_for_programs_is_a_problem_on_stderr(stub):
 
 
 def test_no_broker_at_the_address_is_exit_code_two(monkeypatch):
-    monkeypatch.setattr("app.cli.output.TIMEOUT_MS", 50)
+    monkeypatch.setattr("redis_ledger.app.cli.output.TIMEOUT_MS", 50)
     monkeypatch.setattr(redis_ledger, "Client", lambda urls, **more: Client(urls, timeout_ms=50), raising=False)
     result = run("topics", "list", "--url", "http://127.0.0.1:1")
     assert result.code == 2
@@ -300,8 +300,8 @@ def test_the_bar_is_gone_before_the_summary_is_printed(stub, monkeypatch):
         yield lambda size, number: None
         said.append("gone")
 
-    monkeypatch.setattr("app.cli.produce._progress", bar)
-    monkeypatch.setattr("app.cli.produce._sum_up", lambda *_: said.append("summary"))
+    monkeypatch.setattr("redis_ledger.app.cli.produce._progress", bar)
+    monkeypatch.setattr("redis_ledger.app.cli.produce._sum_up", lambda *_: said.append("summary"))
     assert run("produce", "orders", given=b"one\n").code == 0
     assert said == ["gone", "summary"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.cli import output
+from redis_ledger.app.cli import output
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from app.cli.scheduled import drawn
+from redis_ledger.app.cli.scheduled import drawn
 from redis_ledger.client.models import Bin
 from tests.support.stub_scheduled import NOW_MS
 from tests.unit.cli.test_commands import run

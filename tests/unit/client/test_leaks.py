@@ -117,7 +117,7 @@ WRONG = [object(), 7, -1, 1.5, "", "x", b"\xff", "\ud800", [object()], {"a": obj
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     """What a call may take beyond timeout_ms."""
-    monkeypatch.setattr("redis_ledger.client._sync.cold.FILES_MS", 0)
+    monkeypatch.setattr("redis_ledger.client._sync.offload.FILES_MS", 0)
     monkeypatch.setattr("redis_ledger.client._sync.consumer.CLOSE_MS", 20)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger import AsyncClient, errors
-from redis_ledger.client import older
+from redis_ledger.client import older_brokers
 from redis_ledger.client._async.leases import NEWER
-from redis_ledger.client.older import TRIED_AGAIN_S, OlderBrokers
+from redis_ledger.client.older_brokers import TRIED_AGAIN_S, OlderBrokers
 from redis_ledger.errors import InvalidRequest
 from tests.support.stub_broker import StubBroker, lost
 
@@ -81,7 +81,7 @@ def test_newer_members_are_left_out_for_a_while_and_tried_again():
     ],
 )
 def test_the_member_that_a_broker_does_not_know_is_found_in_its_answer(error, name):
-    assert older.unknown_field(error) == name
+    assert older_brokers.unknown_field(error) == name
 
 
 async def test_a_refusal_of_anything_else_is_raised(stub, client):

@@ -20,7 +20,7 @@ from redis_ledger.delay.bucket import (
     encode_segment,
 )
 from redis_ledger.delay.entry import WHOLE, Indexed
-from redis_ledger.delay.live import LiveBits
+from redis_ledger.delay.live_bitmap import LiveBitmap
 from redis_ledger.proto.delay_bucket_pb2 import BucketMetadata
 
 T0 = 1_763_760_000_000
@@ -205,7 +205,7 @@ def test_an_entry_is_alive_once_however_many_rows_it_has():
     )
     _, metadata = sealed_bucket(rows)
     # When every second entry is gone
-    live = LiveBits.of(range(0, 100, 2))
+    live = LiveBitmap.of(range(0, 100, 2))
     # Then half of the hundred are alive, and rows and records are counted as they are written
     assert metadata.alive(live) == 50
     assert [(s.entries, s.records) for s in metadata.segments] == [(100, 500), (100, 100)]
@@ -213,8 +213,8 @@ def test_an_entry_is_alive_once_however_many_rows_it_has():
 
 def test_nothing_is_alive_when_all_live_bits_are_gone():
     _, metadata = sealed_bucket(arrivals(600))
-    assert metadata.alive(LiveBits.from_reply([244, 245], [None, None])) == 0
-    assert metadata.alive(LiveBits.of(range(1_000_000, 1_000_600))) == 600
+    assert metadata.alive(LiveBitmap.from_reply([244, 245], [None, None])) == 0
+    assert metadata.alive(LiveBitmap.of(range(1_000_000, 1_000_600))) == 600
 
 
 def test_entries_far_apart_cost_no_more_than_entries_side_by_side():

@@ -1,10 +1,10 @@
-"""redis_ledger/delay/live: the live bits as Redis holds them."""
+"""redis_ledger/delay/live_bitmap: the live bits as Redis holds them."""
 
 from __future__ import annotations
 
 import pytest
 
-from redis_ledger.delay.live import CHUNK, LiveBits
+from redis_ledger.delay.live_bitmap import CHUNK, LiveBitmap
 
 
 def chunk(*bits):
@@ -15,13 +15,13 @@ def chunk(*bits):
 
 
 def test_bits_are_read_least_significant_first_as_the_scripts_write_them():
-    live = LiveBits.from_reply([0, 1], [b"\x01" + bytes(510) + b"\x80", b"\x80" + bytes(511)])
+    live = LiveBitmap.from_reply([0, 1], [b"\x01" + bytes(510) + b"\x80", b"\x80" + bytes(511)])
     assert list(live.entries(0, 10_000)) == [0, 4095, 4103]
     assert [e for e in range(3 * CHUNK) if live.holds(e)] == [0, 4095, 4103]
 
 
 def test_an_absent_chunk_is_all_zero():
-    live = LiveBits.from_reply([3, 4], [None, chunk(5)])
+    live = LiveBitmap.from_reply([3, 4], [None, chunk(5)])
     assert not live.holds(3 * CHUNK + 5)
     assert live.holds(4 * CHUNK + 5)
     assert not live.holds(5 * CHUNK + 5)
@@ -41,12 +41,12 @@ def test_an_absent_chunk_is_all_zero():
     ],
 )
 def test_both_ends_of_a_range_belong_to_it(first, last, found):
-    live = LiveBits.of([12_288, 1, 4096, 4095, 1])
+    live = LiveBitmap.of([12_288, 1, 4096, 4095, 1])
     assert list(live.entries(first, last)) == found
     assert live.count(first, last) == len(found)
 
 
 def test_entries_shared_are_those_in_both():
-    some, others = LiveBits.of([1, 2, 5000, 9000]), LiveBits.of([2, 3, 5000, 20_000])
+    some, others = LiveBitmap.of([1, 2, 5000, 9000]), LiveBitmap.of([2, 3, 5000, 20_000])
     assert some.shared(others) == others.shared(some) == 2
-    assert list(LiveBits.union([some, others]).entries(0, 10**6)) == [1, 2, 3, 5000, 9000, 20_000]
+    assert list(LiveBitmap.union([some, others]).entries(0, 10**6)) == [1, 2, 3, 5000, 9000, 20_000]

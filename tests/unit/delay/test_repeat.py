@@ -1,4 +1,4 @@
-"""redis_ledger/delay/repeat: when a record is due again."""
+"""redis_ledger/delay/recurrence: when a record is due again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from redis_ledger.delay.repeat import LATEST_MS, Repeat
+from redis_ledger.delay.recurrence import LATEST_MS, Recurrence
 from redis_ledger.errors import InvalidRepeat
 
 HOUR_MS = 3_600_000
@@ -40,7 +40,7 @@ def occurrences(repeat, after_ms, count):
     ],
 )
 def test_a_duration_is_added_to_the_time_due(text, step_ms):
-    repeat = Repeat.parse(text)
+    repeat = Recurrence.parse(text)
     assert occurrences(repeat, 1_000_007, 3) == [1_000_007 + step_ms, 1_000_007 + 2 * step_ms, 1_000_007 + 3 * step_ms]
 
 
@@ -48,11 +48,11 @@ def test_a_duration_is_added_to_the_time_due(text, step_ms):
     ("now_ms", "due_ms"), [(0, 11_000), (10_999, 11_000), (11_000, 12_000), (14_200, 15_000), (14_999, 15_000)]
 )
 def test_times_that_were_missed_are_skipped_and_the_rhythm_is_kept(now_ms, due_ms):
-    assert Repeat.parse("PT1S").next_after(10_000, now_ms) == due_ms
+    assert Recurrence.parse("PT1S").next_after(10_000, now_ms) == due_ms
 
 
 def test_years_of_missed_times_are_skipped_at_once():
-    assert Repeat.parse("PT1S").next_after(500, 10**12) == 10**12 + 500
+    assert Recurrence.parse("PT1S").next_after(500, 10**12) == 10**12 + 500
 
 
 # -- cron --------------------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def test_years_of_missed_times_are_skipped_at_once():
 
 def test_a_cron_expression_is_read_by_the_clock_of_its_time_zone():
     # Given Mondays at 07:30 in Berlin
-    repeat = Repeat.parse("30 7 * * 1", timezone="Europe/Berlin")
+    repeat = Recurrence.parse("30 7 * * 1", timezone="Europe/Berlin")
     # Then they are at 06:30 UTC in winter and at 05:30 in summer
     assert repeat.next_after(ms("2026-03-20T00:00"), 0) == ms("2026-03-23T06:30")
     assert repeat.next_after(ms("2026-03-23T06:30"), 0) == ms("2026-03-30T05:30")
@@ -71,20 +71,20 @@ def test_a_cron_expression_is_read_by_the_clock_of_its_time_zone():
     [("11:59:59.999", "12:00"), ("12:00:00", "12:15"), ("12:00:00.001", "12:15"), ("12:14:59.999", "12:15")],
 )
 def test_the_next_fit_lies_strictly_ahead(after, due):
-    repeat = Repeat.parse("*/15 * * * *")
+    repeat = Recurrence.parse("*/15 * * * *")
     assert repeat.next_after(0, ms(f"2026-06-01T{after}")) == ms(f"2026-06-01T{due}")
     assert repeat.next_after(ms(f"2026-06-01T{after}"), 0) == ms(f"2026-06-01T{due}")
 
 
 def test_a_time_that_the_clocks_leave_out_comes_right_after_it():
-    repeat = Repeat.parse("30 2 * * *", timezone="Europe/Berlin")
+    repeat = Recurrence.parse("30 2 * * *", timezone="Europe/Berlin")
     found = occurrences(repeat, ms("2026-03-28T12:00", "Europe/Berlin"), 2)
     assert found == [ms("2026-03-29T03:00", "Europe/Berlin"), ms("2026-03-30T02:30", "Europe/Berlin")]
 
 
 def test_a_time_that_the_clocks_bring_twice_is_taken_once():
     # Given half past two in Berlin, and the night in which it comes twice
-    repeat = Repeat.parse("30 2 * * *", timezone="Europe/Berlin")
+    repeat = Recurrence.parse("30 2 * * *", timezone="Europe/Berlin")
     night = [ms("2026-10-25T02:30", "Europe/Berlin"), ms("2026-10-26T02:30", "Europe/Berlin")]
     assert occurrences(repeat, ms("2026-10-24T12:00"), 2) == night
     # Then asking within the second of the two hours does not lead back to the first
@@ -93,7 +93,7 @@ def test_a_time_that_the_clocks_bring_twice_is_taken_once():
 
 
 def test_every_hour_is_every_hour_also_when_the_clocks_change():
-    repeat = Repeat.parse("0 * * * *", timezone="Europe/Berlin")
+    repeat = Recurrence.parse("0 * * * *", timezone="Europe/Berlin")
     start = ms("2026-10-24T22:30")
     assert occurrences(repeat, start, 5) == [ms("2026-10-24T23:00") + i * HOUR_MS for i in range(5)]
 
@@ -102,14 +102,14 @@ def test_every_hour_is_every_hour_also_when_the_clocks_change():
 
 
 def test_until_is_included():
-    repeat = Repeat.parse("PT1S", until_ms=12_000)
+    repeat = Recurrence.parse("PT1S", until_ms=12_000)
     assert repeat.next_after(11_000, 0) == 12_000
     assert repeat.next_after(11_001, 0) is None
     assert repeat.next_after(0, 12_000) is None
 
 
 def test_it_is_over_when_it_was_delivered_as_often_as_wished():
-    repeat = Repeat.parse("PT1S", times=2)
+    repeat = Recurrence.parse("PT1S", times=2)
     assert repeat.next_after(0, 0) == 1_000
     once = repeat.done_once()
     assert (once.times, once.next_after(1_000, 0)) == (1, 2_000)
@@ -118,14 +118,14 @@ def test_it_is_over_when_it_was_delivered_as_often_as_wished():
 
 
 def test_without_a_number_of_times_it_goes_on():
-    repeat = Repeat.parse("0 0 * * *")
+    repeat = Recurrence.parse("0 0 * * *")
     assert repeat.done_once() == repeat
 
 
 def test_nothing_is_due_after_the_year_9999():
-    assert Repeat.parse("P900000000D").next_after(0, 0) is None
-    assert Repeat.parse("0 0 1 1 *").next_after(LATEST_MS, 0) is None
-    assert Repeat.parse("0 0 1 1 *").next_after(0, 10**18) is None
+    assert Recurrence.parse("P900000000D").next_after(0, 0) is None
+    assert Recurrence.parse("0 0 1 1 *").next_after(LATEST_MS, 0) is None
+    assert Recurrence.parse("0 0 1 1 *").next_after(0, 10**18) is None
 
 
 # -- text --------------------------------------------------------------------------------------------------------------
@@ -134,14 +134,14 @@ def test_nothing_is_due_after_the_year_9999():
 @pytest.mark.parametrize(
     "repeat",
     [
-        Repeat.parse("PT1H"),
-        Repeat.parse("30 7 * * MON-FRI", until_ms=LATEST_MS, times=4, timezone="America/New_York"),
-        Repeat.parse("0 0 L * *", times=1).done_once(),
+        Recurrence.parse("PT1H"),
+        Recurrence.parse("30 7 * * MON-FRI", until_ms=LATEST_MS, times=4, timezone="America/New_York"),
+        Recurrence.parse("0 0 L * *", times=1).done_once(),
     ],
 )
 def test_what_is_stored_reads_back(repeat):
-    assert Repeat.read(repeat.stored()) == repeat
-    assert Repeat.read(repeat.stored().encode()) == repeat
+    assert Recurrence.read(repeat.stored()) == repeat
+    assert Recurrence.read(repeat.stored().encode()) == repeat
 
 
 @pytest.mark.parametrize(
@@ -178,4 +178,4 @@ def test_what_is_stored_reads_back(repeat):
 )
 def test_what_cannot_be_read_is_refused_with_the_reason(text, given, reason):
     with pytest.raises(InvalidRepeat, match=reason):
-        Repeat.parse(text, **given)
+        Recurrence.parse(text, **given)

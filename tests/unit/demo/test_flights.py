@@ -6,8 +6,8 @@ import hashlib
 
 import pytest
 
-from app.demo import flights
-from app.demo.worker import outputs
+from redis_ledger.app.tools.demo import flights
+from redis_ledger.app.tools.demo.worker import outputs
 
 
 def test_the_input_is_the_published_file_byte_for_byte() -> None:

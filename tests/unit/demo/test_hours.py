@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from app.demo.flights import Flight, load
-from app.demo.tally import Tally, tally
-from app.demo_spark import committed, hours, plan
-from app.demo_spark.__main__ import rows
-from app.demo_spark.check import Verdict
-from app.demo_spark.run import Outcome
-from app.demo_spark.standing import NONE, Standing
+from redis_ledger.app.tools.demo.flights import Flight, load
+from redis_ledger.app.tools.demo.tally import Tally, tally
+from redis_ledger.app.tools.demo_spark import committed, hours, plan
+from redis_ledger.app.tools.demo_spark.__main__ import rows
+from redis_ledger.app.tools.demo_spark.check import Verdict
+from redis_ledger.app.tools.demo_spark.run import Outcome
+from redis_ledger.app.tools.demo_spark.standing import NONE, Standing
 
 
 def flight(date: str, origin: str, delay: int) -> Flight:

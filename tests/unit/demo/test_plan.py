@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from app.demo.plan import plan
+from redis_ledger.app.tools.demo.plan import plan
 
 
 @pytest.mark.parametrize("rounds", [1, 3, 7])

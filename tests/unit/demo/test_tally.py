@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.demo.flights import load, to_route
-from app.demo.tally import Tally, Verdict, tally
+from redis_ledger.app.tools.demo.flights import load, to_route
+from redis_ledger.app.tools.demo.tally import Tally, Verdict, tally
 
 ROUTES = [to_route(flight) for flight in load(5)]
 

@@ -10,7 +10,7 @@ from redis_ledger.errors import (
     InvalidRegex,
     UnknownMember,
 )
-from redis_ledger.groups.consumer_member import Beat, Beaten
+from redis_ledger.groups.consumer_member import Heartbeat, HeartbeatResult
 from tests.support.consumers import (
     MEMBERS_MAX,
     NOBODY_OWNS,
@@ -32,7 +32,7 @@ def world() -> World:
 
 
 def test_the_first_member_is_given_everything_in_the_first_epoch(world):
-    assert world.join("a", "t") == Beaten("a", 1, slices(t=range(4)))
+    assert world.join("a", "t") == HeartbeatResult("a", 1, slices(t=range(4)))
     assert world.state == "Stable"
 
 
@@ -40,32 +40,32 @@ def test_a_second_member_waits_until_the_first_has_given_up_its_share(world):
     # Given a member with all four partitions
     world.join("a", "t")
     # When another comes, it is given none yet
-    assert world.join("b", "t") == Beaten("b", 2, NOBODY_OWNS)
+    assert world.join("b", "t") == HeartbeatResult("b", 2, NOBODY_OWNS)
     # and the first is told what it may keep, in its old epoch
     told = world.beat("a", 1, slices(t=range(4)))
     assert told.epoch == 1
     assert told.assigned == slices(t=[0, 1])
     # While it has not said that it has given them up, they stay its own
-    assert world.beat("b", 2) == Beaten("b", 2, None)
-    assert world.beat("a", 1) == Beaten("a", 1, None)
+    assert world.beat("b", 2) == HeartbeatResult("b", 2, None)
+    assert world.beat("a", 1) == HeartbeatResult("a", 1, None)
     assert world.state == "Reconciling"
     # Then it says so, and the other gets them
-    assert world.beat("a", 1, slices(t=[0, 1])) == Beaten("a", 2, None)
-    assert world.beat("b", 2) == Beaten("b", 2, slices(t=[2, 3]))
+    assert world.beat("a", 1, slices(t=[0, 1])) == HeartbeatResult("a", 2, None)
+    assert world.beat("b", 2) == HeartbeatResult("b", 2, slices(t=[2, 3]))
     assert world.state == "Stable"
 
 
 def test_who_leaves_frees_its_partitions_for_the_others(world):
     shared(world)
-    assert world.send(Beat("b", -1)) == Beaten("b", -1)
+    assert world.send(Heartbeat("b", -1)) == HeartbeatResult("b", -1)
     assert world.state == "Assigning"
-    assert world.beat("a", 2) == Beaten("a", 3, slices(t=range(4)))
+    assert world.beat("a", 2) == HeartbeatResult("a", 3, slices(t=range(4)))
     assert world.state == "Stable"
 
 
 def test_a_group_that_everybody_has_left_is_empty(world):
     world.join("a", "t")
-    world.send(Beat("a", -1))
+    world.send(Heartbeat("a", -1))
     assert (world.state, world.group.is_empty, world.group.is_idle) == ("Empty", True, True)
 
 
@@ -79,7 +79,7 @@ def test_an_assignment_is_told_only_when_it_is_news_or_everything_was_said(world
 
 
 def test_a_member_without_topics_is_a_member_all_the_same(world):
-    assert world.join("a") == Beaten("a", 1, NOBODY_OWNS)
+    assert world.join("a") == HeartbeatResult("a", 1, NOBODY_OWNS)
     assert world.state == "Stable"
 
 
@@ -92,16 +92,16 @@ def test_heartbeats_that_come_while_a_generation_is_stored_share_it(world):
     # When it is
     told = dict(group.begin(1, now))
     # Then both are told, each its half
-    assert told[1] == Beaten("a", 1, slices(t=[0, 2]))
-    assert told[2] == Beaten("b", 1, slices(t=[1, 3]))
+    assert told[1] == HeartbeatResult("a", 1, slices(t=[0, 2]))
+    assert told[2] == HeartbeatResult("b", 1, slices(t=[1, 3]))
     assert not group.wants_generation
 
 
 def test_a_member_that_leaves_while_it_waits_is_told_that_it_is_none(world):
     group, now = world.group, world.now
     group.heartbeat(joining("a", "t"), world.topics, 1, now)
-    ((_, left),) = group.heartbeat(Beat("a", -1), world.topics, 2, now)
-    assert left == Beaten("a", -1)
+    ((_, left),) = group.heartbeat(Heartbeat("a", -1), world.topics, 2, now)
+    assert left == HeartbeatResult("a", -1)
     ((_, refused),) = group.begin(1, now)
     assert isinstance(refused, UnknownMember)
 
@@ -113,46 +113,46 @@ def test_a_subscription_that_changes_moves_the_member_to_other_topics():
     world = World(t=2, u=2)
     world.join("a", "t")
     told = world.beat("a", 1, slices(t=[0, 1]), names=("u",))
-    assert told == Beaten("a", 1, NOBODY_OWNS)
-    assert world.beat("a", 1, NOBODY_OWNS) == Beaten("a", 2, slices(u=[0, 1]))
+    assert told == HeartbeatResult("a", 1, NOBODY_OWNS)
+    assert world.beat("a", 1, NOBODY_OWNS) == HeartbeatResult("a", 2, slices(u=[0, 1]))
 
 
 def test_partitions_that_are_added_are_noticed_at_the_next_heartbeat(world):
     world.join("a", "t")
     world.topics = topics(t=5)
-    assert world.beat("a", 1) == Beaten("a", 2, slices(t=range(5)))
+    assert world.beat("a", 1) == HeartbeatResult("a", 2, slices(t=range(5)))
 
 
 def test_topics_nobody_subscribes_to_change_nothing(world):
     world.join("a", "t")
     world.topics = topics(t=4, other=9)
-    assert world.beat("a", 1) == Beaten("a", 1, None)
+    assert world.beat("a", 1) == HeartbeatResult("a", 1, None)
 
 
 def test_a_topic_that_is_deleted_has_to_be_given_up(world):
     world.join("a", "t", "u")
     world.topics = topics(u=1)
-    assert world.beat("a", 1, slices(t=range(4))) == Beaten("a", 1, NOBODY_OWNS)
-    assert world.beat("a", 1, NOBODY_OWNS) == Beaten("a", 2, slices(u=[0]))
+    assert world.beat("a", 1, slices(t=range(4))) == HeartbeatResult("a", 1, NOBODY_OWNS)
+    assert world.beat("a", 1, NOBODY_OWNS) == HeartbeatResult("a", 2, slices(u=[0]))
 
 
 def test_a_regular_expression_takes_in_topics_that_come_later():
     world = World(orders_1=1, payments=1)
-    world.send(Beat("a", 0, rebalance_ms=1, regex="orders_.*", owned=NOBODY_OWNS))
+    world.send(Heartbeat("a", 0, rebalance_ms=1, regex="orders_.*", owned=NOBODY_OWNS))
     world.topics = topics(orders_1=1, orders_2=1, payments=1, reorders_3=1)
-    assert world.beat("a", 1) == Beaten("a", 2, slices(orders_1=[0], orders_2=[0]))
+    assert world.beat("a", 1) == HeartbeatResult("a", 2, slices(orders_1=[0], orders_2=[0]))
 
 
 def test_names_and_expression_add_up():
     world = World(a1=1, b=1, c=1)
-    told = world.send(Beat("m", 0, rebalance_ms=1, names=("b",), regex="a.", owned=NOBODY_OWNS))
+    told = world.send(Heartbeat("m", 0, rebalance_ms=1, names=("b",), regex="a.", owned=NOBODY_OWNS))
     assert told.assigned == slices(a1=[0], b=[0])
     assert world.beat("m", 1, slices(a1=[0], b=[0]), regex="").assigned == slices(b=[0])
 
 
 def test_an_expression_that_cannot_be_used_changes_nothing(world):
     with pytest.raises(InvalidRegex):
-        world.send(Beat("a", 0, rebalance_ms=1, regex="(", owned=NOBODY_OWNS))
+        world.send(Heartbeat("a", 0, rebalance_ms=1, regex="(", owned=NOBODY_OWNS))
     assert world.group.members == {}
     assert world.state == "Empty"
 
@@ -180,7 +180,7 @@ def test_a_lost_answer_is_repeated_to_who_comes_with_the_epoch_before_it(world):
     full = {"rebalance_ms": REBALANCE_MS, "names": ("t",)}
     again = world.beat("a", 1, slices(t=range(4)), **full)
     # Then it is told the same
-    assert again == lost == Beaten("a", 2, slices(t=range(5)))
+    assert again == lost == HeartbeatResult("a", 2, slices(t=range(5)))
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_an_epoch_further_back_than_the_last_is_fenced(world):
 
 def test_a_fenced_member_begins_anew_with_epoch_0_under_the_same_id(world):
     shared(world)
-    assert world.join("a", "t") == Beaten("a", 2, slices(t=[0, 1]))
+    assert world.join("a", "t") == HeartbeatResult("a", 2, slices(t=[0, 1]))
 
 
 def test_a_member_that_begins_anew_has_given_up_what_it_had_to(world):
@@ -217,9 +217,9 @@ def test_a_member_that_begins_anew_has_given_up_what_it_had_to(world):
     world.join("b", "t")
     world.beat("a", 1, slices(t=range(4)))
     # When it begins anew instead
-    assert world.join("a", "t") == Beaten("a", 2, slices(t=[0, 1]))
+    assert world.join("a", "t") == HeartbeatResult("a", 2, slices(t=[0, 1]))
     # Then the other half is free
-    assert world.beat("b", 2) == Beaten("b", 2, slices(t=[2, 3]))
+    assert world.beat("b", 2) == HeartbeatResult("b", 2, slices(t=[2, 3]))
 
 
 def test_a_group_that_was_taken_over_begins_above_the_stored_generation():
@@ -230,7 +230,7 @@ def test_a_group_that_was_taken_over_begins_above_the_stored_generation():
     assert world.join("a", "t").epoch == 18
 
 
-@pytest.mark.parametrize("ask", [lambda w: w.beat("x", 1), lambda w: w.send(Beat("x", -1))])
+@pytest.mark.parametrize("ask", [lambda w: w.beat("x", 1), lambda w: w.send(Heartbeat("x", -1))])
 def test_who_is_no_member_is_told_so(world, ask):
     world.join("a", "t")
     with pytest.raises(UnknownMember):

@@ -12,7 +12,7 @@ from redis_ledger.errors import (
     UnknownMember,
     UnsupportedAssignor,
 )
-from redis_ledger.groups.consumer_member import Beat, check
+from redis_ledger.groups.consumer_member import Heartbeat, check
 from tests.support.consumers import (
     NOBODY_OWNS,
     World,
@@ -82,7 +82,7 @@ def test_a_transaction_of_an_older_client_commits_without_naming_a_member(world)
 
 def test_a_static_member_that_is_away_cannot_commit(world):
     world.join("a", "t", instance_id="i1")
-    world.send(Beat("a", -2, instance_id="i1"))
+    world.send(Heartbeat("a", -2, instance_id="i1"))
     for epoch in (1, -2):
         with pytest.raises(StaleMember):
             world.commit("a", epoch)
@@ -105,11 +105,11 @@ def test_a_static_member_that_is_away_cannot_commit(world):
         (joining("a", names=None), InvalidRequest),
         (joining("a", *["x" * 30_000] * 50), InvalidRequest),
         (joining("a", "t", assignor="sticky"), UnsupportedAssignor),
-        (Beat("a", -3), InvalidRequest),
-        (Beat("a", -2), InvalidRequest),
+        (Heartbeat("a", -3), InvalidRequest),
+        (Heartbeat("a", -2), InvalidRequest),
     ],
 )
-def test_a_heartbeat_that_can_never_work_is_refused(beat: Beat, error: type[LedgerError]):
+def test_a_heartbeat_that_can_never_work_is_refused(beat: Heartbeat, error: type[LedgerError]):
     with pytest.raises(error):
         check(beat)
 
@@ -117,7 +117,7 @@ def test_a_heartbeat_that_can_never_work_is_refused(beat: Beat, error: type[Ledg
 def test_a_group_says_how_it_is_doing():
     world = World(t=2)
     world.send(
-        Beat("a", 0, "i", "r", 9, ("z", "t"), "t.*", "range", NOBODY_OWNS, client_id="app", client_host="10.0.0.1")
+        Heartbeat("a", 0, "i", "r", 9, ("z", "t"), "t.*", "range", NOBODY_OWNS, client_id="app", client_host="10.0.0.1")
     )
     described = world.group.describe()
     assert (described.state, described.epoch, described.assignor) == ("Stable", 1, "range")
@@ -135,7 +135,7 @@ def test_a_group_counts_what_its_members_cost():
     world.beat("a", 1, names=["x" * 200] * 1 + [f"{n:0200}" for n in range(50)])
     assert small > empty
     assert world.group.size > small + 50 * 200
-    world.send(Beat("a", -1))
+    world.send(Heartbeat("a", -1))
     assert world.group.size == empty
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.groups.reconcile import Phase, Standing, step
+from redis_ledger.groups.reconcile import MemberAssignment, Phase, step
 
 A, B, C, D = ((b"t", number) for number in range(4))
 NOT_SAID = None
@@ -14,16 +14,16 @@ def some(*slices: tuple[bytes, int]) -> frozenset[tuple[bytes, int]]:
     return frozenset(slices)
 
 
-def stable(epoch: int, *assigned: tuple[bytes, int]) -> Standing:
-    return Standing(epoch, Phase.STABLE, some(*assigned))
+def stable(epoch: int, *assigned: tuple[bytes, int]) -> MemberAssignment:
+    return MemberAssignment(epoch, Phase.STABLE, some(*assigned))
 
 
-def unreleased(epoch: int, *assigned: tuple[bytes, int]) -> Standing:
-    return Standing(epoch, Phase.UNRELEASED, some(*assigned))
+def unreleased(epoch: int, *assigned: tuple[bytes, int]) -> MemberAssignment:
+    return MemberAssignment(epoch, Phase.UNRELEASED, some(*assigned))
 
 
-def unrevoked(epoch: int, assigned: frozenset[tuple[bytes, int]], *revoking: tuple[bytes, int]) -> Standing:
-    return Standing(epoch, Phase.UNREVOKED, assigned, some(*revoking))
+def unrevoked(epoch: int, assigned: frozenset[tuple[bytes, int]], *revoking: tuple[bytes, int]) -> MemberAssignment:
+    return MemberAssignment(epoch, Phase.UNREVOKED, assigned, some(*revoking))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from redis_ledger.errors import (
     UnknownMember,
     UnreleasedInstance,
 )
-from redis_ledger.groups.consumer_member import Beat, Beaten
+from redis_ledger.groups.consumer_member import Heartbeat, HeartbeatResult
 from tests.support.consumers import (
     SESSION_MS,
     World,
@@ -35,18 +35,18 @@ def test_a_static_member_that_was_away_comes_back_to_its_partitions_and_nobody_n
     world.beat("a", 1, slices(t=[0, 1]), instance_id="i1")
     world.beat("b", 2, instance_id="i2")
     # When one leaves for a while and comes back under another id
-    assert world.send(Beat("a", -2, instance_id="i1")) == Beaten("a", -2)
-    assert world.beat("b", 2, instance_id="i2") == Beaten("b", 2, None)
-    assert world.join("c", "t", instance_id="i1") == Beaten("c", 2, slices(t=[0, 1]))
+    assert world.send(Heartbeat("a", -2, instance_id="i1")) == HeartbeatResult("a", -2)
+    assert world.beat("b", 2, instance_id="i2") == HeartbeatResult("b", 2, None)
+    assert world.join("c", "t", instance_id="i1") == HeartbeatResult("c", 2, slices(t=[0, 1]))
     # Then the group is in the epoch it was in
     assert world.state == "Stable"
-    assert world.beat("b", 2, instance_id="i2") == Beaten("b", 2, None)
+    assert world.beat("b", 2, instance_id="i2") == HeartbeatResult("b", 2, None)
     assert set(world.group.members) == {"b", "c"}
 
 
 def test_a_static_member_that_stays_away_is_put_out_when_its_session_is_over(world):
     world.join("a", "t", instance_id="i1")
-    world.send(Beat("a", -2, instance_id="i1"))
+    world.send(Heartbeat("a", -2, instance_id="i1"))
     world.pass_ms(SESSION_MS)
     assert world.state == "Empty"
     assert world.join("b", "t", instance_id="i1").assigned == slices(t=range(4))
@@ -56,14 +56,14 @@ def test_a_static_member_that_goes_for_a_while_releases_what_it_had_to_give_up(w
     world.join("a", "t", instance_id="i1")
     world.join("b", "t")
     world.beat("a", 1, slices(t=range(4)), instance_id="i1")
-    world.send(Beat("a", -2, instance_id="i1"))
-    assert world.beat("b", 2) == Beaten("b", 2, slices(t=[2, 3]))
-    assert world.join("c", "t", instance_id="i1") == Beaten("c", 2, slices(t=[0, 1]))
+    world.send(Heartbeat("a", -2, instance_id="i1"))
+    assert world.beat("b", 2) == HeartbeatResult("b", 2, slices(t=[2, 3]))
+    assert world.join("c", "t", instance_id="i1") == HeartbeatResult("c", 2, slices(t=[0, 1]))
 
 
 def test_a_member_that_is_away_cannot_go_on_as_if_it_were_not(world):
     world.join("a", "t", instance_id="i1")
-    world.send(Beat("a", -2, instance_id="i1"))
+    world.send(Heartbeat("a", -2, instance_id="i1"))
     for epoch in (1, 2):
         with pytest.raises(FencedMember):
             world.beat("a", epoch, slices(t=range(4)), instance_id="i1")
@@ -72,8 +72,8 @@ def test_a_member_that_is_away_cannot_go_on_as_if_it_were_not(world):
 @pytest.mark.parametrize("name", ["a", "another"])
 def test_a_static_member_that_is_back_commits_in_its_new_epoch(world, name):
     world.join("a", "t", instance_id="i1")
-    world.send(Beat("a", -2, instance_id="i1"))
-    assert world.join(name, "t", instance_id="i1") == Beaten(name, 1, slices(t=range(4)))
+    world.send(Heartbeat("a", -2, instance_id="i1"))
+    assert world.join(name, "t", instance_id="i1") == HeartbeatResult(name, 1, slices(t=range(4)))
     assert world.commit(name, 1) == 1
 
 
@@ -86,9 +86,13 @@ def test_an_instance_in_use_is_not_given_to_another_member(world):
 
 def test_who_lost_its_instance_is_fenced(world):
     world.join("a", "t", instance_id="i1")
-    world.send(Beat("a", -2, instance_id="i1"))
+    world.send(Heartbeat("a", -2, instance_id="i1"))
     world.join("b", "t", instance_id="i1")
-    for beat in (Beat("a", 1, instance_id="i1"), Beat("a", -1, instance_id="i1"), Beat("a", -2, instance_id="i1")):
+    for beat in (
+        Heartbeat("a", 1, instance_id="i1"),
+        Heartbeat("a", -1, instance_id="i1"),
+        Heartbeat("a", -2, instance_id="i1"),
+    ):
         with pytest.raises(FencedInstance):
             world.send(beat)
     with pytest.raises(UnknownMember):
@@ -97,7 +101,7 @@ def test_who_lost_its_instance_is_fenced(world):
 
 def test_a_static_member_that_leaves_for_good_is_forgotten(world):
     world.join("a", "t", instance_id="i1")
-    world.send(Beat("a", -1, instance_id="i1"))
+    world.send(Heartbeat("a", -1, instance_id="i1"))
     assert world.state == "Empty"
     with pytest.raises(UnknownMember):
         world.beat("a", 1, instance_id="i1")
@@ -112,7 +116,7 @@ def test_a_silent_member_is_put_out_and_its_partitions_go_to_the_others(world):
     world.beat("a", 2)
     world.pass_ms(1)
     assert set(world.group.members) == {"a"}
-    assert world.beat("a", 2) == Beaten("a", 3, slices(t=range(4)))
+    assert world.beat("a", 2) == HeartbeatResult("a", 3, slices(t=range(4)))
     with pytest.raises(UnknownMember):
         world.beat("b", 2)
 
@@ -132,7 +136,7 @@ def test_a_member_that_does_not_give_up_in_time_is_put_out(world):
     # Then it is out, and the other gets everything
     with pytest.raises(UnknownMember):
         world.beat("a", 1, slices(t=[0, 1]))
-    assert world.beat("b", 2) == Beaten("b", 3, slices(t=range(4)))
+    assert world.beat("b", 2) == HeartbeatResult("b", 3, slices(t=range(4)))
 
 
 def test_a_member_that_gave_up_in_time_is_not_put_out_later(world):
@@ -141,14 +145,14 @@ def test_a_member_that_gave_up_in_time_is_not_put_out_later(world):
     world.beat("a", 1, slices(t=range(4)))
     world.beat("a", 1, slices(t=[0, 1]))
     world.pass_ms(5_000)
-    assert world.beat("a", 2) == Beaten("a", 2, None)
+    assert world.beat("a", 2) == HeartbeatResult("a", 2, None)
 
 
 def test_waiting_for_a_generation_is_no_silence(world):
     world.group.heartbeat(joining("a", "t"), world.topics, 1, world.now)
     world.pass_ms(3 * SESSION_MS)
     ((_, answer),) = world.group.begin(1, world.now)
-    assert answer == Beaten("a", 1, slices(t=range(4)))
+    assert answer == HeartbeatResult("a", 1, slices(t=range(4)))
 
 
 def test_a_broker_that_was_held_up_gives_members_the_time_back(world):

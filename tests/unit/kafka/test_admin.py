@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from redis_ledger.broker.configs import (
+from redis_ledger.broker.topics.configs import (
     BROKER,
     GROUP,
     TOPIC,
@@ -22,14 +22,14 @@ from redis_ledger.broker.configs import (
 )
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidConfig, InvalidRequest, LedgerError
-from redis_ledger.kafka.apis.create_partitions import check
-from redis_ledger.kafka.apis.create_topics import Wanted, decide
-from redis_ledger.kafka.few import few_at_once
-from redis_ledger.kafka.wire.messages.create_partitions_request import (
+from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.handlers.create_partitions import check
+from redis_ledger.kafka.handlers.create_topics import Wanted, decide
+from redis_ledger.kafka.protocol.messages.create_partitions_request import (
     CreatePartitionsAssignment,
     CreatePartitionsTopic,
 )
-from redis_ledger.kafka.wire.messages.create_topics_request import (
+from redis_ledger.kafka.protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfig,

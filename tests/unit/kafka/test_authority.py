@@ -7,11 +7,11 @@ from types import ModuleType
 import pytest
 
 from redis_ledger.auth.acl import OPERATIONS_OF
-from redis_ledger.kafka.authority import ROWS, guarded
-from redis_ledger.kafka.routes import routes
-from redis_ledger.kafka.wire.api import Api
-from redis_ledger.kafka.wire.messages import API_VERSIONS
-from redis_ledger.kafka.wire.registry import message_module
+from redis_ledger.kafka.protocol.api import Api
+from redis_ledger.kafka.protocol.messages import API_VERSIONS
+from redis_ledger.kafka.protocol.registry import message_module
+from redis_ledger.kafka.router import routes
+from redis_ledger.kafka.security.api_authorization import ROWS, guarded
 
 
 def test_every_api_that_is_served_has_a_row_and_every_row_an_api():

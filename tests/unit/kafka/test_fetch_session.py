@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.kafka.fetch_session import INVALID_EPOCH, NOT_FOUND, FetchSession, opened
-from redis_ledger.kafka.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
-from redis_ledger.kafka.wire.messages.fetch_response import PartitionData
-from redis_ledger.kafka.wire.primitives import NO_UUID
+from redis_ledger.kafka.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+from redis_ledger.kafka.protocol.messages.fetch_response import PartitionData
+from redis_ledger.kafka.protocol.primitives import NO_UUID
 
 
 def request(

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.kafka.wire import frame
-from redis_ledger.kafka.wire.api import UnknownApi, UnknownVersion
-from redis_ledger.kafka.wire.consumer_protocol import assignment, read_assignment, read_subscription, subscription
-from redis_ledger.kafka.wire.frame import RequestHeader
-from redis_ledger.kafka.wire.messages import (
+from redis_ledger.kafka.protocol import frame
+from redis_ledger.kafka.protocol.api import UnknownApi, UnknownVersion
+from redis_ledger.kafka.protocol.consumer_protocol import assignment, read_assignment, read_subscription, subscription
+from redis_ledger.kafka.protocol.frame import RequestHeader
+from redis_ledger.kafka.protocol.messages import (
     API_VERSIONS,
     consumer_protocol_assignment,
     consumer_protocol_subscription,
 )
-from redis_ledger.kafka.wire.messages.heartbeat_response import HeartbeatResponse
-from redis_ledger.kafka.wire.primitives import BadFrame, long_length, uvarint
-from redis_ledger.kafka.wire.registry import message_module
+from redis_ledger.kafka.protocol.messages.heartbeat_response import HeartbeatResponse
+from redis_ledger.kafka.protocol.primitives import BadFrame, long_length, uvarint
+from redis_ledger.kafka.protocol.registry import message_module
 
 
 def header_of(text: str) -> RequestHeader:

@@ -6,7 +6,7 @@ import pytest
 
 from redis_ledger.kafka import frames
 from redis_ledger.kafka.frames import HEAD_BYTES, Frames
-from redis_ledger.kafka.wire.primitives import BadFrame
+from redis_ledger.kafka.protocol.primitives import BadFrame
 
 
 class Door:

@@ -11,26 +11,30 @@ from pathlib import Path
 
 import pytest
 
-from redis_ledger.kafka.wire import frame
-from redis_ledger.kafka.wire.messages import API_VERSIONS
-from redis_ledger.kafka.wire.messages.api_versions_response import ApiVersion, ApiVersionsResponse, SupportedFeatureKey
-from redis_ledger.kafka.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
-from redis_ledger.kafka.wire.messages.fetch_response import (
+from redis_ledger.kafka.protocol import frame
+from redis_ledger.kafka.protocol.messages import API_VERSIONS
+from redis_ledger.kafka.protocol.messages.api_versions_response import (
+    ApiVersion,
+    ApiVersionsResponse,
+    SupportedFeatureKey,
+)
+from redis_ledger.kafka.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from redis_ledger.kafka.protocol.messages.fetch_response import (
     AbortedTransaction,
     FetchableTopicResponse,
     FetchResponse,
     PartitionData,
 )
-from redis_ledger.kafka.wire.messages.metadata_request import MetadataRequest
-from redis_ledger.kafka.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from redis_ledger.kafka.wire.messages.produce_response import (
+from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
+from redis_ledger.kafka.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from redis_ledger.kafka.protocol.messages.produce_response import (
     LeaderIdAndEpoch,
     PartitionProduceResponse,
     ProduceResponse,
     TopicProduceResponse,
 )
-from redis_ledger.kafka.wire.primitives import ELEMENTS_MAX, BadFrame, uvarint
-from redis_ledger.kafka.wire.registry import decode_request, decode_response, encode_response
+from redis_ledger.kafka.protocol.primitives import ELEMENTS_MAX, BadFrame, uvarint
+from redis_ledger.kafka.protocol.registry import decode_request, decode_response, encode_response
 
 # Requests that the named clients sent in transactions, fetches and group heartbeats, without their length.
 CAPTURED = json.loads((Path(__file__).parent / "frames.json").read_text())
@@ -298,7 +302,7 @@ def test_a_known_tagged_field_must_have_the_size_it_claims():
 
 def test_the_codec_of_an_api_is_loaded_when_it_is_first_used():
     probe = (
-        "import sys; from redis_ledger.kafka.wire import frame;"
+        "import sys; from redis_ledger.kafka.protocol import frame;"
         "loaded = lambda: sorted(m.rpartition('.')[2] for m in sys.modules if '.wire.messages.' in m);"
         "before = loaded(); frame.registry.decode_request(12, 0); print(before, loaded())"
     )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from redis_ledger.broker.offsets import OffsetEntry
+from redis_ledger.broker.groups.offsets import OffsetEntry
 from redis_ledger.errors import IllegalGeneration, LedgerError
-from redis_ledger.kafka.call import code_of
-from redis_ledger.kafka.offsets import Commits, read_commits
-from redis_ledger.kafka.wire.messages.offset_commit_response import (
+from redis_ledger.kafka.group_offsets import Commits, read_commits
+from redis_ledger.kafka.protocol.messages.offset_commit_response import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
+from redis_ledger.kafka.request_context import code_of
 from tests.support.kafka_offsets import committing
 
 CALL: Any = SimpleNamespace(

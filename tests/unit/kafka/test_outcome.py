@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 from kio.schema.errors import ErrorCode
 
-from redis_ledger import metrics
-from redis_ledger.kafka.outcome import NAMES, Outcomes, finder
-from redis_ledger.kafka.routes import routes
-from redis_ledger.kafka.wire.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
-from redis_ledger.kafka.wire.messages.heartbeat_response import HeartbeatResponse
-from redis_ledger.kafka.wire.messages.produce_response import (
+from redis_ledger.kafka.error_metrics import NAMES, ErrorMetrics, finder
+from redis_ledger.kafka.protocol.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from redis_ledger.kafka.protocol.messages.heartbeat_response import HeartbeatResponse
+from redis_ledger.kafka.protocol.messages.produce_response import (
     PartitionProduceResponse,
     ProduceResponse,
     TopicProduceResponse,
 )
-from redis_ledger.kafka.wire.registry import API_VERSIONS, message_module
+from redis_ledger.kafka.protocol.registry import API_VERSIONS, message_module
+from redis_ledger.kafka.router import routes
+from redis_ledger.telemetry import metrics
 
 
 def test_names_are_those_of_kafka_by_their_codes():
@@ -61,7 +61,7 @@ def test_an_outcome_is_counted_by_api_and_name():
     def count(outcome: str) -> float:
         return metrics.kafka_outcomes.get("Heartbeat", {}).get(outcome, 0)
 
-    outcomes = Outcomes("Heartbeat")
+    outcomes = ErrorMetrics("Heartbeat")
     before = [count(each) for each in ("ok", "rebalance_in_progress", "unknown_server_error", "closed")]
     for answer in (None, HeartbeatResponse(), HeartbeatResponse(error_code=27), HeartbeatResponse(error_code=-1)):
         outcomes.answered(answer)

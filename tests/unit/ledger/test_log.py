@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.ledger.log import (
+from redis_ledger.ledger.entries import (
     COMMIT,
     MARKER,
     TRANSACTIONAL,

@@ -14,8 +14,8 @@ from redis_ledger.errors import (
     StoreUnavailable,
     UnknownProducer,
 )
-from redis_ledger.ledger import refusals
-from redis_ledger.ledger.refusals import REMEMBERED_S, Refusals
+from redis_ledger.ledger import append_errors
+from redis_ledger.ledger.append_errors import REMEMBERED_S, AppendErrors
 from redis_ledger.records.batch import SEQUENCES
 
 TOP = SEQUENCES - 1
@@ -34,15 +34,15 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def memory(clock: Clock) -> Refusals:
-    return Refusals(clock)
+def memory(clock: Clock) -> AppendErrors:
+    return AppendErrors(clock)
 
 
 def gap(expected: int) -> SequenceGap:
     return SequenceGap("a gap", expected=expected)
 
 
-def answer(memory: Refusals, sequence: int, error: LedgerError, *, pid: int = 7, epoch: int = 0) -> str:
+def answer(memory: AppendErrors, sequence: int, error: LedgerError, *, pid: int = 7, epoch: int = 0) -> str:
     """The name of the answer to a batch of six records."""
     return type(memory.answer(pid, epoch, sequence, 6, error)).__name__
 
@@ -127,7 +127,7 @@ def test_a_refusal_is_forgotten_after_a_while_unless_it_happens_again(memory, cl
 
 
 def test_only_so_many_producers_are_remembered_the_oldest_goes_first(memory, monkeypatch):
-    monkeypatch.setattr(refusals, "PRODUCERS_MAX", 2)
+    monkeypatch.setattr(append_errors, "PRODUCERS_MAX", 2)
     for pid in (1, 2, 1, 3):
         answer(memory, 0, StoreUnavailable(), pid=pid)
     assert [answer(memory, 6, gap(0), pid=pid) for pid in (1, 2, 3)] == [

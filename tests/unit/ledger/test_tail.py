@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redis_ledger.ledger.log import LogEntry
-from redis_ledger.ledger.tail import ENTRY_BYTES, PRUNE_AT, Tail, Tails
+from redis_ledger.ledger.entries import LogEntry
+from redis_ledger.ledger.tail_cache import ENTRY_BYTES, PRUNE_AT, Tail, Tails
 
 
 def entry(base: int, records: int = 1, flags: int = 0) -> LogEntry:

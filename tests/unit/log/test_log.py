@@ -8,8 +8,8 @@ import logging
 
 import pytest
 
-from redis_ledger import log
 from redis_ledger.errors import StoreUnavailable
+from redis_ledger.telemetry import logs
 
 
 class Commit:
@@ -20,15 +20,15 @@ class Commit:
 @pytest.fixture
 def stream():
     stream = io.StringIO()
-    log.configure(stream=stream)
+    logs.configure(stream=stream)
     yield stream
-    log.asked.set(None)
-    log.configure("warning")
+    logs.asked.set(None)
+    logs.configure("warning")
 
 
 def test_a_line_tells_what_is_known_of_the_request_under_way_but_never_in_place_of_what_was_said(stream):
-    log.asked.set(Commit())
-    log.get().warning("slow", txn="5-1", took_ms=20)
+    logs.asked.set(Commit())
+    logs.get().warning("slow", txn="5-1", took_ms=20)
     line = json.loads(stream.getvalue())
     assert line["event"] == "slow"
     assert (line["operation"], line["request_id"], line["txn"], line["took_ms"]) == ("commit", "r-1", "5-1", 20)
@@ -36,23 +36,23 @@ def test_a_line_tells_what_is_known_of_the_request_under_way_but_never_in_place_
 
 
 def test_without_a_request_a_line_has_time_level_and_event(stream):
-    log.get().info("told to stop")
+    logs.get().info("told to stop")
     assert sorted(json.loads(stream.getvalue())) == ["event", "level", "time"]
 
 
 def test_text_is_for_people_and_has_the_same_fields():
     stream = io.StringIO()
-    log.configure(stream=stream, shape="text")
-    log.get().warning("request failed", topic="orders", partition=3)
+    logs.configure(stream=stream, shape="text")
+    logs.get().warning("request failed", topic="orders", partition=3)
     (line,) = stream.getvalue().splitlines()
     assert "request failed" in line
     assert "topic=orders" in line
     assert "partition=3" in line
-    log.configure("warning")
+    logs.configure("warning")
 
 
 def test_what_libraries_log_is_a_line_like_all_others(stream):
-    log.configure("info", stream, whole_process=True)
+    logs.configure("info", stream, whole_process=True)
     try:
         logging.getLogger("redis_ledger.store").error("Redis at %s is gone", "redis://:hunter22@db:6379")
     finally:
@@ -76,7 +76,7 @@ def test_what_libraries_log_is_a_line_like_all_others(stream):
     ],
 )
 def test_what_looks_like_a_secret_is_blotted_out(text, shown):
-    assert log.without_secrets(text) == shown
+    assert logs.without_secrets(text) == shown
 
 
 def test_secrets_are_blotted_out_of_events_fields_nested_ones_and_traces(stream):
@@ -84,15 +84,15 @@ def test_secrets_are_blotted_out_of_events_fields_nested_ones_and_traces(stream)
     try:
         raise ConnectionError(f"cannot reach {url}")
     except ConnectionError as error:
-        log.get().error(f"lost {url}", seeds=[url], facts={"url": url}, exc_info=error, took_ms=3)
+        logs.get().error(f"lost {url}", seeds=[url], facts={"url": url}, exc_info=error, took_ms=3)
     assert "hunter22" not in stream.getvalue()
     assert json.loads(stream.getvalue())["took_ms"] == 3
 
 
 def test_a_flood_of_one_event_is_one_line_a_second_that_says_how_many_were_left_unsaid(stream, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("redis_ledger.log.time.monotonic", lambda: now[0])
-    seldom = log.Seldom()
+    monkeypatch.setattr("redis_ledger.telemetry.logs.time.monotonic", lambda: now[0])
+    seldom = logs.Seldom()
     for peer in range(50):
         seldom.warning("closed", peer=peer)
     seldom.error("broken")
@@ -105,8 +105,8 @@ def test_a_flood_of_one_event_is_one_line_a_second_that_says_how_many_were_left_
 
 
 def test_what_failed_for_a_known_reason_is_told_in_one_sentence_and_a_mistake_of_ours_with_its_trace(stream):
-    log.Seldom().failed("not done yet", StoreUnavailable("Redis is away."), topic="t")
-    log.Seldom().failed("not done yet", ValueError("what is this"), topic="t")
+    logs.Seldom().failed("not done yet", StoreUnavailable("Redis is away."), topic="t")
+    logs.Seldom().failed("not done yet", ValueError("what is this"), topic="t")
     known, ours = (json.loads(line) for line in stream.getvalue().splitlines())
     assert (known["level"], known["error"], "trace" in known) == ("warning", "Redis is away.", False)
     assert (ours["level"], ours["error"], ours["topic"]) == ("error", "ValueError: what is this", "t")

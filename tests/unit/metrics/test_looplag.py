@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from redis_ledger import exposition
-from redis_ledger.broker.looplag import EVERY_S, LoopLag
+from redis_ledger.broker.event_loop_lag import EVERY_S, EventLoopLag
+from redis_ledger.telemetry import exposition
 
 
 class Loop:
@@ -42,7 +42,7 @@ def seen() -> dict[str, float]:
 
 def test_a_timer_that_fires_late_shows_as_lag_and_the_next_one_is_planned_from_then():
     loop: Any = Loop()
-    lag = LoopLag(loop)
+    lag = EventLoopLag(loop)
     lag.start()
     before = seen()
     loop.fire(late_s=0.4)
@@ -57,7 +57,7 @@ def test_a_timer_that_fires_late_shows_as_lag_and_the_next_one_is_planned_from_t
 
 def test_a_timer_that_fires_early_is_not_late():
     loop: Any = Loop()
-    LoopLag(loop).start()
+    EventLoopLag(loop).start()
     before = seen()
     loop.fire(late_s=-0.001)
     assert seen()["sum"] == before["sum"]

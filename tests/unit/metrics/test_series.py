@@ -6,9 +6,9 @@ import pytest
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from redis_ledger.broker.overview import Place, Standing, standing
-from redis_ledger.series import OTHER, Family, Names, Spreads
+from redis_ledger.broker.metrics_collector import PartitionMetrics, Place, standing
 from redis_ledger.store.keys import PartitionKeys
+from redis_ledger.telemetry.series import OTHER, Family, Names, Spreads
 
 
 def read(text: str) -> dict[tuple[str, ...], float]:
@@ -76,17 +76,23 @@ PLACE = Place("t", 0, PartitionKeys("rl", "t", 0), start=10, stable=50, end=70)
     ("row", "expected"),
     [
         ((None, None, None, None, None, None), None),
-        ((b"shared", b"30", b"4", b"3", None, b"0"), Standing(27, 7)),
-        ((b"shared", b"30", b"4", b"3", None, None), Standing(27, 7)),  # as an earlier release wrote it
+        ((b"shared", b"30", b"4", b"3", None, b"0"), PartitionMetrics(27, 7)),
+        ((b"shared", b"30", b"4", b"3", None, None), PartitionMetrics(27, 7)),  # as an earlier release wrote it
         (
             (b"shared", b"30", b"4", b"3", None, b"1"),
-            Standing(27, 6),
+            PartitionMetrics(27, 6),
         ),  # one was given back, and is leased by no consumer
-        ((b"shared", b"30", b"4", b"3", None, b"9"), Standing(27, 3)),
-        ((b"exclusive", b"5", b"0", b"0", None, b"0"), Standing(40, 0)),  # retention has taken what it did not read
-        ((b"shared", b"60", b"0", b"0", None, b"0"), Standing(0, 0)),  # the stable offset was lower when it was read
-        ((b"kafka", b"0", b"0", b"0", b"65", None), Standing(5, 0)),
-        ((b"kafka", b"0", b"0", b"0", b"3", None), Standing(60, 0)),
+        ((b"shared", b"30", b"4", b"3", None, b"9"), PartitionMetrics(27, 3)),
+        (
+            (b"exclusive", b"5", b"0", b"0", None, b"0"),
+            PartitionMetrics(40, 0),
+        ),  # retention has taken what it did not read
+        (
+            (b"shared", b"60", b"0", b"0", None, b"0"),
+            PartitionMetrics(0, 0),
+        ),  # the stable offset was lower when it was read
+        ((b"kafka", b"0", b"0", b"0", b"65", None), PartitionMetrics(5, 0)),
+        ((b"kafka", b"0", b"0", b"0", b"3", None), PartitionMetrics(60, 0)),
         ((b"kafka", b"0", b"0", b"0", b"-1", None), None),  # nothing is committed here
     ],
 )

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.ledger.log import LogEntry
-from redis_ledger.offload.blocks import Block, BlockKey, Blocks
+from redis_ledger.ledger.entries import LogEntry
+from redis_ledger.offload.row_group_cache import RowGroup, RowGroupCache, RowGroupKey
 
 
-def block(*batches: tuple[int, int, int]) -> Block:
+def block(*batches: tuple[int, int, int]) -> RowGroup:
     """first offset, last offset, bytes"""
     entries = [LogEntry(0, 0, base, last - base + 1, size, -1, -1, -1, 0, 0, 0) for base, last, size in batches]
-    return Block(entries, [b"x" * size for _, _, size in batches])
+    return RowGroup(entries, [b"x" * size for _, _, size in batches])
 
 
-def key(name: str) -> BlockKey:
-    return BlockKey(name, 0)
+def key(name: str) -> RowGroupKey:
+    return RowGroupKey(name, 0)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_read_begins_with_the_batch_that_holds_the_offset_or_the_next(offset, 
 
 
 def test_what_was_used_longest_ago_goes_first():
-    blocks = Blocks(250)
+    blocks = RowGroupCache(250)
     for name in "abc":
         blocks.put(key(name), block((0, 1, 100)))
     assert [key(name) in blocks for name in "abc"] == [False, True, True]
@@ -43,7 +43,7 @@ def test_what_was_used_longest_ago_goes_first():
 
 
 def test_what_was_read_to_its_end_goes_before_all_others():
-    blocks = Blocks(250)
+    blocks = RowGroupCache(250)
     blocks.put(key("a"), block((0, 1, 100)))
     blocks.put(key("b"), block((0, 1, 100)))
     blocks.spend(key("b"))
@@ -54,7 +54,7 @@ def test_what_was_read_to_its_end_goes_before_all_others():
 
 
 def test_one_block_is_kept_however_large_it_is():
-    blocks = Blocks(10)
+    blocks = RowGroupCache(10)
     blocks.put(key("a"), block((0, 1, 100)))
     assert key("a") in blocks
     blocks.put(key("b"), block((0, 1, 100)))
@@ -62,7 +62,7 @@ def test_one_block_is_kept_however_large_it_is():
 
 
 def test_there_is_room_ahead_until_half_of_it_is_in_use():
-    blocks = Blocks(400)
+    blocks = RowGroupCache(400)
     blocks.put(key("a"), block((0, 1, 100)))
     assert blocks.has_room
     blocks.put(key("b"), block((0, 1, 100)))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.offload.found import found
 from redis_ledger.offload.manifest import Stretch
+from redis_ledger.offload.resume import found
 from redis_ledger.offload.segment import Row, SegmentWriter, open_home, table_of
 
 STRETCH = Stretch(0, 1_000, "orders/ab/partition=3/0-1000-p.parquet")

@@ -9,7 +9,7 @@ import pytest
 
 from redis_ledger.errors import ColdUnavailable
 from redis_ledger.offload import reader
-from redis_ledger.offload.reader import ColdReader
+from redis_ledger.offload.reader import OffloadReader
 
 
 class Home:
@@ -44,7 +44,7 @@ def reported():
 
 async def test_a_home_that_fails_to_open_after_its_readers_left_is_not_reported_and_tried_again(home, reported):
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
-    cold: Any = ColdReader(None, "home", 1 << 20)  # type: ignore[arg-type]
+    cold: Any = OffloadReader(None, "home", 1 << 20)  # type: ignore[arg-type]
     # Given readers that leave while the home is being opened
     asked = [asyncio.create_task(cold._files()) for _ in range(2)]
     await asyncio.sleep(0)
@@ -65,7 +65,7 @@ async def test_a_home_that_fails_to_open_after_its_readers_left_is_not_reported_
 
 
 async def test_a_home_that_fails_to_open_is_told_to_all_who_wait_and_tried_again(home):
-    cold: Any = ColdReader(None, "home", 1 << 20)  # type: ignore[arg-type]
+    cold: Any = OffloadReader(None, "home", 1 << 20)  # type: ignore[arg-type]
     asked = [asyncio.create_task(cold._files()) for _ in range(2)]
     await asyncio.sleep(0)
     home.may_open.set()

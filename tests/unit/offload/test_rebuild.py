@@ -8,8 +8,8 @@ from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redis_ledger.offload.rebuild import BYTES_MAX, COLUMNS, RECORDS_MAX, rebuild
 from redis_ledger.offload.segment import Row, table_of
+from redis_ledger.offload.to_batches import BYTES_MAX, COLUMNS, RECORDS_MAX, rebuild
 from redis_ledger.records.batch import CRC_FROM, LOG_APPEND_TIME, place, split
 from redis_ledger.records.read import decode
 

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from redis_ledger.errors import ColdDamaged, ColdUnavailable, InvalidRequest
-from redis_ledger.offload import home as homes
+from redis_ledger.offload import object_store as homes
 from redis_ledger.offload.checksum import checksum, combined, shown
 from redis_ledger.offload.manifest import Segment, Stretch
 from redis_ledger.offload.segment import (

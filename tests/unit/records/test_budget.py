@@ -15,8 +15,8 @@ from redis_ledger.errors import CorruptBatch, TooLargeToDecode
 from redis_ledger.records.batch import HEADER_BYTES, read_header
 from redis_ledger.records.budget import DEFAULT, Limits
 from redis_ledger.records.build import encode
-from redis_ledger.records.later import part
 from redis_ledger.records.read import Unread, decode, decode_range
+from redis_ledger.records.split_by_due import part
 from redis_ledger.records.walk import SLICE_RECORDS, slices
 from tests.support.bombs import batch, header_bomb, record, value_bomb
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.errors import InvalidDelay
-from redis_ledger.records.deliver import LATEST_MS, after_ms, at_ms
+from redis_ledger.records.delivery_headers import LATEST_MS, after_ms, at_ms
 
 NEW_YEAR_MS = 1_767_225_600_000
 

@@ -5,8 +5,8 @@ import pytest
 from redis_ledger.errors import CorruptBatch, DelayTooLong, InvalidDelay
 from redis_ledger.records.batch import HEADER_BYTES, check, claim, read_header
 from redis_ledger.records.build import encode
-from redis_ledger.records.later import COMPARED_MS_MAX, PACKED_FROM_BYTES, STEP, Later
 from redis_ledger.records.read import decode
+from redis_ledger.records.split_by_due import COMPARED_MS_MAX, PACKED_FROM_BYTES, STEP, Later
 from tests.support.parting import RECEIVED_MS, cut, parted, parted_in_steps
 
 TIME_MS = 1_700_000_000_000

@@ -7,7 +7,7 @@ import pytest
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.ids import TopicPartition
 from redis_ledger.spark.checkpoint import offsets_of
-from redis_ledger.spark.writing import writing
+from redis_ledger.spark.write_options import writing
 
 HEAD = 'v1\n{"batchWatermarkMs":0,"conf":{"a":"1"}}\n'
 GIVEN = {"bootstrap": "http://b:8080", "topic": "t", "commitSubscription": "nightly"}

@@ -10,8 +10,8 @@ import pytest
 from redis_ledger.errors import ColdDamaged
 from redis_ledger.offload.manifest import Segment, Stretch
 from redis_ledger.offload.segment import Row, SegmentWriter, open_home, read_groups, rows_of, table_of
-from redis_ledger.spark.pipelines import compacting
-from redis_ledger.spark.pipelines.compacting import Rewriting
+from redis_ledger.spark.pipelines import compact_spark
+from redis_ledger.spark.pipelines.compact_spark import Rewriting
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def wanted(tmp_path: Path) -> Rewriting:
 
 
 def test_a_new_segment_has_the_records_that_stay_and_no_other(wanted, tmp_path):
-    written = compacting.write(str(tmp_path), "t-1", wanted, pa.array([9, 7, 8]))
+    written = compact_spark.write(str(tmp_path), "t-1", wanted, pa.array([9, 7, 8]))
     home = open_home(str(tmp_path))
     assert [row.offset for batch in read_groups(home, written, 0, 10) for row in rows_of(batch)] == [7, 8, 9]
     assert (written.first, written.end, written.file, written.records) == (0, 10, "new.parquet", 3)
@@ -41,6 +41,6 @@ def test_a_new_segment_that_a_disk_has_damaged_is_found_before_anybody_is_told_o
             path.write_bytes(content[:at] + b"k2" + content[at + 2 :])
             return written
 
-    monkeypatch.setattr(compacting, "SegmentWriter", Damaging)
+    monkeypatch.setattr(compact_spark, "SegmentWriter", Damaging)
     with pytest.raises(ColdDamaged, match=r"new\.parquet"):
-        compacting.write(str(tmp_path), "t-1", wanted, pa.array([7, 8, 9]))
+        compact_spark.write(str(tmp_path), "t-1", wanted, pa.array([7, 8, 9]))

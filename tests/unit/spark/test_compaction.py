@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redis_ledger.offload.manifest import Segment, is_chain
-from redis_ledger.spark.pipelines.compaction import Group, Orphans, groups, is_unchanged, orphans
+from redis_ledger.spark.pipelines.compact_plan import Group, Orphans, groups, is_unchanged, orphans
 
 FOLDER = "orders/5f0c8a7e/partition=0/"
 

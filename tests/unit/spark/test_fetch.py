@@ -12,9 +12,9 @@ from redis_ledger.ids import TopicPartition
 from redis_ledger.spark import plain_http
 from redis_ledger.spark.fetch import SLACK_BYTES, Task, chunks, request_bytes
 from redis_ledger.spark.filters import Bounds
-from redis_ledger.spark.options import Connection
 from redis_ledger.spark.plain_http import PlainHttp
 from redis_ledger.spark.plan import Range
+from redis_ledger.spark.read_options import Connection
 from tests.support.serving import eventually
 from tests.unit.spark.log_server import LogServer, log_server
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from redis_ledger.offload.home import open_home
-from redis_ledger.spark.leftovers import Listed, left_over, listed
+from redis_ledger.offload.object_store import open_home
+from redis_ledger.spark.orphan_files import Listed, left_over, listed
 
 OLD, NEW, LIMIT = 100.0, 300.0, 200.0
 FOLDER = "orders/ab/partition=0/"

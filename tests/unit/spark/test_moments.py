@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from redis_ledger.spark.pipelines.moments import moment_ms
+from redis_ledger.spark.pipelines.time_arguments import moment_ms
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.ids import TopicPartition
-from redis_ledger.spark.options import ALIASES, READING, Connection, reading
-from redis_ledger.spark.places import EARLIEST, LATEST, Place
+from redis_ledger.spark.offset_options import EARLIEST, LATEST, Place
+from redis_ledger.spark.read_options import ALIASES, READING, Connection, reading
 from tests.support.certificates import Authority
 from tests.support.serving import ROOT
 

@@ -14,9 +14,9 @@ from redis_ledger.records.budget import DEFAULT, Limits
 from redis_ledger.records.build import encode
 from redis_ledger.spark.fetch import Chunk, taken, task_of
 from redis_ledger.spark.filters import ALL
-from redis_ledger.spark.options import DECODING, READING, reading
 from redis_ledger.spark.oversized import Oversized
 from redis_ledger.spark.plan import Range
+from redis_ledger.spark.read_options import DECODING, READING, reading
 
 ORDERS = TopicPartition("orders", 3)
 Row = tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]], int]

@@ -10,7 +10,6 @@ import sys
 import pytest
 
 from redis_ledger.errors import InvalidRequest, LedgerError
-from redis_ledger.spark.options import connection
 from redis_ledger.spark.pipelines import offload
 from redis_ledger.spark.pipelines.arguments import (
     connection_of,
@@ -22,6 +21,7 @@ from redis_ledger.spark.pipelines.arguments import (
     started,
 )
 from redis_ledger.spark.pipelines.progress import Done, Progress, size
+from redis_ledger.spark.read_options import connection
 from tests.tidy.tree import ROOT
 
 
@@ -163,7 +163,7 @@ def test_a_machine_without_spark_is_told_what_to_install(monkeypatch):
 
 
 def test_the_command_passes_everything_on():
-    command = [sys.executable, "-m", "app.cli.main", "pipeline"]
+    command = [sys.executable, "-m", "redis_ledger.app.cli.main", "pipeline"]
     seen = subprocess.run([*command, "offload", "--help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "--older-than DURATION" in seen
     wrong = subprocess.run([*command, "offload"], cwd=ROOT, capture_output=True, text=True, check=False)

@@ -4,11 +4,11 @@ import pytest
 
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.ids import TopicPartition
-from redis_ledger.spark.places import (
+from redis_ledger.spark.offset_options import (
     EARLIEST,
     LATEST,
+    PartitionEnds,
     Place,
-    Standing,
     check_found,
     check_named,
     of_checkpoint,
@@ -17,7 +17,7 @@ from redis_ledger.spark.places import (
 )
 
 A, B = TopicPartition("a", 0), TopicPartition("b", 10)
-THERE = {A: Standing(5, 20, 25), B: Standing(0, 7, 7)}
+THERE = {A: PartitionEnds(5, 20, 25), B: PartitionEnds(0, 7, 7)}
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from redis_ledger.errors import OffsetOutOfRange
 from redis_ledger.ids import TopicPartition
 from redis_ledger.offload.manifest import Segment
 from redis_ledger.spark import plan
-from redis_ledger.spark.places import Standing
+from redis_ledger.spark.offset_options import PartitionEnds
 from redis_ledger.spark.plan import Offloaded, Range
 
 A, B, C = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
-THERE = {A: Standing(5, 20, 25, 100.0), B: Standing(0, 7, 7, 10.0)}
+THERE = {A: PartitionEnds(5, 20, 25, 100.0), B: PartitionEnds(0, 7, 7, 10.0)}
 
 # -- a batch -----------------------------------------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ def test_a_log_that_was_begun_anew_is_read_from_its_beginning():
 
 
 def test_what_comes_after_the_target_is_left_for_the_next_run():
-    there = THERE | {C: Standing(0, 4, 4)}
+    there = THERE | {C: PartitionEnds(0, 4, 4)}
     seen = plan.frozen(there, {A: 12, B: 7}, {A: 6})
     assert {partition: standing.end for partition, standing in seen.items()} == {A: 12, B: 7}
     # And a partition that only the checkpoint knows stays where it is

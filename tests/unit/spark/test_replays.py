@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.ids import TopicPartition
-from redis_ledger.spark.pipelines.replays import (
+from redis_ledger.spark.pipelines.replay_plan import (
     Pace,
     all_named,
     derived_name,

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 PROGRAM = """
-import gc, redis_ledger.spark.attempts
+import gc, redis_ledger.spark.task_commit
 from redis_ledger.spark.workers import LOOKED_AT_MAX, settle
 settle()
 first = len(gc.get_objects())

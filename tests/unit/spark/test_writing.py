@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.errors import InvalidRequest
-from redis_ledger.spark.writing import Writing, check, used, writing
+from redis_ledger.spark.write_options import Writing, check, used, writing
 
 GIVEN = {"bootstrap": "http://b1:8080,http://b2:8080"}
 

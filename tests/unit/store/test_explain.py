@@ -10,7 +10,7 @@ from hiredis import ProtocolError, ReplyError
 
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.address import Address, Tls
-from redis_ledger.store.explain import explain
+from redis_ledger.store.connection_errors import explain
 
 PLAIN, WITH_TLS = Address("r", 6379), Address("r", 6379, tls=Tls())
 WRONG_VERSION = ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:992)")

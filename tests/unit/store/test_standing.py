@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from redis_ledger.store.standing import Known, Promised, Seen, State, has_changed, judge
+from redis_ledger.store.node_status import Known, NodeState, Promised, Seen, has_changed, judge
 from tests.unit.store.test_suitability import GOOD
 
 DISK = Promised("disk")
@@ -18,42 +18,42 @@ MISCONF = "MISCONF Errors writing to the AOF file: No space left on device"
     ("promised", "known", "seen", "state"),
     [
         # the first start
-        (DISK, Known(), Seen(GOOD, ""), State.FIT),
-        (DISK, Known(), Seen(GOOD, "a"), State.FIT),
+        (DISK, Known(), Seen(GOOD, ""), NodeState.FIT),
+        (DISK, Known(), Seen(GOOD, "a"), NodeState.FIT),
         # the usual
-        (DISK, Known("a", GOOD), Seen(GOOD, "a"), State.FIT),
-        (DISK, Known("a", GOOD), Seen(replace(GOOD, run_id="2", replication_id="b"), "a"), State.FIT),
+        (DISK, Known("a", GOOD), Seen(GOOD, "a"), NodeState.FIT),
+        (DISK, Known("a", GOOD), Seen(replace(GOOD, run_id="2", replication_id="b"), "a"), NodeState.FIT),
         # a node that has no cluster id to tell, or does not tell it
-        (DISK, Known("a", GOOD), Seen(GOOD, None), State.FIT),
+        (DISK, Known("a", GOOD), Seen(GOOD, None), NodeState.FIT),
         # lost, replaced
-        (DISK, Known("a", GOOD), Seen(GOOD, ""), State.EMPTY),
-        (DISK, Known("a"), Seen(GOOD, ""), State.EMPTY),
-        (DISK, Known("a", GOOD), Seen(GOOD, "b"), State.FOREIGN),
-        (DISK, Known(), Seen(GOOD, "b", claim="a"), State.CLAIMED),
-        (DISK, Known("b"), Seen(GOOD, "b", claim="a"), State.CLAIMED),
-        (DISK, Known(), Seen(GOOD, "", claim="a"), State.CLAIMED),
-        (DISK, Known("a", GOOD), Seen(GOOD, "a", claim="a"), State.FIT),
-        (DISK, Known("a", GOOD), Seen(GOOD, None, claim="a"), State.FIT),
+        (DISK, Known("a", GOOD), Seen(GOOD, ""), NodeState.EMPTY),
+        (DISK, Known("a"), Seen(GOOD, ""), NodeState.EMPTY),
+        (DISK, Known("a", GOOD), Seen(GOOD, "b"), NodeState.FOREIGN),
+        (DISK, Known(), Seen(GOOD, "b", claim="a"), NodeState.CLAIMED),
+        (DISK, Known("b"), Seen(GOOD, "b", claim="a"), NodeState.CLAIMED),
+        (DISK, Known(), Seen(GOOD, "", claim="a"), NodeState.CLAIMED),
+        (DISK, Known("a", GOOD), Seen(GOOD, "a", claim="a"), NodeState.FIT),
+        (DISK, Known("a", GOOD), Seen(GOOD, None, claim="a"), NodeState.FIT),
         # weaker than promised
-        (DISK, Known("a", GOOD), Seen(WEAK, "a"), State.WEAKER),
-        (Promised("lossy"), Known("a", GOOD), Seen(WEAK, "a"), State.FIT),
-        (Promised(), Known("a", GOOD), Seen(WEAK, "a"), State.FIT),
-        (Promised("process"), Known("a", GOOD), Seen(replace(GOOD, appendfsync="no"), "a"), State.FIT),
-        (DISK, Known("a", GOOD), Seen(replace(GOOD, appendfsync="no"), "a"), State.WEAKER),
-        (DISK, Known("a", GOOD), Seen(replace(GOOD, maxmemory_policy="allkeys-lfu"), "a"), State.WEAKER),
-        (DISK, Known("a", GOOD), Seen(replace(GOOD, role="slave", follows="p:1"), "a"), State.WEAKER),
+        (DISK, Known("a", GOOD), Seen(WEAK, "a"), NodeState.WEAKER),
+        (Promised("lossy"), Known("a", GOOD), Seen(WEAK, "a"), NodeState.FIT),
+        (Promised(), Known("a", GOOD), Seen(WEAK, "a"), NodeState.FIT),
+        (Promised("process"), Known("a", GOOD), Seen(replace(GOOD, appendfsync="no"), "a"), NodeState.FIT),
+        (DISK, Known("a", GOOD), Seen(replace(GOOD, appendfsync="no"), "a"), NodeState.WEAKER),
+        (DISK, Known("a", GOOD), Seen(replace(GOOD, maxmemory_policy="allkeys-lfu"), "a"), NodeState.WEAKER),
+        (DISK, Known("a", GOOD), Seen(replace(GOOD, role="slave", follows="p:1"), "a"), NodeState.WEAKER),
         # it cannot save
-        (Promised(), Known("a", GOOD), Seen(GOOD, "a", misconf=MISCONF), State.DISK),
+        (Promised(), Known("a", GOOD), Seen(GOOD, "a", misconf=MISCONF), NodeState.DISK),
         # several at once: lost data first
-        (DISK, Known("a", GOOD), Seen(WEAK, "", misconf=MISCONF), State.EMPTY),
-        (DISK, Known("a", GOOD), Seen(WEAK, "b", claim="c"), State.FOREIGN),
+        (DISK, Known("a", GOOD), Seen(WEAK, "", misconf=MISCONF), NodeState.EMPTY),
+        (DISK, Known("a", GOOD), Seen(WEAK, "b", claim="c"), NodeState.FOREIGN),
     ],
 )
 def test_a_look_has_one_outcome(promised, known, seen, state):
     standing = judge(promised, known, seen)
     assert standing.state is state
-    assert bool(standing.sentence) == (state is not State.FIT)
-    assert standing.is_readable == (state in (State.FIT, State.DISK, State.WEAKER))
+    assert bool(standing.sentence) == (state is not NodeState.FIT)
+    assert standing.is_readable == (state in (NodeState.FIT, NodeState.DISK, NodeState.WEAKER))
 
 
 @pytest.mark.parametrize("state", [Seen(GOOD, ""), Seen(GOOD, "b"), Seen(GOOD, "a", claim="z")])

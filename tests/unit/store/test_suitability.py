@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from redis_ledger.store.nodes import NodeInfo
+from redis_ledger.store.server_info import NodeInfo
 from redis_ledger.store.suitability import APPENDFSYNC, problems
 
 GOOD = NodeInfo(

@@ -10,25 +10,25 @@ from redis.crc import key_slot as redis_key_slot
 
 from redis_ledger.store.cluster import key_slot
 from redis_ledger.store.connection import LARGE_BYTES, concat, pack
-from redis_ledger.store.verdict import Course, Verdict, is_script_missing, judge, judge_unit
+from redis_ledger.store.error_replies import Action, ErrorReply, is_script_missing, judge, judge_unit
 
 
 @pytest.mark.parametrize(
     ("text", "course"),
     [
-        ("TRYAGAIN Multiple keys request during rehashing of slot", Course.LATER),
-        ("LOADING Redis is loading the dataset in memory", Course.LATER),
-        ("CLUSTERDOWN The cluster is down", Course.STALE),
-        ("READONLY You can't write against a read only replica.", Course.STALE),
-        ("NOSCRIPT No matching script. Please use EVAL.", Course.LOAD),
-        ("OOM command not allowed when used memory > 'maxmemory'.", Course.FULL),
-        ("EXECABORT Transaction discarded because of: OOM command not allowed", Course.FULL),
-        ("MISCONF Redis is configured to save RDB snapshots", Course.UNABLE),
-        ("NOREPLICAS Not enough good replicas to write.", Course.UNABLE),
-        ("WRONGTYPE Operation against a key", Course.FAULT),
-        ("ERR unknown command", Course.FAULT),
-        ("MOVED nonsense", Course.FAULT),
-        ("", Course.FAULT),
+        ("TRYAGAIN Multiple keys request during rehashing of slot", Action.LATER),
+        ("LOADING Redis is loading the dataset in memory", Action.LATER),
+        ("CLUSTERDOWN The cluster is down", Action.STALE),
+        ("READONLY You can't write against a read only replica.", Action.STALE),
+        ("NOSCRIPT No matching script. Please use EVAL.", Action.LOAD),
+        ("OOM command not allowed when used memory > 'maxmemory'.", Action.FULL),
+        ("EXECABORT Transaction discarded because of: OOM command not allowed", Action.FULL),
+        ("MISCONF Redis is configured to save RDB snapshots", Action.UNABLE),
+        ("NOREPLICAS Not enough good replicas to write.", Action.UNABLE),
+        ("WRONGTYPE Operation against a key", Action.FAULT),
+        ("ERR unknown command", Action.FAULT),
+        ("MOVED nonsense", Action.FAULT),
+        ("", Action.FAULT),
     ],
 )
 def test_an_error_reply_has_one_course(text, course):
@@ -38,11 +38,11 @@ def test_an_error_reply_has_one_course(text, course):
 @pytest.mark.parametrize(
     ("text", "verdict"),
     [
-        ("MOVED 3999 127.0.0.1:6381", (Course.MOVED, "127.0.0.1", 6381)),
-        ("ASK 3999 host.name:6381", (Course.ASK, "host.name", 6381)),
-        ("MOVED 1 :7000", (Course.MOVED, "", 7000)),
-        ("MOVED 1 ::1:7000", (Course.MOVED, "::1", 7000)),
-        ("MOVED 1 [fe80::1]:7000", (Course.MOVED, "fe80::1", 7000)),
+        ("MOVED 3999 127.0.0.1:6381", (Action.MOVED, "127.0.0.1", 6381)),
+        ("ASK 3999 host.name:6381", (Action.ASK, "host.name", 6381)),
+        ("MOVED 1 :7000", (Action.MOVED, "", 7000)),
+        ("MOVED 1 ::1:7000", (Action.MOVED, "::1", 7000)),
+        ("MOVED 1 [fe80::1]:7000", (Action.MOVED, "fe80::1", 7000)),
     ],
 )
 def test_a_redirection_names_its_node(text, verdict):
@@ -55,7 +55,7 @@ def test_a_unit_is_judged_by_the_first_command_that_could_not_be_queued():
         ReplyError("MOVED 1 h:1"),
         ReplyError("EXECABORT Transaction discarded because of previous errors."),
     )
-    assert judge_unit([b"OK", b"QUEUED", moved, aborted]) == Verdict(Course.MOVED, "MOVED 1 h:1", "h", 1)
+    assert judge_unit([b"OK", b"QUEUED", moved, aborted]) == ErrorReply(Action.MOVED, "MOVED 1 h:1", "h", 1)
     assert judge_unit([b"OK", b"QUEUED", [1]]) is None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.console.health import OF_A_KIND_MAX, Behind, Facts, Held, sentences
+from redis_ledger.app.console.health import OF_A_KIND_MAX, Behind, Facts, Held, sentences
 
 
 def facts(**more):

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.console.pages import PAGES, Done
-from app.console.rendering import render
-from app.console.site import bare
+from redis_ledger.app.console.pages import PAGES, Done
+from redis_ledger.app.console.rendering import render
+from redis_ledger.app.console.site import bare
 from tests.support.hostile import TEXTS, Seen
 
 LINKS = {"link", "go_to"}  # made by the console itself

@@ -1,10 +1,10 @@
-"""app/console/moments: what is typed without a zone is UTC, and a time that cannot be kept to is refused."""
+"""app/console/time_inputs: what is typed without a zone is UTC, and a time that cannot be kept to is refused."""
 
 from __future__ import annotations
 
 import pytest
 
-from app.console.moments import moment, shown
+from redis_ledger.app.console.time_inputs import moment, shown
 from redis_ledger.errors import InvalidRequest
 
 

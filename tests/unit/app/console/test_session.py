@@ -7,12 +7,7 @@ import base64
 import msgspec
 import pytest
 
-from app.console.session import (
-    LIFE_S,
-    SKEW_S,
-    Session,
-    Signer,
-)
+from redis_ledger.app.console.session import LIFE_S, SKEW_S, Session, Signer
 
 ADA = Session("User:ada", "user:ada", "proof", 1_000, "00")
 SIGNER = Signer(b"secret")

@@ -1,4 +1,4 @@
-"""app/console/survey: the curve of what is appended shows what was appended, whatever a look could not read."""
+"""app/console/cluster_snapshot: the curve of what is appended shows what was appended, whatever a look could not read."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from app.console.survey import Survey, Surveyor, TopicTotals
-from app.console.views.overview import rates
+from redis_ledger.app.console.cluster_snapshot import ClusterSnapshot, SnapshotCollector, TopicTotals
+from redis_ledger.app.console.views.overview import rates
 from redis_ledger.clock import ManualClock
 
 
-def survey(at_ms: int, unread: int, **appended: int) -> Survey:
+def survey(at_ms: int, unread: int, **appended: int) -> ClusterSnapshot:
     topics = [TopicTotals(name, 1, 0, 0, 0, 0, end) for name, end in appended.items()]
-    return Survey(at_ms, topics, [], [], 0, False, unread, None)
+    return ClusterSnapshot(at_ms, topics, [], [], 0, False, unread, None)
 
 
 @pytest.mark.parametrize(
@@ -33,11 +33,11 @@ def survey(at_ms: int, unread: int, **appended: int) -> Survey:
 async def test_the_curve_shows_what_was_appended(looks, expected):
     clock = ManualClock(1_000)
     broker: Any = SimpleNamespace(clock=clock)
-    watching = Surveyor(broker)
+    watching = SnapshotCollector(broker)
     for ends in looks:
         is_unread = "big" in looks[0] and "big" not in ends and "gone" not in ends
 
-        async def look(now: int, ends: dict[str, int] = ends, is_unread: bool = is_unread) -> Survey:
+        async def look(now: int, ends: dict[str, int] = ends, is_unread: bool = is_unread) -> ClusterSnapshot:
             return survey(now, int(is_unread), **ends)
 
         watching._look = look  # type: ignore[method-assign]

@@ -1,11 +1,11 @@
-"""app/console/waiting: the first thing that keeps somebody from getting on, in a sentence."""
+"""app/console/stuck_consumers: the first thing that keeps somebody from getting on, in a sentence."""
 
 from __future__ import annotations
 
 import pytest
 
-from app.console.views.transactions import Touched, level, sentence
-from app.console.waiting import Holder, explain
+from redis_ledger.app.console.stuck_consumers import Holder, explain
+from redis_ledger.app.console.views.transactions import Touched, level, sentence
 from redis_ledger.broker.types import CursorStats
 
 YOUNG, OLD = (Holder(0, "1-7", "till", age_ms, 15) for age_ms in (4_000, 252_000))

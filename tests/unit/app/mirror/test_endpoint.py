@@ -1,11 +1,11 @@
-"""app/mirror/endpoint: addresses and files of properties, and what is said of wrong ones."""
+"""app/tools/mirror/endpoint: addresses and files of properties, and what is said of wrong ones."""
 
 from __future__ import annotations
 
 import pytest
 
-from app.mirror.endpoint import connection
-from app.refusal import Refusal
+from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.tools.mirror.endpoint import connection
 
 
 def properties(tmp_path, text):

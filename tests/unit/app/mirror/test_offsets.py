@@ -1,4 +1,4 @@
-"""app/mirror/offsets: an offset of the source is the same record on the target."""
+"""app/tools/mirror/offsets: an offset of the source is the same record on the target."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.mirror.groups import translated
-from app.mirror.offsets import Places, Stretch, stretches
+from redis_ledger.app.tools.mirror.groups import translated
+from redis_ledger.app.tools.mirror.offsets import Places, Stretch, stretches
 
 
 def test_offsets_that_keep_their_distance_are_one_stretch():

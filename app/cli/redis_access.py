@@ -1,0 +1,111 @@
+"""Commands that talk to Redis itself: they work before the first broker runs, and need no right at one.
+
+Who can reach Redis can change everything anyway; what is done here stands in the audit as done by local:<user>.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import getpass
+import os
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+
+import typer
+
+from redis_ledger.app.cli.serve_options import overrides
+from redis_ledger.auth.acl import Caller
+from redis_ledger.telemetry import logs
+
+if TYPE_CHECKING:
+    from redis_ledger.app.embedded_redis.server import Embedded
+    from redis_ledger.broker.security.audit import Audit
+    from redis_ledger.broker.security.quotas import Quotas
+    from redis_ledger.broker.security.scram_credentials import ScramCredentials
+    from redis_ledger.broker.security.service import Security
+
+DataDir = Annotated[
+    Path, typer.Option(envvar="REDIS_LEDGER_DATA_DIR", help="Whose embedded server to use; started if it does not run.")
+]
+Redis = Annotated[
+    str | None, typer.Option(metavar="URL", envvar="REDIS_LEDGER_REDIS_URL", help="The Redis that serve is given.")
+]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting that serve is given, such as prefix.")
+]
+T = TypeVar("T")
+
+
+class RedisAccess(NamedTuple):
+    """What there is to administer."""
+
+    users: ScramCredentials
+    security: Security
+    audit: Audit
+    quotas: Quotas
+
+    async def note(self, act: str, target: str, **facts: Any) -> None:
+        await self.audit.note(_caller(), act, target, **facts)
+
+
+def run(act: Callable[[RedisAccess], Awaitable[T]], data_dir: Path, redis: str | None, settings: list[str] | None) -> T:
+    """Raises Refusal, and what the act raises."""
+    logs.configure("error")
+
+    async def work() -> T:
+        async with _desk(data_dir, redis or None, settings or []) as found:
+            return await act(found)
+
+    return asyncio.run(work())
+
+
+@contextlib.asynccontextmanager
+async def _desk(data_dir: Path, redis: str | None, settings: list[str]) -> AsyncIterator[RedisAccess]:
+    """Raises Refusal."""
+    from redis_ledger.app.process import redis_url
+    from redis_ledger.app.process import settings as environment
+    from redis_ledger.broker.security.audit import Audit
+    from redis_ledger.broker.security.quotas import Quotas
+    from redis_ledger.broker.security.scram_credentials import ScramCredentials
+    from redis_ledger.broker.security.service import Security
+    from redis_ledger.clock import SystemClock
+
+    async with contextlib.AsyncExitStack() as stack:
+        config = environment.config_from(os.environ, overrides(settings))
+        url = redis_url.given(redis, os.environ)
+        if url is None:
+            held = await asyncio.to_thread(_attach, data_dir)
+            stack.push_async_callback(asyncio.to_thread, held.release)
+            url = held.url
+        store = await redis_url.opened(url, prefix=config.prefix, timeout_ms=config.redis_timeout_ms, retry_ms=1_000)
+        stack.push_async_callback(store.close)
+        yield RedisAccess(
+            ScramCredentials(store),
+            Security(store, config, SystemClock()),
+            Audit(store, is_kept=True),
+            Quotas(store, config),
+        )
+
+
+def principal_of(text: str) -> str:
+    """ada is User:ada."""
+    return text if text.startswith("User:") else f"User:{text}"
+
+
+def _attach(data_dir: Path) -> Embedded:
+    """As the directory's server is set up already, if it is: this must not change what its brokers promise."""
+    from redis_ledger.app.embedded_redis.server import Embedded, configured_durability
+
+    place = data_dir.expanduser()
+    return Embedded.attach(place, configured_durability(place) if (place / "redis.conf").exists() else "disk")
+
+
+def _caller() -> Caller:
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a container may run under an id that has no name
+        user = str(os.getuid())
+    return Caller(f"local:{user}", socket.gethostname())

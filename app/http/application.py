@@ -1,0 +1,181 @@
+"""The HTTP application: FastAPI around a broker, with the hot operations in front of it.
+
+app = create_app(broker)                  somebody else opens and closes the broker
+app = create_app(open_broker)             an async function that opens one; closed again at shutdown
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import cache
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from redis_ledger.app.console.site import Console
+from redis_ledger.app.http import docs_page as docs
+from redis_ledger.app.http import errors
+from redis_ledger.app.http.authorization import OPEN
+from redis_ledger.app.http.fast_path import ANY, SHAPES, FastPath, pattern
+from redis_ledger.app.http.openapi import PATH_PARAMETERS, document
+from redis_ledger.app.http.operations import UNKNOWN, Operation, Routes, unserved
+from redis_ledger.app.http.request import HttpRequest, HttpResponse, Receive, Scope, Send, Services
+from redis_ledger.app.http.routers import (
+    cold,
+    health,
+    metrics,
+    producers,
+    quotas,
+    records,
+    scheduled,
+    security,
+    subscriptions,
+    topics,
+    transactions,
+)
+from redis_ledger.broker.broker import Broker
+from redis_ledger.errors import LedgerError, MethodNotAllowed, RouteNotFound
+from redis_ledger.version import VERSION
+
+OpenBroker = Callable[[], Awaitable[Broker]]
+
+site = Routes("health")
+ROUTERS = (topics, records, scheduled, cold, subscriptions, transactions, producers, security, quotas, health, metrics)
+OPERATIONS: tuple[Operation, ...] = tuple(each for router in ROUTERS for each in router.routes.operations)
+
+
+@site.get("/openapi.json", needs=OPEN, answers={200: dict[str, Any]})
+async def openapi_json(call: HttpRequest) -> HttpResponse:
+    """This document."""
+    return HttpResponse(200, await asyncio.to_thread(_document))
+
+
+@site.get("/docs", needs=OPEN, answers={200: str})
+async def docs_page(call: HttpRequest) -> HttpResponse:
+    """This document, for people."""
+    return HttpResponse(200, await asyncio.to_thread(_docs), b"text/html; charset=utf-8", [*docs.HEADERS])
+
+
+@site.get("/", needs=OPEN, status=307)
+async def root(call: HttpRequest) -> HttpResponse:
+    """Redirect to the console."""
+    return HttpResponse(307, b"", b"text/plain", [(b"location", b"/console")])
+
+
+_PAGES = tuple(site.operations)
+
+
+# Made when somebody asks: a start should not wait for them, and serving not for the first who does.
+@cache
+def _shown() -> dict[str, Any]:
+    return document(OPERATIONS)
+
+
+@cache
+def _document() -> bytes:
+    return msgspec.json.encode(_shown())
+
+
+@cache
+def _docs() -> bytes:
+    return docs.page(_shown()).encode()
+
+
+def create_app(broker: Broker | OpenBroker) -> FastPath:
+    """The ASGI application; it keeps no state besides the broker."""
+    services = Services()
+    if isinstance(broker, Broker) or not callable(broker):
+        services.broker = broker
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        if services.is_given:
+            yield
+            return
+        assert callable(broker), f"{broker!r} neither is a broker nor opens one"
+        opened = await broker()
+        services.broker = opened
+        try:
+            yield
+        finally:
+            services.draining.set()
+            services.broker = None
+            await opened.close()
+
+    app = FastAPI(
+        title="redis-ledger", version=VERSION, lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None,
+        redirect_slashes=False,
+    )  # fmt: skip
+    app.openapi = _shown  # type: ignore[method-assign]  # FastAPI's own way to bring a document along
+    for operation in (*OPERATIONS, *_PAGES):
+        path = _PARAMETER.sub(lambda m: f"{{{m[1]}:{m[1]}}}", operation.path)
+        app.router.routes.append(Route(path, _Endpoint(operation, services), methods=[operation.method]))
+    console = Console(services)
+    app.router.routes += [Route("/console", console), Route("/console/{page:path}", console)]
+    app.add_exception_handler(HTTPException, _http_problem)
+    app.add_exception_handler(Exception, _internal_problem)
+    return FastPath(app, services, OPERATIONS)
+
+
+class _Shape(Convertor[str]):
+    """A path parameter in Starlette's router, as the front sees it too."""
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+_PARAMETER = re.compile(r"\{(\w+)\}")
+for _name in PATH_PARAMETERS:
+    register_url_convertor(_name, type(f"_{_name}", (_Shape,), {"regex": SHAPES.get(_name, ANY)})())
+
+
+class _Endpoint:
+    """An operation as Starlette mounts an ASGI application."""
+
+    def __init__(self, operation: Operation, services: Services) -> None:
+        self._operation, self._services = operation, services
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._operation.serve(self._services, scope, receive, send, scope["path_params"])
+
+
+class _Problem(Response):
+    """An answer of ours where Starlette wants a Response."""
+
+    def __init__(self, answer: HttpResponse) -> None:
+        super().__init__()
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._answer.send(send)
+
+
+_SHAPES = tuple((operation.method, pattern(operation.path)) for operation in (*OPERATIONS, *_PAGES))
+
+
+async def _http_problem(request: Request, error: Exception) -> Response:
+    """Starlette found no route, or none for the method."""
+    path = request.scope["path"]
+    allowed = sorted({method for method, shape in _SHAPES if shape.match(path)})
+    if allowed:
+        unserved(MethodNotAllowed.code)
+        return _Problem(errors.wrong_method(request.method, path, allowed))
+    unserved(RouteNotFound.code)
+    return _Problem(errors.no_route(path))
+
+
+async def _internal_problem(request: Request, error: Exception) -> Response:
+    unserved(LedgerError.code)
+    return _Problem(errors.unforeseen(error, UNKNOWN, path=request.scope["path"][:200]))

@@ -1,0 +1,268 @@
+"""What an HTTP connection may cost while it has not asked anything yet: uvicorn and its parser bound neither.
+
+    first  asked within idle_s of its opening                                                      else closed
+    head   whole within head_s of its first byte, of HEAD_BYTES_MAX, with HEADERS_MAX headers     else 408, 431
+    body   whole within body_s, and a second more for each BODY_BYTES_PER_S that have come        else closed
+    answer read by the client within DEAF_S_MAX                                                    else closed
+    known  by a certificate until that ends                                                        then closed
+
+Above connections_max a connection is closed as soon as it asks for anything but /livez: a full broker is not ready, but
+whoever restarts what does not live would cut all others off.  One look a second at all connections, so a request costs
+two looks at the clock.  A TLS client on a plain port is told apart by its first byte, so that the log can say what is
+wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from redis_ledger.app.http.authentication import PEER
+from redis_ledger.app.http.cork import CorkedProtocol
+from redis_ledger.app.http.errors import CONTENT_TYPE, problem
+from redis_ledger.auth.acl import host_of
+from redis_ledger.auth.certificates import Named
+from redis_ledger.broker.client_memory import DEAF_S, ClientMemory
+from redis_ledger.config import Config
+from redis_ledger.errors import InvalidRequest, RequestTooLarge
+from redis_ledger.telemetry import metrics
+from redis_ledger.telemetry.logs import Seldom
+
+HEAD_BYTES_MAX = 65_536
+HEADERS_MAX = 100
+BODY_BYTES_PER_S = 10_000
+DEAF_S_MAX = 60.0
+LOOK_EVERY_S = 1.0
+SPARE_CONNECTIONS = 32  # above connections_max, for /livez; those above these are closed unheard
+LIVE = b"/livez"
+TLS_RECORD = 0x16  # first byte of a TLS handshake; no HTTP method begins like this
+
+_seldom = Seldom()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """memory: for answers that are not read.  named_by: whom the certificate of a connection names."""
+
+    idle_s: float = 75.0  # of a connection that has not asked anything yet: pools and browsers open some ahead
+    head_s: float = 10.0
+    body_s: float = 30.0
+    connections_max: int = 10_000
+    memory: ClientMemory = field(default_factory=lambda: ClientMemory(Config().client_bytes_max))
+    unpacked: ClientMemory | None = None  # for what is unpacked for answers
+    named_by: Callable[[Any], Named | None] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        config: Config,
+        memory: ClientMemory,
+        named_by: Callable[[Any], Named | None] | None = None,
+        unpacked: ClientMemory | None = None,
+    ) -> Limits:
+        return cls(
+            head_s=config.http_head_ms / 1000, body_s=config.http_body_ms / 1000,
+            connections_max=config.http_connections_max, memory=memory, named_by=named_by,
+            unpacked=unpacked,
+        )  # fmt: skip
+
+
+class _Refused(Exception):
+    """A head that is refused."""
+
+
+class GuardedProtocol(CorkedProtocol):
+    """HTTP within limits."""
+
+    def __init__(self, *arguments: Any, limits: Limits, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._limits = limits
+        self._named: Named | None = None
+        self._since = 0.0  # when the request that is not whole yet began; 0: there is none
+        self._fed = 0  # bytes of it, and of what came with its beginning
+        self._deaf_since = 0.0
+        self._slow_since = 0.0  # when an answer in pieces was first not read at once
+        self.unread = limits.memory.lease()
+        self._refused: tuple[int, str] | None = None
+        self._is_spare = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # narrower, as uvicorn does
+        super().connection_made(transport)
+        if self.client is not None:
+            self.client = host_of(self.client[0]), self.client[1]
+        self._since = self.loop.time()
+        above = len(self.connections) - self._limits.connections_max
+        if above > 0:
+            self._is_spare = True
+            _seldom.warning("no more HTTP connections are taken", open=len(self.connections))
+        if above > SPARE_CONNECTIONS:
+            metrics.http_refused.inc()
+            transport.close()
+        elif self._limits.named_by is not None:
+            self._named = self._limits.named_by(transport.get_extra_info("peercert"))
+
+    def data_received(self, data: bytes) -> None:
+        if self.cycle is None and not self._fed and data[0] == TLS_RECORD and self.scheme == "http":
+            self._close("it speaks TLS, and this port does not; give the client http, or the broker a certificate")
+            return
+        if self._since and self._fed:
+            self._fed += len(data)
+        else:
+            self._since, self._fed = self.loop.time(), len(data)
+        super().data_received(data)
+        if self._since and self._fed > HEAD_BYTES_MAX and not self._has_head() and not self.transport.is_closing():
+            self._answer(431, _LARGE)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._slow_since = self._slow_since if self._is_answering() else 0.0
+        if not self._since:  # behind another one in the same piece
+            self._since, self._fed = self.loop.time(), 1
+        if self._named is not None and not self._is_over():
+            scope: Any = self.scope
+            scope[PEER] = self._named.principal
+
+    def on_headers_complete(self) -> None:
+        if self._is_spare and self.url != LIVE:
+            metrics.http_refused.inc()
+            self.transport.close()
+            raise _Refused
+        if len(self.headers) > HEADERS_MAX:
+            self._refused = 431, f"A request has at most {HEADERS_MAX} headers."
+            raise _Refused
+        if self._fed > HEAD_BYTES_MAX:
+            size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+            if size > HEAD_BYTES_MAX:
+                self._refused = 431, _LARGE
+                raise _Refused
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._since, self._fed = 0.0, 0
+        super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._deaf_since = self.loop.time()
+        self._slow_since = self._slow_since or self._deaf_since
+        self.unread.hold(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._deaf_since = 0.0
+        self._slow_since = self._slow_since if self._is_answering() else 0.0
+        self.unread.hold(0)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.unread.hold(0)
+
+    def send_400_response(self, msg: str) -> None:
+        """Instead of uvicorn's: a problem, as all errors are."""
+        if self.transport.is_closing():
+            return
+        status, detail = self._refused or (400, "This is not a request of HTTP/1.1; nothing was done.")
+        self._answer(status, detail)
+
+    def look(self, now: float) -> None:
+        """Ends what has taken too long."""
+        if self.transport.is_closing():
+            return
+        if self._deaf_since:
+            self.unread.hold(self.transport.get_write_buffer_size())
+        if self._deaf_since and now - self._deaf_since > DEAF_S_MAX:
+            self._close("the client does not read its answer")
+        elif self._is_over() and not self._is_answering():
+            self.transport.close()  # a client that has another certificate shows it on the next one
+        elif self._since and not self.flow.read_paused:
+            took = now - self._since
+            if not self._has_head():
+                if took > self._limits.head_s and self._fed:
+                    self._answer(408, "The request's headers did not arrive in time; send it whole.")
+                elif took > self._limits.idle_s:
+                    self.transport.close()
+            elif took > self._limits.body_s + self._fed / BODY_BYTES_PER_S:
+                self._close("half a body came and the rest did not")
+
+    def deaf_s(self, now: float) -> float:
+        """How long the client has not read its answer, all of it where that is sent in pieces; 0 when it has."""
+        since = (self._slow_since if self._is_answering() else 0.0) or self._deaf_since
+        return now - since if since and not self.transport.is_closing() else 0.0
+
+    def half_s(self, now: float) -> float:
+        """How long the rest of a body has been waited for."""
+        is_half = self._since and not self.flow.read_paused and self._has_head() and not self.transport.is_closing()
+        return now - self._since if is_half else 0.0
+
+    @property
+    def half_bytes(self) -> int:
+        return self._fed
+
+    def give_up(self, reason: str) -> None:
+        self._close(reason)
+
+    def _is_over(self) -> bool:
+        """Whether the certificate by which the client is known has ended."""
+        return self._named is not None and time.time() >= self._named.until_s
+
+    def _is_answering(self) -> bool:
+        cycle: Any = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+    def _has_head(self) -> bool:
+        cycle: Any = self.cycle
+        return cycle is not None and cycle.scope is self.scope
+
+    def _answer(self, status: int, detail: str) -> None:
+        """A problem, and the end of the connection.  What is being answered already is not written into."""
+        self._tell(detail)
+        if not self._is_answering():
+            kind = RequestTooLarge if status == 431 else InvalidRequest
+            body = problem(kind(detail), status).body
+            self.transport.write(
+                b"HTTP/1.1 %d %s\r\nserver: redis-ledger\r\ncontent-type: %s\r\ncontent-length: %d\r\n"
+                b"connection: close\r\n\r\n%s" % (status, _PHRASES[status], CONTENT_TYPE, len(body), body)
+            )
+        self.transport.close()
+
+    def _close(self, reason: str) -> None:
+        self._tell(reason)
+        self.transport.abort()
+
+    def _tell(self, reason: str) -> None:
+        metrics.http_refused.inc()
+        peer = self.client[0] if self.client else "unix"
+        _seldom.warning("an HTTP connection was closed", reason=reason, peer=peer)
+
+
+_LARGE = f"A request's line and headers have at most {HEAD_BYTES_MAX} bytes."
+_PHRASES = {400: b"Bad Request", 408: b"Request Timeout", 431: b"Request Header Fields Too Large"}
+
+
+async def look_after(connections: Iterable[Any], memory: ClientMemory, unpacked: ClientMemory | None = None) -> None:
+    """Runs until cancelled."""
+    loop, refused = asyncio.get_running_loop(), memory.refused
+    while True:
+        await asyncio.sleep(LOOK_EVERY_S)
+        now = loop.time()
+        for connection in list(connections):
+            connection.look(now)
+        for each in (memory, unpacked):
+            for connection in () if each is None else each.too_slow(connections, now):
+                connection.give_up("the client does not read its answer while others wait for the memory")
+        if memory.refused > refused:
+            _close_slow_senders(connections, memory, now)
+        refused = memory.refused
+
+
+def _close_slow_senders(connections: Iterable[Any], memory: ClientMemory, now: float) -> None:
+    """Those whose bodies have been coming for the longest, until an eighth of the memory will be free."""
+    missing = memory.bytes_max // 8
+    for connection in sorted(connections, key=lambda each: each.half_s(now), reverse=True):
+        if missing <= 0 or connection.half_s(now) < DEAF_S:
+            return
+        missing -= connection.half_bytes
+        connection.give_up("half a body came while others need its memory")

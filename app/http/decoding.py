@@ -1,0 +1,78 @@
+"""What a request carries, as the typed value that an endpoint takes; or what is wrong with it.
+
+body    JSON as the endpoint's type, or bytes of another content type where the endpoint reads them itself
+query   each parameter at most once, by the rules of the same kind of type
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from redis_ledger.app.http import errors, unknown_fields
+from redis_ledger.app.http.json_depth import DEPTH_MAX, is_too_deep
+from redis_ledger.errors import InvalidJson, InvalidRequest, LedgerError
+
+QUERY_BYTES_MAX = 8_192
+LOOKED_AT_BYTES = 1 << 20  # of a body that cannot be decoded, to say whether it nests too deep
+_FORGIVEN = frozenset(("application/x-www-form-urlencoded", "text/plain"))  # what curl -d and fetch() say when not told
+
+
+class BodyReader:
+    """raw: what is not JSON goes to the endpoint as it is.  optional: no body is an empty object."""
+
+    def __init__(self, kind: type[msgspec.Struct], *, raw: bool, optional: bool) -> None:
+        self._kind, self._raw, self._optional = kind, raw, optional
+        self._decode = msgspec.json.Decoder(kind).decode
+
+    def read(self, data: bytes, content_type: str) -> Any:
+        """Raises InvalidRequest, InvalidJson."""
+        is_json = content_type in ("", "application/json") or content_type in _FORGIVEN
+        if self._raw and not is_json:
+            return data  # the endpoint looks at the content type itself
+        if not is_json and not content_type.endswith("+json"):
+            raise InvalidRequest(f"The content type {content_type[:100]!r} cannot be read here; send application/json.")
+        if not data and self._optional:
+            data = b"{}"
+        try:
+            return self._decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise self._why(error, data) from None
+
+    def _why(self, error: Exception, data: bytes) -> LedgerError:
+        if isinstance(error, RecursionError) or is_too_deep(data[:LOOKED_AT_BYTES]):
+            return InvalidJson(f"The body is nested deeper than {DEPTH_MAX}; flatten it.")
+        if isinstance(error, UnicodeDecodeError):
+            return InvalidJson("The body is not valid UTF-8; send bytes as base64.")
+        if not data:
+            return InvalidJson("The body is empty; send a JSON object.")
+        return _understood(error, self._kind, "field")
+
+
+class QueryReader:
+    def __init__(self, kind: type[msgspec.Struct]) -> None:
+        self._kind = kind
+
+    def read(self, text: bytes) -> Any:
+        """Raises InvalidRequest."""
+        if len(text) > QUERY_BYTES_MAX:
+            raise InvalidRequest(f"The query is longer than {QUERY_BYTES_MAX} bytes; shorten it.")
+        try:
+            pairs = parse_qsl(text.decode("ascii"), keep_blank_values=True, errors="strict")
+        except UnicodeDecodeError:
+            raise InvalidRequest("The query is not valid; percent-encode it as UTF-8.") from None
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise InvalidRequest("A query parameter is there twice; give each at most once.")
+        try:
+            return msgspec.convert(found, self._kind, strict=False)  # refuses where a parameter must be given
+        except msgspec.ValidationError as error:
+            raise _understood(error, self._kind, "query parameter") from None
+
+
+def _understood(error: Exception, kind: type, what: str) -> LedgerError:
+    known = unknown_fields.refusal(str(error), kind, what) or errors.understood(error)
+    assert known is not None, error
+    return known

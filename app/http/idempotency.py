@@ -1,0 +1,101 @@
+"""Idempotency-Key around an operation: claim the key, carry the request out once, keep the answer.
+
+    answered < 400               kept; a repeat gets it with Idempotent-Replayed: true
+    refused, nothing changed     the key is free again, so that a corrected request may use it
+    anything else                the key is held for the same request, which resumes with the same producer id and nonce
+Errors are never kept.  A caller that repeats a request for a short time only says so (Idempotency-Key-TTL, in seconds):
+the key takes memory of Redis until then.  `redis_ledger.broker.idempotency` has the rest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from redis_ledger.app.http.request import JSON, HttpRequest, HttpResponse
+from redis_ledger.broker.idempotency import ANSWER_BYTES_MAX, Claim, check_key
+from redis_ledger.errors import BadRequest, Conflict, InvalidRequest, NotFound, StorageFull, Unavailable
+from redis_ledger.telemetry import logs
+
+REPLAYED = (b"idempotent-replayed", b"true")
+KEY, TTL = b"idempotency-key", b"idempotency-key-ttl"
+TTL_S_MAX = 2_592_000
+
+
+def key_of(call: HttpRequest) -> str | None:
+    """Raises InvalidRequest for a time to live without a key."""
+    key = call.header(KEY)
+    if key is None and call.header(TTL) is not None:
+        raise InvalidRequest("Idempotency-Key-TTL says how long a key is kept; send it with an Idempotency-Key.")
+    return key
+
+
+def fingerprint(call: HttpRequest, body: bytes) -> bytes:
+    """SHA-256 over what makes two requests the same: method, path, query, content type and body."""
+    scope = call.scope
+    head = (scope["method"], scope["path"], scope["query_string"].decode("latin-1"), call.content_type())
+    return hashlib.sha256("\0".join(head).encode() + b"\0" + body).digest()
+
+
+async def once(
+    call: HttpRequest, key: str, run: Callable[[], Awaitable[HttpResponse]], *, produces: bool = False
+) -> tuple[HttpResponse, str]:
+    """produces: records may be written, so a producer id must be at hand.
+
+    Raises what `run` raises, and what claiming raises."""
+    check_key(key)
+    body = await call.body()
+    producer_id = await call.broker.producers.ids.allocate_keyed() if produces else None
+    # With rules on everybody has keys of its own: nobody is answered with what somebody else was told.
+    scope = call.caller.principal if call.broker.security.is_on else ""
+    claim = await call.broker.idempotency.claim(
+        key, fingerprint(call, body), producer_id=producer_id, scope=scope, keep_ms=_ttl_ms(call)
+    )
+    if claim.replay is not None:
+        status, kept = claim.replay
+        return HttpResponse(status, kept, JSON, [REPLAYED]), "replayed"
+    call.claim = claim
+    try:
+        answer = await run()
+    except BaseException as error:
+        await _give_back(claim, error)
+        raise
+    try:
+        if len(answer.body) > ANSWER_BYTES_MAX:
+            await claim.suspend()
+        else:
+            await claim.finish(answer.status, answer.body)
+    except Unavailable as error:
+        # The request was carried out, and the caller must hear so; a repeat resumes, or waits for the lease to end.
+        logs.get().warning("answer to an Idempotency-Key not kept", code=error.code, detail=error.detail)
+    return answer, "ok"
+
+
+def _ttl_ms(call: HttpRequest) -> int | None:
+    """Raises InvalidRequest."""
+    text = call.header(TTL)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:10]) <= TTL_S_MAX):
+        raise InvalidRequest(f"Idempotency-Key-TTL is a number of seconds, 1 to {TTL_S_MAX}, not {text[:20]!r}.")
+    return int(text[:10]) * 1000
+
+
+def is_in_doubt(error: BaseException, claim: Claim) -> bool:
+    """Whether the failed request may have changed something."""
+    if isinstance(error, (BadRequest, NotFound)):
+        return False
+    if isinstance(error, StorageFull) and claim.producer_id is None and not claim.resumed:
+        return False  # a step is undone as a whole
+    if isinstance(error, Conflict):
+        return claim.producer_id is not None  # records for several partitions: some may be written
+    return not isinstance(error, msgspec.MsgspecError)
+
+
+async def _give_back(claim: Claim, error: BaseException) -> None:
+    try:
+        await (claim.suspend() if is_in_doubt(error, claim) else claim.release())
+    except Unavailable as lost:
+        logs.get().warning("Idempotency-Key not given back; its lease will run out", code=lost.code, detail=lost.detail)

@@ -1,0 +1,341 @@
+"""The table of operations: an endpoint is declared once, and routing, decoding, errors, idempotency, metrics and the
+OpenAPI document all follow from that declaration.
+
+    @routes.post("/v1/transactions/{id}:commit", errors=(AlreadyAborted,), keyed=True)
+    async def commit(call: Call, id: str, body: Commit) -> Ended:
+
+    path parameters    by name, as text
+    body: Commit       the JSON body, decoded; with `optional=True` an empty body is an empty object
+    query: FetchQuery  the query, decoded by the same model rules
+    -> Ended           the answer's body, sent with `status`; None is 204; an Answer is sent as it is
+    needs=(...)        what the caller must be allowed, see `app/http/authorization.py`; checked before anything else is done
+    act="topic.create" an administrative act, which the audit notes: done, or refused
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from time import perf_counter
+from typing import Any, NamedTuple, cast
+
+import msgspec
+from prometheus_client import Counter
+
+from redis_ledger.app.http import authorization as needs
+from redis_ledger.app.http import errors, idempotency, json_counts
+from redis_ledger.app.http.authorization import Authorizer, Requirement
+from redis_ledger.app.http.decoding import BodyReader, QueryReader
+from redis_ledger.app.http.request import (
+    BATCH,
+    ClientGone,
+    Endpoint,
+    HttpRequest,
+    HttpResponse,
+    PathParameters,
+    Receive,
+    Scope,
+    Send,
+    Services,
+    reply,
+)
+from redis_ledger.auth.acl import ANONYMOUS
+from redis_ledger.errors import (
+    AlreadyAborted,
+    AlreadyCommitted,
+    CoordinatorNotFound,
+    Forbidden,
+    InvalidRequest,
+    InvalidTxnStatus,
+    LedgerError,
+    TransactionAbortOnly,
+    TransactionEnded,
+    TransactionNotFound,
+    TransactionTimedOut,
+)
+from redis_ledger.telemetry import logs, metrics, tracing
+from redis_ledger.telemetry.series import Spread
+
+_TRACE_HEADERS = (b"traceparent", b"tracestate")
+# What is only noted when it is done to somebody else's.
+OWN_ACTS = frozenset(("transaction.abort", "transaction.commit"))
+# What writes records of its own: an Idempotency-Key comes with a producer id then.
+PRODUCES = frozenset(("produce", "schedule"))
+_NO_CONTENT = HttpResponse(204)
+UNKNOWN = "unknown"  # the operation of a request that never got to one
+# What naming a transaction can come to.
+TRANSACTION_ERRORS = (
+    TransactionNotFound, CoordinatorNotFound, InvalidTxnStatus, TransactionEnded, AlreadyCommitted, AlreadyAborted,
+    TransactionTimedOut, TransactionAbortOnly,
+)  # fmt: skip
+
+
+def unserved(outcome: str) -> None:
+    """Counts a request that was answered before any operation was asked."""
+    metrics.http_requests.labels(UNKNOWN, outcome).inc()
+
+
+class Asked(NamedTuple):
+    """A request as the log sees it."""
+
+    operation: Operation
+    call: HttpRequest
+    parameters: PathParameters
+
+    def known(self) -> dict[str, str]:
+        """What the request names: topic, partition, subscription, txn."""
+        found = dict(self.parameters)
+        if (name := found.pop("name", None)) is not None:
+            found["subscription"] = name
+        if (id := found.pop("id", None)) is not None and self.operation.tag == "transactions":
+            found["txn"] = id
+        transaction = getattr(self.call.decoded, "transaction", None)
+        return {**found, "txn": transaction} if isinstance(transaction, str) else found
+
+    def log_fields(self) -> dict[str, str]:
+        principal = self.call.caller.principal
+        return {
+            "operation": self.operation.id, "request_id": self.call.request_id, **self.known(),
+            "principal": "" if principal == ANONYMOUS else principal,
+        }  # fmt: skip
+
+
+_asked = cast("Callable[[tuple[Operation, Call, PathParameters]], Asked]", partial(tuple.__new__, Asked))
+
+
+@dataclass(slots=True, eq=False)
+class Operation:
+    """answers: status → body type (None: no body).  raw: the body may also be record batches.  keyed: it honours
+    Idempotency-Key.  hot: served ahead of the framework (see fastpath)."""
+
+    method: str
+    path: str
+    id: str
+    tag: str
+    endpoint: Endpoint
+    status: int
+    summary: str
+    description: str
+    answers: Mapping[int, Any]
+    errors: tuple[type[LedgerError], ...]
+    keyed: bool
+    hot: bool
+    raw: bool
+    optional: bool
+    body: type[msgspec.Struct] | None
+    query: type[msgspec.Struct] | None
+    examples: Mapping[str, Any]
+    needs: tuple[Requirement, ...]
+    act: str
+
+    _body: BodyReader = field(init=False, repr=False)
+    _query: QueryReader = field(init=False, repr=False)
+    _gate: Authorizer = field(init=False, repr=False)
+    _seconds: Spread = field(init=False, repr=False)
+    _outcomes: dict[str, Counter] = field(init=False, repr=False)
+
+    @property
+    def is_open(self) -> bool:
+        return self.needs is needs.OPEN
+
+    def __post_init__(self) -> None:
+        if self.body is not None:
+            self._body = BodyReader(self.body, raw=self.raw, optional=self.optional)
+        if self.query is not None:
+            self._query = QueryReader(self.query)
+        self._gate = Authorizer(self.needs)
+        self._seconds = metrics.http_request_seconds.of(self.id)
+        self._outcomes = {"ok": metrics.http_requests.labels(self.id, "ok")}
+
+    async def serve(
+        self, services: Services, scope: Scope, receive: Receive, send: Send, parameters: PathParameters
+    ) -> None:
+        started = perf_counter()
+        metrics.http_requests_running.inc()
+        outcome = "gone"
+        call = HttpRequest(services, scope, receive)
+        logs.asked.set(_asked((self, call, parameters)))
+        answer: HttpResponse | None = None
+        try:
+            if tracing.tracer is None:
+                answer, outcome = await self._answer(call, parameters)
+            else:
+                answer, outcome = await self._traced(call, parameters)
+        except ClientGone:
+            return
+        finally:
+            if answer is None or answer.pieces is None:
+                call.end()
+            else:
+                call.end_decoding()
+            metrics.http_requests_running.dec()
+            self._seconds.observe(perf_counter() - started)
+            counted = self._outcomes.get(outcome)
+            if counted is None:
+                counted = self._outcomes[outcome] = metrics.http_requests.labels(self.id, outcome)
+            counted.inc()
+        if answer.status >= 400:
+            answer.headers.append((b"x-request-id", call.request_id.encode()))
+        try:
+            await answer.send(send)
+        finally:
+            if answer.pieces is not None:
+                call.end()
+
+    async def _traced(self, call: HttpRequest, parameters: PathParameters) -> tuple[HttpResponse, str]:
+        """As `_answer`, in a span of the caller's trace."""
+        given = dict(call.scope["headers"])
+        context = tracing.context_of(*(given.get(name, b"").decode("latin-1") or None for name in _TRACE_HEADERS))
+        facts = {"http.request.method": self.method, "http.route": self.path, "redis_ledger.operation": self.id}
+        with tracing.serving(f"{self.method} {self.path}", context, facts) as span:
+            answer, outcome = await self._answer(call, parameters)
+            span.set_attribute("http.response.status_code", answer.status)
+            span.set_attributes(
+                {f"redis_ledger.{name}": v for name, v in Asked(self, call, parameters).known().items()}
+            )
+            if answer.status >= 500:
+                tracing.failed(span, outcome)
+        return answer, outcome
+
+    async def _answer(self, call: HttpRequest, parameters: PathParameters) -> tuple[HttpResponse, str]:
+        """The answer, and the outcome for the metrics.  Raises nothing but ClientGone and CancelledError."""
+        scope = call.scope
+        try:
+            broker = call.services.broker
+            if broker.security.is_on and not self.is_open:
+                call.enter = partial(self._gate.enter, call, parameters)
+                if not self._gate.passes(call, parameters):
+                    await call.enter()
+            if self.tag != "health" and broker.quotas.is_on:
+                return await self._within_quota(call, parameters)
+            return await self._once(call, parameters)
+        except LedgerError as error:
+            if self._is_noted(call) or (self.act and isinstance(error, Forbidden)):
+                target = self._target(call, parameters)
+                await call.broker.audit.failed(call.caller, self.act, target, error, **call.facts)
+            return errors.problem(error), error.code
+        except (ClientGone, asyncio.CancelledError):
+            raise
+        except Exception as error:  # noqa: BLE001 - the last door: what gets past here is a dropped connection
+            known = errors.understood(error)
+            if known is None:
+                return errors.unforeseen(error, self.id, path=scope["path"][:200]), LedgerError.code
+            return errors.problem(known), known.code
+
+    async def _within_quota(self, call: HttpRequest, parameters: PathParameters) -> tuple[HttpResponse, str]:
+        """Refused before the body is read, and paid for by what was read and answered.  Raises QuotaExceeded."""
+        quotas, principal = call.broker.quotas, call.caller.principal
+        # What is not read is not paid for: else who only says that much will come locks out everybody it is one of.
+        declared = min(call.declared_bytes(), call.config.body_bytes_max)
+        quotas.admit(principal, bytes_in=declared)
+        answered = 0
+        try:
+            answer, outcome = await self._once(call, parameters)
+            answered = len(answer.body) or answer.pieces_bytes
+        finally:
+            # What was decoded for the answer is paid for already.
+            bytes_out = max(answered - call.unpacked_bytes, 0)
+            quotas.charge(principal, bytes_in=max(call.body_bytes - declared, 0), bytes_out=bytes_out)
+        return answer, outcome
+
+    async def _once(self, call: HttpRequest, parameters: PathParameters) -> tuple[HttpResponse, str]:
+        """Raises whatever the endpoint raises."""
+        if self.keyed and (key := idempotency.key_of(call)) is not None:
+            return await idempotency.once(
+                call,
+                key,
+                lambda: self.run(call, parameters),
+                produces=self.id in PRODUCES,
+            )
+        return await self.run(call, parameters), "ok"
+
+    async def run(self, call: HttpRequest, parameters: PathParameters) -> HttpResponse:
+        """Raises whatever the endpoint raises."""
+        arguments: dict[str, Any] = dict(parameters)
+        if self.body is not None:
+            data = await call.body()
+            if len(data) > json_counts.SMALL_BYTES and (not self.raw or call.content_type() != BATCH):
+                await json_counts.check(data, self.body, call.config)
+            arguments["body"] = call.decoded = self._body.read(data, call.content_type())
+        if self.query is not None:
+            arguments["query"] = self._query.read(call.scope["query_string"])
+        elif call.scope["query_string"] and self.tag != "health":
+            raise InvalidRequest(f"{self.method} {self.path} takes no query parameters; leave out what follows the ?.")
+        result = await self.endpoint(call, **arguments)
+        if self._is_noted(call):
+            await call.broker.audit.note(call.caller, self.act, self._target(call, parameters), **call.facts)
+        if isinstance(result, HttpResponse):
+            return result
+        return _NO_CONTENT if result is None else reply(result, self.status)
+
+    def _is_noted(self, call: HttpRequest) -> bool:
+        return bool(self.act) and not (call.is_own and self.act in OWN_ACTS)
+
+    def _target(self, call: HttpRequest, parameters: PathParameters) -> str:
+        return call.target or " ".join(parameters.values())
+
+
+class Routes:
+    """The operations of one router, in the order they were declared."""
+
+    def __init__(self, tag: str) -> None:
+        self.tag = tag
+        self.operations: list[Operation] = []
+
+    def get(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:
+        return self._declare("GET", path, **options)
+
+    def post(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:
+        return self._declare("POST", path, **options)
+
+    def put(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:
+        return self._declare("PUT", path, **options)
+
+    def patch(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:
+        return self._declare("PATCH", path, **options)
+
+    def delete(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:
+        return self._declare("DELETE", path, **options)
+
+    def _declare(
+        self,
+        method: str,
+        path: str,
+        *,
+        status: int = 200,
+        answers: Mapping[int, Any] | None = None,
+        errors: Sequence[type[LedgerError]] = (),
+        keyed: bool = False,
+        hot: bool = False,
+        raw: bool = False,
+        optional: bool = False,
+        examples: Mapping[str, Any] | None = None,
+        needs: tuple[Requirement, ...] | None = None,
+        act: str = "",
+    ) -> Callable[[Endpoint], Endpoint]:
+        assert needs is not None, f"{method} {path} does not declare what a caller needs"
+
+        def declare(endpoint: Endpoint) -> Endpoint:
+            hints = typing.get_type_hints(endpoint)
+            body = hints.get("body")
+            if typing.get_args(body):
+                body = next(kind for kind in typing.get_args(body) if kind is not bytes)
+            text = inspect.getdoc(endpoint) or ""
+            summary, _, description = text.partition("\n\n")
+            answered = hints["return"]
+            self.operations.append(
+                Operation(
+                    method=method, path=path, id=endpoint.__name__, tag=self.tag, endpoint=endpoint, status=status,
+                    summary=" ".join(summary.split()).rstrip("."), description=" ".join(description.split()),
+                    answers=answers or {status: None if answered is type(None) else answered},
+                    errors=tuple(errors), keyed=keyed, hot=hot, raw=raw, optional=optional, body=body,
+                    query=hints.get("query"), examples=examples or {}, needs=needs, act=act,
+                )
+            )  # fmt: skip
+            return endpoint
+
+        return declare

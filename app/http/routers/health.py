@@ -1,0 +1,56 @@
+"""/livez, /readyz, and the way in at /v1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from redis_ledger.app.http.authorization import OPEN
+from redis_ledger.app.http.operations import Routes
+from redis_ledger.app.http.request import HttpRequest, HttpResponse
+from redis_ledger.app.http.schemas import core, examples
+from redis_ledger.errors import Draining, RedisUnfit, StoreUnavailable
+from redis_ledger.version import VERSION
+
+routes = Routes("health")
+
+
+@routes.get("/livez", needs=OPEN, examples=examples.LIVE)
+async def livez(call: HttpRequest) -> core.Live:
+    """Whether the process answers; it says nothing about Redis."""
+    return core.Live()
+
+
+@routes.get(
+    "/readyz",
+    needs=OPEN,
+    answers={200: dict[str, Any]},
+    errors=(StoreUnavailable, RedisUnfit, Draining),
+    examples=examples.READY,
+)
+async def readyz(call: HttpRequest) -> HttpResponse:
+    """Whether this broker can serve, and what it knows of its Redis."""
+    if call.services.draining.is_set():
+        raise Draining()
+    return HttpResponse(200, msgspec.json.encode(await call.broker.ready()))
+
+
+@routes.get("/v1", needs=OPEN, examples=examples.ENTRY)
+async def entry(call: HttpRequest) -> core.Entry:
+    """The name and version of this broker, and where to go from here."""
+    links = {
+        "topics": "/v1/topics",
+        "transactions": "/v1/transactions",
+        "producers": "/v1/producers",
+        "acls": "/v1/acls",
+        "tokens": "/v1/tokens",
+        "users": "/v1/users",
+        "audit": "/v1/audit",
+        "openapi": "/openapi.json",
+        "docs": "/docs",
+        "live": "/livez",
+        "ready": "/readyz",
+        "metrics": "/metrics",
+    }
+    return core.Entry(name="redis-ledger", version=VERSION, links=links)

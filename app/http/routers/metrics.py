@@ -1,0 +1,24 @@
+"""/metrics in Prometheus text format."""
+
+from __future__ import annotations
+
+import asyncio
+
+from redis_ledger.app.http.authorization import DESCRIBE_CLUSTER
+from redis_ledger.app.http.operations import Routes
+from redis_ledger.app.http.request import HttpRequest, HttpResponse
+from redis_ledger.telemetry import exposition
+
+routes = Routes("health")
+
+
+@routes.get("/metrics", needs=(DESCRIBE_CLUSTER,), answers={200: str})
+async def show_metrics(call: HttpRequest) -> HttpResponse:
+    """Metrics of this broker for Prometheus."""
+    if call.services.is_given:
+        await asyncio.gather(call.broker.delays.show(), call.broker.overview.show())
+    shown = []
+    for part in exposition.parts():
+        shown.append(part)
+        await asyncio.sleep(0)  # others go on meanwhile
+    return HttpResponse(200, b"".join(shown), exposition.CONTENT_TYPE.encode())

@@ -1,0 +1,55 @@
+"""/v1/quotas: how much each principal may ask of one broker."""
+
+from __future__ import annotations
+
+import msgspec
+
+from redis_ledger.app.http.authorization import ALTER_CLUSTER, DESCRIBE_CLUSTER
+from redis_ledger.app.http.operations import Routes
+from redis_ledger.app.http.request import HttpRequest
+from redis_ledger.app.http.schemas import quotas as bodies
+from redis_ledger.auth.quota import Quota
+
+routes = Routes("quotas")
+_SHOWN = {"bytes_in_per_s": 1_048_576, "bytes_out_per_s": None, "requests_per_s": 500, "open_transactions": None}
+
+
+@routes.get(
+    "/v1/quotas",
+    needs=(DESCRIBE_CLUSTER,),
+    examples={"200": {"quotas": [{"principal": "User:ada", **_SHOWN}]}},
+)
+async def list_quotas(call: HttpRequest) -> bodies.Quotas:
+    """List the quotas that were set; what is null there applies as the row of `User:*` or the settings have it."""
+    found = await call.broker.quotas.all()
+    return bodies.Quotas(quotas=[_shown(principal, quota) for principal, quota in found.items()])
+
+
+@routes.put(
+    "/v1/quotas/{principal}",
+    needs=(ALTER_CLUSTER,),
+    act="quota.set",
+    examples={
+        "request": {"bytes_in_per_s": 1_048_576, "requests_per_s": 500},
+        "200": {"principal": "User:ada", **_SHOWN},
+    },
+)
+async def set_quota(call: HttpRequest, principal: str, body: bodies.SetQuota) -> bodies.Quota:
+    """Set parts of a principal's quota, or with null take them back; what is left out stays.
+
+    Limits are each broker's own: with three brokers a principal may ask three times as much. They count on this broker
+    at once, and on the others within two seconds. 0 lifts a limit that all others have.
+    """
+    wanted = msgspec.to_builtins(body)
+    call.facts = wanted
+    return _shown(principal, await call.broker.quotas.change(principal, wanted))
+
+
+@routes.delete("/v1/quotas/{principal}", needs=(ALTER_CLUSTER,), act="quota.remove", status=204)
+async def remove_quota(call: HttpRequest, principal: str) -> None:
+    """Take a principal's quota back; that of all others applies then. None there is no error."""
+    await call.broker.quotas.remove(principal)
+
+
+def _shown(principal: str, quota: Quota) -> bodies.Quota:
+    return bodies.Quota(principal=principal, **msgspec.structs.asdict(quota))

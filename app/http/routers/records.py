@@ -1,0 +1,369 @@
+"""/v1/topics/{topic}/records and /v1/topics/{topic}/partitions/{partition}/records: produce and fetch."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+
+from redis_ledger.app.http.authorization import DESCRIBE_TOPIC, READ_TOPIC, TOLD_OWN, WRITE_TOPIC, creates, own
+from redis_ledger.app.http.json_counts import too_many_headers
+from redis_ledger.app.http.operations import TRANSACTION_ERRORS, Routes
+from redis_ledger.app.http.request import BATCH, HttpRequest, HttpResponse, reply
+from redis_ledger.app.http.schemas import core, examples
+from redis_ledger.app.http.values import (
+    ASIDE_BYTES,
+    is_large,
+    new_record,
+    shown_headers,
+    shown_key,
+    shown_skipped,
+    shown_value,
+)
+from redis_ledger.app.pieces import LARGE_BYTES, LargeRecord, in_pieces, large_record, size_of
+from redis_ledger.broker import record_traces
+from redis_ledger.broker.client_memory import UNPACKED_BYTES
+from redis_ledger.broker.types import Appended, Fetched, NewRecord, Placed, ProducerSequence, Skipped
+from redis_ledger.decoding import paced
+from redis_ledger.decoding.budget import Pace
+from redis_ledger.errors import (
+    BadChecksum,
+    ColdDamaged,
+    ColdUnavailable,
+    CorruptBatch,
+    DecodingBusy,
+    DelayTooLong,
+    DuplicateSequence,
+    InvalidDelay,
+    InvalidProducerId,
+    InvalidRequest,
+    InvalidTopicName,
+    OffsetOutOfRange,
+    OutcomeUnknown,
+    RequestTooLarge,
+    SequenceGap,
+    StaleEpoch,
+    TooLargeToDecode,
+    UnknownPartition,
+    UnknownProducer,
+    UnknownTopic,
+    UnsupportedCompression,
+)
+from redis_ledger.ids import kept_for
+from redis_ledger.ledger.reader import ALL_RECORDS
+from redis_ledger.ledger.record_slices import UNREADABLE
+from redis_ledger.records.read import Record
+from redis_ledger.telemetry import tracing
+
+routes = Routes("records")
+
+
+@routes.post(
+    "/v1/topics/{topic}/records",
+    needs=(WRITE_TOPIC, TOLD_OWN),
+    keyed=True,
+    hot=True,
+    raw=True,
+    errors=(
+        InvalidTopicName, UnknownTopic, UnknownPartition, CorruptBatch, BadChecksum, UnsupportedCompression,
+        TooLargeToDecode, DecodingBusy, SequenceGap, DuplicateSequence, StaleEpoch, UnknownProducer, InvalidProducerId,
+        OutcomeUnknown, InvalidDelay, DelayTooLong, *TRANSACTION_ERRORS,
+    ),
+    examples=examples.PRODUCE,
+)  # fmt: skip
+async def produce(call: HttpRequest, topic: str, body: core.Produce | bytes, query: core.ProduceQuery) -> core.Produced:
+    """Append records to a topic.
+
+    Records with a key go to the partition the key hashes to (murmur2, as Kafka does); those without one stay
+    together. With `deliver_at` or `deliver_after` a record is scheduled: it gets its offset when it is due, and the
+    answer has its id. With `transaction` records become visible, or are scheduled, when it commits. With
+    `producer_id`, `epoch` and `sequence` a repeated request is answered with where the records are already. A body
+    of `application/vnd.redis-ledger.batch` is one or more record batches (Kafka's format, version 2), which are
+    stored as they are; partition and transaction are then query parameters.
+    """
+    if isinstance(body, bytes):
+        return await _produce_batches(call, topic, body, query)
+    if query.partition is not UNSET or query.transaction is not UNSET:
+        raise InvalidRequest("partition and transaction are members of a JSON body; leave them out of the query.")
+    records = await new_records(call, body.records, "$.records", body.partition)
+    transaction = await own(call, body.transaction)
+    if tracing.tracer is not None:
+        record_traces.wrote(transaction)
+    appended = await call.broker.records.produce(
+        topic, records, partition=body.partition, transaction=transaction,
+        producer=await _producer(call, body), may_create=creates(call, topic),
+    )  # fmt: skip
+    return core.Produced(results=results(appended))
+
+
+async def _produce_batches(call: HttpRequest, topic: str, data: bytes, query: core.ProduceQuery) -> core.Produced:
+    if call.content_type() != BATCH:
+        raise InvalidRequest(
+            f"The content type {call.content_type()[:100]!r} cannot be read here; send application/json or {BATCH}."
+        )
+    if query.partition is UNSET:
+        raise InvalidRequest("Record batches go to one partition; name it in the query, as in ?partition=0.")
+    transaction = await own(call, None if query.transaction is UNSET else query.transaction)
+    if transaction is not None:
+        _refuse_if_in_doubt(call)
+    return core.Produced(
+        results=results(
+            await call.broker.records.produce_batches(
+                topic,
+                query.partition,
+                data,
+                transaction=transaction,
+                owner=_owner(call),
+                may_create=creates(call, topic),
+            )
+        )
+    )
+
+
+async def _producer(call: HttpRequest, body: core.Produce) -> ProducerSequence | None:
+    given = (body.producer_id, body.epoch, body.sequence)
+    if given != (None, None, None):
+        if body.producer_id is None or body.epoch is None or body.sequence is None:
+            raise InvalidRequest("producer_id, epoch and sequence go together; give all three or none.")
+        if body.partition is None:
+            raise InvalidRequest("$.partition: sequences are counted per partition; name it beside producer_id.")
+        await call.broker.producers.ids.check(body.producer_id)
+        return ProducerSequence(body.producer_id, body.epoch, body.sequence, _owner(call))
+    if call.claim is not None and body.transaction is not None:
+        _refuse_if_in_doubt(call)
+        return None
+    return claimed(call)
+
+
+def _owner(call: HttpRequest) -> str:
+    return call.broker.security.owner(call.caller.principal)
+
+
+def claimed(call: HttpRequest) -> ProducerSequence | None:
+    """The producer under which a repeated request is found to be written already."""
+    if call.claim is None:
+        return None
+    assert call.claim.producer_id is not None, "the claim of what writes records carries a producer id"
+    return ProducerSequence(call.claim.producer_id, 0, 0, kept_for(call.claim.kept_for_s))
+
+
+def _refuse_if_in_doubt(call: HttpRequest) -> None:
+    """Records of a transaction carry its own producer id, so a partition cannot tell a repeated request by it."""
+    if call.claim is not None and call.claim.resumed:
+        raise OutcomeUnknown(
+            "An earlier attempt with this Idempotency-Key may have written these records. Abort the transaction and "
+            "begin again."
+        )
+
+
+def check_headers(call: HttpRequest, record: core.RecordIn) -> int:
+    """How many the record has.  Raises RequestTooLarge."""
+    count = len(record.headers or ()) + len(record.headers_base64 or ())
+    if count > call.config.record_headers_max:
+        raise too_many_headers(call.config, of_record=True)
+    return count
+
+
+async def new_records(
+    call: HttpRequest, records: list[core.RecordIn], where: str, partition: int | None = None
+) -> list[NewRecord]:
+    """Raises RequestTooLarge, InvalidRequest, InvalidJson.  Others have their turns meanwhile."""
+    limit = call.config.records_per_request_max
+    if len(records) > limit:
+        raise RequestTooLarge(
+            f"{where} holds {len(records)} records, and a request may carry {limit}. Split it; nothing was written.",
+            records_per_request_max=limit,
+        )
+    made, pace, headers = list[NewRecord](), Pace(), 0
+    may_be_large = call.body_bytes > ASIDE_BYTES
+    for index, record in enumerate(records):
+        if record.headers is not None or record.headers_base64 is not None:
+            headers += check_headers(call, record)
+            if headers > call.config.headers_max:
+                raise too_many_headers(call.config, of_record=False)
+        if may_be_large and is_large(record):
+            made.append(await asyncio.to_thread(new_record, record, where, index, partition))
+        else:
+            made.append(new_record(record, where, index, partition))
+        if not index & 63:
+            await pace.rest()
+    is_traced = tracing.tracer is not None and any(name == b"traceparent" for name, _ in call.scope["headers"])
+    return record_traces.carrying(made) if is_traced else made
+
+
+def results(appended: list[Appended]) -> list[core.Appended]:
+    return [
+        core.Appended(
+            partition=a.partition, base_offset=a.base_offset, records=a.records, duplicate=a.duplicate,
+            scheduled=placed(a.scheduled),
+        )
+        for a in appended
+    ]  # fmt: skip
+
+
+def placed(found: Sequence[Placed]) -> list[core.Placed] | UnsetType:
+    return [core.Placed(id=str(p.id), deliver_at_ms=p.deliver_at_ms) for p in found] if found else UNSET
+
+
+@routes.get(
+    "/v1/topics/{topic}/partitions/{partition}/records",
+    needs=(READ_TOPIC,),
+    hot=True,
+    answers={200: core.Fetched},
+    errors=(UnknownTopic, UnknownPartition, OffsetOutOfRange, DecodingBusy, ColdUnavailable, ColdDamaged),
+    examples=examples.FETCH,
+)
+async def fetch(call: HttpRequest, topic: str, partition: str, query: core.FetchQuery) -> HttpResponse:
+    """Read records of a partition from an offset on.
+
+    `read_committed` stops at the first open transaction and leaves out aborted ones. Read on at
+    `next_offset` while `more` is true.
+
+    A record does not store which member its value was produced in. By default the content decides: the text `1.10`
+    is read back as the number `"value": 1.10`. A reader that needs one form gives `as=text` or `as=base64`.
+
+    A batch that is too large to decode, or damaged, is passed over: `skipped` says which offsets those are.
+
+    With `Accept: application/vnd.redis-ledger.batch` the answer is record batches as they are stored (whole
+    batches: the first may begin below `offset`), and the offsets are headers.
+    """
+    number = partition_number(partition)
+    wait_ms = min(query.wait_ms, call.config.wait_ms_max)
+    work = call.broker.records.fetch(
+        topic, number, query.offset, isolation=query.isolation, max_bytes=query.max_bytes, wait_ms=wait_ms,
+        # An answer of batches is cut between batches only, so max_records means nothing there.
+        records_max=ALL_RECORDS if call.accepts_batches() else query.max_records, room=call.room(),
+    )  # fmt: skip
+    fetched = await (call.waiting(work) if wait_ms else work)
+    if call.accepts_batches():
+        shown, unpacked = None, 0
+    else:
+        shown, unpacked = await _records(call, number, fetched, query)
+    end = fetched.stable_offset if query.isolation == "read_committed" else fetched.end_offset
+    is_whole = shown is None or shown.next_offset == fetched.next_offset
+    if is_whole and fetched.next_offset < end and not fetched.leads_to_batch:
+        fetched.next_offset = await call.broker.fetching.next_readable(
+            topic, number, fetched.next_offset, isolation=query.isolation
+        )
+        if shown is not None:
+            shown.next_offset = fetched.next_offset
+    if shown is not None:
+        shown.more = shown.next_offset < end
+    _count(call, topic, number, fetched, None if shown is None else len(shown.records))
+    if tracing.tracer is not None:
+        record_traces.received(topic, number, [batch.data for batch in fetched.batches if not batch.is_control])
+    if shown is None:
+        return _batches(fetched)
+    return reply(shown) if unpacked <= LARGE_BYTES else in_pieces("records", shown, unpacked)
+
+
+def _count(call: HttpRequest, topic: str, number: int, fetched: Fetched, shown: int | None) -> None:
+    """shown: how many records were told, if not all; their bytes are their share."""
+    batches = [batch for batch in fetched.batches if not batch.is_control]
+    partition = call.broker.catalog.opened(topic, number)
+    if batches and partition is not None:
+        there, size = sum(b.last_offset - b.base_offset + 1 for b in batches), sum(len(b.data) for b in batches)
+        records = there if shown is None else min(shown, there)
+        partition.traffic.delivered(records, size * records // there, 0)
+
+
+@routes.get(
+    "/v1/topics/{topic}/partitions/{partition}/offsets",
+    needs=(DESCRIBE_TOPIC,),
+    errors=(UnknownTopic, UnknownPartition, DecodingBusy),
+    examples=examples.FIND_OFFSET,
+)
+async def find_offset(call: HttpRequest, topic: str, partition: str, query: core.OffsetQuery) -> core.OffsetFound:
+    """Find the offset for a time.
+
+    It is that of the first record, in offset order, whose timestamp is as late. If there is none it is where the next
+    record will be.
+    """
+    offset, timestamp_ms = await call.broker.fetching.offset_at(
+        topic, partition_number(partition), query.timestamp_ms, isolation=query.isolation, charge=call.pay_decoded
+    )
+    return core.OffsetFound(offset=offset, timestamp_ms=UNSET if timestamp_ms is None else timestamp_ms)
+
+
+async def _records(
+    call: HttpRequest, number: int, fetched: Fetched, query: core.FetchQuery
+) -> tuple[core.Fetched, int]:
+    """And how many bytes were unpacked for it.  Goes on behind what cannot be decoded: no reader gets stuck there.
+    Large records are LargeRecord in the answer's list."""
+    # The first batch may begin before the offset asked for, and before the log start.
+    begin = max(query.offset if isinstance(query.offset, int) else 0, fetched.start_offset)
+    shown: list[Any] = []
+    skipped: list[core.Skipped] = []
+    unpacking = call.unpacking()
+    next_offset, budget = fetched.next_offset, call.budget(UNPACKED_BYTES, unpacking.instead)
+    for batch in fetched.batches:
+        if batch.is_control:
+            continue
+        first, left = max(batch.base_offset, begin), query.max_records - len(shown)
+        if left <= 0 or budget.is_spent:
+            next_offset = first
+            break
+        transaction: Any = UNSET if batch.transaction is None else str(batch.transaction)
+        try:
+            # One more than there is room for says where to read on.
+            records = await paced.decode(batch.data, budget, first, first + left)
+            if len(records) <= left and first + left < batch.last_offset:  # history in Parquet has gaps
+                records = await paced.decode(batch.data, budget, first, batch.last_offset)
+        except DecodingBusy:
+            if not budget.is_cut or not (shown or skipped):
+                raise
+            next_offset = first
+            break
+        except UNREADABLE as error:
+            skipped.append(shown_skipped(Skipped(number, first, batch.last_offset, error.with_traceback(None))))
+            continue
+        for record in records[:left]:
+            if size_of(record.key, record.value, record.headers) > LARGE_BYTES:
+                shown.append(await asyncio.to_thread(_shown_large, record, transaction, query))
+            else:
+                shown.append(_shown(record, transaction, query))
+            if budget.pace.is_over:
+                await budget.pace.rest()
+        if len(records) > left:
+            next_offset = records[left].offset
+            break
+    if budget.spent_bytes > LARGE_BYTES:
+        unpacking.hold(budget.spent_bytes)
+    return core.Fetched(
+        records=shown, next_offset=next_offset, more=True, start_offset=fetched.start_offset,
+        stable_offset=fetched.stable_offset, end_offset=fetched.end_offset, skipped=skipped or UNSET,
+    ), budget.spent_bytes  # fmt: skip
+
+
+def _shown_large(record: Record, transaction: Any, query: core.FetchQuery) -> LargeRecord:
+    small = core.RecordOut(offset=record.offset, timestamp_ms=record.timestamp_ms, transaction=transaction)
+    return large_record(small, record.key, record.value, record.headers, query.as_)
+
+
+def _shown(record: Record, transaction: Any, query: core.FetchQuery) -> core.RecordOut:
+    key, key_base64 = shown_key(record.key)
+    value, text, base64 = shown_value(record.value, query.as_)
+    headers, headers_base64 = shown_headers(record.headers) if record.headers else (UNSET, UNSET)
+    return core.RecordOut(
+        offset=record.offset, timestamp_ms=record.timestamp_ms, key=key, key_base64=key_base64, value=value,
+        text=text, base64=base64, headers=headers, headers_base64=headers_base64, transaction=transaction,
+    )  # fmt: skip
+
+
+def _batches(fetched: Fetched) -> HttpResponse:
+    offsets = (
+        (b"redis-ledger-next-offset", fetched.next_offset),
+        (b"redis-ledger-start-offset", fetched.start_offset),
+        (b"redis-ledger-stable-offset", fetched.stable_offset),
+        (b"redis-ledger-end-offset", fetched.end_offset),
+    )
+    data = b"".join(batch.data for batch in fetched.batches if not batch.is_control)
+    return HttpResponse(200, data, BATCH.encode(), [(name, b"%d" % offset) for name, offset in offsets])
+
+
+def partition_number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise UnknownPartition(f"{text[:80]!r} is not a partition; partitions are numbered from 0.")
+    return int(text)

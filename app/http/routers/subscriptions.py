@@ -1,0 +1,403 @@
+"""/v1/topics/{topic}/subscriptions: create, list, stats, delete, receive, ack, nack, seek, dead letters.
+
+A subscription's name may hold any printable characters, a slash too; in a path it is percent-encoded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from msgspec import UNSET
+
+from redis_ledger.app.http.authorization import (  # fmt: skip
+    DELETE_GROUP,
+    DESCRIBE_GROUP,
+    DESCRIBE_TOPIC,
+    READ_GROUP,
+    READ_TOPIC,
+    TOLD_OWN,
+    creates,
+    own,
+    told,
+)
+from redis_ledger.app.http.operations import TRANSACTION_ERRORS, Routes
+from redis_ledger.app.http.request import HttpRequest, HttpResponse, reply
+from redis_ledger.app.http.schemas import examples
+from redis_ledger.app.http.schemas import subscriptions as bodies
+from redis_ledger.app.http.values import shown_headers, shown_key, shown_skipped, shown_value
+from redis_ledger.app.pieces import LARGE_BYTES, LargeRecord, in_pieces, large_record, size_of
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.broker import record_traces
+from redis_ledger.broker.subscriptions.leasing import DECODED_BYTES_MAX
+from redis_ledger.broker.types import Message, Skipped, SubscriptionStats
+from redis_ledger.decoding.budget import Pace
+from redis_ledger.errors import (
+    ColdDamaged,
+    ColdUnavailable,
+    ConsumerBusy,
+    DecodingBusy,
+    InvalidPosition,
+    InvalidRequest,
+    InvalidTopicName,
+    NotDelivered,
+    NotYourMessage,
+    RequestTooLarge,
+    SubscriptionExists,
+    TransactionConflict,
+    UnknownPartition,
+    UnknownSubscription,
+    UnknownTopic,
+    WrongSubscriptionKind,
+)
+from redis_ledger.ids import MessageId, check_subscription_name
+from redis_ledger.telemetry import tracing
+
+routes = Routes("subscriptions")
+_ONE = "/v1/topics/{topic}/subscriptions/{name}"
+_ACK_ERRORS = (
+    UnknownTopic, UnknownSubscription, UnknownPartition, InvalidPosition, NotYourMessage, NotDelivered,
+    WrongSubscriptionKind, TransactionConflict, *TRANSACTION_ERRORS,
+)  # fmt: skip
+
+
+@routes.post(
+    "/v1/topics/{topic}/subscriptions",
+    needs=(READ_TOPIC, told(Op.READ, Resource.GROUP)),
+    status=201,
+    answers={201: bodies.Subscription, 200: bodies.Subscription},
+    keyed=True,
+    errors=(UnknownTopic, SubscriptionExists),
+    examples=examples.CREATE_SUBSCRIPTION,
+)
+async def create_subscription(call: HttpRequest, topic: str, body: bodies.CreateSubscription) -> HttpResponse:
+    """Create a subscription; one that exists with the same kind is answered with 200.
+
+    A topic that does not exist is created where producing to it would create it (`auto_create_topics`).
+    `shared`: any number of consumers, each message leased to one of them. `exclusive`: one consumer at a time, in
+    order, and cumulative acknowledgement.
+    """
+    check_subscription_name(body.name)
+    call.check(Op.READ, Resource.GROUP, body.name)
+    create = partial(call.broker.subscriptions.create, topic, body.name, body.kind, body.start)
+    try:
+        stats, created = await create()
+    except UnknownTopic:
+        await call.broker.records.topic(topic, creates(call, topic))
+        stats, created = await create()
+    return reply(await shown(call, stats), 201 if created else 200)
+
+
+@routes.get(
+    "/v1/topics/{topic}/subscriptions",
+    needs=(DESCRIBE_TOPIC,),
+    errors=(UnknownTopic,),
+    examples=examples.LIST_SUBSCRIPTIONS,
+)
+async def list_subscriptions(call: HttpRequest, topic: str) -> bodies.Subscriptions:
+    """List the subscriptions of a topic, those that the caller may describe."""
+    found = [
+        each for each in await call.broker.subscriptions.list(topic) if call.may(Op.DESCRIBE, Resource.GROUP, each[0])
+    ]
+    return bodies.Subscriptions(subscriptions=[bodies.SubscriptionRef(name=name, kind=kind) for name, kind in found])
+
+
+@routes.get(
+    _ONE,
+    needs=(DESCRIBE_GROUP, DESCRIBE_TOPIC),
+    errors=(UnknownTopic, UnknownSubscription),
+    examples=examples.SUBSCRIPTION,
+)
+async def describe_subscription(call: HttpRequest, topic: str, name: str) -> bodies.Subscription:
+    """Show where a subscription stands in every partition. A Kafka consumer group is one of the kind `kafka`."""
+    return await shown(call, await call.broker.subscriptions.stats(topic, _known(name)))
+
+
+@routes.delete(
+    _ONE,
+    needs=(DELETE_GROUP, DESCRIBE_TOPIC),
+    act="subscription.delete",
+    status=204,
+    errors=(UnknownTopic, UnknownSubscription),
+)
+async def delete_subscription(call: HttpRequest, topic: str, name: str) -> None:
+    """Delete a subscription with its position and leases."""
+    await call.broker.subscriptions.delete(topic, _known(name))
+
+
+@routes.post(
+    _ONE + ":receive",
+    needs=(READ_GROUP, READ_TOPIC),
+    keyed=True,
+    hot=True,
+    optional=True,
+    errors=(
+        UnknownTopic, UnknownSubscription, UnknownPartition, WrongSubscriptionKind, InvalidPosition, ConsumerBusy,
+        DecodingBusy, ColdUnavailable, ColdDamaged,
+    ),
+    examples=examples.RECEIVE,
+)  # fmt: skip
+async def receive(call: HttpRequest, topic: str, name: str, body: bodies.Receive) -> bodies.Received:
+    """Receive messages; each is leased to the consumer until it is acknowledged or its ack timeout passes.
+
+    With `wait_ms` the request waits for the first message. What is not acknowledged in time is delivered again, with a
+    higher `redelivery_count`.
+
+    An exclusive subscription has one owner for all partitions: the consumer that received first, until it has not
+    called for the length of a session (`consumer_session_ms`). Its messages come in order: first all that it has not
+    acknowledged, or of these, with `after`, only those behind the last one that it has; then new ones. So a consumer
+    that receives again before it has acknowledged names in `after` the last message it has of each partition.
+
+    If the answer is lost, repeat the request with the same `request_id` and `repeat: true` to get the same messages.
+
+    Messages of a batch that is too large to decode are not delivered: `skipped` says which they are. They are leased as
+    the others; acknowledge them by their ids, or they are skipped again, until a rule for dead letters moves them.
+
+    The content of a value decides whether it is in `value`, `text` or `base64`, unless `as` is given.
+    """
+    _limit(call, body.max_records, "$.max_records")
+    if body.repeat and body.request_id is None:
+        raise InvalidRequest("$.repeat: give the request_id of the request whose answer was lost.")
+    wait_ms = min(body.wait_ms, call.config.wait_ms_max)
+    skipped: list[Skipped] = []
+    await call.broker.client_memory.admit()
+    work = call.broker.subscriptions.receive(
+        topic, _known(name), body.consumer, max_records=body.max_records, wait_ms=wait_ms,
+        ack_timeout_ms=body.ack_timeout_ms, partitions=body.partitions,
+        after=[MessageId.parse(text) for text in body.after], request=body.request_id or "", is_repeat=body.repeat,
+        skipped=skipped, budget=partial(call.budget, DECODED_BYTES_MAX),
+    )  # fmt: skip
+    messages: Sequence[Message] = await (call.waiting(work) if wait_ms else work)
+    call.room().hold(call.unpacked_held)
+    if tracing.tracer is not None:
+        record_traces.delivered(topic, messages)
+    answer: bodies.Received = await _received(call, messages, skipped, body.as_)
+    return answer
+
+
+async def _received(call: HttpRequest, messages: Sequence[Message], skipped: Sequence[Skipped], form: str) -> Any:
+    pace, told, total = Pace(), list[Any](), 0
+    for message in messages:
+        size = size_of(message.key, message.value, message.headers)
+        total += size
+        if size > LARGE_BYTES:
+            told.append(await asyncio.to_thread(_large_message, message, form))
+        else:
+            told.append(_message(message, form))
+        if pace.is_over:
+            await pace.rest()
+    received = bodies.Received(messages=told, skipped=[shown_skipped(each) for each in skipped] or UNSET)
+    if total <= LARGE_BYTES:
+        return received
+    call.unpacking().hold(total)
+    return in_pieces("messages", received, total)
+
+
+@routes.post(
+    _ONE + ":ack",
+    needs=(READ_GROUP, READ_TOPIC, TOLD_OWN),
+    keyed=True,
+    hot=True,
+    errors=_ACK_ERRORS,
+    examples=examples.ACK,
+)
+async def ack(call: HttpRequest, topic: str, name: str, body: bodies.Ack) -> bodies.Acknowledged:
+    """Acknowledge messages, so that they are not delivered again.
+
+    All or nothing for each partition: when the messages of one partition are refused, those of the others count. A
+    list of more than 300 stretches of offsets is checked as a whole, and then done in steps.
+    With `transaction` the acknowledgement counts when it commits, and is taken back when it aborts.
+    """
+    done = await call.broker.subscriptions.ack(
+        topic, _known(name), body.consumer, message_ids(call, body.ids), transaction=await own(call, body.transaction)
+    )
+    return bodies.Acknowledged(acknowledged=done)
+
+
+@routes.post(
+    _ONE + ":ackCumulative",
+    needs=(READ_GROUP, READ_TOPIC, TOLD_OWN),
+    keyed=True,
+    errors=_ACK_ERRORS,
+    examples=examples.ACK_CUMULATIVE,
+)
+async def ack_cumulative(call: HttpRequest, topic: str, name: str, body: bodies.AckCumulative) -> bodies.Acknowledged:
+    """Acknowledge every message of a partition up to and including one; exclusive subscriptions only.
+
+    It is refused when one of them was not delivered to this consumer.
+    """
+    done = await call.broker.subscriptions.ack_cumulative(
+        topic, _known(name), body.consumer, MessageId.parse(body.id), transaction=await own(call, body.transaction)
+    )
+    return bodies.Acknowledged(acknowledged=done)
+
+
+@routes.post(
+    _ONE + ":nack",
+    needs=(READ_GROUP, READ_TOPIC),
+    keyed=True,
+    errors=(
+        UnknownTopic, UnknownSubscription, UnknownPartition, InvalidPosition, NotYourMessage, NotDelivered,
+        WrongSubscriptionKind,
+    ),
+    examples=examples.NACK,
+)  # fmt: skip
+async def nack(call: HttpRequest, topic: str, name: str, body: bodies.Nack) -> bodies.Redelivering:
+    """Give messages back, to be delivered again after `delay_ms`."""
+    if (body.ids is None) is not body.all:
+        raise InvalidRequest("$: give either ids or all: true.")
+    ids = None if body.ids is None else message_ids(call, body.ids)
+    done = await call.broker.subscriptions.nack(topic, _known(name), body.consumer, ids, delay_ms=body.delay_ms)
+    return bodies.Redelivering(redelivering=done)
+
+
+@routes.post(
+    _ONE + ":seek",
+    needs=(READ_GROUP, READ_TOPIC),
+    act="subscription.seek",
+    keyed=True,
+    errors=(UnknownTopic, UnknownSubscription, UnknownPartition, WrongSubscriptionKind),
+    examples=examples.SEEK,
+)
+async def seek(call: HttpRequest, topic: str, name: str, body: bodies.Seek) -> bodies.Subscription:
+    """Move a subscription: to the earliest or latest record, to offsets by partition, or to a time.
+
+    Leases and acknowledgements beyond the new position are dropped.
+    """
+    if sum(given is not None for given in (body.to, body.offsets, body.timestamp_ms)) != 1:
+        raise InvalidRequest("$: give exactly one of to, offsets and timestamp_ms.")
+    stats = await call.broker.subscriptions.seek(
+        topic, _known(name), to=body.to, offsets=body.offsets, timestamp_ms=body.timestamp_ms
+    )
+    return await shown(call, stats)
+
+
+@routes.post(
+    _ONE + ":deadLetters",
+    needs=(READ_GROUP, READ_TOPIC, told(Op.WRITE, Resource.TOPIC)),
+    act="subscription.deadLetters",
+    keyed=True,
+    errors=(UnknownTopic, UnknownSubscription, InvalidTopicName, WrongSubscriptionKind),
+    examples=examples.SET_DEAD_LETTERS,
+)
+async def set_dead_letters(
+    call: HttpRequest, topic: str, name: str, body: bodies.SetDeadLetters
+) -> bodies.Subscription:
+    """Say after how many deliveries a message is moved to another topic instead of being delivered again.
+
+    That topic is made if it is not there. `max_deliveries` 0 removes the rule. It counts on this broker at once, and on
+    the others within two seconds. Kafka consumer groups have no dead letters.
+    """
+    if (body.max_deliveries == 0) is not (body.topic is None):
+        raise InvalidRequest("$: give max_deliveries and topic, or max_deliveries 0 alone.")
+    call.facts = {"max_deliveries": body.max_deliveries, "to": body.topic or ""}
+    dead_letters = call.broker.dead_letters
+    if body.topic is None:
+        await call.broker.subscriptions.stats(topic, _known(name))
+        await dead_letters.remove(topic, name)
+    else:
+        call.check(Op.WRITE, Resource.TOPIC, body.topic)
+        where = creates(call, body.topic)
+        await dead_letters.set(topic, _known(name), body.max_deliveries, body.topic, may_create=where)
+    return await shown(call, await call.broker.subscriptions.stats(topic, name))
+
+
+@routes.post(
+    _ONE + ":putBack",
+    needs=(READ_GROUP, READ_TOPIC, told(Op.WRITE, Resource.TOPIC)),
+    act="subscription.putBack",
+    keyed=True,
+    optional=True,
+    errors=(
+        UnknownTopic, UnknownSubscription, WrongSubscriptionKind, ConsumerBusy, ColdUnavailable, ColdDamaged,
+    ),
+    examples=examples.PUT_BACK,
+)  # fmt: skip
+async def put_back(call: HttpRequest, topic: str, name: str, body: bodies.PutBack) -> bodies.WerePutBack:
+    """Put dead letters back to the topics they came from, up to `limit` of what the subscription would get next.
+
+    Each is produced as it was and acknowledged here, in one transaction. What does not say where it came from stays,
+    and so does what came from a topic without a dead-letter rule to this one, or from one that is not there or that
+    the caller may not write.
+    """
+    _limit(call, body.limit, "$.limit")
+    done = Counter[str]()
+    call.facts = {"to": done}
+    await call.broker.dead_letters.put_back(
+        topic, _known(name), body.limit, may_write=partial(call.may, Op.WRITE, Resource.TOPIC), done=done,
+        charge=call.pay_decoded,
+    )  # fmt: skip
+    return bodies.WerePutBack(put_back=done.total())
+
+
+@routes.post(
+    _ONE + ":noteOffsets",
+    needs=(READ_GROUP, READ_TOPIC, TOLD_OWN),
+    keyed=True,
+    errors=(*TRANSACTION_ERRORS, UnknownTopic, UnknownSubscription, UnknownPartition, WrongSubscriptionKind),
+    examples=examples.NOTE_OFFSETS,
+)
+async def note_offsets(call: HttpRequest, topic: str, name: str, body: bodies.NoteOffsets) -> bodies.Subscription:
+    """Note how far a reader has come that keeps offsets of its own; the subscription, of the kind `kafka`, is made.
+
+    With `transaction` they count when it commits. Kafka's tools show them as the offsets of a group.
+    """
+    await call.broker.positions.note(_known(name), topic, body.offsets, await own(call, body.transaction))
+    return await shown(call, await call.broker.subscriptions.stats(topic, name))
+
+
+def _known(name: str) -> str:
+    """A name that cannot be created cannot be found either."""
+    try:
+        return check_subscription_name(name)
+    except InvalidRequest:
+        raise UnknownSubscription(f"{name[:80]!r} is not a subscription name.") from None
+
+
+def _limit(call: HttpRequest, count: int, where: str) -> None:
+    limit = call.config.records_per_request_max
+    if count > limit:
+        raise RequestTooLarge(
+            f"{where}: {count} is more than the {limit} a request may carry.", records_per_request_max=limit
+        )
+
+
+def message_ids(call: HttpRequest, ids: Sequence[str]) -> list[MessageId]:
+    _limit(call, len(ids), "$.ids")
+    return [MessageId.parse(text) for text in ids]
+
+
+def _message(message: Message, form: str) -> bodies.Message:
+    key, key_base64 = shown_key(message.key)
+    value, text, base64 = shown_value(message.value, form)
+    headers, headers_base64 = shown_headers(message.headers)
+    return bodies.Message(
+        id=str(message.id), partition=message.id.partition, offset=message.id.offset,
+        redelivery_count=message.deliveries, timestamp_ms=message.timestamp_ms, key=key, key_base64=key_base64,
+        value=value, text=text, base64=base64, headers=headers, headers_base64=headers_base64,
+    )  # fmt: skip
+
+
+def _large_message(message: Message, form: str) -> LargeRecord:
+    small = bodies.Message(
+        id=str(message.id), partition=message.id.partition, offset=message.id.offset,
+        redelivery_count=message.deliveries, timestamp_ms=message.timestamp_ms,
+    )  # fmt: skip
+    return large_record(small, message.key, message.value, message.headers, form)
+
+
+async def shown(call: HttpRequest, stats: SubscriptionStats) -> bodies.Subscription:
+    delayed = await call.broker.delays.pending(stats.topic)
+    names = bodies.CursorStats.__struct_fields__
+    cursors = [bodies.CursorStats(**{name: getattr(c, name) for name in names}) for c in stats.cursors]
+    rule = call.broker.dead_letters.rule(stats.topic, stats.topic_id, stats.name)
+    dead_letters = UNSET if rule is None else bodies.DeadLetters(max_deliveries=rule.max_deliveries, topic=rule.topic)
+    return bodies.Subscription(
+        topic=stats.topic, name=stats.name, kind=stats.kind, cursors=cursors,
+        backlog=sum(c.backlog for c in cursors), backlog_is_exact=all(c.backlog_is_exact for c in cursors),
+        delayed=delayed, leased=sum(c.leased for c in cursors), pending=sum(c.pending for c in cursors),
+        dead_letters=dead_letters,
+    )  # fmt: skip

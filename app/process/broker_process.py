@@ -1,0 +1,249 @@
+"""One broker process from start to drain.
+
+    start   embedded server (or --redis)  →  store  →  what Redis must be like  →  broker  →  HTTP  →  the ready line
+    drain   no new connections  →  running requests end  →  broker  →  store  →  embedded server, if it is the last
+
+Each step is undone in reverse order, whichever of them fails and whenever SIGTERM comes; both doors drain at once, so
+that a client of one that takes its time does not keep the other open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from redis_ledger.app.embedded_redis.data_dir import remember_cluster
+from redis_ledger.app.embedded_redis.server import Durability, Embedded
+from redis_ledger.app.http.application import create_app
+from redis_ledger.app.http.connection_limits import Limits
+from redis_ledger.app.http.server import HttpServer
+from redis_ledger.app.process import redis_url
+from redis_ledger.app.process.addresses import HostPort, listen, told, without_secrets
+from redis_ledger.app.process.kafka_listeners import KafkaAddress, speaking_tls
+from redis_ledger.app.process.kafka_listeners import shown as named
+from redis_ledger.app.process.redis_check import checked
+from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.tls import Tls
+from redis_ledger.broker.broker import Broker
+from redis_ledger.clock import SystemClock
+from redis_ledger.config import Config
+from redis_ledger.kafka.server import KafkaServer, Listener
+from redis_ledger.store.checks import Report, UnsuitableRedis
+from redis_ledger.store.store import Store
+from redis_ledger.telemetry import logs, tracing
+
+DRAIN_S_MAX = 20
+CLAIM_S = 1.0
+
+_log = logs.get()
+
+
+@dataclass(frozen=True)
+class Options:
+    """redis_url None: an embedded server in data_dir.  http_advertised: where others reach it, if that is
+    not the address it is bound to.  kafka: listeners by name; none: Kafka clients are not served."""
+
+    data_dir: Path
+    http: HostPort
+    http_advertised: HostPort | None
+    kafka: Mapping[str, KafkaAddress]
+    redis_url: str | None
+    durability: Durability
+    config: Config
+    exit_with_stdin: bool = False
+
+
+def say_ready(line: str) -> None:
+    print(line, flush=True)
+
+
+class Trouble:
+    """What keeps the embedded server from working, for those who refuse writes because of it; "" is nothing."""
+
+    def __init__(self) -> None:
+        self.sentence = ""
+        self._bars: list[Callable[[str], None]] = []
+
+    def tell(self, sentence: str) -> None:
+        self.sentence = sentence
+        for bar in self._bars:
+            bar(sentence)
+
+    def bars(self, bar: Callable[[str], None]) -> None:
+        self._bars.append(bar)
+        bar(self.sentence)
+
+
+async def attach(
+    stack: AsyncExitStack, options: Options, environ: Mapping[str, str], trouble: Trouble
+) -> Embedded | None:
+    """The embedded server, unless a Redis is named; it is watched, and released when the stack unwinds."""
+    if options.redis_url is not None:
+        return None
+    joining = asyncio.create_task(asyncio.to_thread(Embedded.attach, options.data_dir, options.durability, environ))
+    try:
+        embedded = await asyncio.shield(joining)
+    except asyncio.CancelledError:
+        # A thread cannot be cancelled; what it joins after all has to be left again.
+        await asyncio.to_thread((await joining).release)
+        raise
+    stack.push_async_callback(asyncio.to_thread, embedded.release)
+    watcher = asyncio.create_task(embedded.watch(trouble.tell), name="embedded server watcher")
+    stack.push_async_callback(_cancel, watcher)
+    return embedded
+
+
+async def _checked(store: Store, options: Options, embedded: Embedded | None) -> Report:
+    """Raises UnsuitableRedis, Refusal."""
+    data_dir = None if embedded is None else embedded.data_dir
+    report = await checked(store, options.durability, data_dir)
+    if embedded is None and not store.admission.cluster_id:
+        # A broker that runs, and knew this Redis before it was emptied, has noticed by then.
+        await asyncio.sleep(CLAIM_S)
+        report = await checked(store, options.durability, data_dir)
+    return report
+
+
+async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> None:
+    """Runs until cancelled, then drains.  Raises Refusal if it cannot start."""
+    async with AsyncExitStack() as stack:
+        # The port first: it is the cheapest to find taken.
+        bound, http = listen(options.http, "--http")
+        stack.callback(bound.close)
+        kafka = {}
+        for name, each in options.kafka.items():
+            kafka[name] = listen(each.bound, "--kafka")
+            stack.callback(kafka[name][0].close)
+        tls = Tls.given(options.config)
+        with_tls = speaking_tls(options.config, kafka)
+        http_told = options.http_advertised or told(bound, http)
+        shown, reached = (each.url if tls is None else each.https_url for each in (http, http_told))
+        named_by = None if tls is None else tls.named_by
+        trouble = Trouble()
+        embedded = await attach(stack, options, environ, trouble)
+        url = options.redis_url if embedded is None else embedded.url
+        assert url is not None
+        store = await redis_url.opened(
+            url, prefix=options.config.prefix, timeout_ms=options.config.redis_timeout_ms,
+            retry_ms=options.config.redis_retry_ms,
+        )  # fmt: skip
+        stack.push_async_callback(store.close)
+        try:
+            report = await _checked(store, options, embedded)
+        except UnsuitableRedis as unsuitable:
+            raise Refusal(trouble.sentence or str(unsuitable)) from unsuitable
+        trouble.bars(store.admission.bar)
+        for warning in report.warnings:
+            _log.warning("Redis may not keep the promise", reason=str(warning), durability=report.durability)
+        if options.config.otel_enabled:
+            try:
+                tracing.enable(broker=reached)
+            except ImportError as missing:
+                raise Refusal(str(missing)) from missing
+            stack.push_async_callback(asyncio.to_thread, tracing.disable)
+        broker = await Broker.open(store, options.config, clock=SystemClock(), http_address=reached)
+        stack.push_async_callback(broker.close)
+        if embedded is not None:
+            try:
+                remember_cluster(embedded.data_dir, options.config.prefix, broker.members.cluster_id)
+            except OSError as error:
+                raise Refusal(f"The data directory cannot be written ({error.strerror}): free space there.") from error
+        broker.facts["durability"] = report.durability
+        if tls is not None:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, tls.read_again)
+            stack.push_async_callback(_cancel, asyncio.create_task(tls.watch(), name="certificate watcher"))
+        server = HttpServer(
+            create_app(broker),
+            *http,
+            drain_s=DRAIN_S_MAX,
+            listening=bound,
+            limits=Limits.of(options.config, broker.client_memory, named_by, broker.unpacked_memory),
+            tls=None if tls is None else tls.doorway("http"),
+        )
+        stops: list[Callable[[], Awaitable[None]]] = []
+        stack.push_async_callback(_drain, stops)
+        await server.start()
+        stops.append(server.stop)
+        if kafka:
+            doors = []
+            for name, (door, address) in kafka.items():
+                advertised = options.kafka[name].advertised or told(door, address)
+                doorway = tls.doorway("kafka") if tls is not None and name in with_tls else None
+                doors.append(Listener(door, name, str(advertised), doorway))
+            kafka_server = KafkaServer(broker, doors, named_by)
+            await kafka_server.start()
+            stops.append(partial(kafka_server.stop, DRAIN_S_MAX))
+        kafka_shown = ",".join(named(name, address) for name, (_, address) in kafka.items()) or "off"
+        _keep_startup_out_of_gc()
+        say_ready(f"ready http={shown} kafka={kafka_shown} redis={without_secrets(url)}")
+        await server.wait()
+        raise Refusal("The HTTP server ended by itself: its own message stands above.")
+
+
+async def until_told_to_stop(work: Callable[[], Coroutine[Any, Any, None]], exit_with_stdin: bool) -> None:
+    """Runs the work; SIGTERM, SIGINT and, if wanted, the end of stdin cancel it, and it then drains.
+
+    A second signal ends the process at once.  The end of stdin is no signal: a parent that terminates this process and
+    closes its stdin means one stop, and the drain stops the embedded server.
+    """
+    loop = asyncio.get_running_loop()
+    task = asyncio.create_task(work(), name="serve")
+    stopping = signalled = False
+
+    def stop(reason: str) -> None:
+        nonlocal stopping
+        if not stopping:
+            stopping = True
+            _log.info("told to stop", reason=reason)
+            task.cancel()
+
+    def on_signal(name: str) -> None:
+        nonlocal signalled
+        if signalled:
+            _log.warning("told to stop twice, not draining any longer")
+            os._exit(1)
+        signalled = True
+        stop(name)
+
+    def stdin_has_news() -> None:
+        if not os.read(sys.stdin.fileno(), 4096):
+            loop.remove_reader(sys.stdin.fileno())
+            stop("end of stdin")
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, on_signal, signal.Signals(number).name)
+    if exit_with_stdin:
+        loop.add_reader(sys.stdin.fileno(), stdin_has_news)
+    try:
+        await task
+    except asyncio.CancelledError:
+        if not stopping:
+            raise
+
+
+async def _drain(stops: Sequence[Callable[[], Awaitable[None]]]) -> None:
+    """Raises what the first that failed has raised, when all are done."""
+    for outcome in await asyncio.gather(*(stop() for stop in stops), return_exceptions=True):
+        if outcome is not None:
+            raise outcome
+
+
+async def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
+
+
+def _keep_startup_out_of_gc() -> None:
+    """Modules, routes and schemas live as long as the process; the collector need not look at them again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)

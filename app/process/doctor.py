@@ -1,0 +1,343 @@
+"""What is wrong with this set-up, and what to do about it.
+
+Every finding is one of three: fine, a warning (it works, but), a problem (`serve` will refuse, or lose data).  Looking
+changes nothing, but for one key that is written to Redis and deleted again, and one file in the home of history in
+Parquet: no server is started, no directory made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import json
+import os
+import platform
+import resource
+import shutil
+import ssl
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx
+
+from redis_ledger.app.embedded_redis import binary as server_binary
+from redis_ledger.app.embedded_redis.data_dir import CLUSTER_ID, living_brokers
+from redis_ledger.app.embedded_redis.data_disk import PROBE_BYTES
+from redis_ledger.app.embedded_redis.server import Durability, configured_durability, running_pid
+from redis_ledger.app.process import offload_home, redis_url, settings
+from redis_ledger.app.process.addresses import HostPort, check_not_open, listen
+from redis_ledger.app.process.kafka_listeners import listeners
+from redis_ledger.app.process.redis_check import checked
+from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.process.tls import Tls
+from redis_ledger.config import Config
+from redis_ledger.store.checks import UnsuitableRedis
+from redis_ledger.store.keys import CatalogKeys
+from redis_ledger.store.store import Store
+
+Level = Literal["fine", "warning", "problem"]
+FREE_BYTES_MIN = 1 << 30
+OPEN_FILES_MIN = 4_096
+# Variables that commands read besides the settings, without their prefix.
+OF_COMMANDS = (
+    "REDIS_URL", "REDIS_URL_FILE", "IMPORT_REDIS_URL", "SERVER_BIN", "DATA_DIR", "HTTP", "HTTP_ADVERTISED", "KAFKA",
+    "KAFKA_ADVERTISED", "DURABILITY", "LOG_LEVEL", "LOG_FORMAT", "URL", "TOKEN", "TOKEN_FILE", "CERT_FILE", "KEY_FILE",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Finding:
+    """subject: what was looked at.  cure: what to do; empty when all is fine."""
+
+    subject: str
+    level: Level
+    seen: str
+    cure: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def _problem(subject: str, refusal: Exception, mark: str = ": ") -> Finding:
+    """What would be refused, in the two halves of its sentence."""
+    seen, _, cure = str(refusal).partition(mark)
+    return Finding(subject, "problem", seen, cure[:1].upper() + cure[1:])
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What `serve` would be started with.  redis: its option; the environment may name another Redis."""
+
+    data_dir: Path
+    http: str
+    kafka: str
+    kafka_advertised: str | None
+    redis: str | None
+    durability: Durability
+    allow_anonymous: bool
+    environ: Mapping[str, str]
+    overrides: Mapping[str, Any]
+
+    @cached_property
+    def config(self) -> Config:
+        """Raises BadSetting."""
+        return settings.config_from(self.environ, self.overrides)
+
+
+async def examine(setup: Setup) -> AsyncIterator[Finding]:
+    """Findings as they are made, from the ground up."""
+    for finding in (*_machine(), *_environment(setup)):
+        yield finding
+    brokers = Brokers(advertised=setup.kafka_advertised is not None)
+    async for finding in _storage(setup, brokers):
+        yield finding
+    with contextlib.suppress(settings.BadSetting):  # it has been told
+        if setup.config.cold_home:
+            yield Finding("cold home", *await asyncio.to_thread(offload_home.look, setup.config.cold_home))
+    async for finding in _ports(
+        "http", lambda: [HostPort.parse(setup.http, "--http")], setup, partial(_broker_at, brokers)
+    ):
+        yield finding
+    async for finding in _ports("kafka", lambda: _listeners(setup), setup, partial(_kafka_at, brokers)):
+        yield finding
+
+
+def _machine() -> Iterator[Finding]:
+    yield Finding("python", "fine", platform.python_version())
+    missing = [name for name in ("uvloop", "httptools", "hiredis") if importlib.util.find_spec(name) is None]
+    if missing:
+        yield Finding("packages", "problem", f"missing: {', '.join(missing)}", "Install redis-ledger again with pip.")
+    else:
+        yield Finding("packages", "fine", "uvloop, httptools, hiredis")
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= files < OPEN_FILES_MIN:
+        yield Finding("open files", "warning", f"limit {files}", f"Raise it: ulimit -n {OPEN_FILES_MIN * 16}.")
+    else:
+        yield Finding("open files", "fine", f"limit {files}")
+
+
+def _environment(setup: Setup) -> Iterator[Finding]:
+    try:
+        config = setup.config
+    except settings.BadSetting as error:
+        yield Finding("settings", "problem", str(error), "Correct it, or leave it out.")
+        return
+    try:
+        if Tls.given(config) is not None:
+            yield Finding("tls", "fine", f"{config.tls_certificate} and its key can be used")
+    except Refusal as refusal:
+        yield _problem("tls", refusal)
+    strange = settings.misspelt(setup.environ, *OF_COMMANDS)
+    for name, meant in strange.items():
+        yield Finding("settings", "warning", f"{name} is not known", f"If you mean {meant}, rename it.")
+    for sentence in settings.without_effect(setup.environ, setup.overrides):
+        yield Finding("settings", "warning", sentence.rstrip("."), "Leave it out.")
+    chosen = [field.name for field in fields(Config) if getattr(config, field.name) != field.default]
+    yield Finding("settings", "fine", f"chosen: {', '.join(chosen)}" if chosen else "all have their defaults")
+
+
+class Brokers:
+    """The brokers of this set-up's Redis: by name, and the ports that their Kafka listeners advertise."""
+
+    def __init__(self, *, advertised: bool) -> None:
+        """advertised: ports may be others than those that are bound."""
+        self.is_known, self.advertised = False, advertised
+        self.names: set[str] = set()
+        self.kafka_ports: set[int] = set()
+
+    def learn(self, rows: Mapping[str, Mapping[str, Any]]) -> None:
+        self.is_known = True
+        for name, row in rows.items():
+            self.names.add(name)
+            for address in (row.get("kafka", ""), *(row.get("listeners") or {}).values()):
+                if (port := str(address).rpartition(":")[2]).isdigit():
+                    self.kafka_ports.add(int(port))
+
+    def stranger(self, where: str) -> Refusal:
+        return Refusal(
+            f"A broker of another Redis or data directory serves at {where}: stop it, or choose another port."
+        )
+
+
+async def _storage(setup: Setup, brokers: Brokers) -> AsyncIterator[Finding]:
+    try:
+        url = redis_url.given(setup.redis, setup.environ)
+    except Refusal as refusal:
+        yield _problem("redis", refusal)
+        return
+    running = None
+    if url is None:
+        for finding in _data_dir(setup.data_dir):
+            yield finding
+        running = running_pid(setup.data_dir.expanduser().resolve())
+        if running is None:
+            yield _binary(setup.environ)
+            brokers.learn({})
+    async for finding in _redis(setup, url, running, brokers):
+        yield finding
+
+
+def _data_dir(data_dir: Path) -> Iterator[Finding]:
+    path = data_dir.expanduser().resolve()
+    place = next(parent for parent in (path, *path.parents) if parent.exists())
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        yield Finding("data directory", "problem", f"{place} is not writable", "Name another one with --data-dir.")
+        return
+    if path.exists() and os.listdir(path) and not (path / "brokers").is_dir():
+        yield Finding("data directory", "problem", f"{path} belongs to something else", "Name another with --data-dir.")
+        return
+    if (path / CLUSTER_ID).exists() and not (path / "appendonlydir").exists():
+        cure = f"Restore appendonlydir; or, to give up what was acknowledged, delete {path / CLUSTER_ID}."
+        yield Finding("data directory", "problem", f"{path} has lost its data: appendonlydir is gone", cure)
+        return
+    free = shutil.disk_usage(place).free
+    if free < PROBE_BYTES:
+        yield Finding("data directory", "problem", f"{path}: no space left on the device", "Free space there.")
+    elif free < FREE_BYTES_MIN:
+        yield Finding(
+            "data directory", "warning", f"{path}: {free >> 20} MiB free", "Free space: a full disk stops all writes."
+        )
+    else:
+        yield Finding("data directory", "fine", f"{path}: {free >> 30} GiB free")
+
+
+def _binary(environ: Mapping[str, str]) -> Finding:
+    try:
+        binary = server_binary.find(environ)
+    except Refusal as refusal:
+        return _problem("server binary", refusal)
+    return Finding("server binary", "fine", f"{binary.path} {server_binary.dotted(binary.version)}")
+
+
+async def _redis(setup: Setup, url: str | None, running: int | None, brokers: Brokers) -> AsyncIterator[Finding]:
+    durability, path = setup.durability, None
+    if url is None:
+        if running is None:
+            yield Finding("redis", "fine", "no embedded server runs now; serve starts one")
+            return
+        path = setup.data_dir.expanduser().resolve()
+        found = configured_durability(path)
+        yield Finding("redis", "fine", f"an embedded server runs (process {running}), durability {found}")
+        if found != durability:
+            cure = f"Start further brokers with --durability {found}, or stop those that run."
+            # serve restarts a server without brokers, and refuses to change one that brokers use.
+            level: Level = "problem" if any(living_brokers(path)) else "warning"
+            yield Finding("durability", level, f"it runs with {found}, you ask for {durability}", cure)
+        url, durability = f"unix://{path}/redis.sock", found
+        if (path / "socket-path").exists():
+            url = f"unix://{(path / 'socket-path').read_text().strip()}"
+    try:
+        prefix = setup.config.prefix
+    except settings.BadSetting:  # it has been told
+        return
+    try:
+        store = await redis_url.opened(url, prefix=prefix, timeout_ms=3_000, retry_ms=1_000)
+    except Refusal as refusal:
+        yield _problem("redis", refusal, ". ")
+        return
+    try:
+        report = await checked(store, durability, path)
+        brokers.learn(await _registered(store))
+    except Refusal as refusal:
+        yield _problem("redis", refusal)
+        return
+    except UnsuitableRedis as unsuitable:
+        for problem in unsuitable.problems:
+            yield Finding("redis", problem.level, problem.seen, problem.cure)
+        return
+    finally:
+        await store.close()
+    for node in report.nodes:
+        yield Finding("redis", "fine", f"{node.address}: {node.product} {node.product_version}")
+    for warning in report.warnings:
+        yield Finding("durability", warning.level, warning.seen, warning.cure)
+    if durability == "lossy":
+        yield Finding(
+            "durability", "warning", "lossy", "Answered writes may be lost; use --durability disk or process."
+        )
+    elif not report.warnings:
+        yield Finding("durability", "fine", str(report.durability))
+
+
+async def _registered(store: Store) -> dict[str, Any]:
+    """Brokers that have said where they are, by name."""
+    key = CatalogKeys(store.prefix).addresses
+    row = await store.command(b"HGETALL", key, key=key)
+    return {name.decode(): json.loads(text) for name, text in zip(row[::2], row[1::2], strict=True)}
+
+
+def _listeners(setup: Setup) -> list[HostPort]:
+    return [each.bound for each in listeners(setup.kafka, setup.kafka_advertised).values()]
+
+
+async def _ports(
+    name: str,
+    parse: Callable[[], list[HostPort]],
+    setup: Setup,
+    found_at: Callable[[HostPort], Awaitable[str | None]],
+) -> AsyncIterator[Finding]:
+    """found_at: how a broker that serves there is shown, or None."""
+    try:
+        addresses = parse()
+    except Refusal as refusal:
+        yield _problem(name, refusal)
+        return
+    for address in addresses:
+        try:
+            with contextlib.suppress(settings.BadSetting):  # it has been told
+                if not setup.config.auth_required and not setup.allow_anonymous:
+                    check_not_open(address, f"--{name}")
+            if (served := await found_at(address)) is not None:
+                yield Finding(name, "fine", f"a broker serves at {served}")
+                continue
+            bound, _ = listen(address, f"--{name}")
+        except Refusal as refusal:
+            yield _problem(name, refusal)
+            continue
+        bound.close()
+        yield Finding(name, "fine", f"{address} is free")
+
+
+async def _broker_at(brokers: Brokers, address: HostPort) -> str | None:
+    """Raises Refusal if the broker there is none of this set-up."""
+    for url in (address.url, address.https_url):
+        with contextlib.suppress(httpx.HTTPError, ValueError):
+            async with httpx.AsyncClient(timeout=2, trust_env=False, verify=_unchecked()) as http:
+                if (await http.get(f"{url}/v1")).json().get("name") != "redis-ledger":
+                    continue
+                name = (await http.get(f"{url}/readyz")).json().get("broker")
+            if brokers.is_known and name is not None and name not in brokers.names:
+                raise brokers.stranger(url)
+            return url
+    return None
+
+
+async def _kafka_at(brokers: Brokers, address: HostPort) -> str | None:
+    """What listens there answers ApiVersions as a Kafka broker does.  Raises Refusal if it is none of this set-up."""
+    asked = struct.pack(">ihhih", 10, 18, 0, 1, -1)
+    for tls in (None, _unchecked()):
+        with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
+            async with asyncio.timeout(2):
+                reader, writer = await asyncio.open_connection(address.host, address.port, ssl=tls)
+                try:
+                    writer.write(asked)
+                    size, number, error = struct.unpack(">iih", await reader.readexactly(10))
+                finally:
+                    writer.transport.abort()
+            if size > 6 and (number, error) == (1, 0):
+                if brokers.is_known and address.port not in brokers.kafka_ports and not brokers.advertised:
+                    raise brokers.stranger(str(address))
+                return f"{address}{'' if tls is None else ', by TLS'}"
+    return None
+
+
+def _unchecked() -> ssl.SSLContext:
+    """Our own machine is asked, and by an address that no certificate need name."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context

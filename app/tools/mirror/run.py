@@ -1,0 +1,286 @@
+"""Carrying records: what was read of the source is written in one transaction, with where it went.
+
+    transaction   records of every partition that was read
+                  to mirror.<name>.offsets: {topic, partition, stretches}
+                  offsets of the group mirror.<name>: target's next offset, and the source's as metadata
+
+A second mirror of the same name fences the first, for both write under one transactional id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
+from aiokafka.errors import OffsetOutOfRangeError, TopicAlreadyExistsError, for_code
+from aiokafka.structs import ConsumerRecord, OffsetAndMetadata, TopicPartition
+
+from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.app.tools.mirror.endpoint import started
+from redis_ledger.app.tools.mirror.offsets import Places, Stretch, stretches
+
+RECORDS_AT_ONCE = 5_000
+WAIT_MS = 500
+GATHER_S = 0.5  # between transactions once the end is near: each is a stretch to be kept for each partition
+LOOK_EVERY_S = 10.0  # for topics and partitions that are new
+INTERNAL = re.compile(r"__|mirror\.")
+TRANSACTION_TIMEOUT_MS = 60_000
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """source, target: what aiokafka's clients take to connect.  once: end when what was there at the beginning is
+    carried."""
+
+    name: str
+    source: Mapping[str, Any]
+    target: Mapping[str, Any]
+    topics: re.Pattern[str]
+    once: bool = False
+
+    @property
+    def group(self) -> str:
+        return f"mirror.{self.name}"
+
+    @property
+    def places_topic(self) -> str:
+        return f"mirror.{self.name}.offsets"
+
+
+class _Line(msgspec.Struct):
+    topic: str
+    partition: int
+    stretches: list[tuple[int, int, int]]
+
+
+@dataclass
+class Progress:
+    """places: by partition, where its offsets went.  records: carried by this run.  missed: offsets that the source had
+    dropped before they were carried."""
+
+    places: dict[TopicPartition, Places] = field(default_factory=lambda: defaultdict(Places))
+    position: dict[TopicPartition, int] = field(default_factory=dict)
+    records: int = 0
+    transactions: int = 0
+    missed: int = 0
+
+
+class Mirror:
+    """told: is given the progress after every transaction."""
+
+    def __init__(self, wanted: Wanted, told: Callable[[Progress], None] = lambda _: None) -> None:
+        self.wanted, self._told = wanted, told
+        self.progress = Progress()
+        self._counts: dict[str, int] = {}  # partitions of the topics that are carried
+        self._decode = msgspec.json.Decoder(_Line).decode
+
+    async def run(self, between: Callable[[Progress], Any] | None = None) -> Progress:
+        """Until cancelled, or with `once` until it has caught up.  between: an async function, called between
+        transactions.  Raises aiokafka's KafkaError and Refusal; run again, it goes on where it stood."""
+        async with self._ends() as (consumer, producer):
+            await self._check_ends()
+            await self._topics(consumer, producer)
+            await self._resume()
+            await self._place(consumer)
+            goal = await consumer.end_offsets(list(consumer.assignment())) if self.wanted.once else {}
+            look = Pace(LOOK_EVERY_S)
+            look.is_due()  # just done
+            while True:
+                if look.is_due() and await self._topics(consumer, producer):
+                    await self._place(consumer)
+                try:
+                    got = await consumer.getmany(timeout_ms=WAIT_MS, max_records=RECORDS_AT_ONCE)
+                except OffsetOutOfRangeError:
+                    await self._place(consumer)
+                    continue
+                read = {partition: records for partition, records in got.items() if records}
+                if read:
+                    await self._carry(producer, consumer, read)
+                if between is not None:
+                    await between(self.progress)
+                if self.wanted.once and not read and await _is_there(consumer, goal):
+                    return self.progress
+                if not self.wanted.once and await _behind(consumer, read) < RECORDS_AT_ONCE:
+                    await asyncio.sleep(GATHER_S)
+
+    async def _carry(
+        self,
+        producer: AIOKafkaProducer,
+        consumer: AIOKafkaConsumer,
+        read: Mapping[TopicPartition, list[ConsumerRecord]],
+    ) -> None:
+        went: dict[TopicPartition, list[Stretch]] = {}
+        async with producer.transaction():
+            sent = {}
+            for partition, records in read.items():
+                sent[partition] = [_looked_at(await _send(producer, partition, each)) for each in records]
+            noted = {}
+            for partition, futures in sent.items():
+                targets = [each.offset for each in await asyncio.gather(*futures)]
+                sources = [each.offset for each in read[partition]]
+                went[partition] = stretches(zip(sources, targets, strict=True))
+                noted[partition] = OffsetAndMetadata(targets[-1] + 1, str(await consumer.position(partition)))
+                line = _Line(partition.topic, partition.partition, [tuple(each) for each in went[partition]])  # type: ignore[misc]
+                await producer.send(self.wanted.places_topic, msgspec.json.encode(line), partition=0)
+            await producer.send_offsets_to_transaction(noted, self.wanted.group)
+        for partition, found in went.items():
+            for stretch in found:
+                self.progress.places[partition].add(stretch)
+            self.progress.position[partition] = int(noted[partition].metadata)
+        self.progress.records += sum(len(records) for records in read.values())
+        self.progress.transactions += 1
+        self._told(self.progress)
+
+    # -- beginning ---------------------------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def _ends(self) -> AsyncIterator[tuple[AIOKafkaConsumer, AIOKafkaProducer]]:
+        async with contextlib.AsyncExitStack() as stack:
+            consumer = AIOKafkaConsumer(
+                **self.wanted.source, enable_auto_commit=False, isolation_level="read_committed",
+                auto_offset_reset="none", max_partition_fetch_bytes=4 << 20,
+            )  # fmt: skip
+            await stack.enter_async_context(started(consumer, "--from"))
+            producer = AIOKafkaProducer(
+                **self.wanted.target, transactional_id=self.wanted.group, linger_ms=5, max_batch_size=1 << 20,
+                max_request_size=8 << 20, transaction_timeout_ms=TRANSACTION_TIMEOUT_MS,
+            )  # fmt: skip
+            await stack.enter_async_context(started(producer, "--to"))
+            yield consumer, producer
+
+    async def _check_ends(self) -> None:
+        """Raises Refusal if they are one: every record would be carried for ever."""
+        async with admin(self.wanted.source) as away, admin(self.wanted.target) as there:
+            names = [(await each.describe_cluster())["cluster_id"] for each in (away, there)]
+        if names[0] is not None and names[0] == names[1]:
+            raise Refusal("--from and --to are the same cluster: its topics would be carried into themselves.")
+
+    async def _topics(self, consumer: AIOKafkaConsumer, producer: AIOKafkaProducer) -> bool:
+        """Makes topics and partitions on the target that are missing there; whether there are other ones than before.
+        Raises Refusal when there is none to mirror."""
+        names = sorted(
+            name for name in await consumer.topics() if self.wanted.topics.fullmatch(name) and not INTERNAL.match(name)
+        )
+        if not names:
+            raise Refusal(f"The source has no topic that matches {self.wanted.topics.pattern!r}.")
+        async with admin(self.wanted.source) as away:
+            counts = {each["topic"]: len(each["partitions"]) for each in await away.describe_topics(names)}
+        if counts == self._counts:
+            return False
+        async with admin(self.wanted.target) as there:
+            made = [NewTopic(name, count, 1) for name, count in counts.items()]
+            made.append(NewTopic(self.wanted.places_topic, 1, 1, topic_configs={"retention.ms": "-1"}))
+            answer = await there.create_topics(made)
+            for topic, code, *_ in answer.topic_errors:
+                if code and for_code(code) is not TopicAlreadyExistsError:
+                    raise for_code(code)(f"Topic {topic} cannot be made on the target.")
+            found = {each["topic"]: len(each["partitions"]) for each in await there.describe_topics(names)}
+            grown = {n: NewPartitions(count) for n, count in counts.items() if found.get(n, 0) < count}
+            if grown:
+                await there.create_partitions(grown)
+        await producer.client.force_metadata_update()
+        self._counts = counts
+        return True
+
+    async def _place(self, consumer: AIOKafkaConsumer) -> None:
+        """The consumer reads on from where each partition stands.  Raises Refusal for one that ends before that."""
+        partitions = [TopicPartition(name, number) for name, n in self._counts.items() for number in range(n)]
+        consumer.assign(partitions)
+        begins, ends = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
+        for partition in partitions:
+            at = self.progress.position.setdefault(partition, begins[partition])
+            if at > ends[partition]:
+                raise Refusal(
+                    f"{partition.topic}:{partition.partition} was carried up to offset {at} and ends at "
+                    f"{ends[partition]} on the source: it was deleted and made again, or lost records. Carry it by "
+                    f"--topics under another --name to begin anew."
+                )
+            if at < begins[partition]:
+                self.progress.missed += begins[partition] - at
+                self.progress.position[partition] = begins[partition]
+            consumer.seek(partition, self.progress.position[partition])
+            _ = self.progress.places[partition]  # from now on it is known to groups
+
+    async def _resume(self) -> None:
+        """Where an earlier run of this name stood, as its last transaction left it."""
+        self.progress.position.clear()
+        async with admin(self.wanted.target) as there:
+            kept = await there.list_consumer_group_offsets(self.wanted.group)
+        for partition, at in kept.items():
+            if at.offset >= 0 and at.metadata:
+                self.progress.position[partition] = int(at.metadata)
+        reader = AIOKafkaConsumer(
+            **self.wanted.target, enable_auto_commit=False, isolation_level="read_committed",
+            auto_offset_reset="earliest",
+        )  # fmt: skip
+        async with started(reader, "--to"):
+            place = TopicPartition(self.wanted.places_topic, 0)
+            reader.assign([place])
+            goal = await reader.end_offsets([place])
+            await reader.seek_to_beginning(place)
+            while not await _is_there(reader, goal):
+                for records in (await reader.getmany(timeout_ms=WAIT_MS)).values():
+                    for each in records:
+                        line = self._decode(each.value)
+                        known = self.progress.places[TopicPartition(line.topic, line.partition)]
+                        for stretch in line.stretches:
+                            known.add(Stretch(*stretch))
+
+
+def _looked_at(sent: asyncio.Future[Any]) -> asyncio.Future[Any]:
+    """What goes wrong is told by the transaction, once, and not by each of its records."""
+    sent.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return sent
+
+
+async def _send(producer: AIOKafkaProducer, at: TopicPartition, record: ConsumerRecord) -> asyncio.Future[Any]:
+    key, value, timestamp, headers = record.key, record.value, record.timestamp, list(record.headers)
+    if key is None and value is None:  # which `send` takes for a mistake
+        batch = producer.create_batch()
+        batch.append(timestamp=timestamp, key=None, value=None, headers=headers)
+        sent: asyncio.Future[Any] = await producer.send_batch(batch, at.topic, partition=at.partition)
+    else:
+        sent = await producer.send(at.topic, value, key, at.partition, timestamp_ms=timestamp, headers=headers)
+    return sent
+
+
+async def _behind(consumer: AIOKafkaConsumer, partitions: Iterable[TopicPartition]) -> int:
+    """Offsets that are still to be read, as far as the last answers told."""
+    return sum([max((consumer.highwater(each) or 0) - await consumer.position(each), 0) for each in partitions])
+
+
+async def _is_there(consumer: AIOKafkaConsumer, goal: Mapping[TopicPartition, int]) -> bool:
+    return all([await consumer.position(partition) >= end for partition, end in goal.items()])
+
+
+@contextlib.asynccontextmanager
+async def admin(connection: Mapping[str, Any]) -> AsyncIterator[AIOKafkaAdminClient]:
+    client = AIOKafkaAdminClient(**connection)
+    await client.start()
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+class Pace:
+    """Whether it is time again."""
+
+    def __init__(self, every_s: float) -> None:
+        self._every_s, self._next_s = every_s, 0.0
+
+    def is_due(self) -> bool:
+        now = time.monotonic()
+        if now < self._next_s:
+            return False
+        self._next_s = now + self._every_s
+        return True

@@ -1,0 +1,112 @@
+"""Tables of the catalog that every broker keeps a copy of, and decides by from memory.
+
+    {catalog}:<table>  rows, each an opaque text      {catalog}:state  <version>: another one when a row is
+
+A change is one script, and counts at once on the broker it was made by; the others ask for the version every REFRESH_S
+and read the tables again when it is another one.  It is random: a number would come again after a failover that lost
+the last change, with other rows.  While Redis is away the copy goes on to count.
+Source: KIP-11 (rules are kept by the cluster, and cached by each broker).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from redis_ledger.errors import LedgerError
+from redis_ledger.store.keys import CatalogKeys
+from redis_ledger.store.scripts import Script
+from redis_ledger.store.store import Store
+from redis_ledger.telemetry.logs import get
+
+ROWS = Script.load("broker/rows")
+ROWS_AT_ONCE = 1_000  # that one call writes
+REFRESH_S = 1.0
+CAUGHT_UP_S = 0.1
+STALE = "what brokers share cannot be read; what is known goes on to count"
+
+Row = tuple[bytes, bytes]  # field and row
+_log = get()
+
+
+class MetadataCache:
+    """take: is given the rows of each table, in the order of `tables`, whenever they changed; it makes the copy anew.
+    look: what else is looked at now and then."""
+
+    def __init__(
+        self,
+        store: Store,
+        version: str,
+        tables: Sequence[bytes],
+        take: Callable[[Sequence[Sequence[Row]]], None],
+        *,
+        look: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._store, self._state = store, CatalogKeys(store.prefix).state
+        self._name, self._tables, self._take = version, tables, take
+        self._look = look
+        self._version: bytes | None = b""  # of the copy; None: of tables that nothing was ever written to
+        self._reading = asyncio.Lock()  # what was read earlier must not take the place of what was read later
+        self._caught_up_s, self._catching_up = -CAUGHT_UP_S, asyncio.Lock()
+        self._watch: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Reads the tables, and from now on keeps up with them."""
+        await self.refresh()
+        self._watch = asyncio.get_running_loop().create_task(self._keep_fresh(), name=self._name)
+
+    async def close(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+            await asyncio.gather(self._watch, return_exceptions=True)
+
+    async def write(self, table: bytes, rows: Mapping[str, str]) -> int:
+        """Sets rows, and removes those that are ""; how many were changed by it."""
+        if not rows:
+            return 0
+        changed, pairs = 0, list(rows.items())
+        for first in range(0, len(pairs), ROWS_AT_ONCE):
+            flat = [text for row in pairs[first : first + ROWS_AT_ONCE] for text in row]
+            reply = await self._store.call(ROWS, (table, self._state), (self._name, os.urandom(8).hex(), *flat))
+            changed += int(reply[1])
+        await self.refresh()
+        return changed
+
+    async def refresh(self) -> None:
+        """Reads the tables again if they changed."""
+        async with self._reading:
+            version = await self._store.command("HGET", self._state, self._name, key=self._state)
+            if version == self._version:
+                return
+            found = []
+            for key in self._tables:
+                flat: list[Any] = await self._store.command("HGETALL", key, key=key)
+                found.append(list(zip(flat[::2], flat[1::2], strict=True)))
+            self._take(found)
+            self._version = version  # the older one if it changed meanwhile: then they are read again soon
+
+    async def catch_up(self) -> None:
+        """The same for whoever misses a row that may just have been written elsewhere; however many ask, Redis is asked
+        every CAUGHT_UP_S at most.  Raises nothing."""
+        async with self._catching_up:
+            if time.monotonic() - self._caught_up_s >= CAUGHT_UP_S:
+                await self._try(self.refresh)
+                self._caught_up_s = time.monotonic()
+
+    async def _keep_fresh(self) -> None:
+        while True:
+            await asyncio.sleep(REFRESH_S)
+            if self._look is not None:
+                await self._try(self._look)
+            await self._try(self.refresh)
+
+    async def _try(self, act: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await act()
+        except LedgerError as error:
+            _log.warning(STALE, table=self._name, reason=error.detail)
+        except Exception:  # noqa: BLE001 - one row that cannot be read must not end this
+            _log.exception(STALE, table=self._name)

@@ -1,0 +1,170 @@
+"""Single records that wait in a partition: getting, cancelling and moving them, clearing, repairing the index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from redis_ledger.broker.delayed.index_reader import DelayIndexReader, shown
+from redis_ledger.broker.types import Scheduled
+from redis_ledger.decoding import paced
+from redis_ledger.delay.entry import Indexed
+from redis_ledger.delay.index import read_stored
+from redis_ledger.errors import AlreadyCancelled, AlreadyDelivered, LedgerError, UnknownScheduled
+from redis_ledger.ids import ScheduledId
+
+
+class _Found(NamedTuple):
+    """An entry as it is stored.  dues: one, or those of a block's records; parts: "" where all of it is one group."""
+
+    indexed: Indexed
+    dues: Sequence[int]
+    payload: bytes
+    is_live: bool
+    parts: str
+
+    def mark(self, index: int) -> str:
+        """As in `parts`; f also for what an open transaction holds."""
+        mark = self.parts[index] if self.parts else "1"
+        return mark if self.is_live or mark == "x" else "f"
+
+
+class ScheduledMessages(DelayIndexReader):
+    """One partition's."""
+
+    # -- one record --------------------------------------------------------------------------------------------------
+
+    async def get(self, id: ScheduledId) -> Scheduled:
+        found = await self._find(id)
+        mark = found.mark(id.index)
+        if mark not in "1bm":
+            raise await self._refusal(id, found)
+        due = found.dues[id.index if mark == "b" else 0]
+        repeat = await self.index.command("HGET", self._keys.delay.repeats, id.entry)
+        if mark == "m":
+            due = int(await self.index.command("HGET", self._keys.delay.moved, f"{id.entry}.{id.index}") or due)
+        elif repeat is not None:
+            due = int(repeat.split(b" ")[0])  # what is stored beside the payload is its first time
+        with self._decoding.budget(self._decoding.limits.decoded_bytes, self._charge) as budget:
+            records = await paced.decode(found.payload, budget)
+        return shown(id, due, records[id.index], repeat)
+
+    async def _find(self, id: ScheduledId) -> _Found:
+        """Raises UnknownScheduled, AlreadyCancelled (its payload is gone)."""
+        ledger = await self._ledger_of(id.entry)
+        d, name = self._keys.delay, f"0-{id.entry}"
+        rows = [] if ledger is None else await self.index.command("XRANGE", self._keys.data(ledger), name, name)
+        if ledger is None:
+            raise self._unknown(id)
+        if not rows and id.entry < await self._first_of(ledger):
+            raise self._unknown(id)
+        if not rows:
+            raise AlreadyCancelled(f"{id} was cancelled, or its transaction was aborted.")
+        indexed, dues = read_stored(ledger, id.entry, rows[0][1])
+        if id.index >= indexed.records:
+            raise self._unknown(id)
+        live = await self.index.live([id.entry])
+        parts = await self.index.command("HGET", d.parts, id.entry)
+        return _Found(indexed, dues, rows[0][1][1], live.holds(id.entry), (parts or b"").decode())
+
+    async def _refusal(self, id: ScheduledId, found: _Found) -> LedgerError:
+        if found.mark(id.index) == "x":
+            return AlreadyCancelled(f"{id} was cancelled.")
+        if not found.is_live and await self._is_held(id.entry):
+            return UnknownScheduled(f"{id} belongs to an open transaction; it is scheduled when that commits.")
+        if id.entry <= int(await self.index.command("HGET", self._keys.delay.state, "cleared") or 0):
+            return UnknownScheduled(f"{id} was delivered, or went when everything that was scheduled was cleared.")
+        return AlreadyDelivered(f"{id} is in the log already.")
+
+    def _unknown(self, id: ScheduledId) -> UnknownScheduled:
+        return UnknownScheduled(f"There is no scheduled record {id} in {self.partition.topic!r} (any more).")
+
+    async def _is_held(self, entry: int) -> bool:
+        state = await self.index.state()
+        if state is None or not state.held:
+            return False
+        rows = await self.index.command("HGETALL", self._keys.delay.state)
+        words = b" %012d " % entry, b" %012d." % entry
+        return any(
+            b"/" in name and any(word in text for word in words)
+            for name, text in zip(rows[::2], rows[1::2], strict=True)
+        )
+
+    async def _ledger_of(self, entry: int) -> int | None:
+        """The delay ledger that has (had) an entry; None when that ledger is gone, or the entry never was."""
+        for ledger, last in await self._ledgers():
+            if entry <= last:
+                return ledger
+        return None
+
+    async def _first_of(self, ledger: int) -> int:
+        """The first entry a delay ledger ever had: what is below it went with an older ledger."""
+        reply = await self.index.command("XINFO", "STREAM", self._keys.data(ledger))
+        told = dict(zip(reply[::2], reply[1::2], strict=True))
+        return int(told[b"last-generated-id"].split(b"-")[1]) - int(told[b"entries-added"]) + 1
+
+    async def _ledgers(self) -> list[tuple[int, int]]:
+        """Delay ledgers and the last entry of each, oldest first."""
+        rows = await self.index.command("HGETALL", self._keys.ledgers)
+        found = [(int(n), int(row.split(b" ")[0])) for n, row in zip(rows[::2], rows[1::2], strict=True)]
+        return sorted((pair for pair in found if pair[0] < 0), reverse=True)
+
+    # -- changing ----------------------------------------------------------------------------------------------------
+
+    async def cancel(self, ids: Sequence[ScheduledId]) -> dict[ScheduledId, LedgerError | None]:
+        outcomes: dict[ScheduledId, LedgerError | None] = {}
+        found: dict[ScheduledId, _Found] = {}
+        for id in ids:
+            try:
+                found[id] = await self._find(id)
+            except AlreadyCancelled:
+                outcomes[id] = None
+            except UnknownScheduled as error:
+                outcomes[id] = error
+        for ledger in {each.indexed.ledger for each in found.values()}:
+            some = [id for id, each in found.items() if each.indexed.ledger == ledger]
+            records = [(id.entry, id.index, found[id].indexed.records) for id in some]
+            for id, answer in zip(some, await self.index.cancel(ledger, records), strict=True):
+                outcomes[id] = None if answer else await self._why_not(id)
+        return outcomes
+
+    async def _why_not(self, id: ScheduledId) -> LedgerError | None:
+        try:
+            refusal = await self._refusal(id, await self._find(id))
+        except AlreadyCancelled:
+            return None
+        except UnknownScheduled as error:
+            return error
+        return None if isinstance(refusal, AlreadyCancelled) else refusal
+
+    async def move(self, id: ScheduledId, due_ms: int) -> None:
+        """Raises as get."""
+        found = await self._find(id)
+        if not await self.index.move(found.indexed, id.index, due_ms):
+            raise await self._refusal(id, await self._find(id))
+
+    async def clear(self) -> int:
+        while True:
+            state = await self.index.state()
+            if state is None:
+                return 0
+            count = await self.index.clear(state.ledger, self._now_ms())
+            if count is not None:
+                break
+        await self.index.sweep(whenever=True)
+        await self.partition.trim(retention_ms=-1, retention_bytes=-1)  # ledgers that nothing refers to any more
+        return count
+
+    async def rebuild(self) -> int:
+        """Makes the whole index again: buckets from their ledgers, what is in none of them into the queue."""
+        state = await self.index.state()
+        if state is None:
+            return 0
+        buckets = await self.index.buckets()
+        for bucket in buckets:
+            await self.index.reindex(bucket)
+        covered = {n for b in buckets for n in range(b.first_ledger, b.last_ledger - 1, -1)}
+        for ledger, _ in await self._ledgers():
+            if ledger not in covered:
+                await self.index.restore(ledger)
+        return state.entries

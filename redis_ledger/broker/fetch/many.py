@@ -1,0 +1,148 @@
+"""One fetch of many partitions, as Kafka's consumers ask for them.
+
+    head known, nothing behind the offset ─▶ no read     else ─▶ read, in the order asked for, until the answer is full
+
+A partition gets what it asked for while there is room in the answer, so those that have nothing take nothing from the
+others.  Source: KIP-74 (partitions are filled in order; the first batch is always returned).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from redis_ledger.errors import LedgerError, UnknownTopic
+from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.partition_offsets import PartitionHead
+from redis_ledger.ledger.read_memory import ReadMemory
+from redis_ledger.ledger.reader import Read
+from redis_ledger.ledger.waiters import Waiters
+from redis_ledger.records.control import MARKER_BYTES
+
+
+class PartitionRequest(NamedTuple):
+    """Where one partition is to be read, and how much of it at most.  leader_epoch: as the client has it, or -1."""
+
+    partition: Partition
+    offset: int
+    bytes_max: int
+    leader_epoch: int = -1
+
+    def has_nothing(self, head: PartitionHead, committed: bool) -> bool:
+        """Whether a read would find nothing, and no reason to refuse."""
+        end = head.stable_offset if committed else head.end_offset
+        return end <= self.offset <= head.end_offset and self.leader_epoch in (-1, head.leader_epoch)
+
+
+Polled = Read | LedgerError
+
+
+class FetchMany:
+    """polled: what each partition has, in the order of `wanted`, as of the last look at it."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        waiters: Waiters,
+        wanted: Sequence[PartitionRequest],
+        *,
+        committed: bool,
+        bytes_max: int,
+        memory: ReadMemory | None = None,
+    ) -> None:
+        """memory: for what is read; without enough of it partitions have less to tell."""
+        self._catalog, self._waiters, self._wanted = catalog, waiters, wanted
+        self._committed, self._bytes_max, self._memory = committed, bytes_max, memory
+        self._polled: dict[int, Polled] = {}
+        self._sizes: dict[int, int] = {}  # of those that are not empty
+        self._failed = False
+
+    @property
+    def polled(self) -> list[Polled]:
+        return [self._polled[index] for index in range(len(self._wanted))]
+
+    def is_enough(self, bytes_min: int) -> bool:
+        """Also when one of them failed."""
+        return self._failed or sum(self._sizes.values()) >= max(bytes_min, 1)
+
+    async def look(self, indexes: Iterable[int]) -> None:
+        """Looks at these again.  Together they get what the others leave, but always the first batch there is.
+        Cost: a state read for each whose head is not known; one or two round trips more for what is read."""
+        unknown = []
+        for index in indexes:
+            self._sizes.pop(index, None)
+            wanted = self._wanted[index]
+            head = self._waiters.head(wanted.partition.keys)
+            if head is not None and wanted.has_nothing(head, self._committed):
+                self._polled[index] = Read(head, [], [], [])
+            else:
+                unknown.append(index)
+        reading: Sequence[int] = unknown
+        if sum(self._wanted[index].bytes_max for index in unknown) > self._room():
+            reading = await self._with_something(unknown)
+        while reading:
+            now, reading = self._that_fit(reading)
+            if not now:
+                break
+            await asyncio.gather(*(self._read(index) for index in now))
+
+    def _room(self) -> int:
+        return self._bytes_max - sum(self._sizes.values())
+
+    def _that_fit(self, indexes: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+        """Those that there is room for if each takes all it may, and the others; none if the answer is full."""
+        room, count = self._room(), 0
+        if room <= 0 and self._sizes:
+            return (), indexes
+        for index in indexes:
+            room -= self._wanted[index].bytes_max
+            if room < 0:
+                break
+            count += 1
+        count = max(count, 1)
+        return indexes[:count], indexes[count:]
+
+    async def _with_something(self, indexes: Sequence[int]) -> list[int]:
+        """Those that have something, or fail.  The heads of all of them are answers, where nothing is read."""
+        await asyncio.gather(*(self._head(index) for index in indexes))
+        found = []
+        for index in indexes:
+            polled = self._polled[index]
+            if isinstance(polled, Read) and not self._wanted[index].has_nothing(polled.head, self._committed):
+                found.append(index)
+        return found
+
+    async def _head(self, index: int) -> None:
+        partition = self._wanted[index].partition
+        head = self._waiters.head(partition.keys)
+        if head is None:
+            mark = self._waiters.mark(partition.keys)
+            try:
+                head = await partition.head()
+            except LedgerError as error:
+                self._polled[index] = self._refused(partition, error)
+                return
+            self._waiters.learn(mark, head)
+        self._polled[index] = Read(head, [], [], [])
+
+    async def _read(self, index: int) -> None:
+        partition, offset, bytes_max, _ = self._wanted[index]
+        mark = self._waiters.mark(partition.keys)
+        try:
+            room = max(min(bytes_max, self._room()), 1)
+            read = await partition.read(offset, committed=self._committed, bytes_max=room, room=self._memory)
+        except LedgerError as error:
+            self._polled[index] = self._refused(partition, error)
+            return
+        self._waiters.learn(mark, read.head)
+        self._polled[index] = read
+        if read.entries:
+            self._sizes[index] = sum(entry.size or MARKER_BYTES for entry in read.entries)
+
+    def _refused(self, partition: Partition, error: LedgerError) -> LedgerError:
+        self._failed = True
+        if isinstance(error, UnknownTopic):
+            self._catalog.forget(partition.topic)
+        return error

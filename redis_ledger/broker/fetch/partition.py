@@ -1,0 +1,189 @@
+"""Fetch: record batches out of a partition, waiting for them if asked to.
+
+    listen to the partition ─▶ read ─▶ something? answer : sleep until it changes ─▶ read again
+
+A committed reader gets no markers and nothing of aborted or undecided transactions; an uncommitted one gets everything,
+labelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from redis_ledger.broker.fetch import offsets_for_times
+from redis_ledger.broker.fetch.many import FetchMany, PartitionRequest, Polled
+from redis_ledger.broker.types import Fetched, FetchedBatch, Isolation
+from redis_ledger.decoding.budget import Budget, Charge, Decoding
+from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger import entries as logs
+from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.read_memory import ReadMemory
+from redis_ledger.ledger.reader import ALL_RECORDS, Read
+from redis_ledger.ledger.waiters import Waiters
+from redis_ledger.records.batch import place
+from redis_ledger.records.control import marker
+
+WIDE = 50  # a fetch of more partitions listens before it looks, so that their heads are known to the next one
+
+
+class PartitionFetch:
+    def __init__(self, catalog: Catalog, waiters: Waiters, decoding: Decoding) -> None:
+        self._catalog, self._waiters, self._decoding = catalog, waiters, decoding
+        self._loop = asyncio.get_running_loop()
+
+    async def fetch(
+        self,
+        topic: str,
+        number: int,
+        offset: int | Literal["earliest", "latest"],
+        *,
+        isolation: Isolation,
+        max_bytes: int,
+        wait_ms: int,
+        records_max: int = ALL_RECORDS,
+        room: ReadMemory | None = None,
+    ) -> Fetched:
+        partition = await self._catalog.partition(topic, number)
+        committed = isolation == "read_committed"
+        deadline = self._loop.time() + wait_ms / 1000
+        try:
+            fetched = await self._first(partition, offset, committed, max_bytes, records_max, room)
+            if fetched.batches or wait_ms <= 0:
+                return fetched
+            async with self._waiters.listen([partition.keys], committed=committed) as listener:
+                while True:
+                    fetched = await self._once(partition, fetched.next_offset, committed, max_bytes, records_max, room)
+                    if fetched.batches or not await listener.wait(deadline - self._loop.time()):
+                        return fetched
+        except UnknownTopic:
+            self._catalog.forget(topic)
+            raise
+
+    async def next_readable(self, topic: str, number: int, offset: int, *, isolation: Isolation) -> int:
+        """The offset to read on at: `offset`, moved over markers and, for a committed reader, aborted batches."""
+        partition = await self._catalog.partition(topic, number)
+        return await partition.next_readable(offset, committed=isolation == "read_committed")
+
+    async def poll(
+        self,
+        wanted: Sequence[PartitionRequest],
+        *,
+        committed: bool,
+        bytes_min: int,
+        bytes_max: int,
+        wait_ms: int,
+        room: ReadMemory | None = None,
+    ) -> list[Polled]:
+        """What each of the partitions has, in the order asked for; answered when there are bytes_min bytes altogether,
+        when one of them fails, or after wait_ms.  Together bytes_max, but always the first batch there is.
+        room: memory for the answer.
+
+        Cost: as FetchMany.look; while waiting, only those that have changed are looked at again.
+        """
+        deadline = self._loop.time() + wait_ms / 1000
+        fetch = FetchMany(self._catalog, self._waiters, wanted, committed=committed, bytes_max=bytes_max, memory=room)
+        everything = range(len(wanted))
+        if wait_ms <= 0 or len(wanted) <= WIDE:
+            await fetch.look(everything)
+            if wait_ms <= 0 or fetch.is_enough(bytes_min) or not wanted:
+                return fetch.polled
+        async with self._waiters.listen([w.partition.keys for w in wanted], committed=committed) as listener:
+            places = {w.partition.keys.wake: i for i, w in enumerate(wanted)}
+            stale: Iterable[int] = everything
+            while True:
+                await fetch.look(stale)
+                if fetch.is_enough(bytes_min) or not await listener.wait(deadline - self._loop.time()):
+                    return fetch.polled
+                stale = sorted(places[channel] for channel in listener.heard())
+
+    async def offset_at(
+        self,
+        topic: str,
+        partition: int,
+        timestamp_ms: int,
+        *,
+        isolation: Isolation = "read_committed",
+        charge: Charge | None = None,
+    ) -> tuple[int, int | None]:
+        """Where to begin for records as late as the time, and the time of the first; the end and None if none is.
+        charge: gets the bytes that are decoded for it."""
+        found = await self._catalog.partition(topic, partition)
+        try:
+            committed = isolation == "read_committed"
+            with self.budget(charge) as budget:
+                at = await offsets_for_times.find(found, timestamp_ms, committed, budget)
+            if at is None:
+                head = await found.head()
+                return (head.stable_offset if committed else head.end_offset), None
+            return at
+        except UnknownTopic:
+            self._catalog.forget(topic)
+            raise
+
+    def budget(self, charge: Charge | None = None) -> Budget:
+        """For one request that looks into batches."""
+        return self._decoding.budget(charge=charge)
+
+    async def _first(
+        self, partition: Partition, offset: int | Literal["earliest", "latest"], committed: bool, max_bytes: int,
+        records_max: int, room: ReadMemory | None,
+    ) -> Fetched:  # fmt: skip
+        while True:
+            at = await self._start(partition, offset, committed)
+            try:
+                return await self._once(partition, at, committed, max_bytes, records_max, room)
+            except OffsetOutOfRange:
+                if offset != "earliest":
+                    raise
+                # The log start has moved on since it was asked for.
+
+    async def _start(self, partition: Partition, offset: int | Literal["earliest", "latest"], committed: bool) -> int:
+        if isinstance(offset, int):
+            return offset
+        head = await partition.head()
+        if offset == "earliest":
+            return head.start_offset
+        return head.stable_offset if committed else head.end_offset
+
+    async def _once(
+        self,
+        partition: Partition,
+        offset: int,
+        committed: bool,
+        max_bytes: int,
+        records_max: int,
+        room: ReadMemory | None,
+    ) -> Fetched:
+        """One read; over stretches that hold nothing for this reader it goes on by itself."""
+        while True:
+            read = await partition.read(
+                offset, committed=committed, bytes_max=max_bytes, records_max=records_max, room=room
+            )
+            fetched = self._shape(read, offset, committed)
+            if fetched.batches or not read.entries:
+                return fetched
+            offset, records_max = fetched.next_offset, ALL_RECORDS  # a stretch without records may be long
+
+    def _shape(self, read: Read, offset: int, committed: bool) -> Fetched:
+        head, batches = read.head, []
+        for entry, payload in zip(read.entries, read.payloads, strict=True):
+            if committed and (entry.is_marker or logs.is_aborted(entry, read.aborted)):
+                continue
+            if entry.is_marker:
+                data = marker(
+                    entry.base_offset, head.leader_epoch, entry.producer_id, entry.epoch,
+                    bool(entry.flags & logs.COMMIT), 0, entry.appended_ms,
+                )  # fmt: skip
+            else:
+                data = place(payload, entry.base_offset, head.leader_epoch)
+            txn = TxnId.of_producer(entry.producer_id) if entry.is_transactional else None
+            batches.append(FetchedBatch(entry.base_offset, entry.last_offset, data, entry.is_marker, txn))
+        following = read.entries[-1].last_offset + 1 if read.entries else offset
+        aborted = [(a.producer_id, a.first_offset) for a in read.aborted if a.first_offset < following]
+        return Fetched(
+            batches, following, head.start_offset, head.stable_offset, head.end_offset, aborted, read.leads_to_batch
+        )

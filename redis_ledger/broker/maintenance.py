@@ -1,0 +1,225 @@
+"""The work nobody asks for: overdue transactions, the catalog, heartbeats, retention.
+
+All of it is idempotent, so any broker may do it, and two may do it at once.
+
+    partitions              their keeper, as a rule; the others rarely (turns.py)
+    offsets, identities     the broker that the job falls to; the others one time in RARELY
+    transactions            every broker
+
+The sweep of transactions sleeps until the earliest deadline it knows, at most sweep_interval_ms, or twice that where
+there are other brokers.  So an expired transaction is aborted, and an end that a killed broker left half carried is
+finished, well within two seconds, whichever broker dies.
+Source: docs/architecture.md "what a killed broker leaves"; TS-11 to TS-13.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import structlog
+
+from redis_ledger.broker.cluster.live_brokers import BEAT_MS, LiveBrokers
+from redis_ledger.broker.delayed.service import DelayedDelivery
+from redis_ledger.broker.groups.offsets import Offsets
+from redis_ledger.broker.topics.retention import TopicRetention
+from redis_ledger.broker.transactions.hanging import HangingTransactions
+from redis_ledger.broker.transactions.producers import Producers
+from redis_ledger.broker.transactions.service import Transactions
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.errors import LedgerError
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.store.keys import CatalogKeys
+from redis_ledger.store.store import Store
+from redis_ledger.telemetry.logs import Seldom
+from redis_ledger.txn.coordinator import Coordinators
+from redis_ledger.txn.operations import Coordinator
+
+RETENTION_S = 30.0
+OUTCOMES_S = 30.0
+IDLE_S = 600.0
+DELAYS_S = 10.0
+LOOK_THROUGH_S = 300.0  # a partition with scheduled records that this broker was not told of is found after this
+FORGOTTEN_S = 60.0
+RARELY = 6
+RETRY_S, REMIND_S = 0.5, 30.0  # of a job that Redis refuses
+BROKER_GONE_MS = 600_000
+ENDING_MAX = 256  # overdue transactions ended at once
+
+log = structlog.get_logger(__name__)
+
+
+class Maintenance:
+    """swept counts overdue transactions this broker took up."""
+
+    def __init__(
+        self,
+        store: Store,
+        catalog: Catalog,
+        coordinators: Coordinators,
+        transactions: Transactions,
+        members: LiveBrokers,
+        offsets: Offsets,
+        producers: Producers,
+        delays: DelayedDelivery,
+        retention: TopicRetention,
+        forgotten: HangingTransactions,
+        config: Config,
+        clock: Clock,
+    ) -> None:
+        self._store, self._catalog, self._coordinators = store, catalog, coordinators
+        self._transactions, self._config, self._clock = transactions, config, clock
+        self._members, self._offsets, self._producers, self._delays = members, offsets, producers, delays
+        self._retention, self._forgotten = retention, forgotten
+        self._keys = CatalogKeys(store.prefix)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._ending: dict[TxnId, asyncio.Task[None]] = {}
+        self._seldom = Seldom(REMIND_S)
+        self.swept = 0
+
+    async def start(self) -> None:
+        await self.heartbeat()
+        loop = asyncio.get_running_loop()
+        self._tasks = [
+            loop.create_task(self._repeat("sweep", self.sweep, lambda: 0.0)),
+            loop.create_task(self._repeat("heartbeat", self.heartbeat, lambda: BEAT_MS / 1000)),
+            loop.create_task(self._repeat("retention", self._retain, lambda: spread_s(RETENTION_S))),
+            loop.create_task(
+                self._repeat("outcomes", self._in_turn("outcomes", self.forget_ended), lambda: spread_s(OUTCOMES_S))
+            ),
+            loop.create_task(self._repeat("offsets", self._in_turn("offsets", self.expire_offsets), lambda: IDLE_S)),
+            loop.create_task(self._repeat("delays", self._delays.tidy, lambda: spread_s(DELAYS_S))),
+            loop.create_task(self._repeat("schedules", self._look_through, lambda: spread_s(LOOK_THROUGH_S))),
+            loop.create_task(self._repeat("forgotten", self._look_for_forgotten, lambda: FORGOTTEN_S)),
+            loop.create_task(
+                self._repeat("identities", self._in_turn("identities", self.expire_identities), lambda: IDLE_S)
+            ),
+        ]
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        for task in self._ending.values():
+            task.cancel()  # whoever sweeps next takes it up again
+        await asyncio.gather(*self._tasks, *self._ending.values(), return_exceptions=True)
+        try:
+            await self._forget_broker(self._members.name)
+        except LedgerError:
+            return  # the heartbeat runs out by itself
+
+    async def _repeat(self, what: str, act: Callable[[], Awaitable[Any]], pause_s: Callable[[], float]) -> None:
+        """Runs a job for ever.  A refusal that lasts is logged when its reason changes and every REMIND_S."""
+        said, said_s = "", 0.0
+        while True:
+            try:
+                pause = pause_s() + (await act() or 0.0)
+                said = ""
+                await asyncio.sleep(pause)
+            except LedgerError as error:
+                now_s = asyncio.get_running_loop().time()
+                if str(error) != said or now_s - said_s >= REMIND_S:
+                    said, said_s = str(error), now_s
+                    log.warning("upkeep failed, trying again", job=what, error=said)
+                await asyncio.sleep(RETRY_S)
+            except Exception:
+                log.exception("upkeep failed, trying again", job=what)
+                await asyncio.sleep(1.0)
+
+    # -- transactions ------------------------------------------------------------------------------------------------
+
+    async def sweep(self) -> float:
+        """Acts on what is due; seconds until it should be looked at again."""
+        nexts = await asyncio.gather(*(self._sweep_one(c) for c in self._coordinators))
+        now = self._clock.now_ms()
+        longest = self._config.sweep_interval_ms * min(max(len(self._members.live), 1), 2)
+        soonest = min((due for due in nexts if due is not None), default=now + longest)
+        return max(10, min(soonest - now, longest)) / 1000
+
+    async def _sweep_one(self, coordinator: Coordinator) -> int | None:
+        due, following = await self._coordinators.due(coordinator)
+        for txn in due:
+            if txn not in self._ending and len(self._ending) < ENDING_MAX:
+                self._ending[txn] = asyncio.get_running_loop().create_task(self._take_up(txn))
+        return following
+
+    async def _take_up(self, txn: TxnId) -> None:
+        """By itself, so that a participant that cannot be reached holds up no other transaction (TC-14)."""
+        try:
+            decision = await self._coordinators.expire(txn)
+            if decision is not None and decision.state.is_ending:
+                self.swept += 1
+                await self._transactions.finish(decision)
+        except LedgerError as error:
+            self._seldom.failed("an overdue transaction could not be ended yet", error, txn=str(txn))
+        finally:
+            del self._ending[txn]
+
+    # -- brokers and catalog -----------------------------------------------------------------------------------------
+
+    async def heartbeat(self) -> None:
+        k, now = self._keys, await self._members.beat()
+        await asyncio.gather(self._catalog.refresh(), self._coordinators.refresh())
+        await self._delays.beat(self._members.live)
+        gone = await self._store.command("ZRANGEBYSCORE", k.brokers, 0, now - BROKER_GONE_MS, key=k.brokers)
+        for name in gone:
+            await self._forget_broker(name)
+
+    async def _forget_broker(self, name: str | bytes) -> None:
+        """Its place in the list goes last: while it is there, somebody else can finish this."""
+        k, command = self._keys, self._store.command
+        await asyncio.gather(*(command("HDEL", c.keys.calls, name, key=c.keys.state) for c in self._coordinators))
+        await command("HDEL", k.addresses, name, key=k.brokers)
+        await command("ZREM", k.brokers, name, key=k.brokers)
+
+    # -- retention and expiry ------------------------------------------------------------------------------------------
+
+    def _in_turn(self, job: str, act: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[None]]:
+        """Does it where it falls to this broker, else one time in RARELY."""
+        rounds = random.randrange(RARELY)
+
+        async def one() -> None:
+            nonlocal rounds
+            rounds += 1
+            if self._members.does(job) or rounds % RARELY == 0:
+                await act()
+
+        return one
+
+    async def retain(self) -> None:
+        """Seals, trims and forgets in every partition, by its topic's settings."""
+        await self._retention.retain()
+
+    async def forget_ended(self) -> None:
+        """Forgets outcomes of transactions that are not to be kept any longer."""
+        for coordinator in self._coordinators:
+            await coordinator.forget(self._clock.now_ms())
+
+    async def _retain(self) -> None:
+        await self._retention.retain(due_only=True)
+
+    async def _look_for_forgotten(self) -> None:
+        await self._forgotten.look(due_only=True)
+
+    async def _look_through(self) -> None:
+        await self._delays.look_through()
+
+    async def expire_offsets(self) -> None:
+        """Forgets the offsets of Kafka groups that have had no members for long, and committed nothing."""
+        await self._offsets.expire(self._members.is_live)
+
+    async def expire_identities(self) -> None:
+        """Forgets transactional ids that nobody has used for long, and numbers of steps that nobody goes on with."""
+        now = self._clock.now_ms()
+        await self._producers.forget_idle(now)
+        for coordinator in self._coordinators:
+            before = now - self._config.transactional_id_expiration_ms
+            await self._transactions.together.forget_unused(coordinator, before)
+
+
+def spread_s(period_s: float) -> float:
+    """A pause of about this length, so that brokers do not all do the same at once."""
+    return period_s * random.uniform(0.7, 1.3)

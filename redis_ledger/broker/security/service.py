@@ -1,0 +1,332 @@
+"""Security: who a caller is by its token, what it may do, and how rules and tokens are changed.
+
+    {catalog}:acls     rule as a JSON array → when it was made     {catalog}:tokens   id → digest, principal, end
+    {catalog}:state    "security" → version of both
+
+Every broker keeps a copy (copied.py) and decides from memory: a decision is one look into a dict and never waits for
+Redis.
+Off (auth_required false): everybody may do everything, and nothing here costs more than a look at a flag.
+Source: KIP-11, KIP-290, KIP-679.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from redis_ledger.auth import tokens
+from redis_ledger.auth.acl import (
+    ANYBODY,
+    CLUSTER_NAME,
+    Caller,
+    Effect,
+    Filter,
+    Op,
+    Pattern,
+    Resource,
+    Rule,
+    Rules,
+    check_somebody,
+    flaw,
+)
+from redis_ledger.broker.cluster.metadata_cache import MetadataCache, Row
+from redis_ledger.broker.security.jwks import Jwks
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.errors import (
+    ClusterForbidden,
+    Forbidden,
+    GroupForbidden,
+    InvalidRequest,
+    SecurityDisabled,
+    TopicForbidden,
+    TransactionForbidden,
+    Unauthenticated,
+    UnknownToken,
+)
+from redis_ledger.store.keys import CatalogKeys
+from redis_ledger.store.store import Store
+from redis_ledger.telemetry.logs import get
+from redis_ledger.txn.producer_ids import owner_of
+
+_log = get()
+ADMIN = "User:admin"  # whom the bootstrap token stands for
+BOOTSTRAP_CHARACTERS_MIN = 32
+NOTE_CHARACTERS_MAX = 200
+
+FORBIDDEN: Mapping[Resource, type[Forbidden]] = {
+    Resource.TOPIC: TopicForbidden,
+    Resource.GROUP: GroupForbidden,
+    Resource.CLUSTER: ClusterForbidden,
+    Resource.TRANSACTIONAL_ID: TransactionForbidden,
+}
+_WORDS = {
+    Resource.TOPIC: "topic",
+    Resource.GROUP: "group",
+    Resource.CLUSTER: "cluster",
+    Resource.TRANSACTIONAL_ID: "transactional id",
+}
+
+
+class Security:
+    """rules, tokens: this broker's copy, never changed in place.  generation: another one when who a caller is, or what
+    it may do, may have changed, so that whoever remembers it asks again; changed: set then, and another one from then
+    on."""
+
+    def __init__(self, store: Store, config: Config, clock: Clock) -> None:
+        self._config, self._clock = config, clock
+        self._keys = keys = CatalogKeys(store.prefix)
+        self._copied = MetadataCache(store, "security", (keys.acls, keys.tokens), self._take, look=self._look)
+        self.is_on = config.auth_required
+        self._supers = frozenset(each.strip() for each in config.super_users.split(";") if each.strip())
+        self._bootstrap: bytes | None = None  # SHA-256 of the bootstrap token
+        self._bootstrap_seen: tuple[int, int] | None = None  # of its file; None: there is none
+        self._bootstrap_flaw = ""  # what was told of it last
+        self._decode = msgspec.json.Decoder(tokens.Stored).decode
+        self.generation = 0
+        self.changed = asyncio.Event()
+        self.jwts = Jwks(config) if config.jwt_jwks else None
+        self._jwts_seen = 0
+        self.tokens: dict[str, tokens.Stored] = {}
+        self.rules = self._compile(())
+
+    async def open(self) -> None:
+        if not self.is_on:
+            return
+        self._read_bootstrap()
+        if self.jwts is not None:
+            await self.jwts.open()
+        await self._copied.open()
+
+    async def close(self) -> None:
+        await self._copied.close()
+
+    # -- decide ------------------------------------------------------------------------------------------------------
+
+    def allows(self, caller: Caller, operation: Op, resource: Resource, name: str) -> bool:
+        return not self.is_on or self.rules.allow(caller, operation, resource, name)
+
+    def sees(self, who: Hashable, topic: str) -> bool:
+        """who: a Caller, of whatever does not know what that is."""
+        return not self.is_on or (isinstance(who, Caller) and self.allows(who, Op.DESCRIBE, Resource.TOPIC, topic))
+
+    def owner(self, principal: str) -> str:
+        """How a partition names the principal that writes under a producer id; "" while rules are off."""
+        return owner_of(principal) if self.is_on else ""
+
+    def check(self, caller: Caller, operation: Op, resource: Resource, name: str) -> None:
+        """Raises the resource's kind of Forbidden."""
+        if self.is_on and not self.rules.allow(caller, operation, resource, name):
+            raise refusal(caller, operation, resource, name)
+
+    def check_cluster(self, caller: Caller, operation: Op) -> None:
+        self.check(caller, operation, Resource.CLUSTER, CLUSTER_NAME)
+
+    def may_create(self, caller: Caller, topic: str) -> bool:
+        """CREATE on the topic or on the cluster, as for Kafka's CreateTopics."""
+        return self.allows(caller, Op.CREATE, Resource.TOPIC, topic) or self.allows(
+            caller, Op.CREATE, Resource.CLUSTER, CLUSTER_NAME
+        )
+
+    def check_some(self, caller: Caller, operation: Op, resource: Resource) -> None:
+        """Raises Forbidden if there is no name at all for which the caller may (KIP-679)."""
+        if self.is_on and not self.rules.allow_some(caller, operation, resource):
+            raise FORBIDDEN[resource](
+                f"{caller.principal} may not {operation.name} any {_WORDS[resource]}. Ask an administrator for a rule "
+                "that allows it."
+            )
+
+    @property
+    def bootstrap(self) -> str | None:
+        """The digest of the bootstrap token, if there is one."""
+        return None if self._bootstrap is None else self._bootstrap.hex()
+
+    @property
+    def knows_anybody(self) -> bool:
+        """Whether somebody who is not a user (broker/security/scram_credentials.py) could say who they are."""
+        return self._bootstrap is not None or bool(self.tokens or self.jwts or self._config.tls_client_ca)
+
+    # -- identify ----------------------------------------------------------------------------------------------------
+
+    def principal_of(self, token: str) -> str:
+        """Whose API token this is.  Raises Unauthenticated, without telling what is wrong with it."""
+        return self.identify(token)[0]
+
+    def identify(self, token: str) -> tuple[str, int]:
+        """Whose API token this is, and when it expires (Unix ms, 0: never).  Raises as principal_of."""
+        shown = tokens.read(token)
+        stored = self.tokens.get(shown.id) if shown is not None else None
+        if shown is not None and stored is not None and tokens.fits(shown, stored):
+            if stored.principal == ANYBODY:  # older releases made such tokens
+                raise Unauthenticated(
+                    f"The token is of {ANYBODY}, who is nobody. Ask an administrator for another one."
+                )
+            if not stored.is_over(self._clock.now_ms()):
+                return stored.principal, stored.expires_ms
+            raise Unauthenticated("The token has expired. Ask an administrator for another one.")
+        if self._bootstrap is not None and hmac.compare_digest(sha256(token.encode()).digest(), self._bootstrap):
+            return ADMIN, 0
+        raise Unauthenticated("The token is not known here, or was revoked. Ask an administrator for another one.")
+
+    async def recognize(self, token: str) -> tuple[str, int]:
+        """As identify; but one that is not known may just have been made elsewhere, by the command line for one."""
+        shown = tokens.read(token)
+        if shown is not None and shown.id not in self.tokens:
+            await self._copied.catch_up()
+        return self.identify(token)
+
+    def check_on(self) -> None:
+        """Raises SecurityDisabled while nobody is asked who they are: whoever reaches an open broker could make a token
+        that still counts when it is not open any more."""
+        if not self.is_on:
+            raise SecurityDisabled
+
+    # -- change ------------------------------------------------------------------------------------------------------
+
+    async def add_rules(self, rules: Sequence[Rule]) -> int:
+        """How many are new.  Raises InvalidRequest, and then adds none."""
+        for rule in rules:
+            if (wrong := flaw(rule)) is not None:
+                raise InvalidRequest(wrong)
+        now = str(self._clock.now_ms())
+        await self.refresh()
+        known = set(self.rules.all)
+        return await self._copied.write(self._keys.acls, {_field(rule): now for rule in rules if rule not in known})
+
+    async def remove_rules(self, filters: Sequence[Filter]) -> list[list[Rule]]:
+        """What each filter removed; a rule that several filters take is told by the first."""
+        await self.refresh()
+        left = list(self.rules.all)
+        removed: list[list[Rule]] = []
+        for each in filters:
+            removed.append([rule for rule in left if each.takes(rule)])
+            left = [rule for rule in left if not each.takes(rule)]
+        await self._copied.write(self._keys.acls, {_field(rule): "" for rules in removed for rule in rules})
+        return removed
+
+    async def list_rules(self, wanted: Filter = Filter()) -> list[Rule]:  # noqa: B008 - a tuple
+        await self.refresh()
+        return sorted(rule for rule in self.rules.all if wanted.takes(rule))
+
+    async def create_token(self, principal: str, *, expires_ms: int = 0, note: str = "") -> tuple[str, str]:
+        """Its id, and its text, which is told once.  expires_ms: Unix time, 0 never.  Raises InvalidRequest."""
+        check_somebody(principal)
+        now = self._clock.now_ms()
+        if expires_ms and expires_ms <= now:
+            raise InvalidRequest("The token would have expired already; give a time in the future, or none.")
+        if len(note) > NOTE_CHARACTERS_MAX or (note and not note.isprintable()):
+            raise InvalidRequest(f"The note has at most {NOTE_CHARACTERS_MAX} printable characters.")
+        text, shown = tokens.make()
+        row = tokens.Stored(principal, tokens.digest(shown.secret), now, expires_ms, note)
+        await self._copied.write(self._keys.tokens, {shown.id: msgspec.json.encode(row).decode()})
+        return shown.id, text
+
+    async def revoke_token(self, id: str) -> tokens.Stored:
+        """What it was.  Raises UnknownToken."""
+        await self.refresh()
+        stored = self.tokens.get(id)
+        if stored is None:
+            raise UnknownToken(f"There is no token {id[:40]!r}.")
+        await self._copied.write(self._keys.tokens, {id: ""})
+        return stored
+
+    async def list_tokens(self) -> dict[str, tokens.Stored]:
+        """By id, oldest first."""
+        await self.refresh()
+        return dict(sorted(self.tokens.items(), key=lambda item: (item[1].created_ms, item[0])))
+
+    # -- the copy ----------------------------------------------------------------------------------------------------
+
+    async def refresh(self) -> None:
+        """Reads rules and tokens again if they changed."""
+        await self._copied.refresh()
+
+    def _take(self, tables: Sequence[Sequence[Row]]) -> None:
+        rules, found = tables
+        self.tokens = {id.decode(): self._decode(row) for id, row in found}
+        self.rules = self._compile(_rule(field) for field, _ in rules)
+        self._has_changed()
+
+    async def _look(self) -> None:
+        self._look_at_bootstrap()
+        await self._look_at_jwts()
+
+    def _look_at_bootstrap(self) -> None:
+        """A file that cannot be used leaves the token of before, and is told once."""
+        try:
+            self._read_bootstrap()
+            self._bootstrap_flaw = ""
+        except InvalidRequest as error:
+            if error.detail != self._bootstrap_flaw:
+                _log.warning("the bootstrap token cannot be read; that of before goes on to count", reason=error.detail)
+            self._bootstrap_flaw = error.detail
+
+    async def _look_at_jwts(self) -> None:
+        if self.jwts is None:
+            return
+        await self.jwts.look()
+        if self.jwts.generation != self._jwts_seen:
+            self._jwts_seen = self.jwts.generation
+            self._has_changed()
+
+    def _has_changed(self) -> None:
+        self.generation += 1
+        changed, self.changed = self.changed, asyncio.Event()
+        changed.set()
+
+    def _compile(self, rules: Iterable[Rule]) -> Rules:
+        supers = self._supers if self._bootstrap is None else self._supers | {ADMIN}
+        return Rules(rules, supers, open_without_rule=self._config.allow_everyone_if_no_acl)
+
+    def _read_bootstrap(self) -> None:
+        """The token of the first administrator, from its file, again whenever that changes.  Taken away while the
+        broker runs it counts no more, as whoever took it away meant."""
+        if not self._config.bootstrap_token_file:
+            return
+        path = Path(self._config.bootstrap_token_file)
+        try:
+            if self._bootstrap_seen and not path.exists():
+                _log.warning("the file of the bootstrap token has gone; the token does not count any more")
+                self._be_administered_by(None, None)
+                return
+            stat = path.stat()
+            seen = (stat.st_mtime_ns, stat.st_size)
+            if seen == self._bootstrap_seen:
+                return
+            token = path.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidRequest(
+                f"bootstrap_token_file cannot be read ({type(error).__name__}); correct the path, or leave it out."
+            ) from None
+        if len(token) < BOOTSTRAP_CHARACTERS_MIN:
+            raise InvalidRequest(
+                f"The token in bootstrap_token_file has fewer than {BOOTSTRAP_CHARACTERS_MIN} characters; give random "
+                "ones."
+            )
+        self._be_administered_by(sha256(token.encode()).digest(), seen)
+
+    def _be_administered_by(self, bootstrap: bytes | None, seen: tuple[int, int] | None) -> None:
+        self._bootstrap, self._bootstrap_seen = bootstrap, seen
+        self.rules = self._compile(self.rules.all)
+        self._has_changed()
+
+
+def refusal(caller: Caller, operation: Op, resource: Resource, name: str) -> Forbidden:
+    what = _WORDS[resource] if resource is Resource.CLUSTER else f"{_WORDS[resource]} {name[:100]!r}"
+    return FORBIDDEN[resource](
+        f"{caller.principal} may not {operation.name} on {what}. Ask an administrator for a rule that allows it."
+    )
+
+
+def _field(rule: Rule) -> str:
+    return msgspec.json.encode(list(rule)).decode()
+
+
+def _rule(field: bytes) -> Rule:
+    effect, principal, host, operation, resource, pattern, name = msgspec.json.decode(field)
+    return Rule(Effect(effect), principal, host, Op(operation), Resource(resource), Pattern(pattern), name)

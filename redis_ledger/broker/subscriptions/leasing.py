@@ -1,0 +1,241 @@
+"""Leases messages of a subscription's partitions to a consumer, and reads their payload.
+
+    enter the session (exclusive) ─▶ lease on every partition ─▶ read payload ─▶ move dead letters ─▶ messages
+                                       one fails: the others hand back what they leased, and the error is raised
+
+Leasing looks at log entries only; the payload of what was leased is read after.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from redis_ledger.broker.subscriptions.cursors import Cursors
+from redis_ledger.broker.subscriptions.dead_letters import DeadLetters, Rule
+from redis_ledger.broker.subscriptions.exclusive_consumer import ExclusiveConsumers
+from redis_ledger.broker.subscriptions.long_polls import Leased
+from redis_ledger.broker.types import Message, Skipped
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.cursor import scripts
+from redis_ledger.cursor.ranges import Range, to_ranges
+from redis_ledger.cursor.scripts import Delivery, NotOwner, Received, Request
+from redis_ledger.decoding.budget import Budget
+from redis_ledger.errors import ConsumerBusy, LedgerError, TooLargeToDecode
+from redis_ledger.ids import MessageId
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.record_slices import RecordSlice, read_pieces
+from redis_ledger.ledger.waiters import Waiters
+from redis_ledger.store.store import Store
+from redis_ledger.telemetry.logs import get
+
+ATTEMPTS_MAX = 3  # at entering the session of an exclusive subscription
+DECODED_BYTES_MAX = 16 << 20  # soft bound on what one attempt unpacks; what is leased beyond that is handed back
+
+_log = get()
+
+
+class Receive(NamedTuple):
+    """One call of a consumer, as far as it is the same on every partition.  has: the last offset of each partition that
+    the consumer has (exclusive subscriptions).  skipped: gets what is too large to decode.  budget: makes one
+    for an attempt, which ends with it, or where there are messages with the call."""
+
+    name: str
+    request: Request
+    has: Mapping[int, int]
+    records_max: int
+    skipped: list[Skipped]
+    budget: Callable[[], Budget]
+
+
+class _Answer(NamedTuple):
+    """What the deliveries of one attempt share."""
+
+    budget: Budget
+    skipped: list[Skipped]
+
+
+class Leasing:
+    def __init__(
+        self,
+        store: Store,
+        cursors: Cursors,
+        sessions: ExclusiveConsumers,
+        waiters: Waiters,
+        dead_letters: DeadLetters,
+        config: Config,
+        clock: Clock,
+    ) -> None:
+        self._store, self._cursors, self._sessions, self._waiters = store, cursors, sessions, waiters
+        self._dead_letters, self._config, self._clock = dead_letters, config, clock
+
+    async def once(self, receive: Receive, partitions: Sequence[Partition]) -> Leased:
+        """As `lease`.  A caller that is cancelled meanwhile gets no messages, so they are handed back."""
+        leasing = asyncio.ensure_future(self.lease(receive, partitions))
+        try:
+            return await asyncio.shield(leasing)
+        except asyncio.CancelledError:
+            with contextlib.suppress(LedgerError):
+                await self.hand_back(receive, partitions, (await leasing).messages)
+            raise
+
+    async def lease(self, receive: Receive, partitions: Sequence[Partition]) -> Leased:
+        """Messages of these partitions, in the consumer's session."""
+        name, consumer = receive.name, receive.request.consumer
+        (first,) = await self._cursors.chosen(partitions[0].topic, (0,))
+        for _ in range(ATTEMPTS_MAX):
+            epoch = await self._cursors.act(first, name, lambda p: self._sessions.enter(p, name, consumer))
+            try:
+                entered = receive._replace(request=receive.request._replace(epoch=epoch))
+                return await self._share_out(entered, partitions)
+            except NotOwner:
+                self._sessions.forget(first, name, consumer)
+        raise ConsumerBusy(
+            f"Other consumers are taking the exclusive subscription {name!r} from each other; try again, or use a "
+            "shared subscription.",
+            retry_after_ms=self._config.consumer_session_ms,
+        )
+
+    async def hand_back(self, receive: Receive, partitions: Sequence[Partition], messages: Sequence[Message]) -> None:
+        """These messages reach no consumer."""
+        await self._hand_back(partitions, receive.name, receive.request, [each.id for each in messages])
+
+    async def _share_out(self, receive: Receive, partitions: Sequence[Partition]) -> Leased:
+        """Messages of all partitions, each asked for its share first and then for what is left, until the budget is
+        spent."""
+        name, request, has, records_max, skipped, budget = receive
+        messages: list[Message] = []
+        told = _Answer(budget(), [])
+        answers: dict[int, Received] = {}
+        share = -(-records_max // len(partitions))
+        asked = list(partitions)
+        reached = dict(has)
+        while asked and len(messages) < records_max and not told.budget.is_spent:
+            quota = min(share, records_max - len(messages))
+            width = max(1, (records_max - len(messages)) // quota)
+            now_asked, asked = asked[:width], asked[width:]
+            received = await asyncio.gather(
+                *(
+                    self._lease(p, name, request, quota, reached.get(p.number), told, unseen=p.number in has)
+                    for p in now_asked
+                ),
+                return_exceptions=True,
+            )
+            failures = list[BaseException]()
+            for partition, outcome in zip(now_asked, received, strict=True):
+                if isinstance(outcome, BaseException):
+                    failures.append(outcome)
+                    continue
+                some, answer = outcome
+                messages += some
+                answers[partition.number] = answer
+                if answer.deliveries:
+                    reached[partition.number] = answer.deliveries[-1].last
+                if answer.more:
+                    asked.append(partition)
+            if failures:
+                told.budget.end()
+                await self._hand_back(partitions, name, request, [each.id for each in messages])
+                raise failures[0]
+            share = records_max
+        if not messages:
+            told.budget.end()
+        skipped += told.skipped
+        return Leased(messages, answers, bool(told.skipped))
+
+    async def _lease(
+        self, partition: Partition, name: str, request: Request, max_records: int, after: int | None, told: _Answer,
+        *, unseen: bool,
+    ) -> tuple[list[Message], Received]:  # fmt: skip
+        received = await self._cursors.act(
+            partition,
+            name,
+            lambda p: scripts.receive(
+                self._store, p.keys, p.topic_id, name, request,
+                now_ms=self._clock.now_ms(), records_max=max_records, after=after, unseen=unseen,
+            ),
+        )  # fmt: skip
+        if not received.deliveries:
+            return [], received
+        try:
+            messages, read = await self._read(partition, name, request.consumer, received, told)
+        except BaseException:
+            await self._hand_back([partition], name, request, _ids_of(partition, received.deliveries))
+            raise
+        if read < len(received.deliveries):
+            await self._hand_back([partition], name, request, _ids_of(partition, received.deliveries[read:]))
+        return messages, received
+
+    async def _read(
+        self, partition: Partition, name: str, consumer: str, received: Received, told: _Answer
+    ) -> tuple[list[Message], int]:
+        """The messages of what was leased, without those that are moved to the dead letters; and how many deliveries
+        the budget was enough for."""
+        rule = self._dead_letters.rule(partition.topic, partition.topic_id, name)
+        messages, unreadable = list[Message](), list[Range]()
+        pieces = [RecordSlice(d.entry_of_log, d.first, d.last) for d in received.deliveries]
+        read = await read_pieces(partition, pieces, told.budget)
+        for d, found in zip(received.deliveries, read, strict=False):
+            if isinstance(found, TooLargeToDecode):
+                if not await self._is_moved(rule, partition, name, consumer, d, found):
+                    told.skipped.append(Skipped(partition.number, d.first, d.last, found))
+                continue
+            if isinstance(found, LedgerError):
+                _log.error("a batch that cannot be read was passed over", topic=partition.topic,
+                           partition=partition.number, offset=d.base, subscription=name, error=str(found))  # fmt: skip
+                unreadable.append(Range(d.first, d.last))
+                partition.traffic.unreadable += d.last - d.first + 1
+                continue
+            shift, records = found
+            if rule is None or d.deliveries < rule.max_deliveries:
+                partition.traffic.delivered(len(records), d.size, d.deliveries)
+            for r in records:
+                at = MessageId(partition.number, r.offset + shift)
+                messages.append(Message(at, d.deliveries, r.timestamp_ms, r.key, r.value, r.headers))
+            if len(records) <= d.last - d.first:  # the others were compacted away
+                there = {r.offset + shift for r in records}
+                unreadable += to_ranges([offset for offset in range(d.first, d.last + 1) if offset not in there])
+        if unreadable:  # Kafka producers' batches are stored unread; one that is broken must not stop what is behind it
+            await scripts.ack(self._store, partition.keys, partition.topic_id, name, consumer, unreadable)
+        if rule is not None:
+            messages = await self._dead_letters.sift(rule, partition.topic, name, consumer, messages)
+        return messages, len(read)
+
+    async def _is_moved(
+        self, rule: Rule | None, partition: Partition, name: str, consumer: str, d: Delivery, error: TooLargeToDecode
+    ) -> bool:
+        """Whether what is too large to decode went to the dead letters."""
+        if rule is not None and d.deliveries >= rule.max_deliveries:
+            unread = Skipped(partition.number, d.first, d.last, error)
+            return await self._dead_letters.sift_unread(rule, partition.topic, name, consumer, unread, d.deliveries)
+        if not d.deliveries:
+            _log.warning("a batch that is too large to decode was skipped", topic=partition.topic,
+                         partition=partition.number, offset=d.base, subscription=name, error=str(error))  # fmt: skip
+            partition.traffic.unreadable += d.last - d.first + 1
+        return False
+
+    async def _hand_back(
+        self, partitions: Sequence[Partition], name: str, request: Request, ids: Sequence[MessageId]
+    ) -> None:
+        """These messages reach no consumer.  Where handing back fails too, they come again after the ack timeout."""
+        offsets: dict[int, list[int]] = {}
+        for each in ids:
+            offsets.setdefault(each.partition, []).append(each.offset)
+        now = self._clock.now_ms()
+
+        async def nack(p: Partition) -> None:
+            ranges = to_ranges(offsets[p.number])
+            with contextlib.suppress(LedgerError):
+                await scripts.nack(
+                    self._store, p.keys, p.topic_id, name, request.consumer, ranges, now_ms=now, unseen=True
+                )
+                await self._waiters.poke(p.keys)
+
+        await asyncio.gather(*(nack(p) for p in partitions if p.number in offsets))
+
+
+def _ids_of(partition: Partition, deliveries: Sequence[Delivery]) -> list[MessageId]:
+    return [MessageId(partition.number, n) for d in deliveries for n in range(d.first, d.last + 1)]

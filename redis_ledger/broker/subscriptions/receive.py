@@ -1,0 +1,129 @@
+"""Receive: messages of a subscription for a consumer, now or when there are some.
+
+    is it known here that there are none?  no ─▶ lease on every partition ─▶ messages
+                                           yes ─▶ wait in the subscription's queue (long_polls.py) ─▶ messages
+
+An exclusive subscription delivers again what its consumer does not have, so there its partitions are always asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Sequence
+
+from redis_ledger.broker.subscriptions.cursors import Cursors
+from redis_ledger.broker.subscriptions.exclusive_consumer import ExclusiveConsumers
+from redis_ledger.broker.subscriptions.leasing import DECODED_BYTES_MAX, Leasing, Receive
+from redis_ledger.broker.subscriptions.long_polls import Leased, LongPolls
+from redis_ledger.broker.types import Message, Skipped
+from redis_ledger.config import Config
+from redis_ledger.cursor.scripts import Request
+from redis_ledger.decoding.budget import Budget, Charge, Decoding
+from redis_ledger.errors import InvalidRequest
+from redis_ledger.ids import MessageId
+from redis_ledger.ledger.partition import Partition
+
+BYTES_MAX = 8 << 20  # soft bound on the payload of one receive
+ASK_MS = 100  # the wake-up of another broker's append may take this long, so who waits less is not left to wake-ups
+
+
+class Receiver:
+    def __init__(
+        self,
+        cursors: Cursors,
+        sessions: ExclusiveConsumers,
+        leasing: Leasing,
+        long_polls: LongPolls,
+        decoding: Decoding,
+        config: Config,
+    ) -> None:
+        self._cursors, self._sessions, self._leasing, self._long_polls = cursors, sessions, leasing, long_polls
+        self._decoding, self._config = decoding, config
+        self._turn = itertools.count()
+        self._loop = asyncio.get_running_loop()
+
+    async def receive(
+        self,
+        topic: str,
+        name: str,
+        consumer: str = "default",
+        *,
+        max_records: int = 100,
+        wait_ms: int = 0,
+        ack_timeout_ms: int | None = None,
+        partitions: Sequence[int] | None = None,
+        after: Sequence[MessageId] = (),
+        request: str = "",
+        is_repeat: bool = False,
+        skipped: list[Skipped] | None = None,
+        budget: Callable[[], Budget] | None = None,
+        charge: Charge | None = None,
+    ) -> list[Message]:
+        """Leases up to max_records messages to the consumer for ack_timeout_ms; none if there are none after wait_ms.
+
+        after      of an exclusive subscription: the last message of each partition that the consumer has.  On a
+                   partition without one it gets all messages again that it has not acknowledged.
+        request    a name of this request.  is_repeat: the answer to an earlier request of this name was lost; the
+                   messages leased for it are returned again.
+        skipped    gets what was leased and is too large to decode: it stays leased, to be acknowledged by id, until its
+                   ack timeout has passed.
+
+        budget     makes one for what an attempt decodes; the caller ends it when it is done with the messages
+        charge     where no budget is given: gets the bytes that are decoded
+
+        Raises ConsumerBusy on an exclusive subscription that another consumer owns.
+        """
+        if not 1 <= max_records <= self._config.records_per_request_max:
+            raise InvalidRequest(f"max_records is 1 to {self._config.records_per_request_max}, not {max_records}.")
+        timeout_ms = self._config.ack_timeout_ms if ack_timeout_ms is None else ack_timeout_ms
+        wanted = Request(
+            consumer, BYTES_MAX, timeout_ms, self._config.consumer_session_ms, name=request, is_repeat=is_repeat
+        )
+        made = list[Budget]()
+
+        def own() -> Budget:
+            made.append(self._decoding.budget(DECODED_BYTES_MAX, charge))
+            return made[-1]
+
+        receive = Receive(name, wanted, {each.partition: each.offset for each in after}, max_records,
+                          [] if skipped is None else skipped, budget or own)  # fmt: skip
+        try:
+            return await self._receive(receive, topic, partitions, wait_ms)
+        finally:
+            for each in made:
+                each.end()
+
+    async def _receive(
+        self, receive: Receive, topic: str, partitions: Sequence[int] | None, wait_ms: int
+    ) -> list[Message]:
+        name, max_records = receive.name, receive.records_max
+        if partitions is None:
+            chosen = await self._cursors.partitions(topic)
+        else:
+            chosen = await self._cursors.chosen(topic, partitions)
+        deadline = self._loop.time() + wait_ms / 1000
+        if receive.request.is_repeat or wait_ms < ASK_MS or not self._is_left_to_wake_ups(name, chosen):
+            turn = next(self._turn) % len(chosen)
+            leased = await self._leasing.once(receive, chosen[turn:] + chosen[:turn])
+            if not leased.is_empty or wait_ms <= 0:
+                return leased.messages
+        seconds = max(deadline - self._loop.time(), 0)
+        return await self._long_polls.wait(name, chosen, max_records, seconds, _Waiting(self._leasing, receive, chosen))
+
+    def _is_left_to_wake_ups(self, name: str, partitions: Sequence[Partition]) -> bool:
+        is_shared = self._sessions.is_shared(partitions[0].topic_id, name)
+        return is_shared and self._long_polls.listens(name, partitions)
+
+
+class _Waiting:
+    """A receive that waits."""
+
+    def __init__(self, leasing: Leasing, receive: Receive, partitions: Sequence[Partition]) -> None:
+        self._leasing, self._receive, self._partitions = leasing, receive, partitions
+
+    async def lease(self, partitions: Sequence[Partition]) -> Leased:
+        return await self._leasing.lease(self._receive, partitions)
+
+    async def hand_back(self, messages: Sequence[Message]) -> None:
+        await self._leasing.hand_back(self._receive, self._partitions, messages)

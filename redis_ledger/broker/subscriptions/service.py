@@ -1,0 +1,259 @@
+"""Subscriptions: consumers that share or own a topic's messages, and what they acknowledge.
+
+A subscription covers every partition of its topic; each partition has its own cursor (cursors.py).  What consumers get
+is in dispatch.py and leasing.py, how they wait in long_polls.py, who owns an exclusive subscription in sessions.py.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Literal, TypeVar
+from urllib.parse import unquote
+
+from redis_ledger.broker.subscriptions.cursors import Cursors, settled
+from redis_ledger.broker.subscriptions.dead_letters import DeadLetters
+from redis_ledger.broker.subscriptions.exclusive_consumer import ExclusiveConsumers
+from redis_ledger.broker.subscriptions.leasing import Leasing
+from redis_ledger.broker.subscriptions.long_polls import LongPolls
+from redis_ledger.broker.subscriptions.receive import Receiver
+from redis_ledger.broker.transactions.participant_registry import ParticipantRegistry
+from redis_ledger.broker.types import CursorStats, SubscriptionKind, SubscriptionStats
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.cursor import scripts
+from redis_ledger.cursor.pending_acks import PendingAcks
+from redis_ledger.cursor.ranges import Range
+from redis_ledger.decoding.budget import Decoding
+from redis_ledger.errors import (
+    InvalidRequest,
+    LedgerError,
+    TransactionConflict,
+    UnknownSubscription,
+)
+from redis_ledger.ids import MessageId, TxnId, check_subscription_name
+from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.waiters import Waiters
+from redis_ledger.store.store import Store
+from redis_ledger.txn.coordinator import Participant
+
+HOLDS_KEPT = 10_000
+T = TypeVar("T")
+
+
+class Subscriptions:
+    def __init__(
+        self,
+        store: Store,
+        catalog: Catalog,
+        waiters: Waiters,
+        registry: ParticipantRegistry,
+        abort: Callable[[TxnId], Awaitable[object]],
+        dead_letters: DeadLetters,
+        decoding: Decoding,
+        config: Config,
+        clock: Clock,
+    ) -> None:
+        self.cursors = Cursors(store, catalog, clock)
+        self._store, self._waiters, self._registry, self._abort = store, waiters, registry, abort
+        self._dead_letters, self._clock = dead_letters, clock
+        self._sessions = ExclusiveConsumers(store, clock, config.consumer_session_ms)
+        self._holds: dict[tuple[str, int, str], PendingAcks] = {}
+        leasing = Leasing(store, self.cursors, self._sessions, waiters, dead_letters, config, clock)
+        polls = LongPolls(waiters, clock)
+        self.receive = Receiver(self.cursors, self._sessions, leasing, polls, decoding, config).receive
+
+    # -- life cycle --------------------------------------------------------------------------------------------------
+
+    async def create(
+        self,
+        topic: str,
+        name: str,
+        kind: Literal["exclusive", "shared"] = "shared",
+        start: Literal["earliest", "latest"] = "earliest",
+    ) -> tuple[SubscriptionStats, bool]:
+        """The subscription, and whether this call made it.  Raises SubscriptionExists (another kind), UnknownTopic."""
+        check_subscription_name(name)
+        made = await self.cursors.create(topic, name, kind, start)
+        if made:  # polls of an earlier one of this name look at it
+            await self._poke(await self.cursors.partitions(topic))
+        return await self.stats(topic, name), made
+
+    async def delete(self, topic: str, name: str) -> None:
+        await self._dead_letters.remove(topic, name)
+        if not await self.cursors.delete(topic, name):
+            raise UnknownSubscription(f"Topic {topic!r} has no subscription {name!r}.", subscription=name)
+        await self._poke(await self.cursors.partitions(topic))
+
+    async def stats(self, topic: str, name: str) -> SubscriptionStats:
+        partitions = await self.cursors.partitions(topic)
+        standings = await self.cursors.act_on_all(
+            partitions, name, lambda p: scripts.stats(self._store, p.keys, p.topic_id, name)
+        )
+        cursors = [
+            CursorStats(
+                p.number, s.mark, s.read, s.stable, s.acked, s.leased, s.held, s.backlog, s.redelivered, s.is_exact
+            )
+            for p, s in zip(partitions, standings, strict=True)
+        ]
+        return SubscriptionStats(topic, partitions[0].topic_id, name, standings[0].kind, cursors)
+
+    async def seek(
+        self,
+        topic: str,
+        name: str,
+        *,
+        to: Literal["earliest", "latest"] | None = None,
+        offsets: dict[int, int] | None = None,
+        timestamp_ms: int | None = None,
+    ) -> SubscriptionStats:
+        """Exactly one of: to, for all partitions; offsets, for those named; timestamp_ms, for all: the first record
+        appended at or after it."""
+        if sum(choice is not None for choice in (to, offsets, timestamp_ms)) != 1:
+            raise InvalidRequest("Say exactly one of to, offsets and timestamp_ms.")
+        if offsets is None:
+            partitions = await self.cursors.partitions(topic)
+        else:
+            partitions = await self.cursors.chosen(topic, offsets)
+        places: dict[int, scripts.Where] = dict(offsets or {})
+        for partition in partitions:
+            if to is not None:
+                places[partition.number] = to
+            elif timestamp_ms is not None:
+                places[partition.number] = await partition.offset_at(timestamp_ms)
+
+        async def move(partition: Partition) -> None:
+            where = places[partition.number]
+            await scripts.seek(self._store, partition.keys, partition.topic_id, name, where)
+
+        await self.cursors.act_on_all(partitions, name, move)
+        await self._poke(partitions)
+        return await self.stats(topic, name)
+
+    # -- acknowledge -------------------------------------------------------------------------------------------------
+
+    async def ack(
+        self, topic: str, name: str, consumer: str, ids: Sequence[MessageId], *, transaction: TxnId | None = None
+    ) -> int:
+        """How many are acknowledged (or held by the transaction until it ends).
+
+        All or nothing for each partition: when one partition refuses, the others are done.  Raises NotYourMessage,
+        NotDelivered, TransactionEnded, and TransactionConflict, which aborts the transaction.
+        """
+        found = await self.cursors.by_partition(topic, ids)
+        if transaction is not None:
+            participants = [Participant(topic, p.topic_id, p.number, name) for p, _ in found]
+            await self._registry.register(transaction, participants)
+        work = [self.ack_one(p, name, consumer, ranges, transaction) for p, ranges in found]
+        done = sum(await settled(work if transaction is None else [self._held(each, transaction) for each in work]))
+        await self.prolong(topic, name, consumer)
+        return done
+
+    async def ack_one(
+        self, partition: Partition, name: str, consumer: str, ranges: list[Range], transaction: TxnId | None
+    ) -> int:
+        """One partition's part of an ack; in a transaction the participant must be registered."""
+        if transaction is None:
+            return await self.cursors.act(
+                partition, name, lambda p: scripts.ack(self._store, p.keys, p.topic_id, name, consumer, ranges)
+            )
+        return await self.cursors.act(
+            partition, name, lambda p: self._holds_of(p, name).add(consumer, transaction, ranges)
+        )
+
+    async def ack_cumulative(
+        self, topic: str, name: str, consumer: str, message: MessageId, *, transaction: TxnId | None = None
+    ) -> int:
+        """All of the message's partition up to it.  Raises WrongSubscriptionKind on a shared subscription; NotDelivered
+        and NotYourMessage if one of them was not delivered to this consumer."""
+        (partition,) = await self.cursors.chosen(topic, (message.partition,))
+        offset = message.offset
+        if transaction is None:
+            done = await self.cursors.act(
+                partition,
+                name,
+                lambda p: scripts.ack_cumulative(self._store, p.keys, p.topic_id, name, consumer, offset),
+            )
+        else:
+            await self._registry.register(transaction, [Participant(topic, partition.topic_id, partition.number, name)])
+            hold = self.cursors.act(
+                partition,
+                name,
+                lambda p: scripts.hold_cumulative(self._store, p.keys, p.topic_id, name, consumer, transaction, offset),
+            )
+            done = await self._held(hold, transaction)
+        await self.prolong(topic, name, consumer)
+        return done
+
+    async def nack(
+        self,
+        topic: str,
+        name: str,
+        consumer: str,
+        ids: Sequence[MessageId] | None,
+        *,
+        delay_ms: int = 0,
+        unseen: bool = False,
+    ) -> int:
+        """How many will be delivered again, after delay_ms; ids None: all this consumer has.  unseen: it was not given
+        them, so that this does not count as a delivery."""
+        if ids is None:
+            found: dict[Partition, list[Range] | None] = dict.fromkeys(await self.cursors.partitions(topic))
+        else:
+            found = dict(await self.cursors.by_partition(topic, ids))
+        now = self._clock.now_ms()
+
+        async def hand_back(p: Partition) -> int:
+            ranges = found[p]
+            count = await scripts.nack(
+                self._store, p.keys, p.topic_id, name, consumer, ranges, now_ms=now, delay_ms=delay_ms, unseen=unseen
+            )
+            if count:
+                await self._waiters.poke(p.keys)
+            return count
+
+        returned = sum(await self.cursors.act_on_all(found, name, hand_back))
+        await self.prolong(topic, name, consumer)
+        return returned
+
+    async def prolong(self, topic: str, name: str, consumer: str) -> None:
+        """The consumer has called: its session goes on if it owns the subscription.  Raises nothing."""
+        with contextlib.suppress(LedgerError):
+            (first,) = await self.cursors.chosen(topic, (0,))
+            await self._sessions.prolong(first, name, consumer)
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    async def _poke(self, partitions: Iterable[Partition]) -> None:
+        """Polls that wait on these partitions look again."""
+        await settled([self._waiters.poke(p.keys) for p in partitions])
+
+    def _holds_of(self, partition: Partition, name: str) -> PendingAcks:
+        key = (partition.topic_id, partition.number, name)
+        holds = self._holds.get(key)
+        if holds is None:
+            if len(self._holds) >= HOLDS_KEPT:
+                self._holds = {key: holds for key, holds in self._holds.items() if not holds.is_idle}
+            holds = self._holds[key] = PendingAcks(self._store, partition.keys, partition.topic_id, name)
+        return holds
+
+    async def _held(self, holds: Awaitable[T], txn: TxnId) -> T:
+        """After a conflict with somebody else a transaction has nothing left but its abort (CL-16): it gets it at once.
+        One with its own cumulative acknowledgement is a mere mistake (AK-13)."""
+        try:
+            return await holds
+        except TransactionConflict as error:
+            if error.facts.get("transaction") != str(txn):
+                try:
+                    await self._abort(txn)
+                except LedgerError as second:
+                    error.add_note(f"aborting transaction {txn} failed as well: {second}")
+            raise
+
+    async def list(self, topic: str) -> builtins.list[tuple[str, SubscriptionKind]]:
+        first = (await self.cursors.partitions(topic))[0]
+        rows = await self._store.command("HGETALL", first.keys.subs, key=first.keys.state)
+        named = [(unquote(n.decode()), k) for n, k in zip(rows[::2], rows[1::2], strict=True) if n]
+        return sorted((name, kind.decode()) for name, kind in named)

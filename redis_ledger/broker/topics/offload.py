@@ -1,0 +1,283 @@
+"""History in Parquet: planning what is written next, publishing what was written, and keeping the manifest in order.
+
+    plan ──▶ a job writes the files ──▶ publish ──▶ payload goes
+                                           │ checks: the plan's stretches, one by one; the files, in cold_home
+                                           │ one script: segments join the manifest, `cold` moves, the plan is done
+                                           └ what dies behind it is done by the next retention
+
+Who writes is not here: brokers serve, a job (Spark) writes and deletes files.  Everything may be repeated.
+
+A job names the topic it means by its id, for one that was deleted and made again may have a manifest that looks the
+same: topic_id, where it is given, is compared, and UnknownTopic raised for another one.  The id of a plan is as good.
+Source: docs/decisions/0014.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.errors import (
+    ColdDamaged,
+    ColdOff,
+    ManifestChanged,
+    RequestTooLarge,
+    SegmentMismatch,
+    TopicBusy,
+    UnknownPlan,
+    UnknownTopic,
+)
+from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.offload import manifest as manifests
+from redis_ledger.offload.manifest import SEGMENTS_MAX, Place, Plan, Segment, Stretch
+from redis_ledger.offload.plan import decide
+from redis_ledger.offload.scripts import OffloadScripts, OffloadState
+from redis_ledger.store.store import Store
+
+OPENED_MAX = 8  # files looked at at once
+SWAPPED_MAX = 1_000  # segments that leave and join in one step of Redis
+READ_AT_ONCE = 16  # partitions
+
+
+class Published(NamedTuple):
+    """cold_offset: where history in Parquet ends now; the others: payload that this call has dropped."""
+
+    cold_offset: int
+    ledgers_dropped: int
+    bytes_dropped: int
+
+
+class Swapped(NamedTuple):
+    """files: of the segments that left; nobody needs them any more, once readers have seen the new version."""
+
+    version: int
+    files: list[str]
+
+
+class Page(NamedTuple):
+    """Of partitions from number `first` on.  The last one may go on at `after`; None: that is all."""
+
+    topic_id: str
+    first: int
+    standings: list[OffloadState]
+    after: str | None
+
+
+class _At(NamedTuple):
+    partition: Partition
+    calls: OffloadScripts
+    standing: OffloadState
+
+    @property
+    def name(self) -> str:
+        return f"{self.partition.topic}:{self.partition.number}"
+
+    @property
+    def folder(self) -> str:
+        return manifests.folder(self.partition.topic, self.partition.topic_id, self.partition.number)
+
+
+class Offload:
+    """Every method raises UnknownTopic, UnknownPartition."""
+
+    def __init__(self, catalog: Catalog, store: Store, config: Config, clock: Clock) -> None:
+        self._catalog, self._store, self._config, self._clock = catalog, store, config, clock
+
+    async def page(self, topic: str, *, limit: int = SEGMENTS_MAX, after: str | None = None) -> Page:
+        """Partition after partition with its segments, `limit` of them in all.  Raises InvalidRequest."""
+        entry = await self._catalog.get(topic, fresh=True)
+        begin = Place(entry.id, 0, 0, 0) if after is None else Place.parse(after)
+        found: list[OffloadState] = []
+        for first in range(begin.partition, entry.partitions, READ_AT_ONCE):
+            numbers = range(first, min(first + READ_AT_ONCE, entry.partitions))
+            read = await asyncio.gather(*(self._at(topic, number, begin.topic_id) for number in numbers))
+            for number, standing in zip(numbers, (at.standing for at in read), strict=True):
+                shown, rest = begin.cut(number, standing.manifest, limit)
+                found.append(standing._replace(manifest=shown))
+                limit -= len(shown.segments)
+                if rest is not None:
+                    return Page(begin.topic_id, begin.partition, found, str(rest))
+        return Page(begin.topic_id, begin.partition, found, None)
+
+    async def plan(
+        self, topic: str, number: int, *, topic_id: str | None = None, seal: bool = False, older_than_ms: int = 0
+    ) -> Plan | None:
+        """What is to be written next; the plan that is there already, if there is one.  None: nothing.
+
+        No plan is too old: whoever asks takes it over where it stands, with the files that are there.  But one of which
+        retention has taken everything is given up here; nobody could write it any more.
+
+        seal           seal the active ledger first, and go up to the stable offset, wherever ledgers end
+        older_than_ms  only what was appended so long ago
+        Raises ColdOff, TopicBusy.
+        """
+        self._needs_home()
+        for _ in range(8):
+            at = await self._at(topic, number, topic_id)
+            standing = at.standing
+            if standing.plan is not None:
+                if standing.plan.stretches[-1].end > standing.start:
+                    return standing.plan
+                await at.calls.abandon(standing.plan)
+                continue
+            limit = await self._limit(at, older_than_ms)
+            ledgers = await at.calls.ledgers()
+            active = next((row for row in ledgers if row.number == standing.active_ledger), None)
+            if seal and active is not None and active.max_offset >= 0 and (active.end <= limit or not older_than_ms):
+                await at.partition.seal()
+                at = at._replace(standing=await at.calls.standing())
+                standing, limit = at.standing, await self._limit(at, older_than_ms)
+                ledgers = await at.calls.ledgers()
+            ends = decide(ledgers, cold=standing.cold, start=standing.start, limit=limit, to_limit=seal)
+            if not ends:
+                return None
+            id = secrets.token_hex(8)
+            wanted = Plan(
+                id, [Stretch(first, end, manifests.file_of(at.folder, first, end, id)) for first, end in ends]
+            )
+            stored = await at.calls.plan(wanted, standing.cold)
+            if stored is not None:
+                return stored
+        raise TopicBusy(f"The plan of {topic}:{number} changes all the time; try again.", topic=topic)
+
+    async def publish(self, topic: str, number: int, plan_id: str, segments: Sequence[Segment]) -> Published:
+        """Raises ColdOff, UnknownPlan, SegmentMismatch, ColdUnavailable; nothing has changed then."""
+        self._needs_home()
+        at = await self._at(topic, number)
+        plan, cold = at.standing.plan, at.standing.cold
+        if plan is None or plan.id != plan_id:
+            self._was_published(at, plan_id, segments)
+        else:
+            manifests.check_against(plan, segments)
+            await self._look_at(segments)
+            published = await at.calls.publish(plan, segments)
+            if published is None:
+                raise UnknownPlan(f"{at.name} has no plan {plan_id} any more: it was abandoned or published meanwhile.")
+            cold = published
+        trimmed = await at.partition.trim(retention_ms=-1, retention_bytes=-1)
+        return Published(cold, trimmed.ledgers, trimmed.bytes)
+
+    async def abandon(self, topic: str, number: int, plan_id: str) -> list[str]:
+        """The files that the plan named; they may be there.  Raises UnknownPlan."""
+        at = await self._at(topic, number)
+        plan = at.standing.plan
+        if plan is None or plan.id != plan_id or not await at.calls.abandon(plan):
+            raise UnknownPlan(self._no_plan(at, plan_id))
+        return [stretch.file for stretch in plan.stretches]
+
+    async def swap(
+        self, topic: str, number: int, version: int, firsts: Sequence[int], added: Sequence[Segment], *, topic_id: str
+    ) -> Swapped:
+        """Segments take the place of others that cover the same stretch.  Raises ColdOff, ManifestChanged,
+        SegmentMismatch, ColdUnavailable; nothing has changed then."""
+        self._needs_home()
+        at = await self._at(topic, number, topic_id)
+        manifest = at.standing.manifest
+        changed = f"The manifest of {at.name} is of version {manifest.version}, not {version}; read it again."
+        if manifest.version != version:
+            raise ManifestChanged(changed, version=manifest.version)
+        if len(firsts) + len(added) > SWAPPED_MAX:
+            raise RequestTooLarge(
+                f"{len(firsts)} segments would leave and {len(added)} join; {SWAPPED_MAX} can be swapped in one step. "
+                "Swap fewer at a time; nothing has changed."
+            )
+        removed = manifests.to_swap(manifest, firsts, added, at.folder)
+        await self._look_at(added)
+        now = await at.calls.swap(version, [segment.first for segment in removed], added)
+        if now is None:
+            raise ManifestChanged(f"The manifest of {at.name} has changed meanwhile; read it again.")
+        return Swapped(now, _files([segment for segment in removed if segment not in added]))
+
+    async def forget(self, topic: str, number: int, *, topic_id: str | None = None) -> list[str]:
+        """Takes what lies wholly below the log start out of the manifest; its files."""
+        at = await self._at(topic, number, topic_id)
+        gone = [segment for segment in at.standing.manifest.segments if segment.end <= at.standing.start]
+        if gone:
+            await at.calls.forget(gone)
+        return _files(gone)
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    async def _at(self, topic: str, number: int, topic_id: str | None = None) -> _At:
+        """What this broker remembers may be of a topic that was deleted and made again meanwhile.  topic_id: the one
+        that is meant; whichever stands where none is given."""
+        for is_last in (False, True):
+            partition = await self._catalog.partition(topic, number)
+            calls = OffloadScripts(self._store, partition.keys, topic, partition.topic_id)
+            try:
+                at = _At(partition, calls, await calls.standing())
+            except UnknownTopic:
+                self._catalog.forget(topic)
+                if is_last:
+                    raise
+                continue
+            if topic_id not in (None, partition.topic_id):
+                raise UnknownTopic(
+                    f"Topic {topic!r} was deleted and made again: its id is {partition.topic_id}, not {topic_id}.",
+                    topic=topic,
+                )
+            return at
+        raise AssertionError("not reached")
+
+    async def _limit(self, at: _At, older_than_ms: int) -> int:
+        if older_than_ms <= 0:
+            return at.standing.stable
+        return min(at.standing.stable, await at.partition.offset_at(self._clock.now_ms() - older_than_ms))
+
+    async def _look_at(self, segments: Sequence[Segment]) -> None:
+        """Every file is where this broker will read it, and is what it is said to be.  Raises SegmentMismatch,
+        ColdUnavailable."""
+        uri = self._config.cold_home
+        turns = asyncio.Semaphore(OPENED_MAX)
+
+        async def look(segment: Segment) -> None:
+            async with turns:
+                await asyncio.to_thread(_look, uri, segment)
+
+        await asyncio.gather(*(look(segment) for segment in segments if segment.file))
+
+    def _was_published(self, at: _At, plan_id: str, segments: Sequence[Segment]) -> None:
+        """Raises UnknownPlan unless the manifest has these very segments: then this call repeats one that was lost."""
+        known = {segment.first: segment for segment in at.standing.manifest.segments}
+        if not segments or any(known.get(segment.first) != segment for segment in segments):
+            raise UnknownPlan(self._no_plan(at, plan_id))
+
+    def _no_plan(self, at: _At, plan_id: str) -> str:
+        plan = at.standing.plan
+        present = "there is no plan" if plan is None else f"its plan is {plan.id}"
+        return (
+            f"{at.name} has no plan {plan_id} (any more): {present}, and history in Parquet ends at {at.standing.cold}."
+        )
+
+    def _needs_home(self) -> None:
+        if not self._config.cold_home:
+            raise ColdOff
+
+
+def _look(uri: str, segment: Segment) -> None:
+    try:
+        from redis_ledger.offload.segment import SegmentFile, open_home
+    except ImportError as missing:
+        raise ColdOff(str(missing)) from missing
+    home = open_home(uri)
+    size = home.size(segment.file)
+    if size < 0:
+        raise SegmentMismatch(
+            f"{segment.file} is not in {uri}, the cold_home of this broker; write it there, or start the broker "
+            "with the home that the job writes to."
+        )
+    if size != segment.bytes:
+        raise SegmentMismatch(f"{segment.file} has {size} bytes in {uri}, not {segment.bytes}; write it again.")
+    try:
+        SegmentFile(home, segment).close()
+    except ColdDamaged as error:
+        raise SegmentMismatch(f"{error.detail} Write it again.") from error
+
+
+def _files(segments: Sequence[Segment]) -> list[str]:
+    return [segment.file for segment in segments if segment.file]

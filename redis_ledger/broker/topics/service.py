@@ -1,0 +1,146 @@
+"""Topics: create, list, describe, grow, delete; and what an administrator does to a partition."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+from collections.abc import Mapping
+
+from redis_ledger.broker.types import Holding, PartitionProducer, PartitionState, Topic
+from redis_ledger.config import Config
+from redis_ledger.errors import OffsetOutOfRange, UnknownTopic
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.ledger.partition_offsets import PartitionHead
+from redis_ledger.ledger.settings import effective
+from redis_ledger.ledger.topic_entry import TopicEntry
+from redis_ledger.store.store import Store
+
+ENTRIES_MAX = 500  # log entries trimmed, or producers read, by one call to Redis
+
+
+class Topics:
+    def __init__(self, catalog: Catalog, store: Store, config: Config) -> None:
+        self._catalog, self._store, self._config = catalog, store, config
+
+    async def create(
+        self, name: str, partitions: int | None = None, settings: Mapping[str, int | None] | None = None
+    ) -> Topic:
+        """Raises TopicExists, InvalidTopicName, InvalidRequest."""
+        count = self._config.num_partitions if partitions is None else partitions
+        own = {key: value for key, value in (settings or {}).items() if value is not None}
+        return self._shown(await self._catalog.create(name, count, own))
+
+    async def list(self) -> builtins.list[Topic]:
+        return [self._shown(entry) for entry in await self._catalog.list()]
+
+    async def describe(self, name: str) -> tuple[Topic, builtins.list[PartitionState]]:
+        entry = await self._catalog.get(name, fresh=True)
+        partitions = [await self._catalog.partition(name, number) for number in range(entry.partitions)]
+        states = await asyncio.gather(*(self._state(partition) for partition in partitions))
+        return self._shown(entry), list(states)
+
+    async def heads(self, topic: Topic) -> builtins.list[PartitionHead]:
+        """Where each partition stands, of a topic as `list` tells it.  Raises UnknownTopic.  Cost: a read of each."""
+        first = self._catalog.opened(topic.name, 0)
+        if first is not None and first.topic_id != topic.id:
+            self._catalog.forget(topic.name)  # deleted and made again meanwhile
+        partitions = [await self._catalog.partition(topic.name, number) for number in range(topic.partitions)]
+        return builtins.list(await asyncio.gather(*(partition.head() for partition in partitions)))
+
+    async def grow(
+        self, name: str, partitions: int | None = None, settings: Mapping[str, int | None] | None = None
+    ) -> Topic:
+        """More partitions, other settings; None takes the topic's own value away.
+
+        Raises UnknownTopic, InvalidRequest (fewer partitions), TopicBusy."""
+        return self._shown(await self._catalog.change(name, partitions, None if settings is None else dict(settings)))
+
+    async def delete(self, name: str, topic_id: str | None = None) -> None:
+        await self._catalog.delete(name, topic_id)
+
+    async def delete_records(self, name: str, number: int, below: int | None) -> int:
+        """Trims what lies below the offset (None: all that is there); the log start afterwards.
+
+        What an open transaction may still decide about stays, so the start may remain below the offset.
+        Raises UnknownTopic, UnknownPartition, OffsetOutOfRange above the end.
+        """
+        partition, head = await self._now(name, number)
+        wanted = head.end_offset if below is None else below
+        if not 0 <= wanted <= head.end_offset:
+            raise OffsetOutOfRange(f"Offset {wanted} is not in {name}:{number}, which ends at {head.end_offset}.")
+        while True:
+            trimmed = await partition.trim(
+                retention_ms=-1, retention_bytes=-1, below_offset=wanted, entries_max=ENTRIES_MAX
+            )
+            if trimmed.entries < ENTRIES_MAX:
+                return trimmed.start_offset
+
+    async def head(self, name: str, number: int) -> PartitionHead:
+        """Where a partition stands.  Raises UnknownTopic, UnknownPartition."""
+        return (await self._now(name, number))[1]
+
+    async def producers(self, name: str, number: int) -> builtins.list[PartitionProducer]:
+        """Who has written to the partition lately, or has a transaction open there, by id."""
+        partition, _ = await self._now(name, number)
+        k, command = partition.keys, self._store.command
+        found: dict[int, PartitionProducer] = {}
+        cursor: bytes = b"0"
+        while True:
+            cursor, rows = await command("HSCAN", k.producers, cursor, "COUNT", ENTRIES_MAX, key=k.state)
+            for pid, row in zip(rows[::2], rows[1::2], strict=True):
+                if pid:
+                    epoch, last_ms, *batches = row.split(b" ")
+                    sequence = int(batches[-1].split(b":")[1]) if batches else -1
+                    found[int(pid)] = PartitionProducer(int(pid), int(epoch), sequence, int(last_ms), None)
+            if cursor == b"0":
+                break
+        rows = await command("HGETALL", k.open, key=k.state)
+        for pid, row in zip(rows[::2], rows[1::2], strict=True):
+            if pid:
+                epoch, _, _, first = map(int, row.split(b" "))
+                known = found.get(int(pid), PartitionProducer(int(pid), epoch, -1, -1, None))
+                found[int(pid)] = known._replace(first_offset=first)
+        return sorted(found.values())
+
+    async def holding(self, name: str) -> builtins.list[Holding]:
+        """The open transactions that have written to the topic, by partition and where they begin there."""
+        entry = await self._catalog.get(name)
+
+        async def one(number: int) -> builtins.list[Holding]:
+            k = (await self._catalog.partition(name, number)).keys
+            rows = await self._store.command("HVALS", k.open, key=k.state)
+            opened = [list(map(int, row.split(b" "))) for row in rows if row]
+            return [Holding(number, first, TxnId(coordinator, serial)) for _, coordinator, serial, first in opened]
+
+        found = await asyncio.gather(*(one(number) for number in range(entry.partitions)))
+        return sorted(each for some in found for each in some)
+
+    async def _now(self, name: str, number: int) -> tuple[Partition, PartitionHead]:
+        """What this broker remembers may be of a topic that was deleted and made again meanwhile."""
+        remembered = self._catalog.opened(name, number) is not None
+        partition = await self._catalog.partition(name, number)
+        try:
+            return partition, await partition.head()
+        except UnknownTopic:
+            self._catalog.forget(name)
+            if not remembered:
+                raise
+        partition = await self._catalog.partition(name, number)
+        return partition, await partition.head()
+
+    async def _state(self, partition: Partition) -> PartitionState:
+        k = partition.keys
+        head, ledgers, opened = await asyncio.gather(
+            partition.head(),
+            self._store.command("HLEN", k.ledgers, key=k.state),
+            self._store.command("HLEN", k.open, key=k.state),
+        )
+        return PartitionState(
+            partition.number, head.start_offset, head.stable_offset, head.end_offset, head.leader_epoch,
+            head.active_ledger, ledgers, head.bytes, opened - 1, head.cold_offset,
+        )  # fmt: skip
+
+    def _shown(self, entry: TopicEntry) -> Topic:
+        return Topic(entry.name, entry.id, entry.partitions, effective(entry.settings, self._config), entry.created_ms)

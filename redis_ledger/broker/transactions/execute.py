@@ -1,0 +1,155 @@
+"""A whole consume-transform-produce step in one call: acknowledgements and records take effect together or not at all.
+
+    check everything ─▶ begin and register (one step) ─▶ append and hold, all in parallel ─▶ decide ─▶ end ─▶ answer
+
+Whatever fails before the decision aborts the transaction and is raised as it is.  A step that is repeated under the
+same nonce finds the transaction of its first attempt: committed, then it is answered as done; open or ending, then that
+one is ended first.  Source: PIP-31 "consume-transform-produce"; requirement CL-15.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from redis_ledger.broker.produce.encode import Records
+from redis_ledger.broker.security import transaction_owners
+from redis_ledger.broker.subscriptions.service import Subscriptions
+from redis_ledger.broker.transactions.service import Transactions
+from redis_ledger.broker.types import Appended, ExecuteAcks, Executed, ExecuteRecords
+from redis_ledger.cursor.ranges import Range
+from redis_ledger.errors import (
+    AlreadyCommitted,
+    InvalidRequest,
+    LedgerError,
+    OutcomeUnknown,
+    TransactionAbortOnly,
+    UnknownTopic,
+)
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger.partition import Partition
+from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, step_nonce
+from redis_ledger.txn.operations import Coordinator
+
+ATTEMPTS_MAX = 8
+
+
+class Execute:
+    def __init__(
+        self, coordinators: Coordinators, transactions: Transactions, records: Records, subscriptions: Subscriptions
+    ) -> None:
+        self._coordinators, self._transactions = coordinators, transactions
+        self._records, self._subscriptions = records, subscriptions
+
+    async def run(
+        self,
+        acks: Sequence[ExecuteAcks],
+        records: Sequence[ExecuteRecords],
+        *,
+        timeout_ms: int | None = None,
+        nonce: str = "",
+        principal: str = "",
+    ) -> Executed:
+        """Raises what the acknowledgement or the append raised, after the transaction was aborted."""
+        try:
+            return await self._once(acks, records, timeout_ms, nonce, principal)
+        except UnknownTopic:
+            # A topic this broker remembered may have been deleted and made again: nothing of the step has taken effect,
+            # and by now the topic is forgotten.
+            return await self._once(acks, records, timeout_ms, nonce, principal)
+
+    async def _once(
+        self,
+        acks: Sequence[ExecuteAcks],
+        records: Sequence[ExecuteRecords],
+        timeout_ms: int | None,
+        nonce: str,
+        principal: str,
+    ) -> Executed:
+        timeout = self._transactions.timeout(timeout_ms)
+        if not acks and not records:
+            raise InvalidRequest("Say what to do: at least one of acks and records.")
+        held: list[tuple[Partition, ExecuteAcks, list[Range]]] = []
+        for ack in acks:
+            held += [
+                (p, ack, ranges) for p, ranges in await self._subscriptions.cursors.by_partition(ack.topic, ack.ids)
+            ]
+        sequences: dict[Partition, int] = {}
+        outgoing = []
+        for item in records:
+            prepared = await self._records.prepare(item.topic, item.records, may_create=item.may_create)
+            outgoing.append((item.topic, prepared.numbered(sequences)))
+        participants = [Participant(p.topic, p.topic_id, p.number, ack.subscription) for p, ack, _ in held]
+        participants += [participant for _, prepared in outgoing for participant in prepared.participants]
+
+        txn, replayed = await self._begin(timeout, principal, nonce, list(dict.fromkeys(participants)))
+        if replayed:
+            return Executed(txn, {}, True)
+        try:
+            holds = [self._subscriptions.ack_one(p, a.subscription, a.consumer, r, txn) for p, a, r in held]
+            writes = [self._records.append_prepared(prepared, txn) for _, prepared in outgoing]
+            results = await asyncio.gather(*holds, *writes, return_exceptions=True)
+            failures = [r for r in results if isinstance(r, BaseException)]
+            if failures:
+                raise failures[0]
+            decision = await self._coordinators.decide(txn, commit=True)
+        except BaseException as error:
+            await self._give_up(txn, error)
+            raise
+        if decision.state.is_ending:
+            await self._finish(decision)
+        for topic, name, consumer in {(ack.topic, ack.subscription, ack.consumer) for ack in acks}:
+            await self._subscriptions.prolong(topic, name, consumer)
+        appended: dict[str, list[Appended]] = {}
+        for (topic, _), where in zip(outgoing, results[len(holds) :], strict=True):
+            assert isinstance(where, list)
+            appended.setdefault(topic, []).extend(where)
+        return Executed(txn, appended)
+
+    def answered(self, nonce: str) -> None:
+        """The answer of the step is stored: it need not be remembered that it was committed."""
+        at = self._at(nonce)
+        assert at is not None, "a step without a nonce is not remembered"
+        at.submit("n", step_nonce(nonce), lazy=True)
+
+    def _at(self, nonce: str) -> Coordinator | None:
+        """Where a repetition looks for the step: also when there are more coordinators by then."""
+        return self._transactions.together.coordinator(nonce) if nonce else None
+
+    async def _begin(
+        self, timeout_ms: int, principal: str, nonce: str, participants: Sequence[Participant]
+    ) -> tuple[TxnId, bool]:
+        for _ in range(ATTEMPTS_MAX):
+            txn, found = await self._coordinators.begin(
+                timeout_ms,
+                transaction_owners.written(principal, ""),
+                step_nonce(nonce) if nonce else "",
+                participants,
+                self._at(nonce),
+            )
+            if found != "again":
+                return txn, found == "committed"
+            try:
+                await self._transactions.abort(txn)
+            except AlreadyCommitted:
+                await self._transactions.commit(txn)
+                return txn, True
+        raise TransactionAbortOnly("This step is being repeated by several callers at once; repeat it once more.")
+
+    async def _finish(self, decision: Decision) -> None:
+        """What goes wrong from here on must not look like a step that was not carried out: it would be repeated."""
+        try:
+            await self._transactions.finish(decision)
+        except LedgerError as error:
+            raise OutcomeUnknown(
+                f"The step is committed as transaction {decision.txn} and will be seen when Redis can be reached; "
+                f"do not repeat it. ({error})",
+                transaction=str(decision.txn),
+            ) from error
+
+    async def _give_up(self, txn: TxnId, error: BaseException) -> None:
+        """Aborts; if that fails too the transaction's timeout does it, and the caller learns what went wrong first."""
+        try:
+            await asyncio.shield(self._transactions.abort(txn))
+        except LedgerError as second:
+            error.add_note(f"aborting transaction {txn} failed as well: {second}")

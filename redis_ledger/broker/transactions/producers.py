@@ -1,0 +1,161 @@
+"""Producers: identities for idempotent and transactional producing, and the transactions of Kafka clients.
+
+    InitProducerId ─▶ init     first touch of a partition or group ─▶ add     EndTxn ─▶ end, carried, then answered
+
+What an id left open is ended here before its next producer is answered, so that no client ever has to wait for a
+transaction that is still being completed.  What this broker knows of (producer id, epoch) → transaction is a cache: a
+partition that refuses says that it is old.  Source: KIP-98, KIP-360, KIP-890; docs/decisions/0006.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from redis_ledger.broker.transactions.listing import ListedTransaction, TransactionListing
+from redis_ledger.broker.transactions.service import Transactions
+from redis_ledger.config import Config
+from redis_ledger.errors import InvalidRequest, InvalidTimeout, StaleEpoch, TransactionNotFound
+from redis_ledger.ids import NO_EPOCH, NO_PRODUCER, TxnId
+from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Producer
+from redis_ledger.txn.producer_ids import ProducerIds
+from redis_ledger.txn.states import State
+from redis_ledger.txn.transactional_ids import NAME_LENGTH_MAX, Identified, TransactionalIds
+
+PRODUCERS_MAX = 50_000  # remembered; forgetting one only means asking again
+
+
+class _Open(NamedTuple):
+    """registered: participant → when the coordinator was asked."""
+
+    name: str
+    epoch: int
+    txn: TxnId
+    registered: dict[Participant, float]
+
+
+class Producers:
+    def __init__(
+        self,
+        coordinators: Coordinators,
+        identities: TransactionalIds,
+        transactions: Transactions,
+        catalog: Catalog,
+        config: Config,
+    ) -> None:
+        self.ids, self.identities, self._transactions = ProducerIds(coordinators), identities, transactions
+        self._coordinators = coordinators
+        self._catalog, self._standings = catalog, TransactionListing(coordinators, identities)
+        self._config = config
+        self._valid_s = config.tombstone_ms / 5000
+        self._open: OrderedDict[int, _Open] = OrderedDict()
+        self._loop = asyncio.get_running_loop()
+
+    async def allocate(self) -> tuple[int, int]:
+        """A fresh producer id and its epoch, 0."""
+        return await self.ids.allocate(), 0
+
+    async def init(
+        self, transactional_id: str | None, timeout_ms: int, producer_id: int = -1, epoch: int = -1
+    ) -> tuple[int, int]:
+        """The identity to produce under.  Without a transactional id it is always a fresh one, as in Kafka.
+        Raises InvalidTimeout, InvalidRequest, ProducerFenced."""
+        if (producer_id == NO_PRODUCER) != (epoch == NO_EPOCH):
+            raise InvalidRequest("Send both the producer id and the epoch of the producer, or -1 for both.")
+        if transactional_id is None:
+            return await self.allocate()
+        if not 0 < len(transactional_id) <= NAME_LENGTH_MAX:
+            raise InvalidRequest(f"A transactional id has 1 to {NAME_LENGTH_MAX} characters.")
+        most = self._config.max_transaction_timeout_ms
+        if not 0 < timeout_ms <= most:
+            raise InvalidTimeout(f"A transaction timeout of {timeout_ms} ms was asked for; it can be 1 to {most} ms.")
+        identified = await self.identities.init(transactional_id, timeout_ms, producer_id, epoch)
+        return await self._carried(identified)
+
+    async def add(
+        self, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
+    ) -> TxnId:
+        """Registers; begins a transaction when none is open.  Raises as Identities.add does."""
+        asked = self._loop.time()
+        txn = await self.identities.add(transactional_id, producer_id, epoch, participants)
+        self._remember(transactional_id, producer_id, epoch, txn, participants, asked)
+        return txn
+
+    async def verify(
+        self, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
+    ) -> TxnId:
+        """The open transaction, if these are registered with it.  Raises as Identities.verify does."""
+        asked = self._loop.time()
+        txn = await self.identities.verify(transactional_id, producer_id, epoch, participants)
+        self._remember(transactional_id, producer_id, epoch, txn, participants, asked)
+        return txn
+
+    def known(self, transactional_id: str, producer_id: int, epoch: int, participant: Participant) -> TxnId | None:
+        """The transaction this broker has seen the participant registered with, not long ago.  Who names another
+        transactional id than the producer's has to ask, and is refused: producer ids show in what is read."""
+        held = self._open.get(producer_id)
+        if held is None or held.epoch != epoch or held.name != transactional_id:
+            return None
+        return held.txn if held.registered.get(participant, -1.0e9) > self._loop.time() - self._valid_s else None
+
+    def forget(self, producer_id: int) -> None:
+        self._open.pop(producer_id, None)
+
+    async def end(
+        self, transactional_id: str, producer_id: int, epoch: int, commit: bool, bump: bool
+    ) -> tuple[int, int]:
+        """Commits or aborts, on every participant when this returns; the identity to go on under."""
+        identified = await self.identities.end(transactional_id, producer_id, epoch, commit, bump)
+        self.forget(producer_id)
+        return await self._carried(identified)
+
+    async def abort_hanging(self, topic: str, number: int, producer_id: int, epoch: int) -> None:
+        """Aborts what the producer has open on the partition, everywhere; nothing open is no error.
+        Raises UnknownTopic, UnknownPartition, StaleEpoch, AlreadyCommitted (it is decided, and being carried)."""
+        partition = await self._catalog.partition(topic, number)
+        found = await partition.open_transaction(producer_id)
+        if found is None:
+            return
+        txn, open_epoch = found
+        if 0 <= epoch < open_epoch:
+            raise StaleEpoch(f"Producer {producer_id} has epoch {open_epoch} there, not {epoch}.")
+        try:
+            await self._transactions.abort(txn)
+        except TransactionNotFound:  # hanging indeed: its coordinator does not know it (any more)
+            here = [Participant(topic, partition.topic_id, number)]
+            who = Producer(producer_id, open_epoch, "")
+            await self._transactions.carry(Decision(txn, State.ABORTING, here, -1, who))
+
+    async def forget_idle(self, now_ms: int) -> None:
+        """Forgets transactional ids nobody has used for long: their next producer begins as if it were the first."""
+        before = now_ms - self._config.transactional_id_expiration_ms
+        for coordinator in self._coordinators:
+            for identity in await self.identities.all(coordinator):
+                if identity.used_ms < before:
+                    await self.identities.forget(coordinator, identity)
+
+    async def standing(self, transactional_id: str) -> ListedTransaction:
+        """Raises TransactionNotFound."""
+        return await self._standings.of(transactional_id)
+
+    async def standings(self) -> list[ListedTransaction]:
+        return await self._standings.all()
+
+    async def _carried(self, identified: Identified) -> tuple[int, int]:
+        if identified.decision is not None:
+            await self._transactions.finish(identified.decision)
+        return identified.producer_id, identified.epoch
+
+    def _remember(
+        self, name: str, producer_id: int, epoch: int, txn: TxnId, participants: Sequence[Participant], asked: float
+    ) -> None:
+        held = self._open.get(producer_id)
+        if held is None or held.txn != txn or held.epoch != epoch:
+            held = self._open[producer_id] = _Open(name, epoch, txn, {})
+            if len(self._open) > PRODUCERS_MAX:
+                self._open.popitem(last=False)
+        for participant in participants:
+            held.registered[participant] = asked

@@ -1,0 +1,271 @@
+"""Transactions: begin, register, commit, abort, look up, and a whole consume-transform-produce step in one call.
+
+    begin ─▶ first touch: register ─▶ write, acknowledge ─▶ decide ─▶ end on every participant ─▶ answer ─▶ done
+
+The decision is the point of no return; ends are idempotent and carried in parallel, and only when all are done is the
+caller answered, so what it committed it can read.  If this broker dies after the decision, the sweep of any other one
+carries it.  Source: PIP-31; requirements CL-15, TS-05, TS-10.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from redis_ledger.broker.security import transaction_owners
+from redis_ledger.broker.transactions.participant_registry import ParticipantRegistry
+from redis_ledger.broker.types import CommittedAll, Transaction, TransactionStatus
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.errors import InvalidTimeout, LedgerError, TransactionNotFound, Unavailable, UnsupportedTxnAction
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger.catalog import Catalog
+from redis_ledger.telemetry import metrics, tracing
+from redis_ledger.txn.commit_all import CommitAll, Once
+from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Record
+from redis_ledger.txn.participants import Participants
+from redis_ledger.txn.states import State
+
+STATUS: dict[State, TransactionStatus] = {
+    State.OPEN: "open",
+    State.COMMITTING: "committing",
+    State.COMMITTED: "committed",
+    State.ABORTING: "aborting",
+    State.TIMING_OUT: "aborting",
+    State.ABORTED: "aborted",
+}
+_committed, _aborted = (metrics.transactions_ended.labels(outcome) for outcome in ("committed", "aborted"))
+RETRY_S_MAX = 1.0
+LOOKED_AT_MAX = 20_000  # of each coordinator, for an owner's transactions
+
+
+class Transactions:
+    def __init__(
+        self,
+        coordinators: Coordinators,
+        participants: Participants,
+        registry: ParticipantRegistry,
+        together: CommitAll,
+        catalog: Catalog,
+        config: Config,
+        clock: Clock,
+    ) -> None:
+        self._coordinators, self._participants, self._registry = coordinators, participants, registry
+        self.together = together
+        self._catalog, self._config, self._clock = catalog, config, clock
+        self.tell_end: Callable[[TxnId], None] = lambda txn: None
+        self._background: set[asyncio.Task[None]] = set()
+        self._loop = asyncio.get_running_loop()
+
+    # -- life cycle --------------------------------------------------------------------------------------------------
+
+    async def begin(
+        self,
+        timeout_ms: int | None = None,
+        *,
+        owner: str = "",
+        nonce: str = "",
+        together: str = "",
+        principal: str = "",
+    ) -> Transaction:
+        """A new transaction; with a nonce, the one that was begun with it before, unless that was aborted.
+        together: those begun with the same name can be committed in one step.  principal: whose it is from then on.
+        Raises InvalidTimeout, TooManyTransactions."""
+        timeout = self.timeout(timeout_ms)
+        at = self.together.coordinator(together or nonce) if together or nonce else None
+        now = self._clock.now_ms()  # before it is begun, so that the deadline that is told is never too late
+        txn, again = await self._coordinators.begin(timeout, transaction_owners.written(principal, owner), nonce, at=at)
+        if again:
+            return await self.get(txn)
+        return Transaction(txn, "open", timeout, now, now + timeout, owner=owner, principal=principal)
+
+    def timeout(self, timeout_ms: int | None) -> int:
+        """0 and None mean the default."""
+        most = self._config.max_transaction_timeout_ms
+        if timeout_ms is not None and not 0 <= timeout_ms <= most:
+            raise InvalidTimeout(f"A timeout of {timeout_ms} ms was asked for; it can be 0 (default) to {most} ms.")
+        return timeout_ms or self._config.default_timeout_ms
+
+    async def add_partitions(self, txn: TxnId, partitions: Sequence[tuple[str, int]]) -> Transaction:
+        found = [await self._catalog.partition(topic, number) for topic, number in partitions]
+        await self._registry.register(txn, [Participant(p.topic, p.topic_id, p.number) for p in found])
+        return await self.get(txn)
+
+    async def add_subscriptions(self, txn: TxnId, subscriptions: Sequence[tuple[str, str]]) -> Transaction:
+        touched = []
+        for topic, name in subscriptions:
+            entry = await self._catalog.get(topic)
+            touched += [Participant(topic, entry.id, number, name) for number in range(entry.partitions)]
+        await self._registry.register(txn, touched)
+        return await self.get(txn)
+
+    async def commit(self, txn: TxnId, *, wait: str = "all") -> Transaction:
+        """wait: "all" answers when every participant is done, "logged" once the decision is certain (TS-10).
+        Repeated: the same answer.  Raises AlreadyAborted, TransactionTimedOut, TransactionNotFound."""
+        _check_wait(wait)
+        decision = await self._coordinators.decide(txn, commit=True)
+        return await self._after(decision, wait)
+
+    async def commit_all(self, txns: Sequence[TxnId], once: Once | None = None, *, wait: str = "all") -> CommittedAll:
+        """All of them, in one decision, or none; with `once`, only if no number as high was committed under its name.
+        Repeated: the same answer.  Raises as Together.commit does.  What cannot be carried yet the sweep carries, and
+        the caller is told as it is of a commit."""
+        _check_wait(wait)
+        outcome = await self.together.commit(list(dict.fromkeys(txns)), once)
+        if outcome.decisions is None:
+            return CommittedAll("already", outcome.number)
+        ended = await asyncio.gather(*(self._after(d, wait) for d in outcome.decisions), return_exceptions=True)
+        for each in ended:
+            if isinstance(each, BaseException):
+                raise each
+        return CommittedAll("committed" if wait == "all" else "committing", outcome.number)
+
+    async def abort(self, txn: TxnId) -> Transaction:
+        """Repeated: the same answer, also if the timeout came first.  Raises AlreadyCommitted, TransactionNotFound."""
+        decision = await self._coordinators.decide(txn, commit=False)
+        return await self._after(decision, "all")
+
+    async def _after(self, decision: Decision, wait: str) -> Transaction:
+        self._registry.forget(decision.txn)
+        self.tell_end(decision.txn)
+        if not decision.state.is_ending:
+            return Transaction(decision.txn, STATUS[decision.state], 0, 0, 0)
+        if wait == "logged":
+            task = self._loop.create_task(self._finish_quietly(decision))
+            self._background.add(task)
+            task.add_done_callback(self._background.discard)
+            return Transaction(decision.txn, STATUS[decision.state], 0, 0, 0)
+        await self.finish(decision)
+        return Transaction(decision.txn, "committed" if decision.state is State.COMMITTING else "aborted", 0, 0, 0)
+
+    async def finish(self, decision: Decision) -> None:
+        """Carries a decision to its participants and says done.  Tries again, with growing pauses, for as long as a
+        call to Redis may take; after that the sweep goes on with it and the caller is told."""
+        deadline = self._loop.time() + self._config.redis_timeout_ms / 1000
+        pause = 0.02
+        with tracing.NOTHING if tracing.tracer is None else _span_of(decision):
+            while True:
+                try:
+                    await self._participants.end(await self._coordinators.whole(decision))
+                    break
+                except LedgerError as error:
+                    if not error.retriable or self._loop.time() + pause > deadline:
+                        raise
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, RETRY_S_MAX)
+        (_committed if decision.state is State.COMMITTING else _aborted).inc()
+        self._coordinators.done(decision.txn)
+
+    async def carry_decided(self, txn: TxnId, where: Participant) -> None:
+        """Carries the end of a decided transaction, also to `where`, which still has it open.  Leaves one alone that
+        is not decided.  Raises Unavailable if its coordinator does not know it."""
+        try:
+            record = await self._coordinators.get(txn)
+        except TransactionNotFound:
+            raise Unavailable(
+                f"Transaction {txn} is open on {where.topic}:{where.partition}, and its coordinator does not know it. "
+                "Try again; if this goes on, abort it with WriteTxnMarkers (kafka-transactions abort)."
+            ) from None
+        if record.state is State.OPEN:
+            return
+        is_commit = record.state in (State.COMMITTING, State.COMMITTED)
+        await self._after(await self._coordinators.decide(txn, commit=is_commit), "all")
+        if not record.state.is_ending:  # carried before, and not remembered to whom
+            ending = State.COMMITTING if is_commit else State.ABORTING
+            await self.carry(Decision(txn, ending, [where], -1, record.producer))
+
+    async def carry(self, decision: Decision) -> None:
+        """Ends on the participants what no coordinator knows of."""
+        await self._participants.end(decision)
+
+    async def _finish_quietly(self, decision: Decision) -> None:
+        try:
+            await self.finish(decision)
+        except LedgerError:
+            return  # the decision is in the log: the sweep carries it
+
+    # -- look up -----------------------------------------------------------------------------------------------------
+
+    async def get(self, txn: TxnId) -> Transaction:
+        return shown(await self._coordinators.get(txn))
+
+    async def list(
+        self,
+        status: TransactionStatus | None = None,
+        min_age_ms: int = 0,
+        limit: int = 100,
+        owner: str = "",
+        sees: Callable[[Record], bool] | None = None,
+    ) -> builtins.list[Transaction]:
+        """Oldest first; finished ones only as long as their outcome is remembered.  owner: how it begins.  sees: those
+        that are shown."""
+        reach = limit if not owner and sees is None else LOOKED_AT_MAX
+        found = await self._live(reach)
+        if status in (None, "committed", "aborted"):
+            found += await self._ended(reach)
+        before = self._clock.now_ms() - min_age_ms
+        shown_all = [shown(r) for r in found if r.started_ms <= before and (sees is None or sees(r))]
+        shown_all = [t for t in shown_all if t.owner.startswith(owner)]
+        chosen = [t for t in shown_all if status is None or t.status == status]
+        return sorted(chosen, key=lambda t: (t.started_ms, t.id))[:limit]
+
+    async def latest(
+        self, live_max: int, ended_max: int, sees: Callable[[Record], bool] | None = None
+    ) -> tuple[builtins.list[Transaction], builtins.list[Transaction]]:
+        """Those that have not ended, oldest first, and those that ended last, the last one first."""
+        reaches = (live_max, ended_max) if sees is None else (LOOKED_AT_MAX, LOOKED_AT_MAX)
+        live, ended = await asyncio.gather(self._live(reaches[0]), self._ended(reaches[1]))
+        live = sorted((r for r in live if sees is None or sees(r)), key=lambda r: (r.started_ms, r.txn))
+        ended = sorted((r for r in ended if sees is None or sees(r)), key=lambda r: (-r.ended_ms, r.txn))
+        return [shown(each) for each in live[:live_max]], [shown(each) for each in ended[:ended_max]]
+
+    async def _live(self, reach: int) -> builtins.list[Record]:
+        """The oldest of each coordinator."""
+        found = await asyncio.gather(*(self._coordinators.live(c, reach) for c in self._coordinators))
+        return [record for records in found for record in records]
+
+    async def _ended(self, reach: int) -> builtins.list[Record]:
+        """The last of each coordinator that are remembered."""
+        if not reach:
+            return []
+        found = await asyncio.gather(*(self._coordinators.finished(c, reach) for c in self._coordinators))
+        return [record for records in found for record in records]
+
+    async def close(self) -> None:
+        """Waits for ends that are being carried in the background."""
+        if self._background:
+            await asyncio.wait(self._background, timeout=self._config.redis_timeout_ms / 1000)
+
+
+def _span_of(decision: Decision) -> AbstractContextManager[Any]:
+    producer = decision.producer
+    outcome = "commit" if decision.state is State.COMMITTING else "abort"
+    facts: dict[str, Any] = {"redis_ledger.txn": str(decision.txn), "redis_ledger.outcome": outcome}
+    facts["redis_ledger.participants"] = [participant.text for participant in decision.participants[:16]]
+    if producer is not None:
+        facts["redis_ledger.transactional_id"] = producer.transactional_id
+    return tracing.ending(f"{outcome} transaction", producer.id if producer else decision.txn.producer_id, facts)
+
+
+def _check_wait(wait: str) -> None:
+    if wait not in ("all", "logged"):
+        raise UnsupportedTxnAction(f"wait is {wait!r}; it can be 'all' or 'logged'.")
+
+
+def shown(record: Record) -> Transaction:
+    principal, owner = transaction_owners.read(record.owner)
+    return Transaction(
+        record.txn,
+        STATUS[record.state],
+        record.timeout_ms,
+        record.started_ms,
+        record.deadline_ms,
+        record.timed_out,
+        owner,
+        principal,
+        [(p.topic, p.partition) for p in record.participants if p.subscription is None],
+        [(p.topic, p.partition, p.subscription) for p in record.participants if p.subscription is not None],
+    )

@@ -1,0 +1,124 @@
+"""A Kafka group's offset on one partition: one function for each script of it, the only code that knows the order of
+their KEYS and ARGV.
+
+It is a cursor of kind `kafka` at a subscription's keys, so it shows among the topic's subscriptions, and the end of a
+transaction settles it as it settles acknowledgements.  All calls may be repeated; those whose reply was lost are sent
+again by the store.  Source: KIP-98, KIP-447, KIP-496.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from redis_ledger.errors import IllegalGeneration, TransactionEnded, UnknownTopic, WrongSubscriptionKind
+from redis_ledger.ids import TxnId
+from redis_ledger.store.keys import PartitionKeys, encode_name
+from redis_ledger.store.script_status import Status
+from redis_ledger.store.store import Script, Store
+
+_COMMIT = Script.load("cursor/offset_commit")
+_FETCH = Script.load("cursor/offset_fetch")
+_DELETE = Script.load("cursor/offset_delete")
+
+What = Literal["offset", "register"]
+When = Literal["always", "empty", "idle"]
+
+
+class GroupOffset(NamedTuple):
+    """time_ms: of the commit; -1 when there is no offset.  pending: transactions that have committed another one here
+    and have not ended, a hundred at most."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    time_ms: int
+    pending: tuple[TxnId, ...]
+
+
+NOTHING = GroupOffset(-1, -1, "", -1, ())
+
+
+async def commit(
+    store: Store,
+    keys: PartitionKeys,
+    topic_id: str,
+    group: str,
+    *,
+    offset: int,
+    leader_epoch: int,
+    metadata: str,
+    generation: int,
+    txn: TxnId | None,
+    now_ms: int,
+) -> bool:
+    """True when the register was not there before.  generation -1: whoever commits does not say which.
+
+    Raises IllegalGeneration (a later one was here), TransactionEnded, WrongSubscriptionKind, UnknownTopic.
+    """
+    args = (
+        topic_id, encode_name(group), now_ms, generation, offset, leader_epoch, metadata.encode(),
+        "" if txn is None else txn.coordinator, "" if txn is None else txn.serial,
+    )  # fmt: skip
+    register = keys.sub(group).of_register()
+    reply = await store.call(_COMMIT, (keys.state, keys.subs, keys.ended, keys.watermarks, *register), args)
+    return bool(_checked(reply, group, generation, txn)[1])
+
+
+async def fetch(
+    store: Store,
+    keys: PartitionKeys,
+    topic_id: str,
+    group: str,
+    *,
+    generation: int = -1,
+    make: bool = False,
+    now_ms: int,
+) -> GroupOffset:
+    """What is committed.  With a generation earlier ones can commit nothing here any more, whatever is on its way.
+    make: the register is there afterwards.  Raises WrongSubscriptionKind, UnknownTopic."""
+    args = (topic_id, encode_name(group), now_ms, generation, 1 if make else 0)
+    reply = _checked(await store.call(_FETCH, (keys.state, keys.subs, *keys.sub(group).of_register()), args), group)
+    pending = (name.split(b"-") for name in reply[5:])
+    return GroupOffset(
+        int(reply[1]), int(reply[2]), reply[3].decode(), int(reply[4]), tuple(TxnId(int(c), int(s)) for c, s in pending)
+    )
+
+
+async def delete(
+    store: Store,
+    keys: PartitionKeys,
+    topic_id: str,
+    group: str,
+    what: What,
+    when: When = "always",
+    before_ms: int = 0,
+) -> bool:
+    """True when there is a register left.
+
+    what  offset: the offset and what is pending, while the register stays and fences as before; register: all of it
+    when  empty: if there is no offset; idle: if nobody has committed or taken over since before_ms; and nothing pending
+    """
+    args = (topic_id, encode_name(group), what, when, before_ms)
+    sub = keys.sub(group)
+    doomed = (sub.acks, sub.leases, sub.spans, sub.due) if what == "register" else (keys.none,)
+    reply = await store.call(_DELETE, (keys.state, keys.subs, *sub.of_register(), *doomed), args)
+    return bool(_checked(reply, group)[1])
+
+
+def _checked(reply: list[Any], group: str, generation: int = -1, txn: TxnId | None = None) -> list[Any]:
+    status = Status(reply[0])
+    if status == Status.OK:
+        return reply
+    if status == Status.UNKNOWN_TOPIC:
+        raise UnknownTopic()
+    if status == Status.FENCED:
+        raise IllegalGeneration(
+            f"Generation {generation} of group {group!r} was fenced by generation {reply[1]}; join the group again.",
+            generation=reply[1],
+        )
+    if status == Status.TXN_ENDED:
+        raise TransactionEnded(f"Transaction {txn} has ended; begin a new one.", transaction=str(txn))
+    assert status == Status.WRONG_KIND, f"an offset script answered {reply!r}"
+    raise WrongSubscriptionKind(
+        f"{group!r} is a subscription of the kind {reply[1].decode()}; a Kafka group needs a name of its own."
+    )

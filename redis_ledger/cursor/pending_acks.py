@@ -1,0 +1,76 @@
+"""Transactional acks of one subscription on one partition, carried together.
+
+    arrivals   t1  t2 t3  t4       one call in flight; what arrives meanwhile leaves in the next
+    calls      |t1| |t2,t3,t4|     in doubt? then t2, t3 and t4 one by one, and each has its own outcome
+
+Source: docs/decisions/0007.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from redis_ledger.cursor import scripts
+from redis_ledger.cursor.ranges import Range, size
+from redis_ledger.errors import LedgerError, StoreUnavailable
+from redis_ledger.ids import TxnId
+from redis_ledger.store.group_commit import GroupCommit
+from redis_ledger.store.keys import PartitionKeys
+from redis_ledger.store.store import Store
+
+
+class PendingAck(NamedTuple):
+    consumer: str
+    txn: TxnId
+    ranges: Sequence[Range]
+    future: asyncio.Future[int]
+
+
+class PendingAcks:
+    def __init__(self, store: Store, keys: PartitionKeys, topic_id: str, name: str) -> None:
+        self._store, self._keys, self._topic_id, self._name = store, keys, topic_id, name
+        self._loop = asyncio.get_running_loop()
+        self._group: GroupCommit[PendingAck] = GroupCommit(
+            self._send, self._settle, items_max=16, turnstile=lambda: store.turnstile(keys.state)
+        )
+
+    def add(self, consumer: str, txn: TxnId, ranges: Sequence[Range]) -> asyncio.Future[int]:
+        """A future of how many offsets the transaction holds; it fails as calls.hold does."""
+        future: asyncio.Future[int] = self._loop.create_future()
+        self._group.add(PendingAck(consumer, txn, ranges, future))
+        return future
+
+    @property
+    def is_idle(self) -> bool:
+        return self._group.is_idle
+
+    def _send(self, holds: list[PendingAck]) -> asyncio.Future[list[int | LedgerError]]:
+        return self._loop.create_task(self._carry(holds))
+
+    async def _carry(self, holds: list[PendingAck]) -> list[int | LedgerError]:
+        if len(holds) > 1 and len({hold.txn for hold in holds}) == len(holds):
+            together = [(hold.consumer, hold.txn, hold.ranges) for hold in holds]
+            if await scripts.hold_many(self._store, self._keys, self._topic_id, self._name, together):
+                return [size(hold.ranges) for hold in holds]
+        return [await self._one(hold) for hold in holds]
+
+    async def _one(self, hold: PendingAck) -> int | LedgerError:
+        try:
+            return await scripts.hold(
+                self._store, self._keys, self._topic_id, self._name, hold.consumer, hold.txn, hold.ranges
+            )
+        except LedgerError as error:
+            return error
+
+    def _settle(self, holds: list[PendingAck], done: asyncio.Future[list[int | LedgerError]]) -> None:
+        error = done.exception() if not done.cancelled() else StoreUnavailable()
+        for i, hold in enumerate(holds):
+            if hold.future.done():
+                continue
+            outcome = error or done.result()[i]
+            if isinstance(outcome, BaseException):
+                hold.future.set_exception(outcome)
+            else:
+                hold.future.set_result(outcome)

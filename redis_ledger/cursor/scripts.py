@@ -1,0 +1,335 @@
+"""One function for each script in lua/cursor/: the only code that knows the order of their KEYS and ARGV.
+
+`now_ms` comes from the caller.  Consumers are named by any text; it is percent-encoded on the way in and decoded on the
+way out.  All calls may be repeated: a call whose reply was lost is sent again by the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
+from urllib.parse import unquote
+
+from redis_ledger.cursor import paged_acks
+from redis_ledger.cursor.ranges import Range, flat, size
+from redis_ledger.cursor.script_errors import checked, text, token
+from redis_ledger.errors import OutcomeUnknown
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger.entries import LogEntry
+from redis_ledger.store.keys import PartitionKeys
+from redis_ledger.store.script_status import Status
+from redis_ledger.store.store import Script, Store
+
+Kind = Literal["exclusive", "shared", "kafka"]  # kafka: a consumer group's offset (cursor/group_offsets.py)
+Where = int | Literal["earliest", "latest"]
+
+BACKLOG_ENTRIES = 500  # log entries that stats looks at
+
+_RECEIVE = Script.load("cursor/receive")
+_ACK = Script.load("cursor/ack")
+_ACK_CUMULATIVE = Script.load("cursor/ack_cumulative")
+_HOLD = Script.load("cursor/hold")
+_HOLD_MANY = Script.load("cursor/hold_many")
+_NACK = Script.load("cursor/nack")
+_SEEK = Script.load("cursor/seek")
+_STATS = Script.load("cursor/stats")
+
+
+class Delivery(NamedTuple):
+    """Records first to last of one batch, leased.  From `ledger` on, the fields are those of the batch's log entry."""
+
+    first: int
+    last: int
+    deliveries: int  # how often these records were delivered before
+    ledger: int
+    entry: int
+    base: int
+    records: int
+    batch_bytes: int
+    producer: bytes
+    flags: int
+    appended_ms: int
+
+    @property
+    def entry_of_log(self) -> LogEntry:
+        """Of the batch, as far as it is told."""
+        return LogEntry(
+            self.ledger, self.entry, self.base, self.records, self.batch_bytes, int(self.producer), -1, -1, self.flags,
+            self.appended_ms, -1,
+        )  # fmt: skip
+
+    @property
+    def size(self) -> int:
+        """These records' share of the batch's bytes."""
+        return self.batch_bytes * (self.last - self.first + 1) // max(self.records, 1)
+
+
+class Received(NamedTuple):
+    """more: there is more right now.  next_due_ms: when the next lease runs out or delayed record is due; -1 none."""
+
+    deliveries: list[Delivery]
+    mark: int
+    read: int
+    stable: int
+    more: bool
+    next_due_ms: int
+
+
+class CursorState(NamedTuple):
+    """Where a subscription stands on one partition.
+
+    mark     everything below is acknowledged          acked    offsets acknowledged beyond it
+    read     everything below was dispatched           stable   how far dispatch may go
+    leased   delivered to a consumer, neither acknowledged nor given back
+    backlog  leased, given back, held in transactions, or still to be dispatched.  Exact while at most BACKLOG_ENTRIES
+             log entries lie between read and stable; beyond those it counts offsets, so markers and aborted records
+             are in it.
+
+    Of a Kafka group: mark and read are its offset (-1: none), stable is the log's end, held the number of transactions
+    that have another offset pending, and backlog the number of offsets to the end.
+    """
+
+    kind: Kind
+    mark: int
+    read: int
+    stable: int
+    acked: int
+    leased: int
+    held: int
+    backlog: int
+    is_exact: bool
+    delivered: int
+    redelivered: int
+    consumer: str
+    consumer_until_ms: int
+    created_ms: int
+    next_due_ms: int
+
+
+class NotOwner(Exception):
+    """The subscription is exclusive, and the epoch is missing or an earlier owner's: see registration.own."""
+
+
+class Request(NamedTuple):
+    """A receive, as far as it is the same on every partition.
+
+    epoch      of an exclusive subscription: from registration.own; else None
+    name       of the client's request, "" without one; is_repeat: its answer was lost, and it is sent again
+    """
+
+    consumer: str
+    bytes_max: int
+    ack_timeout_ms: int
+    session_ms: int
+    epoch: int | None = None
+    name: str = ""
+    is_repeat: bool = False
+
+
+async def receive(
+    store: Store,
+    keys: PartitionKeys,
+    topic_id: str,
+    name: str,
+    request: Request,
+    *,
+    now_ms: int,
+    records_max: int,
+    after: int | None = None,
+    unseen: bool = False,
+) -> Received:
+    """Leases due records first, then new ones.  request.bytes_max is soft: the batch that passes it is delivered whole.
+
+    after    of an exclusive subscription: the consumer has what was delivered up to this offset.  None: it gets all
+             that it has not acknowledged.
+    unseen   what is leased beyond `after` never reached the consumer: its delivery count stays.
+
+    Raises NotOwner on an exclusive subscription.
+    """
+    places = (keys.state, keys.log, keys.aborted, *keys.sub(name).all())
+    args = (
+        topic_id, token(request.consumer), now_ms, records_max, request.bytes_max, request.ack_timeout_ms,
+        request.session_ms, "" if request.epoch is None else request.epoch, "" if after is None else after, int(unseen),
+        request.name,
+    )  # fmt: skip
+    try:
+        reply = await store.call(_RECEIVE, places, (*args, int(request.is_repeat)), retry=False)
+    except OutcomeUnknown:
+        # What the lost reply leased is delivered by this call; otherwise it would come late and out of order.
+        reply = await store.call(_RECEIVE, places, (*args, 1))
+    if reply[0] == Status.NOT_OWNER:
+        raise NotOwner
+    checked(reply, name)
+    deliveries = [
+        Delivery(
+            reply[i], reply[i + 1], reply[i + 2], int(reply[i + 3]), int(reply[i + 4]), int(reply[i + 5]),
+            int(reply[i + 6]), int(reply[i + 7]), reply[i + 8], int(reply[i + 9]), int(reply[i + 10]),
+        )
+        for i in range(6, len(reply), 11)
+    ]  # fmt: skip
+    return Received(deliveries, reply[1], reply[2], reply[3], reply[4] == 1, reply[5])
+
+
+async def ack(
+    store: Store,
+    keys: PartitionKeys,
+    topic_id: str,
+    name: str,
+    consumer: str,
+    ranges: Sequence[Range],
+) -> int:
+    """How many of these offsets are acknowledged now; those that a transaction holds are left to it and not counted.
+
+    All or nothing, as pages.py says.  Raises NotYourMessage, NotDelivered.
+    """
+    places = (keys.state, *keys.sub(name).all())
+
+    async def act(some: Sequence[Range], how: paged_acks.How) -> list[Any]:
+        args: list[str | int] = [topic_id, token(consumer), how, paged_acks.LEASES_MAX, *flat(some)]
+        return checked(await store.call(_ACK, places, args), name)
+
+    return await paged_acks.acted(act, ranges)
+
+
+async def ack_cumulative(
+    store: Store, keys: PartitionKeys, topic_id: str, name: str, consumer: str, offset: int
+) -> int:
+    """How many offsets this call has acknowledged: all up to `offset` that were not, except what transactions hold.
+
+    Raises WrongSubscriptionKind on a shared subscription; NotDelivered, NotYourMessage when one of the offsets was not
+    delivered to this consumer.
+    """
+    places = (keys.state, *keys.sub(name).all())
+
+    async def act(first: int, how: paged_acks.How) -> list[Any]:
+        args = (topic_id, token(consumer), offset, how, paged_acks.LEASES_MAX, first)
+        return checked(await store.call(_ACK_CUMULATIVE, places, args), name)
+
+    return await paged_acks.cumulated(act, is_sum=True)
+
+
+async def hold(
+    store: Store,
+    keys: PartitionKeys,
+    topic_id: str,
+    name: str,
+    consumer: str,
+    txn: TxnId,
+    ranges: Sequence[Range],
+) -> int:
+    """How many offsets the transaction holds of these (all of them); this subscription must be registered with it.
+
+    All or nothing, as pages.py says.  Raises TransactionConflict, TransactionEnded, NotYourMessage, NotDelivered.
+    """
+
+    async def act(some: Sequence[Range], how: paged_acks.How) -> list[Any]:
+        args: list[str | int] = [topic_id, token(consumer), txn.coordinator, txn.serial, 0, how, paged_acks.LEASES_MAX]
+        args += flat(some)
+        return await _hold(store, keys, name, args)
+
+    return await paged_acks.acted(act, ranges)
+
+
+async def hold_many(
+    store: Store,
+    keys: PartitionKeys,
+    topic_id: str,
+    name: str,
+    holds: Sequence[tuple[str, TxnId, Sequence[Range]]],
+) -> bool:
+    """The holds of several transactions (consumer, transaction, ranges) at once.  False: one of them is in doubt, and
+    nothing was done; hold decides on each.  A repetition finds its own holds and says False, which is right as well."""
+    if sum(len(ranges) for _, _, ranges in holds) > paged_acks.RANGES_MAX:
+        return False
+    args: list[str | int] = [topic_id, len(holds)]
+    spread: list[tuple[int, int, int]] = []
+    for number, (consumer, txn, ranges) in enumerate(holds, 1):
+        args += (token(consumer), txn.coordinator, txn.serial, size(ranges))
+        spread += [(first, last, number) for first, last in ranges]
+    spread.sort()
+    if any(here[1] >= following[0] for here, following in pairwise(spread)):
+        return False
+    for triple in spread:
+        args += triple
+    reply = await store.call(_HOLD_MANY, (keys.state, keys.ended, keys.watermarks, *keys.sub(name).all()), args)
+    return bool(reply[0] == Status.OK)
+
+
+async def hold_cumulative(
+    store: Store,
+    keys: PartitionKeys,
+    topic_id: str,
+    name: str,
+    consumer: str,
+    txn: TxnId,
+    offset: int,
+) -> int:
+    """How many offsets the transaction holds on this partition now.  A repetition changes nothing; another call must
+    name a higher offset (AK-13); a lower one is a conflict.
+
+    Raises as hold, and WrongSubscriptionKind.
+    """
+
+    async def act(first: int, how: paged_acks.How) -> list[Any]:
+        args = (topic_id, token(consumer), txn.coordinator, txn.serial, 1, how, paged_acks.LEASES_MAX, offset, first)
+        return await _hold(store, keys, name, args)
+
+    return await paged_acks.cumulated(act, is_sum=False)
+
+
+async def nack(
+    store: Store,
+    keys: PartitionKeys,
+    topic_id: str,
+    name: str,
+    consumer: str,
+    ranges: Sequence[Range] | None,
+    *,
+    now_ms: int,
+    delay_ms: int = 0,
+    unseen: bool = False,
+) -> int:
+    """How many records were handed back: of these ranges (None: of all) those that this consumer has leased.
+
+    unseen: it was not given them, so that this does not count as a delivery.
+    """
+    if ranges is not None and not ranges:
+        return 0
+    returned, first, rest = 0, 0, list(ranges or ())
+    while True:
+        some = rest[: paged_acks.RANGES_MAX]
+        args: list[str | int] = [topic_id, token(consumer), now_ms, delay_ms, int(unseen), paged_acks.LEASES_MAX, first]
+        args += flat(some)
+        reply = checked(await store.call(_NACK, (keys.state, *keys.sub(name).all()), args), name)
+        _, count, *reached = reply
+        returned += count
+        rest = (paged_acks.behind(some, reached[0]) if reached else []) + rest[paged_acks.RANGES_MAX :]
+        if not rest and (ranges is not None or not reached):
+            return int(returned)
+        first = reached[0] + 1 if reached else 0
+
+
+async def seek(store: Store, keys: PartitionKeys, topic_id: str, name: str, where: Where) -> int:
+    """The offset at which it begins again.  Raises OffsetOutOfRange beyond the end of the log."""
+    reply = await store.call(_SEEK, (keys.state, *keys.sub(name).all(), keys.none), (topic_id, where))
+    return int(checked(reply, name)[1])
+
+
+async def stats(
+    store: Store, keys: PartitionKeys, topic_id: str, name: str, *, entries_max: int = BACKLOG_ENTRIES
+) -> CursorState:
+    places = (keys.state, keys.log, keys.aborted, *keys.sub(name).all())
+    reply = checked(await store.call(_STATS, places, (topic_id, entries_max)), name)
+    kind: Kind = reply[1].decode()
+    mark, read, stable, acked, leased, held, backlog, exact, delivered, redelivered = reply[2:12]
+    return CursorState(
+        kind, int(mark), int(read), stable, acked, leased, held, backlog, exact == 1, delivered, redelivered,
+        unquote(text(reply[12])), reply[13], int(reply[14]), reply[15],
+    )  # fmt: skip
+
+
+async def _hold(store: Store, keys: PartitionKeys, name: str, args: Sequence[str | int]) -> list[Any]:
+    return checked(
+        await store.call(_HOLD, (keys.state, keys.ended, keys.watermarks, *keys.sub(name).all()), args), name
+    )

@@ -1,0 +1,118 @@
+"""What the requests about a group's offsets have in common: topics by name or id, and what they are told when it fails.
+
+    request ─ read ─▶ entries to be committed, each with its place in the answer ─▶ committed ─ settle ─▶ answer
+
+A partition that is refused does not hold up the others.  Of a partition that is named several times the last entry that
+may be committed counts, as in Kafka: only that one is written, and every place in the answer has its outcome.  A
+coordinator that cannot be asked now is told as one that is loading: that is what every client waits for and tries
+again, without looking for another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.broker.groups.offsets import OffsetEntry
+from redis_ledger.decoding.budget import Pace
+from redis_ledger.errors import LedgerError, MetadataTooLarge, TopicForbidden, Unavailable
+from redis_ledger.kafka.partition_lookup import PartitionLookup
+from redis_ledger.kafka.request_context import COORDINATOR_LOADING, NONE, RequestContext, code_of
+
+
+class Commits(NamedTuple):
+    """last: what is to be committed, by topic and partition; slots: the places of each in the answer; topics: the whole
+    answer."""
+
+    last: dict[tuple[str, int], OffsetEntry]
+    slots: dict[tuple[str, int], list[Any]]
+    topics: list[Any]
+
+    @property
+    def entries(self) -> list[OffsetEntry]:
+        return [*self.last.values()]
+
+    def add(self, entry: OffsetEntry, slot: Any) -> None:
+        place = (entry.topic, entry.partition)
+        self.last[place] = entry
+        self.slots.setdefault(place, []).append(slot)
+
+    async def settle(self, outcomes: Iterable[LedgerError | None], code: Callable[[LedgerError], int]) -> None:
+        """outcomes: of the entries, in their order."""
+        pace = Pace()
+        for place, error in zip(self.last, outcomes, strict=True):
+            for slot in self.slots[place]:
+                slot.error_code = NONE if error is None else code(error)
+            if pace.is_over:
+                await pace.rest()
+
+    async def refuse(self, error: LedgerError, code: Callable[[LedgerError], int]) -> None:
+        await self.settle([error] * len(self.last), code)
+
+
+async def read_commits(
+    topics: Sequence[Any],
+    call: RequestContext,
+    by_id: bool,
+    topic_class: Callable[..., Any],
+    slot_class: Callable[..., Any],
+) -> Commits:
+    """Of OffsetCommit or TxnOffsetCommit, whose topics have the same members; the classes are those of the answer."""
+    commits, pace = Commits({}, {}, []), Pace()
+    names = await topic_names(topics, call, by_id)
+    room = call.broker.config.offset_metadata_bytes_max
+    for topic, name in zip(topics, names, strict=True):
+        answer = topic_class(topic.name, topic.topic_id, [])
+        commits.topics.append(answer)
+        for asked in topic.partitions:
+            if pace.is_over:
+                await pace.rest()
+            slot = slot_class(asked.partition_index, NONE)
+            answer.partitions.append(slot)
+            metadata = asked.committed_metadata or ""
+            if isinstance(name, LedgerError):
+                slot.error_code = coordinator_code(name)
+            elif not call.allows(Op.READ, Resource.TOPIC, name):
+                slot.error_code = TopicForbidden.kafka_code
+            elif len(metadata.encode()) > room:
+                slot.error_code = MetadataTooLarge.kafka_code
+            else:
+                entry = OffsetEntry(
+                    name, asked.partition_index, asked.committed_offset, asked.committed_leader_epoch, metadata
+                )
+                commits.add(entry, slot)
+    return commits
+
+
+def refused_commits(
+    topics: Sequence[Any], error: LedgerError, topic_class: Callable[..., Any], slot_class: Callable[..., Any]
+) -> list[Any]:
+    """The answer's topics when nothing of the request may be committed."""
+    return [
+        topic_class(
+            topic.name, topic.topic_id, [slot_class(p.partition_index, code_of(error)) for p in topic.partitions]
+        )
+        for topic in topics
+    ]
+
+
+async def topic_names(topics: Sequence[Any], call: RequestContext, by_id: bool) -> list[str | LedgerError]:
+    """The name of each topic of a request, or why it has none."""
+    if not by_id:
+        return [topic.name for topic in topics]
+    found: dict[bytes, str | LedgerError] = {}
+    places, pace = await PartitionLookup(call.broker.catalog).expect(ids={topic.topic_id for topic in topics}), Pace()
+    for topic in topics:
+        if topic.topic_id not in found:
+            try:
+                found[topic.topic_id] = await places.name(topic.topic_id)
+            except LedgerError as error:
+                found[topic.topic_id] = error.with_traceback(None)
+        if pace.is_over:
+            await pace.rest()
+    return [found[topic.topic_id] for topic in topics]
+
+
+def coordinator_code(error: LedgerError) -> int:
+    return COORDINATOR_LOADING if isinstance(error, Unavailable) else code_of(error)

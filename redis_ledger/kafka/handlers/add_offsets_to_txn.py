@@ -1,0 +1,27 @@
+"""AddOffsetsToTxn 0-4: says that offsets of a group will be committed in the producer's transaction.
+
+It begins the transaction if none is open.  The partitions whose offsets are committed are registered by
+TxnOffsetCommit: an offset lives beside its partition, there is no offsets topic.  2: PRODUCER_FENCED; 4: KIP-890.
+"""
+
+from __future__ import annotations
+
+from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.protocol.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
+from redis_ledger.kafka.protocol.messages.add_offsets_to_txn_response import AddOffsetsToTxnResponse
+from redis_ledger.kafka.request_context import NONE, RequestContext, fenced_code
+
+VERSIONS = (0, 4)
+PRODUCER_FENCED_FROM = 2
+INVALID_GROUP_ID = 24
+
+
+async def handle(request: AddOffsetsToTxnRequest, call: RequestContext) -> AddOffsetsToTxnResponse:
+    if not request.group_id:
+        return AddOffsetsToTxnResponse(0, INVALID_GROUP_ID)
+    try:
+        await call.broker.quotas.may_open(call.peer.principal, request.transactional_id)
+        await call.broker.producers.add(request.transactional_id, request.producer_id, request.producer_epoch, [])
+    except LedgerError as error:
+        return AddOffsetsToTxnResponse(0, fenced_code(error, call.version >= PRODUCER_FENCED_FROM))
+    return AddOffsetsToTxnResponse(0, NONE)

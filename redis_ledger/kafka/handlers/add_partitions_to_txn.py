@@ -1,0 +1,90 @@
+"""AddPartitionsToTxn 0-5: registers partitions with the producer's transaction, which begins with the first of them.
+
+0-3   one transaction a request, from clients     2   PRODUCER_FENCED     4, 5   many transactions, as brokers ask
+each other: served to who may act as a broker; verify_only only looks.  Producers of transaction.version 2 do not call
+this: their Produce adds by itself.  A topic or partition that is unknown or forbidden refuses its request whole: the
+others are answered OPERATION_NOT_ATTEMPTED, as in Kafka.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.decoding.budget import Pace
+from redis_ledger.errors import ClusterForbidden, LedgerError, TransactionForbidden, Unavailable
+from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.partition_lookup import PartitionLookup
+from redis_ledger.kafka.protocol.messages.add_partitions_to_txn_request import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTransaction,
+)
+from redis_ledger.kafka.protocol.messages.add_partitions_to_txn_response import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopicResult,
+)
+from redis_ledger.kafka.request_context import NONE, RequestContext, code_of, fenced_code
+from redis_ledger.txn.coordinator import Participant
+
+VERSIONS = (0, 5)
+PRODUCER_FENCED_FROM, MANY_FROM = 2, 4
+OPERATION_NOT_ATTEMPTED = 55
+
+
+async def handle(request: AddPartitionsToTxnRequest, call: RequestContext) -> AddPartitionsToTxnResponse:
+    if call.version < MANY_FROM:
+        name, topics = request.v3_and_below_transactional_id, request.v3_and_below_topics
+        held = (request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
+        done = await _one(AddPartitionsToTxnTransaction(name, *held, False, topics), call)
+        return AddPartitionsToTxnResponse(0, NONE, [], done.topic_results)
+    if not call.allows_cluster(Op.CLUSTER_ACTION):
+        return AddPartitionsToTxnResponse(0, ClusterForbidden.kafka_code)
+    return AddPartitionsToTxnResponse(0, NONE, await few_at_once(lambda txn: _one(txn, call), request.transactions))
+
+
+async def _one(txn: AddPartitionsToTxnTransaction, call: RequestContext) -> AddPartitionsToTxnResult:
+    participants: list[Participant] = []
+    unknown: dict[tuple[str, int], int] = {}
+    from_client, knows_fenced = call.version < MANY_FROM, call.version >= PRODUCER_FENCED_FROM
+    if from_client and not call.allows(Op.WRITE, Resource.TRANSACTIONAL_ID, txn.transactional_id):
+        return _answered(txn, {}, TransactionForbidden.kafka_code)
+    places, pace = await PartitionLookup(call.broker.catalog).expect(topic.name for topic in txn.topics), Pace()
+    for topic in txn.topics:
+        for number in dict.fromkeys(topic.partitions):
+            if pace.is_over:
+                await pace.rest()
+            try:
+                if from_client:
+                    call.check_topic(Op.WRITE, topic.name)
+                partition = await places.get(topic.name, number)
+                participants.append(Participant(topic.name, partition.topic_id, number))
+            except Unavailable as error:
+                return _answered(txn, {}, fenced_code(error, knows_fenced))
+            except LedgerError as error:
+                unknown[topic.name, number] = code_of(error)
+    code = OPERATION_NOT_ATTEMPTED if unknown else NONE
+    if not unknown:
+        act = call.broker.producers.verify if txn.verify_only else call.broker.producers.add
+        try:
+            if not txn.verify_only:
+                await call.broker.quotas.may_open(call.peer.principal, txn.transactional_id)
+            await act(txn.transactional_id, txn.producer_id, txn.producer_epoch, participants)
+        except LedgerError as error:
+            code = fenced_code(error, knows_fenced)
+    return _answered(txn, unknown, code)
+
+
+def _answered(
+    txn: AddPartitionsToTxnTransaction, unknown: Mapping[tuple[str, int], int], code: int
+) -> AddPartitionsToTxnResult:
+    """unknown: partitions with a code of their own."""
+    topics = [
+        AddPartitionsToTxnTopicResult(
+            topic.name,
+            [AddPartitionsToTxnPartitionResult(n, unknown.get((topic.name, n), code)) for n in topic.partitions],
+        )
+        for topic in txn.topics
+    ]
+    return AddPartitionsToTxnResult(txn.transactional_id, topics)

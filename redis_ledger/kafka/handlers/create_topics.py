@@ -1,0 +1,152 @@
+"""CreateTopics 2-7: topics with partitions and settings.
+
+2   errors have messages     4   partitions and replicas may be left to the broker (-1); taken in every version here
+5   the answer tells partitions, replicas and configurations, to who may describe these
+6   may be throttled (never)     7   topic ids
+Redis does the replication: any factor from 1 is accepted and reported as 1.  Assignments must name known brokers; apart
+from that they are only counted, because every broker serves every partition.  A topic that is named twice is not
+created.  The timeout has no use: a topic is complete when the request is answered.
+
+The first problem of a topic is answered, in Kafka's order: authorization, name, existence, configuration, partitions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.broker.topics.configs import Described, settings_of
+from redis_ledger.config import Config
+from redis_ledger.errors import (
+    InvalidPartitions,
+    InvalidReplicaAssignment,
+    InvalidReplicationFactor,
+    InvalidRequest,
+    LedgerError,
+    TopicExists,
+    TopicForbidden,
+    UnknownTopic,
+)
+from redis_ledger.ids import check_topic_name
+from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.protocol.messages.create_topics_request import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateTopicsRequest,
+)
+from redis_ledger.kafka.protocol.messages.create_topics_response import (
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsResponse,
+)
+from redis_ledger.kafka.protocol.primitives import NO_UUID
+from redis_ledger.kafka.request_context import NONE, RequestContext, controller_code, message_of, repeated_whole
+from redis_ledger.kafka.security.api_authorization import note
+
+VERSIONS = (2, 7)
+NAMED_TWICE = InvalidRequest("The topic is named twice.")
+TOPICS_MAX = 5_000  # of one request, for each is answered with all its configurations
+POLICY_VIOLATION = 44
+
+
+class Wanted(NamedTuple):
+    partitions: int
+    settings: dict[str, int]
+
+
+def decide(asked: CreatableTopic, config: Config, brokers: Collection[int]) -> Wanted:
+    """The partitions and settings of a new topic.  brokers: node ids.  Raises LedgerError with Kafka's code."""
+    settings = settings_of((given.name, given.value) for given in asked.configs)
+    if asked.assignments:
+        if asked.num_partitions != -1 or asked.replication_factor != -1:
+            raise InvalidRequest("Where brokers are assigned, partitions and replication factor must be -1.")
+        count = _assigned(asked.assignments, brokers)
+    else:
+        if asked.replication_factor == 0 or asked.replication_factor < -1:
+            raise InvalidReplicationFactor(f"The replication factor is {asked.replication_factor}; use 1 or more.")
+        if asked.num_partitions == 0 or asked.num_partitions < -1:
+            raise InvalidPartitions(f"A topic has 1 partition or more, not {asked.num_partitions}; -1 is the default.")
+        count = config.num_partitions if asked.num_partitions == -1 else asked.num_partitions
+    if count > config.partitions_max:
+        raise InvalidPartitions(f"A topic has at most {config.partitions_max} partitions here, not {count}.")
+    return Wanted(count, settings)
+
+
+def _assigned(assignments: Sequence[CreatableReplicaAssignment], brokers: Collection[int]) -> int:
+    if sorted(each.partition_index for each in assignments) != list(range(len(assignments))):
+        raise InvalidReplicaAssignment("Partitions are assigned by consecutive numbers from 0, each once.")
+    for each in assignments:
+        check_assignment(each.broker_ids, brokers)
+    if len({len(each.broker_ids) for each in assignments}) > 1:
+        raise InvalidReplicaAssignment("All partitions must have equally many brokers.")
+    return len(assignments)
+
+
+def check_assignment(assigned: Sequence[int], brokers: Collection[int]) -> None:
+    """assigned: the brokers of one partition.  Raises InvalidReplicaAssignment."""
+    if not assigned or len(set(assigned)) < len(assigned):
+        raise InvalidReplicaAssignment("Every partition needs brokers, and each of them once.")
+    if unknown := sorted(set(assigned) - set(brokers)):
+        there = ", ".join(map(str, sorted(brokers)))
+        raise InvalidReplicaAssignment(f"There is no broker {unknown[0]}; the brokers are {there}.")
+
+
+async def handle(request: CreateTopicsRequest, call: RequestContext) -> CreateTopicsResponse:
+    if len(request.topics) > TOPICS_MAX:
+        told = f"At most {TOPICS_MAX} topics can be created by one request."
+        return CreateTopicsResponse(
+            topics=[CreatableTopicResult(asked.name, NO_UUID, POLICY_VIOLATION, told) for asked in request.topics]
+        )
+    times = Counter(asked.name for asked in request.topics)
+    twice = [name for name, count in times.items() if count > 1]
+    made = await few_at_once(
+        lambda asked: _create(asked, request.validate_only, call),
+        [asked for asked in request.topics if times[asked.name] == 1],
+    )
+    return CreateTopicsResponse(topics=repeated_whole(made + [_refused(name, NAMED_TWICE) for name in twice]))
+
+
+async def _create(asked: CreatableTopic, validate_only: bool, call: RequestContext) -> CreatableTopicResult:
+    broker = call.broker
+    try:
+        if not call.allows_cluster(Op.CREATE):
+            call.check_topic(Op.CREATE, asked.name)
+        check_topic_name(asked.name)
+        await _check_absent(asked.name, call)
+        wanted, topic_id = decide(asked, broker.config, node_ids(call)), NO_UUID
+        if not validate_only:
+            made = await broker.topics.create(asked.name, wanted.partitions, wanted.settings)
+            topic_id = bytes.fromhex(made.id)
+    except LedgerError as error:
+        await note(call, "topic.create", asked.name, error)
+        return _refused(asked.name, error)
+    if not validate_only:
+        await note(call, "topic.create", asked.name, partitions=wanted.partitions, settings=wanted.settings)
+    if not call.allows(Op.DESCRIBE_CONFIGS, Resource.TOPIC, asked.name):
+        return CreatableTopicResult(asked.name, topic_id, NONE, None, TopicForbidden.kafka_code)
+    return CreatableTopicResult(
+        asked.name, topic_id, NONE, None, NONE, wanted.partitions, 1,
+        [_shown(each) for each in broker.configs.of_settings(wanted.settings)],
+    )  # fmt: skip
+
+
+def node_ids(call: RequestContext) -> list[int]:
+    return [node.id for node in call.broker.members.shown()]
+
+
+async def _check_absent(name: str, call: RequestContext) -> None:
+    try:
+        await call.broker.catalog.get(name, fresh=True)
+    except UnknownTopic:
+        return
+    raise TopicExists(f"Topic {name!r} exists.")
+
+
+def _refused(name: str, error: LedgerError) -> CreatableTopicResult:
+    return CreatableTopicResult(name, NO_UUID, controller_code(error), message_of(error))
+
+
+def _shown(found: Described) -> CreatableTopicConfigs:
+    return CreatableTopicConfigs(found.name, found.value, found.read_only, found.source, False)

@@ -1,0 +1,44 @@
+"""DeleteRecords 0-2: moves the log start of partitions, and trims what lies below it.
+
+-1 is the end of the log.  Records of a transaction that is still open are never trimmed, so the low watermark told may
+be below what was asked for.  It may lie inside a batch: readers are given the batch and skip.  1, 2: nothing new.
+"""
+
+from __future__ import annotations
+
+from redis_ledger.auth.acl import Op
+from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.partition_lookup import PartitionLookup
+from redis_ledger.kafka.protocol.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest
+from redis_ledger.kafka.protocol.messages.delete_records_response import (
+    DeleteRecordsPartitionResult,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+from redis_ledger.kafka.request_context import NONE, RequestContext, code_of
+from redis_ledger.kafka.security.api_authorization import note
+
+VERSIONS = (0, 2)
+TO_THE_END = -1
+
+
+async def handle(request: DeleteRecordsRequest, call: RequestContext) -> DeleteRecordsResponse:
+    topics, places = [], await PartitionLookup(call.broker.catalog).expect(topic.name for topic in request.topics)
+    for topic in request.topics:
+
+        async def trim(asked: DeleteRecordsPartition, name: str = topic.name) -> DeleteRecordsPartitionResult:
+            below = None if asked.offset == TO_THE_END else asked.offset
+            try:
+                call.check_topic(Op.DELETE, name)
+                await places.get(name, asked.partition_index)
+                start = await call.broker.topics.delete_records(name, asked.partition_index, below)
+            except LedgerError as error:
+                await note(call, "records.delete", f"{name}-{asked.partition_index}", error)
+                return DeleteRecordsPartitionResult(asked.partition_index, -1, code_of(error))
+            await note(call, "records.delete", f"{name}-{asked.partition_index}", start_offset=start)
+            return DeleteRecordsPartitionResult(asked.partition_index, start, NONE)
+
+        once = {each.partition_index: each for each in topic.partitions}  # of a partition named twice the last counts
+        topics.append(DeleteRecordsTopicResult(topic.name, await few_at_once(trim, once.values())))
+    return DeleteRecordsResponse(topics=topics)

@@ -1,0 +1,77 @@
+"""DeleteTopics 1-6: topics with all their records, offsets and subscriptions.
+
+1-5   by name; 5: errors have messages     6   by name or by id, each entry by one of them
+What is named twice, also once by name and once by id, is not deleted.  A topic is gone for every broker when this is
+answered, so the timeout has no use.  Who may not describe a topic is not told its name, nor whether it is there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.errors import InvalidRequest, LedgerError, TopicForbidden
+from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.protocol.messages.delete_topics_request import DeleteTopicsRequest
+from redis_ledger.kafka.protocol.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
+from redis_ledger.kafka.protocol.primitives import NO_UUID
+from redis_ledger.kafka.request_context import NONE, RequestContext, controller_code, message_of, repeated_whole
+from redis_ledger.kafka.security.api_authorization import note
+from redis_ledger.ledger.topic_entry import TopicEntry
+
+VERSIONS = (1, 6)
+
+
+NOT_YOURS = "The topic of this id may not be deleted, nor told of, by this caller."
+
+
+class Asked(NamedTuple):
+    name: str | None
+    topic_id: bytes
+
+
+async def handle(request: DeleteTopicsRequest, call: RequestContext) -> DeleteTopicsResponse:
+    times = Counter(Asked(each.name, each.topic_id) for each in request.topics)
+    times.update(Asked(name, NO_UUID) for name in request.topic_names)
+    found = dict(zip(times, await few_at_once(lambda asked: _find(asked, call), times), strict=True))
+    ids = Counter(entry.id for entry in found.values() if isinstance(entry, TopicEntry))
+
+    async def delete(asked: Asked) -> DeletableTopicResult:
+        entry, shown = found[asked], asked
+        try:
+            if times[asked] > 1:
+                raise InvalidRequest("The topic is named twice.")
+            if isinstance(entry, LedgerError):
+                raise entry
+            if asked.name is None and not call.allows(Op.DESCRIBE, Resource.TOPIC, entry.name):
+                call.check_topic(Op.DELETE, entry.name)
+            shown = Asked(entry.name, bytes.fromhex(entry.id))
+            if ids[entry.id] > 1:
+                raise InvalidRequest("The topic is named twice, by its name and by its id.")
+            call.check_topic(Op.DELETE, entry.name)
+            await call.broker.topics.delete(entry.name, entry.id)
+        except LedgerError as error:
+            await note(call, "topic.delete", entry.name if isinstance(entry, TopicEntry) else asked.name or "", error)
+            message = NOT_YOURS if shown.name is None and isinstance(error, TopicForbidden) else message_of(error)
+            return DeletableTopicResult(*shown, controller_code(error), message)
+        await note(call, "topic.delete", entry.name)
+        return DeletableTopicResult(*shown, NONE)
+
+    return DeleteTopicsResponse(responses=repeated_whole(await few_at_once(delete, times)))
+
+
+async def _find(asked: Asked, call: RequestContext) -> TopicEntry | LedgerError:
+    catalog = call.broker.catalog
+    try:
+        if asked.name is None:
+            if asked.topic_id == NO_UUID:
+                raise InvalidRequest("Neither the topic's name nor its id is given.")
+            return await catalog.by_id(asked.topic_id)
+        if asked.topic_id != NO_UUID:
+            raise InvalidRequest("Give the topic's name or its id, not both.")
+        if not call.allows(Op.DESCRIBE, Resource.TOPIC, asked.name):
+            call.check_topic(Op.DELETE, asked.name)  # before anybody can learn whether it is there
+        return await catalog.get(asked.name, fresh=True)
+    except LedgerError as error:
+        return error.with_traceback(None)  # with its frames the errors of a long request are hundreds of megabytes

@@ -1,0 +1,51 @@
+"""DescribeAcls 1-3: the rules that a filter takes, by resource (KIP-11, KIP-290).
+
+1   pattern types; MATCH finds every rule that covers the name     2   flexible     3   users as resources (none)
+Rules that are made here count at the other doors too.  Without auth_required: SECURITY_DISABLED.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from redis_ledger.auth.acl import Rule
+from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.protocol.messages.describe_acls_request import DescribeAclsRequest
+from redis_ledger.kafka.protocol.messages.describe_acls_response import (
+    AclDescription,
+    DescribeAclsResource,
+    DescribeAclsResponse,
+)
+from redis_ledger.kafka.request_context import INVALID_REQUEST, NONE, RequestContext, code_of, message_of
+from redis_ledger.kafka.security.acl_codes import UNKNOWN, filter_of, is_known
+
+VERSIONS = (1, 3)
+IS_READ = True
+SECURITY_DISABLED = 54
+DISABLED = "Nobody is asked who they are: auth_required is off, so rules mean nothing."
+
+
+async def handle(request: DescribeAclsRequest, call: RequestContext) -> DescribeAclsResponse:
+    if not call.broker.security.is_on:
+        return DescribeAclsResponse(0, SECURITY_DISABLED, DISABLED)
+    kinds = (request.resource_type_filter, request.pattern_type_filter, request.operation, request.permission_type)
+    if not is_known(*kinds):
+        return DescribeAclsResponse(0, INVALID_REQUEST, UNKNOWN)
+    wanted = filter_of(request)
+    try:
+        rules = [] if wanted is None else await call.broker.security.list_rules(wanted)
+    except LedgerError as error:
+        return DescribeAclsResponse(0, code_of(error), message_of(error))
+    resources = [
+        DescribeAclsResource(*resource, [_shown(rule) for rule in some])
+        for resource, some in groupby(sorted(rules, key=_resource), key=_resource)
+    ]
+    return DescribeAclsResponse(0, NONE, None, resources)
+
+
+def _resource(rule: Rule) -> tuple[int, str, int]:
+    return rule.resource, rule.name, rule.pattern
+
+
+def _shown(rule: Rule) -> AclDescription:
+    return AclDescription(rule.principal, rule.host, rule.operation, rule.effect)

@@ -1,0 +1,91 @@
+"""DescribeConfigs 1-4: configurations of topics, brokers and groups under Kafka's names.
+
+1   sources and synonyms     3   types and documentation     4   flexible
+A topic tells its own settings, those it has from the broker, and constants where admin tools look for them.  A broker
+tells its settings read-only (they are given at start), and only its own; without an id it tells the dynamic defaults of
+all brokers, which are none.  A group tells the times of the consumer protocol.  Names that do not exist are left out.
+"""
+
+from __future__ import annotations
+
+from redis_ledger.auth.acl import CLUSTER_NAME, Op, Resource
+from redis_ledger.broker.topics.configs import Described
+from redis_ledger.errors import InvalidRequest, LedgerError
+from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.protocol.messages.describe_configs_request import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
+from redis_ledger.kafka.protocol.messages.describe_configs_response import (
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+from redis_ledger.kafka.request_context import NONE, RequestContext, code_of, message_of
+
+VERSIONS = (1, 4)
+IS_READ = True
+TOPIC, BROKER, GROUP = 2, 4, 32
+KINDS = {2: "topics", 4: "brokers", 8: "broker loggers", 16: "client metrics", 32: "groups"}
+RESOURCES_MAX = 10_000  # of one request
+
+
+async def handle(request: DescribeConfigsRequest, call: RequestContext) -> DescribeConfigsResponse:
+    async def describe(asked: DescribeConfigsResource) -> DescribeConfigsResult:
+        try:
+            if len(resources) > RESOURCES_MAX:
+                raise InvalidRequest(f"At most {RESOURCES_MAX} resources are described by one request.")
+            check(Op.DESCRIBE_CONFIGS, asked.resource_type, asked.resource_name, call)
+            found = await _of(asked, call)
+        except LedgerError as error:
+            code, message = code_of(error), message_of(error)
+            return DescribeConfigsResult(code, message, asked.resource_type, asked.resource_name)
+        if asked.configuration_keys:  # an empty list asks for all, as null does
+            keys = set(asked.configuration_keys)
+            found = [each for each in found if each.name in keys]
+        shown = [_shown(each, request) for each in found]
+        return DescribeConfigsResult(NONE, None, asked.resource_type, asked.resource_name, shown)
+
+    # One that is named again and again is answered once: a small request must not ask for a huge answer.
+    resources = {(asked.resource_type, asked.resource_name): asked for asked in request.resources}
+    return DescribeConfigsResponse(results=await few_at_once(describe, resources.values()))
+
+
+def check(operation: Op, kind: int, name: str, call: RequestContext) -> None:
+    """Raises Forbidden.  What is configured of the broker is the cluster's; an unknown kind is nobody's to refuse."""
+    if kind == TOPIC:
+        call.check_topic(operation, name)
+    elif kind == GROUP:
+        call.check(operation, Resource.GROUP, name)
+    elif kind == BROKER:
+        call.check(operation, Resource.CLUSTER, CLUSTER_NAME)
+
+
+async def _of(asked: DescribeConfigsResource, call: RequestContext) -> list[Described]:
+    configs, name = call.broker.configs, asked.resource_name
+    if asked.resource_type == TOPIC:
+        return await configs.of_topic(name)
+    if asked.resource_type == BROKER:
+        if not name:
+            return []
+        if name != str(call.broker.members.node_id):
+            raise InvalidRequest(f"This is broker {call.broker.members.node_id}; ask broker {name[:20]!r} itself.")
+        return configs.of_broker()
+    if asked.resource_type == GROUP:
+        if not name:
+            raise InvalidRequest("The group has no name.")
+        return configs.of_group()
+    raise InvalidRequest(f"There is no configuration of {kind_name(asked.resource_type)} here.")
+
+
+def kind_name(kind: int) -> str:
+    return KINDS.get(kind, f"resources of type {kind}")
+
+
+def _shown(found: Described, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
+    synonyms = [DescribeConfigsSynonym(*each) for each in found.synonyms] if request.include_synonyms else []
+    documentation = found.documentation if request.include_documentation else None
+    return DescribeConfigsResourceResult(
+        found.name, found.value, found.read_only, found.source, False, synonyms, found.type, documentation
+    )

@@ -1,0 +1,56 @@
+"""DescribeGroups 0-6: classic groups with their members, and what each was assigned.
+
+1   throttle time     3   authorized operations     4   group.instance.id     5   flexible
+A group that is named twice is told once.
+6   a group that is not there is GROUP_ID_NOT_FOUND (KIP-1043); before, it is Dead, without an error
+A group of the new protocol is not there for this request; ConsumerGroupDescribe tells of it.
+"""
+
+from __future__ import annotations
+
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.broker.groups.service import Groups
+from redis_ledger.errors import GroupNotFound, LedgerError
+from redis_ledger.groups.member import State
+from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.group_errors import group_code
+from redis_ledger.kafka.protocol.messages.describe_groups_request import DescribeGroupsRequest
+from redis_ledger.kafka.protocol.messages.describe_groups_response import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsResponse,
+)
+from redis_ledger.kafka.request_context import RequestContext, message_of
+from redis_ledger.kafka.security.api_authorization import NOT_ASKED, operations
+
+VERSIONS = (0, 6)
+NOT_FOUND_FROM = 6
+
+
+async def handle(request: DescribeGroupsRequest, call: RequestContext) -> DescribeGroupsResponse:
+    groups: Groups = call.broker.groups
+
+    async def one(group: str) -> DescribedGroup:
+        try:
+            call.check(Op.DESCRIBE, Resource.GROUP, group)
+            found = await groups.describe(group)
+        except LedgerError as error:
+            if isinstance(error, GroupNotFound) and call.version < NOT_FOUND_FROM:
+                return DescribedGroup(group_id=group, group_state=State.DEAD.value)
+            return DescribedGroup(group_code(error), message_of(error), group, State.DEAD.value)
+        members = [
+            DescribedGroupMember(m.member_id, m.instance_id, m.client_id, m.client_host, m.metadata, m.assignment)
+            for m in found.members
+        ]
+        return DescribedGroup(
+            group_id=group,
+            group_state=found.state,
+            protocol_type=found.protocol_type,
+            protocol_data=found.protocol,
+            members=members,
+            authorized_operations=(
+                operations(call, Resource.GROUP, group) if request.include_authorized_operations else NOT_ASKED
+            ),
+        )
+
+    return DescribeGroupsResponse(groups=await few_at_once(one, dict.fromkeys(request.groups)))

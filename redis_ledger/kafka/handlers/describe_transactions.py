@@ -1,0 +1,43 @@
+"""DescribeTransactions 0: where the transaction of a transactional id stands, and which partitions it has touched.
+
+A transaction of REST or the SDK is found by its own id, like 3-17.  Offsets of a group that were committed in it are
+shown as the partitions they belong to.
+"""
+
+from __future__ import annotations
+
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.protocol.messages.describe_transactions_request import DescribeTransactionsRequest
+from redis_ledger.kafka.protocol.messages.describe_transactions_response import (
+    DescribeTransactionsResponse,
+    TopicData,
+    TransactionState,
+)
+from redis_ledger.kafka.request_context import NONE, RequestContext, code_of
+
+VERSIONS = (0, 0)
+IS_READ = True
+
+
+async def handle(request: DescribeTransactionsRequest, call: RequestContext) -> DescribeTransactionsResponse:
+    # An id that is named twice is told once.
+    names = dict.fromkeys(request.transactional_ids)
+    return DescribeTransactionsResponse(0, await few_at_once(lambda name: _one(name, call), names))
+
+
+async def _one(transactional_id: str, call: RequestContext) -> TransactionState:
+    try:
+        call.check(Op.DESCRIBE, Resource.TRANSACTIONAL_ID, transactional_id)
+        standing = await call.broker.producers.standing(transactional_id)
+    except LedgerError as error:
+        return TransactionState(code_of(error), transactional_id)
+    topics: dict[str, set[int]] = {}
+    for topic, number in standing.partitions:
+        if call.allows(Op.DESCRIBE, Resource.TOPIC, topic):
+            topics.setdefault(topic, set()).add(number)
+    return TransactionState(
+        NONE, transactional_id, standing.state, standing.timeout_ms, standing.started_ms or -1,
+        standing.producer_id, standing.epoch, [TopicData(topic, sorted(numbers)) for topic, numbers in topics.items()],
+    )  # fmt: skip

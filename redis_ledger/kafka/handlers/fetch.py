@@ -1,0 +1,250 @@
+"""Fetch 4-17: record batches out of partitions, byte for byte, with a long poll.
+
+4    isolation, last stable offset, aborted transactions     5    log start offset      7   fetch sessions (KIP-227)
+9    the client's leader epoch is compared                   11   rack (there is nothing nearer)
+12   epochs of fetched records (there is one epoch)          13   topics by id          15-17  fields of followers
+A batch is its first 16 bytes, made new with its offset, and the rest as it lies in memory.  A marker is made when it
+is read. A committed reader behind an open transaction sleeps until the stable offset moves.
+"""
+
+from __future__ import annotations
+
+import struct
+from itertools import starmap
+from typing import NamedTuple
+
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.broker import record_traces
+from redis_ledger.broker.fetch.many import PartitionRequest, Polled
+from redis_ledger.decoding.budget import Pace
+from redis_ledger.errors import LedgerError, OffsetOutOfRange, TopicForbidden, Unavailable, UnknownTopic
+from redis_ledger.kafka.fetch_session import FetchSession, Key, Rest, opened
+from redis_ledger.kafka.handlers.list_offsets import epoch_refusal
+from redis_ledger.kafka.partition_lookup import PartitionLookup
+from redis_ledger.kafka.protocol.messages.fetch_request import FetchPartition, FetchRequest
+from redis_ledger.kafka.protocol.messages.fetch_response import (
+    AbortedTransaction,
+    FetchableTopicResponse,
+    FetchResponse,
+    PartitionData,
+)
+from redis_ledger.kafka.protocol.primitives import Buffer
+from redis_ledger.kafka.request_context import NONE, NOT_LEADER, UNKNOWN_TOPIC_ID, RequestContext, code_of
+from redis_ledger.ledger import entries as logs
+from redis_ledger.ledger.reader import Read
+from redis_ledger.records.control import marker
+from redis_ledger.telemetry import tracing
+
+VERSIONS = (4, 17)
+SESSIONS_FROM, IDS_FROM = 7, 13
+READ_COMMITTED = 1
+KAFKA_STORAGE_ERROR = 56
+WAIT_MS_MAX = 60_000
+IS_READ = True
+PLACED_BYTES = 16  # base offset, length, leader epoch: the part of a batch that is made new
+
+_place = struct.Struct(">q4si").pack
+
+
+class _Asked(NamedTuple):
+    key: Key
+    partition: FetchPartition
+
+
+async def handle(request: FetchRequest, call: RequestContext) -> FetchResponse:
+    session: FetchSession | None = None
+    if call.version >= SESSIONS_FROM:
+        found = opened(request, call.peer.fetch_session)
+        if isinstance(found, int):
+            return FetchResponse(error_code=found)
+        session = call.peer.fetch_session = found
+    if session is None:
+        # Of a partition that is named twice the last counts, as in Kafka.
+        named = {(t.topic, t.topic_id, p.partition): p for t in request.topics for p in t.partitions}
+        asked = list(starmap(_Asked, named.items()))
+    else:
+        asked = [_Asked(key, known.asked) for key, known in session.partitions.items()]
+    quotas, principal = call.broker.quotas, call.peer.principal
+    if quotas.wait_s(principal) > 0.0:  # what it has read already is not paid for yet
+        return FetchResponse(session_id=0 if session is None else session.id, responses=[])
+    fetch = _Fetch(request, call, session)
+    incremental = request.session_epoch > 0
+    if session is not None and incremental and len(moving := fetch.moving(asked)) < len(asked):
+        answers, is_enough = await fetch.read(moving, wait_ms=0)
+        if is_enough:
+            return _answer(session, incremental, moving, answers)
+    answers, _ = await fetch.read(asked, wait_ms=min(request.max_wait_ms, WAIT_MS_MAX))
+    return _answer(session, incremental, asked, answers)
+
+
+class _Fetch:
+    def __init__(self, request: FetchRequest, call: RequestContext, session: FetchSession | None) -> None:
+        self._request, self._call, self._session = request, call, session
+        self._committed = request.isolation_level == READ_COMMITTED
+
+    def moving(self, asked: list[_Asked]) -> list[_Asked]:
+        """Those of a session that may have something: the others stand where they stood when they had nothing, and the
+        client has been told so.  All of them, if one of the others must not be read any more."""
+        session, call = self._session, self._call
+        assert session is not None
+        head, opened_here = call.broker.waiters.head, call.broker.catalog.opened
+        moving, resting = [], set()
+        for one in asked:
+            rest = session.partitions[one.key].rest
+            if rest is not None:
+                partition = rest.partition
+                if (
+                    head(partition.keys) == rest.head
+                    and rest.committed == self._committed
+                    and opened_here(partition.topic, partition.number) is partition
+                ):
+                    resting.add(partition.topic)
+                    continue
+            moving.append(one)
+        may_all = all(call.allows(Op.READ, Resource.TOPIC, topic) for topic in resting)
+        return moving if may_all and not call.broker.members.is_leaving else asked
+
+    async def read(self, asked: list[_Asked], *, wait_ms: int) -> tuple[dict[Key, PartitionData], bool]:
+        """The answers; and whether there is as much as the client asked for, or an error."""
+        request, call, committed = self._request, self._call, self._committed
+        quotas, rules = call.broker.quotas, call.broker.security.rules
+        answers, wanted = await _open(asked, call)
+        room_max = min(request.max_bytes, call.broker.config.kafka_fetch_bytes_max)
+        room = quotas.bytes_out_max(call.peer.principal, room_max)
+        polled = await call.broker.fetching.poll(
+            [each for _, each in wanted],
+            committed=committed,
+            bytes_min=request.min_bytes,
+            bytes_max=room,
+            wait_ms=0 if answers else wait_ms,
+            room=call.peer.unread,
+        )
+        size = 0
+        for (one, each), read in zip(wanted, polled, strict=True):
+            self._rest(one, each, read)
+            if rules is not call.broker.security.rules and not call.allows(
+                Op.READ, Resource.TOPIC, each.partition.topic
+            ):
+                answers[one.key] = _failed(each.partition.number, TopicForbidden.kafka_code)  # it was revoked meanwhile
+                continue
+            data = _shown(one, each, read, committed, room - size)
+            size += sum(map(len, data.records)) if isinstance(data.records, list) else 0
+            answers[one.key] = data
+        failed = any(data.error_code for data in answers.values())
+        return answers, failed or size >= max(request.min_bytes, 1)
+
+    def _rest(self, one: _Asked, wanted: PartitionRequest, read: Polled) -> None:
+        if self._session is not None:
+            rest = None
+            if isinstance(read, Read) and wanted.has_nothing(read.head, self._committed):
+                rest = Rest(wanted.partition, read.head, self._committed)
+            self._session.partitions[one.key].rest = rest
+
+
+async def _open(
+    asked: list[_Asked], call: RequestContext
+) -> tuple[dict[Key, PartitionData], list[tuple[_Asked, PartitionRequest]]]:
+    """Answers for what cannot be read, and what can."""
+    answers: dict[Key, PartitionData] = {}
+    wanted, pace, by_ids = [], Pace(), call.version >= IDS_FROM
+    places = await PartitionLookup(call.broker.catalog).expect(
+        () if by_ids else (one.key[0] for one in asked), (one.key[1] for one in asked) if by_ids else ()
+    )
+    for one in asked:
+        if pace.is_over:
+            await pace.rest()
+        name, topic_id, number = one.key
+        if call.broker.members.is_leaving:
+            answers[one.key] = _failed(number, NOT_LEADER)
+            continue
+        try:
+            if by_ids:
+                name = await places.name(topic_id)
+            call.check_topic(Op.READ, name)  # of each fetch, so that a session ends with the right to read
+            partition = call.broker.catalog.opened(name, number) or await places.get(name, number)
+        except LedgerError as error:
+            is_unknown_id = by_ids and isinstance(error, UnknownTopic)
+            answers[one.key] = _failed(number, UNKNOWN_TOPIC_ID if is_unknown_id else _code(error))
+            continue
+        how = one.partition
+        bytes_max = max(how.partition_max_bytes, 1)
+        wanted.append((one, PartitionRequest(partition, how.fetch_offset, bytes_max, how.current_leader_epoch)))
+    return answers, wanted
+
+
+def _code(error: BaseException, **where: object) -> int:
+    """KAFKA_STORAGE_ERROR when the records cannot be read now: consumers ask again.  Java's consumer fails in poll() at
+    codes that Kafka never answers to Fetch, like BROKER_NOT_AVAILABLE and REQUEST_TIMED_OUT."""
+    return KAFKA_STORAGE_ERROR if isinstance(error, Unavailable) else code_of(error, **where)
+
+
+def _failed(number: int, code: int) -> PartitionData:
+    return PartitionData(number, code, -1, aborted_transactions=None, records=b"")
+
+
+def _shown(one: _Asked, wanted: PartitionRequest, read: Polled, committed: bool, room: int) -> PartitionData:
+    number = one.partition.partition
+    if not isinstance(read, Read):
+        data = _failed(number, _code(read, topic=wanted.partition.topic, partition=number))
+        if isinstance(read, OffsetOutOfRange):
+            data.log_start_offset = read.facts.get("start_offset", -1)
+            data.high_watermark = read.facts.get("end_offset", -1)
+        return data
+    head = read.head
+    if refused := epoch_refusal(one.partition.current_leader_epoch, head.leader_epoch):
+        return _failed(number, refused)
+    chunks: list[Buffer] = []
+    last, records, size = wanted.offset, 0, 0
+    for entry, payload in zip(read.entries, read.payloads, strict=True):
+        if entry.is_marker:
+            commit = bool(entry.flags & logs.COMMIT)
+            at = (entry.base_offset, head.leader_epoch, entry.producer_id, entry.epoch)
+            chunks.append(marker(*at, commit, 0, entry.appended_ms))
+        elif room <= 0:
+            break  # earlier partitions have filled the answer
+        else:
+            body = memoryview(payload)
+            chunks.append(_place(entry.base_offset, bytes(body[8:12]), head.leader_epoch))
+            chunks.append(body[PLACED_BYTES:])
+            records += entry.records
+            size += len(body)
+        last = entry.last_offset
+    if records and tracing.tracer is not None:
+        record_traces.received(wanted.partition.topic, number, read.payloads)
+    if records:
+        wanted.partition.traffic.delivered(records, size, 0)
+    aborted = None
+    if committed:
+        aborted = [AbortedTransaction(a.producer_id, a.first_offset) for a in read.aborted if a.first_offset <= last]
+    return PartitionData(
+        number,
+        NONE,
+        head.end_offset,
+        head.stable_offset,
+        head.start_offset,
+        aborted_transactions=aborted,
+        records=chunks,
+    )
+
+
+def _answer(
+    session: FetchSession | None, incremental: bool, asked: list[_Asked], answers: dict[Key, PartitionData]
+) -> FetchResponse:
+    response = FetchResponse(session_id=0 if session is None else session.id, responses=[])
+    by_topic: dict[tuple[str, bytes], FetchableTopicResponse] = {}
+    served = []
+    for one in asked:
+        data = answers[one.key]
+        if session is not None and not session.is_news(one.key, data) and incremental:
+            continue
+        if data.records:
+            served.append(one.key)
+        name, topic_id, _ = one.key
+        topic = by_topic.get((name, topic_id))
+        if topic is None:
+            topic = by_topic[name, topic_id] = FetchableTopicResponse(name, topic_id, [])
+            response.responses.append(topic)
+        topic.partitions.append(data)
+    if session is not None and served:
+        session.rotate(served)
+    return response

@@ -1,0 +1,39 @@
+"""IncrementalAlterConfigs 0-1: single configurations of a topic: set, take away, add to a list, take from a list.
+
+1   flexible.  All changes of a topic are made together, or none.  The only lists there are cannot become any other, so
+adding and taking are accepted where they change nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from redis_ledger.broker.topics.configs import Change, changed
+from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.handlers.alter_configs import change
+from redis_ledger.kafka.protocol.messages.incremental_alter_configs_request import (
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from redis_ledger.kafka.protocol.messages.incremental_alter_configs_response import (
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsResponse,
+)
+from redis_ledger.kafka.request_context import RequestContext
+
+VERSIONS = (0, 1)
+
+
+async def handle(request: IncrementalAlterConfigsRequest, call: RequestContext) -> IncrementalAlterConfigsResponse:
+    times = Counter((asked.resource_type, asked.resource_name) for asked in request.resources)
+    last = {(asked.resource_type, asked.resource_name): asked for asked in request.resources}
+
+    async def alter(asked: AlterConfigsResource) -> AlterConfigsResourceResponse:
+        kind, name = asked.resource_type, asked.resource_name
+        wanted = [Change(each.name, each.config_operation, each.value) for each in asked.configs]
+        code, message = await change(
+            kind, name, times[kind, name], lambda: changed(wanted), request.validate_only, call
+        )  # fmt: skip
+        return AlterConfigsResourceResponse(code, message, kind, name)
+
+    return IncrementalAlterConfigsResponse(responses=await few_at_once(alter, last.values()))

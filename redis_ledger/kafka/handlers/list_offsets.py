@@ -1,0 +1,100 @@
+"""ListOffsets 1-10: the offset for a time, or for one of the places with a name.
+
+-1  end: for committed readers the last stable offset (isolation from 2 on)
+-2  log start                               -4  the first offset that is not in Parquet, or the log start (8)
+-3  the record with the newest timestamp (7)   -5  the last offset that is in Parquet, if there is any (9)
+A time finds the first record, in offset order, that is as late: the log is halved by the newest timestamp so far,
+then one batch is decoded, and paid for as bytes that were read.  A partition that is named twice is refused, as in
+Kafka.  4: leader epochs; 10: a deadline for tiered reads, which is not looked at.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from redis_ledger.auth.acl import Op
+from redis_ledger.broker.fetch import offsets_for_times
+from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.partition_lookup import PartitionLookup
+from redis_ledger.kafka.protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
+from redis_ledger.kafka.protocol.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from redis_ledger.kafka.request_context import INVALID_REQUEST, NONE, RequestContext, code_of
+from redis_ledger.ledger.partition import Partition
+
+VERSIONS = (1, 10)
+LATEST, EARLIEST, NEWEST, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
+READ_COMMITTED = 1
+FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, UNSUPPORTED_VERSION = 74, 75, 35
+NEWEST_FROM, LOCAL_FROM, TIERED_FROM = 7, 8, 9
+IS_READ = True
+AT_ONCE = 4  # lookups of one request: one by time decodes a batch
+
+
+async def handle(request: ListOffsetsRequest, call: RequestContext) -> ListOffsetsResponse:
+    committed = request.isolation_level == READ_COMMITTED
+    topics = []
+    named = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
+    places = await PartitionLookup(call.broker.catalog).expect(topic.name for topic in request.topics)
+    for topic in request.topics:
+
+        async def one(asked: ListOffsetsPartition, name: str = topic.name) -> ListOffsetsPartitionResponse:
+            if named[name, asked.partition_index] > 1:
+                return ListOffsetsPartitionResponse(asked.partition_index, INVALID_REQUEST)
+            return await _one(name, asked, committed, places, call)
+
+        once = {asked.partition_index: asked for asked in topic.partitions}
+        topics.append(ListOffsetsTopicResponse(topic.name, await few_at_once(one, once.values(), AT_ONCE)))
+    return ListOffsetsResponse(topics=topics)
+
+
+def epoch_refusal(asked: int, epoch: int) -> int:
+    """The error code for a client that believes in another leader epoch; -1 means that it believes in none."""
+    if asked in (-1, epoch):
+        return NONE
+    return FENCED_LEADER_EPOCH if asked < epoch else UNKNOWN_LEADER_EPOCH
+
+
+async def _one(
+    topic: str, asked: ListOffsetsPartition, committed: bool, places: PartitionLookup, call: RequestContext
+) -> ListOffsetsPartitionResponse:
+    number, wanted = asked.partition_index, asked.timestamp
+    least = {NEWEST: NEWEST_FROM, EARLIEST_LOCAL: LOCAL_FROM, LATEST_TIERED: TIERED_FROM}.get(wanted, 0)
+    if wanted < LATEST_TIERED or call.version < least:
+        return ListOffsetsPartitionResponse(number, UNSUPPORTED_VERSION)
+    try:
+        call.check_topic(Op.DESCRIBE, topic)
+        partition = await places.get(topic, number)
+        head = await partition.head()
+        if refused := epoch_refusal(asked.current_leader_epoch, head.leader_epoch):
+            return ListOffsetsPartitionResponse(number, refused)
+        timestamp, offset = -1, -1
+        if wanted == LATEST:
+            offset = head.stable_offset if committed else head.end_offset
+        elif wanted == EARLIEST:
+            offset = head.start_offset
+        elif wanted == EARLIEST_LOCAL:
+            offset = max(head.start_offset, head.cold_offset)
+        elif wanted == LATEST_TIERED:
+            offset = head.cold_offset - 1 if head.cold_offset > head.start_offset else -1
+        else:
+            found = await _by_time(partition, None if wanted == NEWEST else wanted, committed, call)
+            if found is not None:
+                offset, timestamp = found
+    except LedgerError as error:
+        if error.kafka_code == 3:
+            call.broker.catalog.forget(topic)
+        return ListOffsetsPartitionResponse(number, code_of(error))
+    return ListOffsetsPartitionResponse(number, NONE, timestamp, offset, head.leader_epoch)
+
+
+async def _by_time(
+    partition: Partition, timestamp_ms: int | None, committed: bool, call: RequestContext
+) -> offsets_for_times.TimestampOffset | None:
+    """As times.find.  What is decoded is taken out of the caller's quota."""
+    with call.broker.fetching.budget(call.broker.quotas.payer(call.peer.principal)) as budget:
+        return await offsets_for_times.find(partition, timestamp_ms, committed, budget)

@@ -1,0 +1,48 @@
+"""ListTransactions 0-2: transactional ids and where their transactions stand; transactions of REST and the SDK under
+their own id.
+
+Each broker tells those that FindCoordinator sends to it, so that asking all brokers names each once.
+1   only those that have been open for longer      2   only ids that match a pattern
+"""
+
+from __future__ import annotations
+
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.errors import InvalidRegex
+from redis_ledger.groups.patterns import Pattern
+from redis_ledger.kafka.protocol.messages.list_transactions_request import ListTransactionsRequest
+from redis_ledger.kafka.protocol.messages.list_transactions_response import ListTransactionsResponse, TransactionState
+from redis_ledger.kafka.request_context import NONE, RequestContext
+
+VERSIONS = (0, 2)
+STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead")
+IS_READ = True
+
+
+async def handle(request: ListTransactionsRequest, call: RequestContext) -> ListTransactionsResponse:
+    pattern = None
+    if request.transactional_id_pattern:
+        try:
+            pattern = Pattern(request.transactional_id_pattern)
+        except InvalidRegex as error:
+            return ListTransactionsResponse(0, error.kafka_code)
+    unknown = [state for state in request.state_filters if state not in STATES]
+    members, now = call.broker.members, call.broker.clock.now_ms()
+    found = []
+    for standing in await call.broker.producers.standings():
+        name = standing.transactional_id
+        here = members.falls_to(name)
+        if here is not None and here.id != members.node_id:
+            continue
+        if request.state_filters and standing.state not in request.state_filters:
+            continue
+        if request.producer_id_filters and standing.producer_id not in request.producer_id_filters:
+            continue
+        if request.duration_filter >= 0 and not 0 < standing.started_ms <= now - request.duration_filter:
+            continue
+        if pattern is not None and not pattern.matches(name):
+            continue
+        if not call.allows(Op.DESCRIBE, Resource.TRANSACTIONAL_ID, name):
+            continue
+        found.append(TransactionState(name, standing.producer_id, standing.state))
+    return ListTransactionsResponse(0, NONE, unknown, found)

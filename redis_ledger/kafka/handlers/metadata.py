@@ -1,0 +1,117 @@
+"""Metadata 0-13: brokers, and for each topic its partitions with the broker a client is sent to.
+
+0     an empty list of topics asks for all; from 1 on null does      4   the client says whether a topic may be created
+5     offline replicas     7   leader epochs      8-10   authorized operations, of the cluster as well
+10    topic ids in answers, 12 in requests       13   a top-level error
+Of all topics those are told that the caller may describe; what it may not describe might as well not be there.  To make
+a topic takes CREATE on it or on the cluster; one request makes MADE_MAX topics at most.
+Any broker serves any partition; the leaders named here spread clients over the live ones.  A partition's replicas are
+its leader alone: copies are Redis's business.
+"""
+
+from __future__ import annotations
+
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.errors import LedgerError, TopicForbidden, UnknownTopic
+from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.partition_lookup import PartitionLookup
+from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from redis_ledger.kafka.protocol.messages.metadata_response import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from redis_ledger.kafka.protocol.primitives import NO_UUID
+from redis_ledger.kafka.request_context import NONE, UNKNOWN_TOPIC_ID, RequestContext, code_of
+from redis_ledger.kafka.security.api_authorization import NOT_ASKED, cluster_operations, operations
+from redis_ledger.ledger.catalog import OFFSETS_TOPIC
+from redis_ledger.ledger.topic_entry import TopicEntry
+
+VERSIONS = (0, 13)
+NULL_NAMES_FROM = 12
+MADE_MAX = 100  # topics that one request makes; clients ask again for those that are not there yet
+
+
+async def handle(request: MetadataRequest, call: RequestContext) -> MetadataResponse:
+    members = call.broker.members
+    if request.topics is None or (call.version == 0 and not request.topics):
+        entries = await call.broker.catalog.list()
+        topics = [
+            _shown(each, request, call) for each in entries if call.allows(Op.DESCRIBE, Resource.TOPIC, each.name)
+        ]
+    else:
+        wanted = {(each.topic_id, each.name): each for each in request.topics}  # a topic named twice is told once
+        names = [name for id, name in wanted if id == NO_UUID and name is not None]
+        places = await PartitionLookup(call.broker.catalog).expect(names, (id for id, _ in wanted if id != NO_UUID))
+        makes = _Makes(request, call)
+        topics = await few_at_once(lambda each: _topic(each, request, places, makes, call), wanted.values())
+    nodes = members.nodes(call.peer.listener)
+    return MetadataResponse(
+        brokers=[
+            MetadataResponseBroker(node.id, node.kafka_host, node.kafka_port)
+            for node in members.shown(call.peer.listener)
+        ],
+        cluster_id=members.cluster_id,
+        controller_id=nodes[0].id if nodes else -1,
+        topics=topics,
+        cluster_authorized_operations=(
+            cluster_operations(call) if request.include_cluster_authorized_operations else NOT_ASKED
+        ),
+    )
+
+
+class _Makes:
+    """Topics that one request makes: MADE_MAX at most."""
+
+    def __init__(self, request: MetadataRequest, call: RequestContext) -> None:
+        self._left = MADE_MAX if request.allow_auto_topic_creation and call.broker.config.auto_create_topics else 0
+
+    def one_more(self) -> bool:
+        """Whether another one may be made; counts it."""
+        self._left -= 1
+        return self._left >= 0
+
+
+async def _topic(
+    asked: MetadataRequestTopic, request: MetadataRequest, places: PartitionLookup, makes: _Makes, call: RequestContext
+) -> MetadataResponseTopic:
+    catalog = call.broker.catalog
+    try:
+        if asked.topic_id != NO_UUID:
+            entry = await catalog.get(await places.name(asked.topic_id))
+            if not call.allows(Op.DESCRIBE, Resource.TOPIC, entry.name):
+                name_told = None if call.version >= NULL_NAMES_FROM else ""
+                return MetadataResponseTopic(TopicForbidden.kafka_code, name_told, asked.topic_id)
+            return _shown(entry, request, call)
+        name = asked.name or ""
+        call.check_topic(Op.DESCRIBE, name)
+        try:
+            places.check(name)
+            return _shown(await catalog.get(name), request, call)
+        except UnknownTopic:
+            if not request.allow_auto_topic_creation or not call.broker.config.auto_create_topics:
+                raise
+            if not call.allows_cluster(Op.CREATE):
+                call.check_topic(Op.CREATE, name)
+            if not makes.one_more():
+                raise
+        return _shown(await catalog.ensure(name), request, call)
+    except LedgerError as error:
+        code = UNKNOWN_TOPIC_ID if asked.topic_id != NO_UUID else code_of(error)
+        return MetadataResponseTopic(
+            code, asked.name if call.version >= NULL_NAMES_FROM else asked.name or "", asked.topic_id
+        )
+
+
+def _shown(entry: TopicEntry, request: MetadataRequest, call: RequestContext) -> MetadataResponseTopic:
+    leader = call.broker.members.leader
+    partitions = []
+    for number in range(entry.partitions):
+        node = leader(entry.name, number, call.peer.listener)
+        partitions.append(MetadataResponsePartition(NONE, number, node, 0, [node], [node], []))
+    asked = request.include_topic_authorized_operations
+    return MetadataResponseTopic(
+        NONE, entry.name, bytes.fromhex(entry.id), entry.name == OFFSETS_TOPIC, partitions,
+        operations(call, Resource.TOPIC, entry.name) if asked else NOT_ASKED,
+    )  # fmt: skip

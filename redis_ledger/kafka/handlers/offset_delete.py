@@ -1,0 +1,85 @@
+"""OffsetDelete 0: forgets what a group has committed on some partitions, with what is pending there in transactions.
+
+A topic that a member is subscribed to is refused, GROUP_SUBSCRIBED_TO_TOPIC; what a member says in a way that cannot be
+read counts as all topics.  A group with members that are no consumers is refused as a whole.  A partition without an
+offset is no error, one that does not exist is.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.errors import (
+    GroupNotEmpty,
+    GroupNotFound,
+    GroupSubscribed,
+    LedgerError,
+    TopicForbidden,
+    UnknownTopic,
+)
+from redis_ledger.kafka.group_offsets import coordinator_code
+from redis_ledger.kafka.protocol.consumer_protocol import read_subscription
+from redis_ledger.kafka.protocol.messages.offset_delete_request import OffsetDeleteRequest
+from redis_ledger.kafka.protocol.messages.offset_delete_response import (
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+from redis_ledger.kafka.protocol.primitives import BadFrame
+from redis_ledger.kafka.request_context import NONE, RequestContext
+from redis_ledger.kafka.security.api_authorization import note
+
+VERSIONS = (0, 0)
+CONSUMERS = "consumer"  # the protocol type
+
+
+async def handle(request: OffsetDeleteRequest, call: RequestContext) -> OffsetDeleteResponse:
+    try:
+        taken = await subscribed_by(request.group_id, call)
+    except LedgerError as error:
+        return OffsetDeleteResponse(coordinator_code(error))
+    wanted, slots, topics = [], [], []
+    for topic in request.topics:
+        answer = OffsetDeleteResponseTopic(topic.name, [])
+        topics.append(answer)
+        for asked in topic.partitions:
+            slot = OffsetDeleteResponsePartition(asked.partition_index, NONE)
+            answer.partitions.append(slot)
+            if not call.allows(Op.READ, Resource.TOPIC, topic.name):
+                slot.error_code = TopicForbidden.kafka_code
+            elif taken is None or topic.name in taken:
+                slot.error_code = GroupSubscribed.kafka_code
+            else:
+                slots.append(slot)
+                wanted.append((topic.name, asked.partition_index))
+    outcomes = await call.broker.offsets.delete(request.group_id, wanted)
+    for slot, outcome in zip(slots, outcomes, strict=True):
+        slot.error_code = NONE if outcome is None else coordinator_code(outcome)
+    for name in dict.fromkeys(name for (name, _), outcome in zip(wanted, outcomes, strict=True) if outcome is None):
+        await note(call, "subscription.delete", f"{name} {request.group_id}")
+    return OffsetDeleteResponse(NONE, 0, topics)
+
+
+async def subscribed_by(group: str, call: RequestContext) -> set[str] | None:
+    """Topics that members of the group want; None when they cannot be told, so that any may be among them."""
+    try:
+        found = await call.broker.groups.describe(group)
+    except GroupNotFound:
+        return await subscribed_by_consumers(group, call)
+    if found.members and found.protocol_type != CONSUMERS:
+        raise GroupNotEmpty(f"Group {group!r} has members; stop them first.")
+    try:
+        return {topic for member in found.members for topic in read_subscription(member.metadata).topics}
+    except BadFrame:
+        return None
+
+
+async def subscribed_by_consumers(group: str, call: RequestContext) -> set[str]:
+    """Of the new protocol (KIP-848).  What a member wants by an expression is what the group reads because of it."""
+    found = await call.broker.consumers.describe(group)
+    names = {name for member in found.members for name in member.names}
+    for topic_id in {topic_id for member in found.members for topic_id, _ in member.target}:
+        with suppress(UnknownTopic):
+            names.add((await call.broker.catalog.by_id(topic_id)).name)
+    return names

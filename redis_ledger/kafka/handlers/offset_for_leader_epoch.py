@@ -1,0 +1,48 @@
+"""OffsetForLeaderEpoch 2-4: where a leader epoch of a partition ended.
+
+2   the client says which epoch it takes for the present one     3   replica id (no replica asks)     4   flexible
+The present epoch ends at the end of the log.  Of others no history is kept, so they are undefined (-1): the client then
+resets by its own policy.
+"""
+
+from __future__ import annotations
+
+from redis_ledger.auth.acl import Op
+from redis_ledger.errors import LedgerError
+from redis_ledger.kafka.bounded_gather import few_at_once
+from redis_ledger.kafka.handlers.list_offsets import epoch_refusal
+from redis_ledger.kafka.partition_lookup import PartitionLookup
+from redis_ledger.kafka.protocol.messages.offset_for_leader_epoch_request import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+)
+from redis_ledger.kafka.protocol.messages.offset_for_leader_epoch_response import (
+    EpochEndOffset,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
+)
+from redis_ledger.kafka.request_context import NONE, RequestContext, code_of
+
+VERSIONS = (2, 4)
+IS_READ = True
+
+
+async def handle(request: OffsetForLeaderEpochRequest, call: RequestContext) -> OffsetForLeaderEpochResponse:
+    topics, places = [], await PartitionLookup(call.broker.catalog).expect(topic.topic for topic in request.topics)
+    for topic in request.topics:
+
+        async def end_of(asked: OffsetForLeaderPartition, name: str = topic.topic) -> EpochEndOffset:
+            try:
+                call.check_topic(Op.DESCRIBE, name)
+                await places.get(name, asked.partition)
+                head = await call.broker.topics.head(name, asked.partition)
+            except LedgerError as error:
+                return EpochEndOffset(code_of(error), asked.partition)
+            refused = epoch_refusal(asked.current_leader_epoch, head.leader_epoch)
+            if refused or asked.leader_epoch != head.leader_epoch:
+                return EpochEndOffset(refused, asked.partition)
+            return EpochEndOffset(NONE, asked.partition, head.leader_epoch, head.end_offset)
+
+        once = {each.partition: each for each in topic.partitions}  # a partition named twice is told once
+        topics.append(OffsetForLeaderTopicResult(topic.topic, await few_at_once(end_of, once.values())))
+    return OffsetForLeaderEpochResponse(topics=topics)

@@ -1,0 +1,181 @@
+"""Produce 3-13: record batches into partitions, kept as memoryviews and never decoded.
+
+3     record batches of version 2 only     5   log start offset: only beside UNKNOWN_PRODUCER_ID, for which Java needs
+it; else -1     7   zstd     8   errors by record (never)
+10    a leader to go to instead (never: any broker takes any partition)       12   a transactional batch adds its
+partition to the transaction by itself (KIP-890)     13   topics by id
+One batch a partition.  acks 1 and -1 are the same: the answer comes when the level of durability is reached.  With
+acks 0 nothing is answered, and a batch that is refused closes the connection, as Kafka does it.  A broker that leaves
+says that it leads nothing, so that clients ask for metadata and move before it is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.broker import record_traces
+from redis_ledger.broker.produce.append import Source
+from redis_ledger.decoding.budget import Pace
+from redis_ledger.errors import (
+    InvalidRecord,
+    InvalidRequest,
+    InvalidTopicName,
+    LedgerError,
+    UnknownProducer,
+    UnknownTopic,
+)
+from redis_ledger.kafka.partition_lookup import FEW, PartitionLookup
+from redis_ledger.kafka.protocol.messages.produce_request import PartitionProduceData, ProduceRequest
+from redis_ledger.kafka.protocol.messages.produce_response import (
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from redis_ledger.kafka.request_context import (
+    CONCURRENT_TRANSACTIONS,
+    NONE,
+    NOT_LEADER,
+    UNKNOWN_TOPIC_ID,
+    RequestContext,
+    code_of,
+    is_away,
+    message_of,
+)
+from redis_ledger.ledger.catalog import OFFSETS_TOPIC, Catalog
+from redis_ledger.ledger.partition import Accepted, Partition
+from redis_ledger.telemetry import tracing
+
+VERSIONS = (3, 13)
+ADDS_PARTITIONS_FROM, IDS_FROM = 12, 13
+NOT_ENOUGH_REPLICAS, INVALID_REQUIRED_ACKS = 19, 21
+
+
+class PendingProduce:
+    """An answer that is complete when the last of its batches has its outcome."""
+
+    __slots__ = ("_answer", "_catalog", "_left", "_silent", "future")
+
+    def __init__(self, answer: ProduceResponse, silent: bool, catalog: Catalog) -> None:
+        self._answer, self._silent, self._catalog, self._left = answer, silent, catalog, 1
+        self.future: asyncio.Future[ProduceResponse | None] = asyncio.get_running_loop().create_future()
+
+    def watch(self, topic: str, slot: PartitionProduceResponse, appended: asyncio.Future[Accepted]) -> None:
+        self._left += 1
+        appended.add_done_callback(lambda done: self._settle(topic, slot, done))
+
+    def _settle(self, topic: str, slot: PartitionProduceResponse, done: asyncio.Future[Accepted]) -> None:
+        error = done.exception()
+        if error is None:
+            slot.base_offset = done.result().base_offset
+        else:
+            if isinstance(error, UnknownTopic):  # deleted, and perhaps made again: the client asks once more
+                self._catalog.forget(topic)
+            refuse(slot, error, topic)
+        self.one_less()
+
+    def one_less(self) -> None:
+        self._left -= 1
+        if self._left or self.future.done():
+            return
+        if not self._silent:
+            self.future.set_result(self._answer)
+        elif any(slot.error_code for topic in self._answer.responses for slot in topic.partition_responses):
+            self.future.set_exception(InvalidRequest("A batch sent with acks 0 was refused."))
+        else:
+            self.future.set_result(None)
+
+
+async def submit(request: ProduceRequest, call: RequestContext) -> asyncio.Future[ProduceResponse | None]:
+    answer = ProduceResponse(responses=[])
+    pending = PendingProduce(answer, request.acks == 0, call.broker.catalog)
+    owner = call.broker.security.owner(call.peer.principal)
+    source = Source(request.transactional_id, call.version >= ADDS_PARTITIONS_FROM, owner)
+    leaves = call.broker.members.is_leaving and request.acks != 0
+    refused = None
+    if source.transactional_id is not None:
+        refused = _refusal(call, Op.WRITE, Resource.TRANSACTIONAL_ID, source.transactional_id)
+    places, by_ids, pace = PartitionLookup(call.broker.catalog), call.version >= IDS_FROM, Pace()
+    if len(request.topic_data) > FEW:
+        named = request.topic_data
+        await places.expect(*((), (t.topic_id for t in named)) if by_ids else ((t.name for t in named),))
+    for topic in request.topic_data:
+        slots: list[PartitionProduceResponse] = []
+        answer.responses.append(TopicProduceResponse(topic.name, topic.topic_id, slots))
+        name, missing = topic.name, 0
+        if by_ids:
+            try:
+                name = await places.name(topic.topic_id)
+            except LedgerError as error:
+                missing = UNKNOWN_TOPIC_ID if isinstance(error, UnknownTopic) else _code_of(error)
+        forbidden = refused or (None if missing else _refusal(call, Op.WRITE, Resource.TOPIC, name))
+        for data in topic.partition_data:
+            if pace.is_over:
+                await pace.rest()
+            slot = PartitionProduceResponse(data.index, NONE, -1)
+            slots.append(slot)
+            if forbidden is not None:
+                refuse(slot, forbidden)
+                continue
+            if missing or request.acks not in (-1, 0, 1):
+                slot.error_code = missing or INVALID_REQUIRED_ACKS
+                continue
+            if leaves:
+                slot.error_code = NOT_LEADER
+                continue
+            try:
+                pending.watch(name, slot, await _append(name, data, source, places, call))
+            except LedgerError as error:
+                refuse(slot, error, name)
+    pending.one_less()
+    return pending.future
+
+
+def _refusal(call: RequestContext, operation: Op, resource: Resource, name: str) -> LedgerError | None:
+    try:
+        call.check(operation, resource, name)
+    except LedgerError as error:
+        return error
+    return None
+
+
+async def handle(request: ProduceRequest, call: RequestContext) -> Any:
+    return await (await submit(request, call))
+
+
+async def _append(
+    topic: str, data: PartitionProduceData, source: Source, places: PartitionLookup, call: RequestContext
+) -> asyncio.Future[Accepted]:
+    catalog = call.broker.catalog
+    if topic == OFFSETS_TOPIC:
+        raise InvalidTopicName(f"{topic!r} is internal: nobody writes to it; offsets are committed with OffsetCommit.")
+    if not data.records:
+        raise InvalidRecord("A partition was sent without a record batch.")
+    if source.may_begin and source.transactional_id is not None:
+        await call.broker.quotas.may_open(call.peer.principal, source.transactional_id)
+    partition: Partition | None = catalog.opened(topic, data.index)
+    if partition is None:
+        partition = await places.get(topic, data.index)
+    records = data.records
+    assert isinstance(records, memoryview)
+    appended = await call.broker.appends.append(partition, records, source, partition.config.batch_bytes_max)
+    if tracing.tracer is not None:
+        record_traces.produced(topic, data.index, records)
+    return appended
+
+
+def refuse(slot: PartitionProduceResponse, error: BaseException, topic: str = "") -> None:
+    code = _code_of(error, topic=topic, partition=slot.index)
+    slot.error_code, slot.error_message = code, message_of(error)
+    slot.base_offset = -1
+    if isinstance(error, UnknownProducer):
+        slot.log_start_offset = error.facts["log_start_offset"]
+
+
+def _code_of(error: BaseException, **where: object) -> int:
+    """Some clients take CONCURRENT_TRANSACTIONS for final in an answer to Produce, although the batch may be sent
+    again, and at REQUEST_TIMED_OUT they have to assume that it was written.  All of them repeat NOT_ENOUGH_REPLICAS,
+    under the same sequence and without asking for metadata; Kafka uses it the same way."""
+    code = code_of(error, **where)
+    return NOT_ENOUGH_REPLICAS if code == CONCURRENT_TRANSACTIONS or is_away(error) else code

@@ -1,0 +1,28 @@
+"""SaslHandshake 0-1: the mechanism a client will log in with.
+
+0   tokens follow as bare frames     1   in SaslAuthenticate requests
+PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512, all against the same users; PLAIN takes API tokens too.  PLAIN sends a password
+readable: only where the network is trusted or encrypted.  Without auth_required, when logged in or twice:
+ILLEGAL_SASL_STATE.  Who has shown a client certificate may log in as well, and is then who it logs in as.
+"""
+
+from __future__ import annotations
+
+from redis_ledger.kafka.protocol.messages.sasl_handshake_request import SaslHandshakeRequest
+from redis_ledger.kafka.protocol.messages.sasl_handshake_response import SaslHandshakeResponse
+from redis_ledger.kafka.request_context import NONE, RequestContext
+from redis_ledger.kafka.security.sasl import MECHANISMS, Login
+
+VERSIONS = (0, 1)
+UNSUPPORTED_SASL_MECHANISM, ILLEGAL_SASL_STATE = 33, 34
+
+
+async def handle(request: SaslHandshakeRequest, call: RequestContext) -> SaslHandshakeResponse:
+    peer = call.peer
+    if not call.broker.config.auth_required or peer.proof is not None or peer.sasl is not None:
+        return SaslHandshakeResponse(ILLEGAL_SASL_STATE)
+    if request.mechanism not in MECHANISMS:
+        peer.is_refused = True
+        return SaslHandshakeResponse(UNSUPPORTED_SASL_MECHANISM, list(MECHANISMS))
+    peer.sasl = Login(request.mechanism, call.broker.users, call.broker.security, bare=call.version == 0)
+    return SaslHandshakeResponse(NONE, list(MECHANISMS))

@@ -1,0 +1,141 @@
+"""Around a message: the length that frames it, and the header that says what it is.
+
+    request     int32 length │ api key int16, version int16, correlation id int32, client id │ tagged │ body
+    response    int32 length │ correlation id int32                                          │ tagged │ body
+                └ of all that follows                                                          └ flexible versions only
+
+The client id has a classic int16 length in every version, so that any broker can read any header.  The response to
+ApiVersions never has tagged fields in its header: its reader does not know yet what the broker speaks.
+Source: Kafka's protocol guide; RequestHeader.json and ResponseHeader.json; KIP-511.
+"""
+
+from __future__ import annotations
+
+import struct
+from functools import cache
+from typing import Any
+
+from msgspec import Struct
+
+from redis_ledger.kafka.protocol import registry
+from redis_ledger.kafka.protocol.api import UnknownApi, UnknownVersion
+from redis_ledger.kafka.protocol.messages import API_VERSIONS
+from redis_ledger.kafka.protocol.primitives import (
+    DAMAGE,
+    ELEMENTS_MAX,
+    BadFrame,
+    Buffer,
+    Encoder,
+    bad_length,
+    skip_tags,
+)
+
+LENGTH_BYTES = 4
+HEADER_BYTES_MIN = 10  # with a client id that is null or empty
+API_VERSIONS_KEY = 18
+
+_length = struct.Struct(">i")
+_header = struct.Struct(">hhih").unpack_from  # the last is the length of the client id
+_head = struct.Struct(">ii")
+_request_head = struct.Struct(">ihhi")
+
+
+class RequestHeader(Struct, gc=False):
+    """body_at: where in the frame the message begins."""
+
+    api_key: int
+    version: int
+    correlation_id: int
+    client_id: str | None
+    body_at: int
+
+
+def frame_bytes(prefix: Buffer, bytes_max: int, at: int = 0, bytes_min: int = HEADER_BYTES_MIN) -> int:
+    """The length that stands at the beginning of a request: bytes still to be read after these four."""
+    length: int = _length.unpack_from(prefix, at)[0]
+    if not bytes_min <= length <= bytes_max:
+        raise BadFrame(f"a request of {length} bytes; allowed are {bytes_min} to {bytes_max}")
+    return length
+
+
+def read_header(frame: memoryview) -> RequestHeader:
+    """frame: a request without its length.  Raises UnknownApi and UnknownVersion besides BadFrame."""
+    try:
+        api_key, version, correlation_id, n = _header(frame, 0)
+        pos = HEADER_BYTES_MIN
+        client_id = None
+        if n != -1:
+            if not 0 <= n <= len(frame) - pos:
+                raise bad_length("client_id", n, len(frame) - pos)
+            client_id = frame[pos : pos + n].tobytes().decode()
+            pos += n
+        api = API_VERSIONS.get(api_key)
+        if api is None:
+            raise UnknownApi(f"there is no API {api_key}", api_key, version, correlation_id, client_id)
+        if not api.version_min <= version <= api.version_max:
+            known = f"{api.version_min} to {api.version_max}"
+            detail = f"{api.name} has no version {version}, only {known}"
+            raise UnknownVersion(detail, api_key, version, correlation_id, client_id)
+        if version >= api.flexible_from:
+            count, pos = frame[pos], pos + 1
+            if count:
+                pos, _ = skip_tags(frame, pos, count)
+    except DAMAGE as error:
+        raise BadFrame(str(error)) from error
+    return RequestHeader(api_key, version, correlation_id, client_id, pos)
+
+
+def read_request(frame: memoryview, header: RequestHeader, elements_max: int = ELEMENTS_MAX) -> Any:
+    """The message behind the header: an instance of messages.<api>_request.  Records in it are slices of the frame.
+    Raises BadFrame; TooManyElements, which is one, for a message of more than elements_max."""
+    return registry.decode_request(header.api_key, header.version)(frame, header.body_at, elements_max)
+
+
+def response(api_key: int, version: int, correlation_id: int, message: Any) -> list[Buffer]:
+    """The whole frame, in pieces to be written one after the other; one piece unless it carries records."""
+    encode, head = _answer(api_key, version)
+    out = bytearray(head)
+    chunks = _chunks(out, message, encode)
+    size = len(out) if len(chunks) == 1 else sum(map(len, chunks))
+    _head.pack_into(out, 0, size - LENGTH_BYTES, correlation_id)
+    return chunks
+
+
+@cache
+def _answer(api_key: int, version: int) -> tuple[Encoder[Any], bytes]:
+    """The encoder, and a frame's beginning with zeros where length and correlation id belong."""
+    flexible = version >= API_VERSIONS[api_key].flexible_from and api_key != API_VERSIONS_KEY
+    return registry.encode_response(api_key, version), bytes(_head.size + flexible)
+
+
+def _chunks(out: bytearray, message: Any, encode: Encoder[Any]) -> list[Buffer]:
+    """The message behind `out`, which holds the header, is not empty and stays the first chunk."""
+    chunks: list[Buffer] = []
+    tail = encode(message, out, chunks)
+    if tail:
+        chunks.append(tail)
+    return chunks
+
+
+def request(api_key: int, version: int, correlation_id: int, client_id: str | None, message: Any) -> list[Buffer]:
+    """What a client sends: the whole frame, in pieces as `response` makes them."""
+    name = None if client_id is None else client_id.encode()
+    out = bytearray(_request_head.pack(0, api_key, version, correlation_id))
+    out += b"\xff\xff" if name is None else len(name).to_bytes(2, "big") + name
+    if version >= API_VERSIONS[api_key].flexible_from:
+        out += b"\0"
+    chunks = _chunks(out, message, registry.encode_request(api_key, version))
+    _length.pack_into(out, 0, sum(map(len, chunks)) - LENGTH_BYTES)
+    return chunks
+
+
+def read_response(api_key: int, version: int, frame: memoryview) -> tuple[int, Any]:
+    """Correlation id and message of a response without its length: what a client reads."""
+    try:
+        (correlation_id,) = _length.unpack_from(frame, 0)
+        pos = LENGTH_BYTES
+        if version >= API_VERSIONS[api_key].flexible_from and api_key != API_VERSIONS_KEY:
+            pos, _ = skip_tags(frame, pos + 1, frame[pos])
+    except DAMAGE as error:
+        raise BadFrame(str(error)) from error
+    return correlation_id, registry.decode_response(api_key, version)(frame, pos)

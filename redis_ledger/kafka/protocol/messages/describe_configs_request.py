@@ -1,0 +1,217 @@
+"""Made by `make wire` from Apache Kafka's DescribeConfigsRequest.json (Apache License 2.0); do not edit."""
+
+from __future__ import annotations
+
+import struct
+
+from msgspec import Struct
+
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
+
+_bB = struct.Struct(">bB").unpack_from
+_bh = struct.Struct(">bh").unpack_from
+_h = struct.Struct(">h").unpack_from
+_i = struct.Struct(">i").unpack_from
+_o = struct.Struct(">?").unpack_from
+_oo = struct.Struct(">??").unpack_from
+_ooB = struct.Struct(">??B").unpack_from
+_p_b = struct.Struct(">b").pack
+_p_h = struct.Struct(">h").pack
+_p_i = struct.Struct(">i").pack
+_p_o = struct.Struct(">?").pack
+_p_oo = struct.Struct(">??").pack
+_p_oox = struct.Struct(">??x").pack
+
+
+class DescribeConfigsResource(Struct, gc=False):
+    """The resources whose configurations we want to describe."""
+
+    resource_type: int = 0  # The resource type.
+    resource_name: str = ""  # The resource name.
+    configuration_keys: list[str] | None = []  # The configuration keys to list, or null to list all configuration keys.
+
+
+class DescribeConfigsRequest(Struct, gc=False):
+    resources: list[DescribeConfigsResource] = []  # The resources whose configurations we want to describe.
+    include_synonyms: bool = False  # True if we should include all synonyms.
+    include_documentation: bool = False  # True if we should include configuration documentation.
+
+
+def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeConfigsRequest:
+    """Versions 1 to 2."""
+    end = len(buf)
+    try:
+        (n,) = _i(buf, pos); pos += 4
+        if not 0 <= n * 7 <= end - pos: raise bad_length("resources", n, end - pos)
+        if (room := room - n) < 0: raise too_many()
+        resources: list[DescribeConfigsResource] = []
+        for _ in range(n):
+            resource_type, n = _bh(buf, pos); pos += 3
+            if not 0 <= n <= end - pos: raise bad_length("resource_name", n, end - pos)
+            resource_name = buf[pos : pos + n].tobytes().decode(); pos += n
+            (n,) = _i(buf, pos); pos += 4
+            configuration_keys: list[str] | None = None
+            if n != -1:
+                if not 0 <= n * 2 <= end - pos: raise bad_length("configuration_keys", n, end - pos)
+                if (room := room - n) < 0: raise too_many()
+                configuration_keys = []
+                for _ in range(n):
+                    (n,) = _h(buf, pos); pos += 2
+                    if not 0 <= n <= end - pos: raise bad_length("configuration_keys", n, end - pos)
+                    one = buf[pos : pos + n].tobytes().decode(); pos += n
+                    configuration_keys.append(one)
+            resources.append(DescribeConfigsResource(resource_type, resource_name, configuration_keys))
+        (include_synonyms,) = _o(buf, pos); pos += 1
+        return DescribeConfigsRequest(resources, include_synonyms, False)
+    except DAMAGE as error:
+        raise BadFrame(str(error)) from error
+
+
+def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeConfigsRequest:
+    """Version 3."""
+    end = len(buf)
+    try:
+        (n,) = _i(buf, pos); pos += 4
+        if not 0 <= n * 7 <= end - pos: raise bad_length("resources", n, end - pos)
+        if (room := room - n) < 0: raise too_many()
+        resources: list[DescribeConfigsResource] = []
+        for _ in range(n):
+            resource_type, n = _bh(buf, pos); pos += 3
+            if not 0 <= n <= end - pos: raise bad_length("resource_name", n, end - pos)
+            resource_name = buf[pos : pos + n].tobytes().decode(); pos += n
+            (n,) = _i(buf, pos); pos += 4
+            configuration_keys: list[str] | None = None
+            if n != -1:
+                if not 0 <= n * 2 <= end - pos: raise bad_length("configuration_keys", n, end - pos)
+                if (room := room - n) < 0: raise too_many()
+                configuration_keys = []
+                for _ in range(n):
+                    (n,) = _h(buf, pos); pos += 2
+                    if not 0 <= n <= end - pos: raise bad_length("configuration_keys", n, end - pos)
+                    one = buf[pos : pos + n].tobytes().decode(); pos += n
+                    configuration_keys.append(one)
+            resources.append(DescribeConfigsResource(resource_type, resource_name, configuration_keys))
+        include_synonyms, include_documentation = _oo(buf, pos); pos += 2
+        return DescribeConfigsRequest(resources, include_synonyms, include_documentation)
+    except DAMAGE as error:
+        raise BadFrame(str(error)) from error
+
+
+def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeConfigsRequest:
+    """Version 4."""
+    end = len(buf)
+    try:
+        n = buf[pos]; pos += 1
+        if n > 127: n, pos = long_length(buf, pos, n)
+        n -= 1
+        if not 0 <= n * 4 <= end - pos: raise bad_length("resources", n, end - pos)
+        if (room := room - n) < 0: raise too_many()
+        resources: list[DescribeConfigsResource] = []
+        for _ in range(n):
+            resource_type, n = _bB(buf, pos); pos += 2
+            if n > 127: n, pos = long_string(buf, pos, n)
+            n -= 1
+            if not 0 <= n <= end - pos: raise bad_length("resource_name", n, end - pos)
+            resource_name = buf[pos : pos + n].tobytes().decode(); pos += n
+            n = buf[pos]; pos += 1
+            if n > 127: n, pos = long_length(buf, pos, n)
+            n -= 1
+            configuration_keys: list[str] | None = None
+            if n != -1:
+                if not 0 <= n <= end - pos: raise bad_length("configuration_keys", n, end - pos)
+                if (room := room - n) < 0: raise too_many()
+                configuration_keys = []
+                for _ in range(n):
+                    n = buf[pos]; pos += 1
+                    if n > 127: n, pos = long_string(buf, pos, n)
+                    n -= 1
+                    if not 0 <= n <= end - pos: raise bad_length("configuration_keys", n, end - pos)
+                    one = buf[pos : pos + n].tobytes().decode(); pos += n
+                    configuration_keys.append(one)
+            n = buf[pos]; pos += 1
+            if n: pos, room = skip_tags(buf, pos, n, room)
+            resources.append(DescribeConfigsResource(resource_type, resource_name, configuration_keys))
+        include_synonyms, include_documentation, n = _ooB(buf, pos); pos += 3
+        if n: pos, room = skip_tags(buf, pos, n, room)
+        return DescribeConfigsRequest(resources, include_synonyms, include_documentation)
+    except DAMAGE as error:
+        raise BadFrame(str(error)) from error
+
+
+def encode_1(message: DescribeConfigsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
+    """Versions 1 to 2."""
+    resources = message.resources
+    out += _p_i(len(resources))
+    for one in resources:
+        out += _p_b(one.resource_type)
+        resource_name = one.resource_name
+        data = resource_name.encode()
+        out += _p_h(len(data))
+        out += data
+        configuration_keys = one.configuration_keys
+        if configuration_keys is None: out += b"\xff\xff\xff\xff"
+        else:
+            out += _p_i(len(configuration_keys))
+            for one_2 in configuration_keys:
+                data = one_2.encode()
+                out += _p_h(len(data))
+                out += data
+    out += _p_o(message.include_synonyms)
+    return out
+
+
+def encode_3(message: DescribeConfigsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
+    """Version 3."""
+    resources = message.resources
+    out += _p_i(len(resources))
+    for one in resources:
+        out += _p_b(one.resource_type)
+        resource_name = one.resource_name
+        data = resource_name.encode()
+        out += _p_h(len(data))
+        out += data
+        configuration_keys = one.configuration_keys
+        if configuration_keys is None: out += b"\xff\xff\xff\xff"
+        else:
+            out += _p_i(len(configuration_keys))
+            for one_2 in configuration_keys:
+                data = one_2.encode()
+                out += _p_h(len(data))
+                out += data
+    out += _p_oo(message.include_synonyms, message.include_documentation)
+    return out
+
+
+def encode_4(message: DescribeConfigsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
+    """Version 4."""
+    resources = message.resources
+    n = len(resources) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
+    for one in resources:
+        out += _p_b(one.resource_type)
+        resource_name = one.resource_name
+        data = resource_name.encode()
+        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
+        configuration_keys = one.configuration_keys
+        if configuration_keys is None: out += b"\0"
+        else:
+            n = len(configuration_keys) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
+            for one_2 in configuration_keys:
+                data = one_2.encode()
+                n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
+        out += b"\0"
+    out += _p_oox(message.include_synonyms, message.include_documentation)
+    return out
+
+
+DECODERS: dict[int, Decoder[DescribeConfigsRequest]] = {
+    1: decode_1,
+    2: decode_1,
+    3: decode_3,
+    4: decode_4,
+}
+ENCODERS: dict[int, Encoder[DescribeConfigsRequest]] = {
+    1: encode_1,
+    2: encode_1,
+    3: encode_3,
+    4: encode_4,
+}

@@ -1,0 +1,109 @@
+"""Made by `make wire` from Apache Kafka's ListTransactionsResponse.json (Apache License 2.0); do not edit."""
+
+from __future__ import annotations
+
+import struct
+
+from msgspec import Struct
+
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+
+_ihB = struct.Struct(">ihB").unpack_from
+_p_ih = struct.Struct(">ih").pack
+_p_q = struct.Struct(">q").pack
+_qB = struct.Struct(">qB").unpack_from
+
+
+class TransactionState(Struct, gc=False):
+    """The current state of the transaction for the transactional id."""
+
+    transactional_id: str = ""  # The transactional id.
+    producer_id: int = 0  # The producer id.
+    transaction_state: str = ""  # The current transaction state of the producer.
+
+
+class ListTransactionsResponse(Struct, gc=False):
+    throttle_time_ms: int = 0  # The duration in milliseconds for which the request was throttled due to a quota violation, or zero if the request did not violate any quota.
+    error_code: int = 0  # The error code, or 0 if there was no error.
+    unknown_state_filters: list[str] = []  # Set of state filters provided in the request which were unknown to the transaction coordinator.
+    transaction_states: list[TransactionState] = []  # The current state of the transaction for the transactional id.
+
+
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListTransactionsResponse:
+    """Versions 0 to 2."""
+    end = len(buf)
+    try:
+        throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
+        if n > 127: n, pos = long_length(buf, pos, n)
+        n -= 1
+        if not 0 <= n <= end - pos: raise bad_length("unknown_state_filters", n, end - pos)
+        if (room := room - n) < 0: raise too_many()
+        unknown_state_filters: list[str] = []
+        for _ in range(n):
+            n = buf[pos]; pos += 1
+            if n > 127: n, pos = long_string(buf, pos, n)
+            n -= 1
+            if not 0 <= n <= end - pos: raise bad_length("unknown_state_filters", n, end - pos)
+            one = buf[pos : pos + n].tobytes().decode(); pos += n
+            unknown_state_filters.append(one)
+        n = buf[pos]; pos += 1
+        if n > 127: n, pos = long_length(buf, pos, n)
+        n -= 1
+        if not 0 <= n * 11 <= end - pos: raise bad_length("transaction_states", n, end - pos)
+        if (room := room - n) < 0: raise too_many()
+        transaction_states: list[TransactionState] = []
+        for _ in range(n):
+            n = buf[pos]; pos += 1
+            if n > 127: n, pos = long_string(buf, pos, n)
+            n -= 1
+            if not 0 <= n <= end - pos: raise bad_length("transactional_id", n, end - pos)
+            transactional_id = buf[pos : pos + n].tobytes().decode(); pos += n
+            producer_id, n = _qB(buf, pos); pos += 9
+            if n > 127: n, pos = long_string(buf, pos, n)
+            n -= 1
+            if not 0 <= n <= end - pos: raise bad_length("transaction_state", n, end - pos)
+            transaction_state = buf[pos : pos + n].tobytes().decode(); pos += n
+            n = buf[pos]; pos += 1
+            if n: pos, room = skip_tags(buf, pos, n, room)
+            transaction_states.append(TransactionState(transactional_id, producer_id, transaction_state))
+        n = buf[pos]; pos += 1
+        if n: pos, room = skip_tags(buf, pos, n, room)
+        if pos != end: raise left_over(end - pos)
+        return ListTransactionsResponse(throttle_time_ms, error_code, unknown_state_filters, transaction_states)
+    except DAMAGE as error:
+        raise BadFrame(str(error)) from error
+
+
+def encode_0(message: ListTransactionsResponse, out: bytearray, chunks: list[Buffer]) -> bytearray:
+    """Versions 0 to 2."""
+    out += _p_ih(message.throttle_time_ms, message.error_code)
+    unknown_state_filters = message.unknown_state_filters
+    n = len(unknown_state_filters) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
+    for one in unknown_state_filters:
+        data = one.encode()
+        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
+    transaction_states = message.transaction_states
+    n = len(transaction_states) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
+    for one_2 in transaction_states:
+        transactional_id = one_2.transactional_id
+        data = transactional_id.encode()
+        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
+        out += _p_q(one_2.producer_id)
+        transaction_state = one_2.transaction_state
+        data = transaction_state.encode()
+        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
+        out += b"\0"
+    out += b"\0"
+    return out
+
+
+DECODERS: dict[int, Decoder[ListTransactionsResponse]] = {
+    0: decode_0,
+    1: decode_0,
+    2: decode_0,
+}
+ENCODERS: dict[int, Encoder[ListTransactionsResponse]] = {
+    0: encode_0,
+    1: encode_0,
+    2: encode_0,
+}

@@ -1,0 +1,89 @@
+"""Made by `make wire` from Apache Kafka's OffsetDeleteResponse.json (Apache License 2.0); do not edit."""
+
+from __future__ import annotations
+
+import struct
+
+from msgspec import Struct
+
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, too_many
+
+_h = struct.Struct(">h").unpack_from
+_hii = struct.Struct(">hii").unpack_from
+_i = struct.Struct(">i").unpack_from
+_ih = struct.Struct(">ih").unpack_from
+_p_h = struct.Struct(">h").pack
+_p_hi = struct.Struct(">hi").pack
+_p_i = struct.Struct(">i").pack
+_p_ih = struct.Struct(">ih").pack
+
+
+class OffsetDeleteResponsePartition(Struct, gc=False):
+    """The responses for each partition in the topic."""
+
+    partition_index: int = 0  # The partition index.
+    error_code: int = 0  # The error code, or 0 if there was no error.
+
+
+class OffsetDeleteResponseTopic(Struct, gc=False):
+    """The responses for each topic."""
+
+    name: str = ""  # The topic name.
+    partitions: list[OffsetDeleteResponsePartition] = []  # The responses for each partition in the topic.
+
+
+class OffsetDeleteResponse(Struct, gc=False):
+    error_code: int = 0  # The top-level error code, or 0 if there was no error.
+    throttle_time_ms: int = 0  # The duration in milliseconds for which the request was throttled due to a quota violation, or zero if the request did not violate any quota.
+    topics: list[OffsetDeleteResponseTopic] = []  # The responses for each topic.
+
+
+def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetDeleteResponse:
+    """Version 0."""
+    end = len(buf)
+    try:
+        error_code, throttle_time_ms, n = _hii(buf, pos); pos += 10
+        if not 0 <= n * 6 <= end - pos: raise bad_length("topics", n, end - pos)
+        if (room := room - n) < 0: raise too_many()
+        topics: list[OffsetDeleteResponseTopic] = []
+        for _ in range(n):
+            (n,) = _h(buf, pos); pos += 2
+            if not 0 <= n <= end - pos: raise bad_length("name", n, end - pos)
+            name = buf[pos : pos + n].tobytes().decode(); pos += n
+            (n,) = _i(buf, pos); pos += 4
+            if not 0 <= n * 6 <= end - pos: raise bad_length("partitions", n, end - pos)
+            if (room := room - n) < 0: raise too_many()
+            partitions: list[OffsetDeleteResponsePartition] = []
+            for _ in range(n):
+                partition_index, error_code_2 = _ih(buf, pos); pos += 6
+                partitions.append(OffsetDeleteResponsePartition(partition_index, error_code_2))
+            topics.append(OffsetDeleteResponseTopic(name, partitions))
+        if pos != end: raise left_over(end - pos)
+        return OffsetDeleteResponse(error_code, throttle_time_ms, topics)
+    except DAMAGE as error:
+        raise BadFrame(str(error)) from error
+
+
+def encode_0(message: OffsetDeleteResponse, out: bytearray, chunks: list[Buffer]) -> bytearray:
+    """Version 0."""
+    out += _p_hi(message.error_code, message.throttle_time_ms)
+    topics = message.topics
+    out += _p_i(len(topics))
+    for one in topics:
+        name = one.name
+        data = name.encode()
+        out += _p_h(len(data))
+        out += data
+        partitions = one.partitions
+        out += _p_i(len(partitions))
+        for one_2 in partitions:
+            out += _p_ih(one_2.partition_index, one_2.error_code)
+    return out
+
+
+DECODERS: dict[int, Decoder[OffsetDeleteResponse]] = {
+    0: decode_0,
+}
+ENCODERS: dict[int, Encoder[OffsetDeleteResponse]] = {
+    0: encode_0,
+}

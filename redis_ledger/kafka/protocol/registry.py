@@ -1,0 +1,49 @@
+"""Who reads and who writes (api key, version): a message's module is loaded when it is first asked for.
+
+`API_VERSIONS` is what the codec speaks.  What the listener advertises is what it has a handler for, which may be less.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any, cast
+
+from redis_ledger.kafka.protocol.api import Api
+from redis_ledger.kafka.protocol.messages import API_VERSIONS
+from redis_ledger.kafka.protocol.primitives import Decoder, Encoder
+
+__all__ = ["API_VERSIONS", "Api", "decode_request", "decode_response", "encode_request", "encode_response"]
+
+
+@cache
+def message_module(name: str) -> ModuleType:
+    """name: of the message, as in `produce_request`."""
+    return import_module(f"redis_ledger.kafka.protocol.messages.{name}")
+
+
+# These raise KeyError for what the table does not have: ask it first.
+@cache
+def decode_request(api_key: int, version: int) -> Decoder[Any]:
+    return cast(Decoder[Any], _table(api_key, "request", "DECODERS")[version])
+
+
+@cache
+def encode_response(api_key: int, version: int) -> Encoder[Any]:
+    return cast(Encoder[Any], _table(api_key, "response", "ENCODERS")[version])
+
+
+@cache
+def encode_request(api_key: int, version: int) -> Encoder[Any]:
+    return cast(Encoder[Any], _table(api_key, "request", "ENCODERS")[version])
+
+
+@cache
+def decode_response(api_key: int, version: int) -> Decoder[Any]:
+    return cast(Decoder[Any], _table(api_key, "response", "DECODERS")[version])
+
+
+def _table(api_key: int, kind: str, table: str) -> dict[int, Any]:
+    tables: dict[int, Any] = getattr(message_module(f"{API_VERSIONS[api_key].module}_{kind}"), table)
+    return tables

@@ -1,0 +1,152 @@
+"""What a handler is given besides the request: who asks, in which version, and the broker that can answer.
+
+A handler is a module of `kafka/handlers/` named as its message is (`join_group` for JoinGroup):
+
+    VERSIONS = (0, 9)                                         what is advertised; at most what the codec speaks
+    async def handle(request: JoinGroupRequest, call: Call) -> JoinGroupResponse
+
+It raises LedgerError where a whole answer is one error only if `failed` says how to shape that; errors of one topic or
+group inside an answer it puts there itself, by `code_of`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, TypeVar
+
+from redis_ledger.auth.acl import ANONYMOUS, CLUSTER_NAME, Caller, Op, Resource
+from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.security.service import refusal
+from redis_ledger.errors import Draining, LedgerError, RedisUnfit, StoreUnavailable, Unavailable
+from redis_ledger.kafka.fetch_session import FetchSession
+from redis_ledger.ledger.read_memory import ReadMemory
+from redis_ledger.telemetry.logs import get
+
+NONE = 0
+UNKNOWN_SERVER_ERROR = -1
+NOT_LEADER = 6
+REQUEST_TIMED_OUT, COORDINATOR_LOADING, COORDINATOR_NOT_AVAILABLE = 7, 14, 15
+UNSUPPORTED_VERSION = 35
+NOT_CONTROLLER, INVALID_REQUEST = 41, 42
+UNKNOWN_TOPIC_ID = 100
+INVALID_PRODUCER_EPOCH, CONCURRENT_TRANSACTIONS, PRODUCER_FENCED = 47, 51, 90
+
+MESSAGE_LENGTH_MAX = 1_000  # a message may quote what the client sent, and a string ends at 32 767 bytes
+
+_log = get()
+
+
+class Result(Protocol):
+    """Of one of the things that a request names."""
+
+    error_code: int
+
+
+R = TypeVar("R", bound=Result)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a login rests on: a user with a password, or an API token.  mark: of the user, as Users.mark has it."""
+
+    user: str = ""
+    mark: str = ""
+    token: str = field(default="", repr=False)
+
+
+@dataclass(slots=True)
+class Peer:
+    """A connection, as handlers see it.  listener: the name of that by which it came in.  sasl: what an unfinished
+    exchange has to remember.  proof: None for who has not logged in, or is known by a certificate; until_s: when that
+    ends, Unix time.  unread: memory for its answers."""
+
+    host: str
+    listener: str = ""
+    principal: str = ANONYMOUS
+    is_authenticated: bool = False
+    sasl: object | None = None
+    proof: Proof | None = None
+    until_s: float = math.inf
+    is_refused: bool = False  # closed as soon as the answer is written
+    fetch_session: FetchSession | None = None
+    unread: ReadMemory | None = None
+    closing: asyncio.Event = field(default_factory=asyncio.Event)  # set when the client is gone: stop waiting for it
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(self.principal, self.host)
+
+
+class RequestContext(NamedTuple):
+    broker: Broker
+    version: int
+    client_id: str
+    peer: Peer
+
+    def allows(self, operation: Op, resource: Resource, name: str) -> bool:
+        security = self.broker.security
+        return not security.is_on or security.rules.allow(self.peer.caller, operation, resource, name)
+
+    def allows_cluster(self, operation: Op) -> bool:
+        return self.allows(operation, Resource.CLUSTER, CLUSTER_NAME)
+
+    def check(self, operation: Op, resource: Resource, name: str) -> None:
+        """Raises the resource's kind of Forbidden.  Produce and Fetch ask for each topic: one look into a dict."""
+        security = self.broker.security
+        if security.is_on and not security.rules.allow(caller := self.peer.caller, operation, resource, name):
+            raise refusal(caller, operation, resource, name)
+
+    def check_topic(self, operation: Op, topic: str) -> None:
+        """Raises TopicForbidden."""
+        self.check(operation, Resource.TOPIC, topic)
+
+
+def code_of(error: BaseException, **where: object) -> int:
+    """Kafka's error code for what went wrong; what nobody foresaw is logged, with where it was, and told as
+    UNKNOWN_SERVER_ERROR."""
+    if isinstance(error, LedgerError):
+        return error.kafka_code
+    _log.error("a Kafka request failed", exc_info=error, **where)
+    return UNKNOWN_SERVER_ERROR
+
+
+def fenced_code(error: LedgerError, knows_fenced: bool) -> int:
+    """The code for a transactional producer's request.  Some versions do not know PRODUCER_FENCED (KIP-588).
+
+    COORDINATOR_NOT_AVAILABLE while the request cannot be carried out: Java, librdkafka and franz-go repeat the request.
+    Java takes REQUEST_TIMED_OUT and KAFKA_STORAGE_ERROR for fatal errors in these answers.
+    """
+    code = code_of(error)
+    if isinstance(error, Unavailable) and code != CONCURRENT_TRANSACTIONS:
+        return COORDINATOR_NOT_AVAILABLE
+    return INVALID_PRODUCER_EPOCH if code == PRODUCER_FENCED and not knows_fenced else code
+
+
+def is_away(error: BaseException) -> bool:
+    """Whether the request was not carried out, and may be by another broker or in a moment."""
+    return isinstance(error, (StoreUnavailable, Draining)) and not isinstance(error, RedisUnfit)
+
+
+def controller_code(error: BaseException) -> int:
+    """The code for what Kafka's controller does.  Java's admin client, kafka-python and franz-go repeat such a request
+    at NOT_CONTROLLER; Java's repeats it at no other code."""
+    return NOT_CONTROLLER if is_away(error) else code_of(error)
+
+
+def repeated_whole(results: Sequence[R]) -> list[R]:
+    """The results of a request to the controller.  Clients that see NOT_CONTROLLER repeat all of it, and would then be
+    told that a topic exists which they have just made; so it is answered only if nothing was done."""
+    if any(each.error_code in (NONE, REQUEST_TIMED_OUT) for each in results):
+        for each in results:
+            if each.error_code == NOT_CONTROLLER:
+                each.error_code = REQUEST_TIMED_OUT
+    return list(results)
+
+
+def message_of(error: BaseException) -> str:
+    if not isinstance(error, LedgerError):
+        return "The broker made a mistake; its log has the details."
+    return error.detail if len(error.detail) <= MESSAGE_LENGTH_MAX else f"{error.detail[:MESSAGE_LENGTH_MAX]}..."

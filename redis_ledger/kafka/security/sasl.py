@@ -1,0 +1,91 @@
+"""Logging in: what a connection has to remember between SaslHandshake and the end of authentication.
+
+    SaslHandshake 1 ─▶ Login ─▶ SaslAuthenticate ... ─▶ peer.principal = "User:ada"
+    SaslHandshake 0 ─▶ Login ─▶ bare tokens instead of requests (clients older than Kafka 1.0, kafka-python 2.0)
+
+A login that failed is over, and so is its connection: the client has to open another, as with Kafka.  The user "token"
+is whoever the API token belongs to that it gives as its password, by PLAIN.  A login wins over a client certificate, as
+a token does over REST.  It lasts until the user is removed or its password changed, or the token revoked or expired:
+`kafka/security/session_revocation.py` ends it.
+Source: KIP-43, KIP-152; RFC 4616 (PLAIN), RFC 5802 (SCRAM).
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+
+from redis_ledger.auth.scram import HASHES, Exchange
+from redis_ledger.broker.security.scram_credentials import ScramCredentials
+from redis_ledger.broker.security.service import Security
+from redis_ledger.errors import AuthenticationFailed, LedgerError
+from redis_ledger.kafka.request_context import Peer, Proof
+from redis_ledger.telemetry import metrics
+from redis_ledger.telemetry.logs import Seldom
+
+PLAIN = "PLAIN"
+TOKEN = "token"  # the user whose password is an API token
+MECHANISMS = (PLAIN, *HASHES)
+
+_seldom = Seldom()
+
+
+class Login:
+    """principal: who it is, once that is proven; proof: what has to stay so for it to stay proven."""
+
+    def __init__(self, mechanism: str, users: ScramCredentials, security: Security, *, bare: bool) -> None:
+        """mechanism: one of MECHANISMS.  bare: tokens come without a request around them."""
+        self.mechanism, self.bare = mechanism, bare
+        self.principal = ""
+        self.proof: Proof | None = None
+        self._users, self._security = users, security
+        self._mark = ""  # of the user, as it was when the password was looked up
+        self._asked = ""  # who a SCRAM client says it is
+        self._exchange = None if mechanism == PLAIN else Exchange(mechanism, secrets.token_urlsafe(24))
+
+    async def answer(self, token: bytes, host: str) -> bytes:
+        """The server's next token.  Raises AuthenticationFailed."""
+        if self._exchange is None:
+            await self._plain(token, host)
+            return b""
+        if not self._asked:
+            self._asked = self._exchange.user_of(token)
+            verifier, self._mark = await self._users.verifier(self._asked, self.mechanism)
+            return self._exchange.challenge(verifier)
+        signature = self._exchange.finish(token)
+        self._is(self._asked)
+        return signature
+
+    async def _plain(self, token: bytes, host: str) -> None:
+        try:
+            as_whom, user, password = token.decode().split("\0")
+        except ValueError:  # not UTF-8, or not three parts
+            raise AuthenticationFailed("A PLAIN token is not three texts with a NUL between them.") from None
+        if as_whom not in ("", user):
+            raise AuthenticationFailed("A client can only log in as itself.")
+        if user == TOKEN:
+            self.principal, _ = await self._security.recognize(password)
+            self.proof = Proof(token=password)
+            return
+        self._mark = await self._users.check_password(user, password, host)
+        self._is(user)
+
+    def _is(self, user: str) -> None:
+        self.principal, self.proof = f"User:{user}", Proof(user=user, mark=self._mark)
+
+
+async def step(login: Login, token: bytes, peer: Peer) -> bytes:
+    """One token of the peer's login.  Whatever is raised, the login is over and the peer refused."""
+    try:
+        answer = await login.answer(token, peer.host)
+    except LedgerError as error:
+        _seldom.warning(
+            "a Kafka client could not log in", mechanism=login.mechanism, peer=peer.host, reason=error.detail
+        )
+        metrics.kafka_refused.inc()
+        peer.is_refused = True
+        raise
+    if login.principal:
+        peer.principal, peer.is_authenticated, peer.sasl = login.principal, True, None
+        peer.proof, peer.until_s = login.proof, math.inf
+    return answer

@@ -1,0 +1,104 @@
+"""Where a partition stands, and places in its log by time.
+
+    start ······ cold ······ stable ······ end        one HMGET
+
+Below `cold` payload may be in Parquet alone; the log has an entry for every batch all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from redis_ledger.errors import UnknownTopic
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger import entries as logs
+from redis_ledger.ledger.tail_cache import Tail
+from redis_ledger.store.keys import PartitionKeys
+from redis_ledger.store.store import Store
+
+STATE_FIELDS = ("topic_id", "epoch", "start", "stable", "next", "ledger", "bytes", "cold")
+
+
+class PartitionHead(NamedTuple):
+    """Where a partition stands, from one HMGET."""
+
+    leader_epoch: int
+    start_offset: int
+    stable_offset: int
+    end_offset: int
+    active_ledger: int
+    bytes: int
+    cold_offset: int  # below it payload may be in Parquet alone; 0 where nothing is
+
+
+class PartitionOffsets:
+    """One partition of one incarnation of a topic (its topic id)."""
+
+    def __init__(self, store: Store, topic: str, number: int, topic_id: str, tail: Tail) -> None:
+        self.topic, self.number, self.topic_id, self.tail = topic, number, topic_id, tail
+        self.keys = PartitionKeys(store.prefix, topic, number)
+        self._store = store
+        self._leader_epoch = 0
+        self.cold_end = 0  # of the part in Parquet, as far as this broker knows
+
+    async def head(self) -> PartitionHead:
+        reply = await self._store.command("HMGET", self.keys.state, *STATE_FIELDS, key=self.keys.state)
+        return self._head(reply)
+
+    def _head(self, reply: Sequence[Any]) -> PartitionHead:
+        if reply[0] is None or reply[0].decode() != self.topic_id:
+            raise UnknownTopic.gone(self.topic)
+        head = PartitionHead._make((*map(int, reply[1:-1]), int(reply[-1] or 0)))
+        self.cold_end = head.cold_offset
+        if head.leader_epoch != self._leader_epoch:
+            self._leader_epoch = head.leader_epoch
+            self.tail.clear()
+        return head
+
+    async def offset_at(self, timestamp_ms: int) -> int:
+        """The first offset appended at or after the time, or the end.  Appends are nearly in time order, so this halves
+        the log: O(log n) round trips."""
+        head = await self.head()
+        low, high = head.start_offset, head.end_offset
+        while low < high:
+            middle = (low + high) // 2
+            reply = await self._store.command("XRANGE", self.keys.log, middle, "+", "COUNT", 1, key=self.keys.state)
+            entries = logs.parse_log(reply)
+            if entries and entries[0].appended_ms < timestamp_ms:
+                low = entries[0].last_offset + 1
+            else:
+                high = min(middle, entries[0].base_offset) if entries else middle
+        return low
+
+    async def open_transaction(self, producer_id: int) -> tuple[TxnId, int] | None:
+        """The transaction that the producer has open here, and its epoch."""
+        row = await self._store.command("HGET", self.keys.open, producer_id, key=self.keys.state)
+        if not row:
+            return None
+        epoch, coordinator, serial, _ = map(int, row.split())
+        return TxnId(coordinator, serial), epoch
+
+    async def entry_at(self, timestamp_ms: int) -> logs.LogEntry | None:
+        """The first entry that can hold a record as late as the time, by the newest record timestamp up to it; None
+        when no record is.  Cost: O(log n) round trips."""
+        head = await self.head()
+        low, high = head.start_offset, head.end_offset
+        found = None
+        while low < high:
+            middle = (low + high) // 2
+            reply = await self._store.command("XRANGE", self.keys.log, middle, "+", "COUNT", 1, key=self.keys.state)
+            entries = logs.parse_log(reply)
+            if not entries:  # trimmed meanwhile
+                high = middle
+            elif entries[0].newest_ms < timestamp_ms:
+                low = entries[0].last_offset + 1
+            else:
+                found, high = entries[0], min(middle, entries[0].base_offset)
+        return found
+
+    async def newest_entry(self) -> logs.LogEntry | None:
+        """The last entry of the log."""
+        reply = await self._store.command("XREVRANGE", self.keys.log, "+", "-", "COUNT", 1, key=self.keys.state)
+        found = logs.parse_log(reply)
+        return found[0] if found else None

@@ -1,0 +1,112 @@
+"""Some records of some batches: what was leased of them, decoded within a budget.
+
+pieces ─▶ payload of their batches, from Redis or from Parquet ─▶ decoded in order, until the budget is spent
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from redis_ledger.decoding import paced
+from redis_ledger.decoding.budget import Budget
+from redis_ledger.errors import (
+    BadRequest,
+    CorruptBatch,
+    DecodingBusy,
+    OffsetOutOfRange,
+    TooLargeToDecode,
+    UnsupportedCompression,
+)
+from redis_ledger.ledger.entries import LogEntry
+from redis_ledger.ledger.reader import Moved, PartitionReader
+from redis_ledger.records.batch import place
+from redis_ledger.records.read import Record, within
+
+UNREADABLE = (CorruptBatch, TooLargeToDecode, UnsupportedCompression)
+
+
+class RecordSlice(NamedTuple):
+    """Some records of an entry: offsets first to last."""
+
+    entry: LogEntry
+    first: int
+    last: int
+
+
+class Found(NamedTuple):
+    """shift: what the records' offsets count from."""
+
+    shift: int
+    records: list[Record]
+
+
+Read = Found | BadRequest
+
+
+async def read_pieces(reader: PartitionReader, pieces: Sequence[RecordSlice], budget: Budget) -> list[Read]:
+    """What each piece holds, or why its batch cannot be read; of the first pieces, one at least, until the budget is
+    spent.  Of none, if others of the same request hold the memory.  What was compacted away, or trimmed meanwhile, is
+    left out.  Raises as `PartitionReader.read` does, and DecodingBusy."""
+    try:
+        return await _read(reader, pieces, budget)
+    except OffsetOutOfRange as error:
+        start = int(error.facts.get("start_offset", 0))
+        left = [piece._replace(first=max(piece.first, start)) for piece in pieces if piece.last >= start]
+        if left == list(pieces):
+            raise
+        read = iter(await read_pieces(reader, left, budget)) if left else iter(())
+        found: list[Read] = []
+        for piece in pieces:
+            each = Found(0, []) if piece.last < start else next(read, None)
+            if each is None:
+                break
+            found.append(each)
+        return found
+
+
+async def _read(reader: PartitionReader, pieces: Sequence[RecordSlice], budget: Budget) -> list[Read]:
+    cold_end = 0 if reader.cold is None else reader.cold_end
+    entries = {piece.entry.base_offset: piece.entry for piece in pieces if piece.last >= cold_end}
+    try:
+        payloads = dict(zip(entries, await reader.payloads(list(entries.values())), strict=True)) if entries else {}
+    except Moved:
+        return await _read(reader, pieces, budget)  # the end of the cold part is known better by now
+    cold: list[tuple[LogEntry, list[Record]]] = []
+    found: list[Read] = []
+    for piece in pieces:
+        if found and budget.is_spent:
+            break
+        base = piece.entry.base_offset
+        try:
+            if base in payloads:  # at rest a batch's own base offset is 0
+                records = await paced.decode(payloads[base], budget, piece.first - base, piece.last - base)
+                found.append(Found(base, records))
+            else:
+                found.append(Found(0, await _cold(reader, piece, cold_end, budget, cold)))
+        except DecodingBusy:
+            if budget.is_cut:
+                break
+            raise
+        except UNREADABLE as error:
+            found.append(error.with_traceback(None))  # which would keep what was unpacked
+    return found
+
+
+async def _cold(
+    reader: PartitionReader, piece: RecordSlice, end: int, budget: Budget, kept: list[tuple[LogEntry, list[Record]]]
+) -> list[Record]:
+    """Of batches in Parquet, which are others than those that were leased.  kept: the last one, for the next piece is
+    often of the same."""
+    found: list[Record] = []
+    at = piece.first
+    while at <= piece.last:
+        if not kept or not kept[0][0].base_offset <= at <= kept[0][0].last_offset:
+            assert reader.cold is not None
+            (entry, *_), (payload, *_) = await reader.from_cold(reader.cold, at, end, 1)
+            some = [] if entry.is_marker else await paced.decode(place(payload, entry.base_offset, 0), budget)
+            kept[:] = [(entry, some)]
+        ((entry, records),) = kept
+        found += within(records, piece.first, piece.last)
+        at = entry.last_offset + 1
+    return found

@@ -1,0 +1,126 @@
+"""The home of cold data: a folder or a bucket, and the files in it, named relative to it.
+
+    file:///var/lib/x    /var/lib/x    s3://bucket/prefix    gs://bucket/prefix       whatever pyarrow.fs opens
+
+A file appears whole or not at all: it is written under another name and moved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from redis_ledger.errors import InvalidRequest
+
+try:
+    import pyarrow as pa
+    from pyarrow import fs as filesystems
+except ImportError as missing:
+    raise ImportError(
+        "Offloaded records are Parquet, and that takes pyarrow: pip install '.[cold]' in a checkout"
+    ) from missing
+
+UNFINISHED = "_tmp-"  # begins the names of files that are being written; a reader passes over them
+
+
+class ObjectStore(NamedTuple):
+    """fs: a pyarrow FileSystem.  base: the home's path in it."""
+
+    uri: str
+    fs: Any
+    base: str
+
+    @property
+    def is_local(self) -> bool:
+        return isinstance(self.fs, filesystems.LocalFileSystem)
+
+    def path(self, file: str) -> str:
+        """Where the file of this name is in the file system.  Raises InvalidRequest for a name that leaves the home."""
+        if not file or file.startswith("/") or not {"", ".", ".."}.isdisjoint(file.split("/")):
+            raise InvalidRequest(f"{file!r} is not the name of a file in the home of offloaded records.")
+        return f"{self.base}/{file}"
+
+    def exists(self, file: str = "") -> bool:
+        """Whether the file is there; without a name, the home itself."""
+        path = self.path(file) if file else self.base
+        return bool(self.fs.get_file_info(path).type != filesystems.FileType.NotFound)
+
+    def folders(self) -> list[str]:
+        """Its own, a topic each.  Raises OSError where it cannot be read."""
+        found = self.fs.get_file_info(filesystems.FileSelector(self.base or "/"))
+        return [each.base_name for each in found if each.type == filesystems.FileType.Directory]
+
+    def size(self, file: str) -> int:
+        """In bytes; -1 where it is not there."""
+        found = self.fs.get_file_info(self.path(file))
+        return int(found.size) if found.type == filesystems.FileType.File else -1
+
+    def read(self, file: str) -> bytes | None:
+        """The whole of it; None where it is not there."""
+        try:
+            with self.fs.open_input_file(self.path(file)) as source:
+                return bytes(source.readall())
+        except FileNotFoundError:
+            return None
+
+    def delete(self, file: str) -> None:
+        """One that is not there is deleted already."""
+        with contextlib.suppress(FileNotFoundError):
+            self.fs.delete_file(self.path(file))
+
+    def put(self, file: str, content: bytes) -> None:
+        with self.writing(file) as sink:
+            sink.write(content)
+
+    @contextlib.contextmanager
+    def writing(self, file: str) -> Iterator[Any]:
+        """A stream; what was written appears under the name when the block ends, and not at all when it fails."""
+        path = self.path(file)
+        folder, _, name = path.rpartition("/")
+        unfinished = f"{folder}/{UNFINISHED}{secrets.token_hex(6)}-{name.removesuffix('.parquet')}"
+        self.fs.create_dir(folder, recursive=True)
+        try:
+            with self.fs.open_output_stream(unfinished) as sink:
+                yield sink
+            if self.is_local:
+                _sync(unfinished)
+            self.fs.move(unfinished, path)
+            if self.is_local:
+                self._sync_folders(folder)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                self.fs.delete_file(unfinished)
+            raise
+
+    def _sync_folders(self, folder: str) -> None:
+        """Up to the home: those that were made for this file are as new as the file."""
+        while len(folder) > len(self.base):
+            _sync(folder)
+            folder = folder.rpartition("/")[0]
+        _sync(self.base or "/")
+
+
+@lru_cache(8)
+def open_home(uri: str) -> ObjectStore:
+    """uri: as in cold_home, an absolute path or the URI of a folder or bucket.  Raises InvalidRequest."""
+    if not uri:
+        raise InvalidRequest("There is no home for offloaded records: set cold_home to a folder or bucket.")
+    try:
+        found, base = filesystems.FileSystem.from_uri(uri)
+    except (pa.ArrowInvalid, OSError, NotImplementedError) as error:
+        raise InvalidRequest(
+            f"cold_home is {uri!r}, which is neither an absolute path nor a known URI: {error}"
+        ) from None
+    return ObjectStore(uri, found, base.rstrip("/"))
+
+
+def _sync(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

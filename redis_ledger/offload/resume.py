@@ -1,0 +1,51 @@
+"""A file that is there already when it is to be written: whoever began the plan wrote it before it was killed.
+
+What a file's own footer says is enough to tell that it is the stretch that was wanted, and to enter it in the manifest;
+whether its rows are intact is for `segment.check_file` to find.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redis_ledger.errors import ColdDamaged, ColdUnavailable
+from redis_ledger.offload.manifest import Segment, Stretch
+from redis_ledger.offload.object_store import ObjectStore
+from redis_ledger.offload.segment import FORMAT, check_file
+
+import pyarrow as pa  # isort: skip  # behind segment, which says what to install where it is missing
+from redis_ledger.offload.footer import read_footer, told  # isort: skip
+
+_TIMESTAMP = "timestamp"
+
+
+def found(home: ObjectStore, stretch: Stretch, topic_id: str) -> Segment | None:
+    """The stretch as its file holds it, every row of which has been read; None where there is no such file, or another
+    one, or one that cannot be read.  Cost: the file is read once."""
+    try:
+        size = home.size(stretch.file)
+        segment = _told(home, stretch, topic_id, size) if size >= 0 else None
+        if segment is not None:
+            check_file(home, segment)
+    except (ColdDamaged, ColdUnavailable, pa.ArrowException, OSError):
+        return None
+    return segment
+
+
+def _told(home: ObjectStore, stretch: Stretch, topic_id: str, size: int) -> Segment | None:
+    """By its footer.  None: it is about something else."""
+    with home.fs.open_input_file(home.path(stretch.file)) as source:
+        footer = read_footer(source)
+    facts = told(footer)
+    wanted = {"format": FORMAT, "topic_id": topic_id, "first": str(stretch.first), "end": str(stretch.end)}
+    if any(facts.get(name) != value for name, value in wanted.items()):
+        return None
+    times = [_times(footer.row_group(number)) for number in range(footer.num_row_groups)]
+    least, most = min(low for low, _ in times), max(high for _, high in times)
+    return Segment(stretch.first, stretch.end, stretch.file, footer.num_rows, size, least, most, facts["checksum"])
+
+
+def _times(group: Any) -> tuple[int, int]:
+    at = next(n for n in range(group.num_columns) if group.column(n).path_in_schema == _TIMESTAMP)
+    statistics = group.column(at).statistics
+    return statistics.min_raw, statistics.max_raw

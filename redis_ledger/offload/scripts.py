@@ -1,0 +1,127 @@
+"""The scripts of lua/offload/ as calls on one partition, and reading its manifest: what goes in, what comes out.
+
+    plan ──▶ written ──▶ publish          swap: other segments for the same stretch (compaction)
+      └────▶ abandon                      forget: segments below the log start
+
+Everything below is checked before it is called (offload/plan.py, offload/manifest.py); a script compares what was
+checked with what is stored, as text.  Every call may be repeated, and raises UnknownTopic when the partition is gone or
+belongs to another incarnation of its topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from redis_ledger.errors import UnknownTopic
+from redis_ledger.offload.manifest import Manifest, Plan, Segment
+from redis_ledger.offload.plan import LedgerRow
+from redis_ledger.store.keys import PartitionKeys
+from redis_ledger.store.script_status import Status
+from redis_ledger.store.scripts import Script
+from redis_ledger.store.store import Store
+
+READ = Script.load("offload/read")
+PLAN = Script.load("offload/plan")
+PUBLISH = Script.load("offload/publish")
+ABANDON = Script.load("offload/abandon")
+SWAP = Script.load("offload/swap")
+FORGET = Script.load("offload/forget")
+FORGOTTEN_AT_ONCE = 500  # segments
+
+_segment_of = msgspec.json.Decoder(Segment).decode
+_plan_of = msgspec.json.Decoder(Plan).decode
+_text_of = msgspec.json.Encoder().encode
+
+
+class OffloadState(NamedTuple):
+    """A partition's offloading.  cold: end of what is published; all from the log start to it is in segments."""
+
+    topic_id: str
+    start: int
+    stable: int
+    cold: int
+    active_ledger: int
+    manifest: Manifest
+    plan: Plan | None
+
+
+class OffloadScripts:
+    """On one partition of one topic id."""
+
+    def __init__(self, store: Store, keys: PartitionKeys, topic: str, topic_id: str) -> None:
+        self._store, self._keys, self._topic, self._topic_id = store, keys, topic, topic_id
+
+    async def standing(self) -> OffloadState:
+        """From one atomic read.  Cost: O(segments)."""
+        _, *state, rows = await self._call(READ, 0)
+        start, stable, cold, ledger = map(int, state)
+        manifest, plan = _read(rows)
+        return OffloadState(self._topic_id, start, stable, cold, ledger, manifest, plan)
+
+    async def manifest(self) -> Manifest:
+        """Empty where nothing was ever offloaded.  Cost: O(segments)."""
+        return _read((await self._call(READ, 0))[-1])[0]
+
+    async def version(self) -> int:
+        """Of the manifest: another one says that its segments have changed since it was read."""
+        return int((await self._call(READ, 1))[-1])
+
+    async def ledgers(self) -> list[LedgerRow]:
+        """The payload ledgers that Redis holds, by number; those of scheduled records are negative."""
+        rows = await self._store.command("HGETALL", self._keys.ledgers, key=self._keys.state)
+        return sorted(LedgerRow.parse(int(name), row) for name, row in zip(rows[::2], rows[1::2], strict=True) if name)
+
+    async def plan(self, plan: Plan, cold: int) -> Plan | None:
+        """The plan that counts: this one, or one that was made before.  cold: what it was made by.  None: plan again,
+        things have changed."""
+        reply = await self._call(PLAN, _text_of(plan), cold, plan.stretches[-1].end)
+        return _plan_of(reply[1]) if reply[0] == Status.OK else None
+
+    async def publish(self, plan: Plan, segments: Sequence[Segment]) -> int | None:
+        """Where what is published ends now.  None: the plan is not the stored one (any more)."""
+        reply = await self._call(PUBLISH, _text_of(plan), plan.stretches[-1].end, *_pairs(segments))
+        return int(reply[1]) if reply[0] == Status.OK else None
+
+    async def abandon(self, plan: Plan) -> bool:
+        """False: another plan is stored."""
+        return bool((await self._call(ABANDON, _text_of(plan)))[0] == Status.OK)
+
+    async def swap(self, version: int, firsts: Sequence[int], added: Sequence[Segment]) -> int | None:
+        """The manifest's version afterwards.  None: it was not `version` (any more)."""
+        reply = await self._call(SWAP, version, len(firsts), *firsts, *_pairs(added))
+        return int(reply[1]) if reply[0] == Status.OK else None
+
+    async def forget(self, segments: Sequence[Segment]) -> None:
+        for first in range(0, len(segments), FORGOTTEN_AT_ONCE):
+            await self._call(FORGET, *_pairs(segments[first : first + FORGOTTEN_AT_ONCE]))
+
+    async def _call(self, script: Script, *args: Any) -> list[Any]:
+        keys = (self._keys.state, self._keys.cold)
+        reply: list[Any] = await self._store.call(script, keys, (self._topic_id, *args))
+        if reply[0] == Status.UNKNOWN_TOPIC:
+            raise self._unknown()
+        return reply
+
+    def _unknown(self) -> UnknownTopic:
+        return UnknownTopic.gone(self._topic)
+
+
+def _pairs(segments: Sequence[Segment]) -> list[int | bytes]:
+    return [each for segment in segments for each in (segment.first, _text_of(segment))]
+
+
+def _read(rows: Sequence[bytes]) -> tuple[Manifest, Plan | None]:
+    """HGETALL of `cold`.  Its field "" is there so that the key is."""
+    version, plan, segments = 0, None, []
+    for name, text in zip(rows[::2], rows[1::2], strict=True):
+        if name == b"version":
+            version = int(text)
+        elif name == b"plan":
+            plan = _plan_of(text)
+        elif name:
+            segments.append(_segment_of(text))
+    segments.sort(key=lambda segment: segment.first)
+    return Manifest(version, segments), plan

@@ -1,0 +1,73 @@
+"""Writing one stretch of a partition to Parquet, and reading it back: what the tasks of `offload` do.
+
+    broker ── committed batches ──→ decode ──→ columns ──→ <home>/_tmp-… ──→ moved to the name that the plan gave it
+
+A file that is there under that name, and tells that it holds this stretch, is taken as it is.  Attempts that run side
+by side write files of their own, and the first one there stays.  All of a stretch is written or nothing, never what is
+left of it when the log start has moved: so whoever writes under that name, and however late, writes the same rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from redis_ledger.ids import TopicPartition
+from redis_ledger.offload.manifest import Segment, Stretch
+from redis_ledger.spark import fetch
+from redis_ledger.spark.plan import Range
+from redis_ledger.spark.read_options import FETCH_BYTES, Connection
+from redis_ledger.spark.rows import arrow_batches
+
+
+class Piece(NamedTuple):
+    """A stretch, and all that an executor needs to write it."""
+
+    home: str
+    topic_id: str
+    partition: TopicPartition
+    stretch: Stretch
+    connection: Connection
+    skip_too_large: bool = True
+
+
+class Written(NamedTuple):
+    """was_there: it was found, and read through.  skipped: batches that are too large to decode, and are not in it."""
+
+    segment: Segment
+    was_there: bool
+    skipped: tuple[str, ...] = ()
+
+
+def write(piece: Piece) -> Written:
+    """Raises OffsetOutOfRange when the log start has moved into the stretch, and TooLargeToDecode where such a batch is
+    not to be skipped."""
+    import pyarrow as pa
+
+    from redis_ledger.offload.resume import found
+    from redis_ledger.offload.segment import SCHEMA, SegmentWriter, open_home
+
+    home, stretch = open_home(piece.home), piece.stretch
+    if (there := found(home, stretch, piece.topic_id)) is not None:
+        return Written(there, True)
+    # The writer gives a column whose value is always the same its own shape.
+    columns = SCHEMA.set(SCHEMA.get_field_index("topic"), pa.field("topic", pa.string()))
+    skipped, fails, chunks = list[str](), not piece.skip_too_large, fetch.chunks(_task(piece))
+    with SegmentWriter(home, stretch, piece.topic_id) as writer:
+        for batch in arrow_batches(columns, piece.partition, chunks, fail_on_data_loss=fails, passed_over=skipped):
+            writer.add(batch)
+        if (there := found(home, stretch, piece.topic_id)) is not None:
+            return Written(there, True)
+        return Written(writer.finish(), False, tuple(skipped))
+
+
+def check(written: tuple[str, Segment]) -> None:
+    """The home, and a segment in it: read back, counted and compared.  Raises ColdDamaged, ColdUnavailable."""
+    from redis_ledger.offload.segment import check_file, open_home
+
+    uri, segment = written
+    check_file(open_home(uri), segment)
+
+
+def _task(piece: Piece) -> fetch.Task:
+    wanted = Range(piece.partition, piece.stretch.first, piece.stretch.end)
+    return fetch.Task(wanted, piece.connection, "read_committed", FETCH_BYTES, True)

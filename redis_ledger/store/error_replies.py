@@ -1,0 +1,80 @@
+"""What an error reply means for the call: give it up, send it elsewhere, send it later, or hand it to the caller.
+
+Every reply judged here, except FAULT, says that Redis did not carry the call out, so sending it again is safe whatever
+`retry` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum, auto
+from typing import Any, NamedTuple
+
+from hiredis import ReplyError
+
+
+class Action(Enum):
+    MOVED = auto()  # the slot lives elsewhere: learn it and send there
+    ASK = auto()  # this time only: send to the named node, after ASKING
+    LATER = auto()  # send again after a pause
+    STALE = auto()  # the same, and look for the primary anew
+    LOAD = auto()  # the script is not known: load all, send again
+    FULL = auto()  # maxmemory is reached
+    UNABLE = auto()  # the server refuses writes for reasons of its own
+    FAULT = auto()  # for the caller
+
+
+class ErrorReply(NamedTuple):
+    course: Action
+    text: str
+    host: str = ""
+    port: int = 0
+
+
+_COURSES = {
+    "MOVED": Action.MOVED,
+    "ASK": Action.ASK,
+    "TRYAGAIN": Action.LATER,
+    "LOADING": Action.LATER,
+    "BUSY": Action.LATER,
+    "MASTERDOWN": Action.STALE,
+    "CLUSTERDOWN": Action.STALE,
+    "READONLY": Action.STALE,
+    "NOSCRIPT": Action.LOAD,
+    "OOM": Action.FULL,
+    "MISCONF": Action.UNABLE,
+    "NOREPLICAS": Action.UNABLE,
+}
+_BECAUSE = "EXECABORT Transaction discarded because of: "
+
+
+def judge(error: ReplyError) -> ErrorReply:
+    text = str(error).removeprefix(_BECAUSE)
+    word, _, rest = text.partition(" ")
+    course = _COURSES.get(word, Action.FAULT)
+    if course in (Action.MOVED, Action.ASK):
+        _slot, _, where = rest.partition(" ")
+        host, _, port = where.partition(" ")[0].rpartition(":")
+        if not port.isdigit():
+            return ErrorReply(Action.FAULT, text)
+        return ErrorReply(course, text, host.strip("[]"), int(port))
+    return ErrorReply(course, text)
+
+
+def judge_unit(replies: Sequence[Any]) -> ErrorReply | None:
+    """Of a MULTI unit: its replies in order, EXEC's last.  None: it was carried out.
+
+    The reason is in the first command that could not be queued; EXEC itself only says that it was discarded.
+    """
+    last = replies[-1]
+    if not isinstance(last, ReplyError):
+        return None
+    first = next(reply for reply in replies if isinstance(reply, ReplyError))
+    return judge(first)
+
+
+def is_script_missing(result: Any) -> bool:
+    """Whether an element of EXEC's list is a call of a script that Redis did not know."""
+    return isinstance(result, list) and any(
+        isinstance(element, ReplyError) and str(element).startswith("NOSCRIPT") for element in result
+    )

@@ -1,0 +1,354 @@
+"""One node of Redis, for as long as the store lives: it outlasts every socket to that node.
+
+    send ─▶ connection, while there is one          broken ─▶ written, retry=False  ─▶ OutcomeUnknown
+         └▶ waiting, while there is none                      written, retry=True   ─▶ waiting, in the old order
+                                                              not written           ─▶ waiting
+    waiting longer than retry_ms: never written ─▶ StoreUnavailable,  written ─▶ StoreTimeout
+
+Reconnecting backs off to BACKOFF_S_MAX with jitter.  All time is counted in ticks of one `Watch` per store, so that a
+call costs no timer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hiredis import HiredisError
+
+from redis_ledger.errors import LedgerError, OutcomeUnknown, StoreTimeout, StoreUnavailable
+from redis_ledger.store.address import Address
+from redis_ledger.store.commands import ADMINISTRATION, READS, first_word
+from redis_ledger.store.connection import NEVER, Connection, RedisCall, ask, dial, fail_all, let_in, pack, settle
+from redis_ledger.store.connection_errors import Unreachable, explain
+from redis_ledger.store.pauses import Pauses
+from redis_ledger.store.scripts import Script
+
+if TYPE_CHECKING:
+    from redis_ledger.store.admission import Admission
+
+BACKOFF_S_MIN, BACKOFF_S_MAX = 0.02, 0.5
+_log = logging.getLogger("redis_ledger.store")
+
+
+class Watch:
+    """The store's coarse clock: ticks, and on every tick looks after every link.
+
+    timeout_ticks  longest one call may take
+    retry_ticks    how long a call that is safe to repeat waits for Redis to come back
+    """
+
+    def __init__(self, timeout_ms: int, retry_ms: int) -> None:
+        self.interval_s = min(max(min(timeout_ms, retry_ms) / 20, 5), 250) / 1000
+        self.timeout_ms, self.retry_ms = timeout_ms, retry_ms
+        self.timeout_ticks = max(2, round(timeout_ms / 1000 / self.interval_s))
+        self.retry_ticks = max(1, round(retry_ms / 1000 / self.interval_s))
+        self.tick = 1
+        self.pauses = Pauses()
+        self.watched: list[Callable[[], None]] = []
+        self._loop = asyncio.get_running_loop()
+        self._timer = self._loop.call_later(self.interval_s, self._strike)
+
+    def _strike(self) -> None:
+        # If this process itself was held up, Redis is not to blame: a late tick is one tick.
+        self.tick += 1
+        self._timer = self._loop.call_later(self.interval_s, self._strike)
+        for look in tuple(self.watched):
+            look()
+
+    def stop(self) -> None:
+        self._timer.cancel()
+
+
+class Node:
+    """locate     where the node is now; asked before every attempt to connect (a sentinel may name another one)
+    conclude   takes every reply that is an error or ends a unit
+    on_down    called after every failed attempt and every break
+    primary    whether a replica at that address is to be refused now
+    questions  what a new connection asks before it carries anything; admit takes the replies
+    """
+
+    def __init__(
+        self,
+        watch: Watch,
+        locate: Callable[[], Awaitable[Address]],
+        conclude: Callable[[Node, RedisCall, Any], None],
+        on_down: Callable[[Node], None] = lambda link: None,
+        *,
+        name: str,
+        primary: Callable[[], bool],
+        admission: Admission,
+    ) -> None:
+        self.name = name
+        self.address: Address | None = None
+        self.conn: Connection | None = None
+        self.waiting: deque[RedisCall] = deque()
+        self.why: Unreachable | None = None  # why the last attempt failed
+        self.barred: LedgerError | None = None  # why writes are refused
+        self.is_readable = True
+        self.ready = asyncio.Event()
+        self._watch = watch
+        self.locate, self._conclude, self._on_down, self._primary = locate, conclude, on_down, primary
+        self._admission = admission
+        self._tried: Address | None = None
+        self._broke = asyncio.Event()
+        self._closed = False
+        watch.watched.append(self.look)
+        self._task = asyncio.get_running_loop().create_task(self._stay_connected())
+
+    # Sending
+
+    def send(self, call: RedisCall) -> None:
+        watch = self._watch
+        if not call.tick:
+            call.tick = watch.tick
+        if self.barred is not None and self._is_barred(call):
+            call.fail(self.barred)
+            self.leave(call)
+            return
+        conn = self.conn
+        if conn is not None:
+            conn.send(call)
+            return
+        if call.give_up == NEVER:
+            call.give_up = watch.tick + watch.retry_ticks
+        self.waiting.append(call)
+
+    def bar(self, why: LedgerError | None, *, is_readable: bool) -> None:
+        """Refuses writes, and reads unless is_readable, until it is called with None.  Calls that wait for a
+        connection are refused as well; those that Redis has already are not."""
+        self.barred, self.is_readable = why, is_readable
+        if why is not None:
+            waiting, self.waiting = self.waiting, deque()
+            for call in waiting:
+                self.send(call)
+
+    def _is_barred(self, call: RedisCall) -> bool:
+        word = first_word(call.frame)
+        return word not in ADMINISTRATION and not (self.is_readable and word in READS)
+
+    async def ask(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """Replies to commands that are sent although the node is barred; errors are values."""
+        conn = self.conn
+        if conn is None:
+            return [self._unreachable()] * len(commands)
+        futures = []
+        for command in commands:
+            call = RedisCall(asyncio.get_running_loop().create_future(), pack(command), -1, True)
+            call.tick = self._watch.tick
+            futures.append(call.future)
+            conn.send(call)
+        return await asyncio.gather(*futures, return_exceptions=True)
+
+    def fence(self, done: Callable[[], None]) -> None:
+        """Calls done once everything issued so far has been answered, refused, failed or moved elsewhere."""
+        last = self.conn.queue if self.conn is not None else self.waiting
+        if not last:
+            asyncio.get_running_loop().call_soon(done)
+            return
+        last[-1].plain = False
+        last[-1].fences += (done,)
+
+    def load_scripts(self) -> asyncio.Future[Any]:
+        """Sends SCRIPT LOAD for every script, ahead of whatever is sent next."""
+        loop = asyncio.get_running_loop()
+        last: asyncio.Future[Any] = loop.create_future()
+        for script in Script.all():
+            last = loop.create_future()
+            last.add_done_callback(_forget)
+            self.send(RedisCall(last, pack((b"SCRIPT", b"LOAD", script.source)), -1, True))
+        return last
+
+    # Time
+
+    def look(self) -> None:
+        """Runs on every tick.  Cost: O(calls under way)."""
+        tick, watch, conn = self._watch.tick, self._watch, self.conn
+        oldest = tick - watch.timeout_ticks
+        watch.pauses.look(self, is_silent=conn is None or (conn.sent > 0 and not conn.heard))
+        if conn is None:
+            self._thin_out(tick, oldest)
+            return
+        for place, call in enumerate(conn.queue):
+            if call.tick <= oldest and not call.future.done():
+                call.fail(self.expired(call, written=place < conn.sent))
+        if conn.heard or not conn.sent:
+            conn.heard, conn.silent_ticks = False, 0
+            return
+        # Half as long again as a call may take: a server that was only slow keeps its connection, and its late replies
+        # find the places of their calls.
+        conn.silent_ticks += 1
+        if conn.silent_ticks >= watch.timeout_ticks * 3 // 2:
+            conn.abort(TimeoutError("it has not answered anything for too long"))
+
+    def _thin_out(self, tick: int, oldest: int) -> None:
+        kept: deque[RedisCall] = deque()
+        for call in self.waiting:
+            if tick >= call.give_up or call.tick <= oldest:
+                call.fail(self.expired(call, written=False))
+            if call.future.done():
+                self.leave(call)
+            else:
+                kept.append(call)
+        self.waiting = kept
+
+    def expired(self, call: RedisCall, *, written: bool) -> LedgerError:
+        if not (written or call.written):
+            return self._unreachable()
+        if call.retry:
+            return StoreTimeout(f"Redis at {self.name} did not answer within {self._watch.timeout_ms} ms.")
+        return OutcomeUnknown(f"Redis at {self.name} did not answer in time; the write may or may not have happened.")
+
+    def silence(self) -> Unreachable:
+        """Why there is no connection, while the first attempt has neither succeeded nor failed."""
+        return explain(TimeoutError(), self._tried)
+
+    def _unreachable(self) -> LedgerError:
+        why = self.why.reason if self.why is not None else "no connection yet"
+        return StoreUnavailable(f"Redis at {self.name} cannot be reached: {why}.")
+
+    # Connecting
+
+    async def _stay_connected(self) -> None:
+        attempt = 0
+        while not self._closed:
+            try:
+                await self._connect()
+            except (OSError, ValueError, HiredisError, LedgerError) as error:  # a host name can be a ValueError
+                self.why = explain(error, self._tried)
+                attempt += 1
+                self._on_down(self)
+                pause_s = min(BACKOFF_S_MAX, BACKOFF_S_MIN * 2 ** min(attempt, 16))
+                await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))
+            else:
+                attempt = 0
+                await self._broke.wait()
+
+    async def _connect(self) -> None:
+        async with asyncio.timeout(max(0.2, min(self._watch.timeout_ms, self._watch.retry_ms) / 1000)):
+            self._tried = None
+            self._tried = address = await self.locate()
+            conn = await dial(address, lambda: Connection(settle, self._lost))
+            try:
+                await self._greet(conn, address)
+                # The last reply and the end of the connection may have arrived together.
+                if not conn.is_open:
+                    raise ConnectionError("the connection broke while it was being opened")
+            except BaseException:
+                conn.close()
+                raise
+        self.address = address
+        self.name = address.name
+        self.why = None
+        self._broke.clear()
+        conn.conclude = self._take_reply
+        self.conn = conn
+        waiting, self.waiting = self.waiting, deque()
+        for call in waiting:
+            if call.future.done():
+                self.leave(call)
+            else:
+                self.send(call)
+        self.ready.set()
+
+    async def _greet(self, conn: Connection, address: Address) -> None:
+        await let_in(conn, address)
+        scripts, questions = Script.all(), self._admission.questions(self)
+        loads = [(b"SCRIPT", b"LOAD", script.source) for script in scripts]
+        role, *replies = await ask(conn, [(b"ROLE",), *questions, *loads])
+        pong, loaded = replies[0], replies[len(questions) :]
+        if isinstance(pong, Exception) and not str(pong).startswith("MISCONF"):
+            raise pong
+        if isinstance(role, list) and role[0] != b"master" and self._primary():
+            raise StoreUnavailable(f"Redis at {address.name} is not the primary any more.")
+        if broken := next((each for each in replies if isinstance(each, ConnectionError)), None):
+            raise broken
+        for script, sha in zip(scripts, loaded, strict=True):
+            if isinstance(sha, Exception):
+                # The others still serve; a call of this one will fail with the same words, and the start-up checks do.
+                _log.error("Redis at %s does not take the script %s: %s", address.name, script.name, sha)
+        self._admission.take(self, address.name, questions, replies[: len(questions)])
+        await ask(conn, self._admission.claim(self))
+
+    # What arrives
+
+    def _take_reply(self, call: RedisCall, reply: Any) -> None:
+        self._conclude(self, call, reply)
+
+    def _lost(self, conn: Connection, why: Exception | None) -> None:
+        error = ConnectionError(f"the connection broke: {why}" if why else "the connection was closed by the server")
+        if conn is not self.conn:
+            fail_all(conn, why)
+            return
+        self.conn = None
+        self.why = Unreachable(str(error))
+        self.ready.clear()
+        watch = self._watch
+        for place, call in enumerate(conn.queue):
+            if place < conn.sent:
+                call.written = True
+                if not call.retry:
+                    call.fail(OutcomeUnknown(f"Redis at {self.name}: {error}; the write may or may not have happened."))
+            if call.future.done():
+                self.leave(call)
+                continue
+            if call.replies > 1:
+                call.got.clear()
+            if call.give_up == NEVER:
+                call.give_up = watch.tick + watch.retry_ticks
+            self.waiting.append(call)
+        self._broke.set()
+        self._on_down(self)
+
+    def leave(self, call: RedisCall) -> None:
+        fences, call.fences = call.fences, ()
+        for fence in fences:
+            asyncio.get_running_loop().call_soon(fence)
+
+    def reset(self, why: Exception) -> None:
+        """Breaks the connection so that the node is located and greeted again."""
+        if self.conn is not None:
+            self.conn.abort(why)
+
+    def under_way(self) -> Sequence[RedisCall]:
+        """Calls that Redis has, or is about to get."""
+        return tuple(self.conn.queue) if self.conn is not None else ()
+
+    def strand(self) -> deque[RedisCall]:
+        """Takes the calls that wait for a connection, in order, to be sent by another link."""
+        waiting, self.waiting = self.waiting, deque()
+        return waiting
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._watch.watched.remove(self.look)
+        self._watch.pauses.forget(self)
+        self._task.cancel()
+        conn, self.conn = self.conn, None
+        calls = list(self.waiting)
+        if conn is not None:
+            for place, call in enumerate(conn.queue):
+                call.written |= place < conn.sent
+            calls += conn.queue
+            conn.close()
+        self.waiting.clear()
+        for call in calls:
+            if call.written:
+                error = StoreTimeout if call.retry else OutcomeUnknown
+                call.fail(error("the store was closed before Redis answered."))
+            else:
+                call.fail(StoreUnavailable("the store is closed."))
+            self.leave(call)
+        await asyncio.gather(self._task, return_exceptions=True)
+
+
+def _forget(future: asyncio.Future[Any]) -> None:
+    """Marks the outcome as seen; nobody waits for it."""
+    if not future.cancelled():
+        future.exception()

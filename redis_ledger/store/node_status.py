@@ -1,0 +1,135 @@
+"""What a look at one Redis node means: may it carry writes, may it carry reads, and why not.  Pure.
+
+    the cluster id that was known is gone            EMPTY      no writes, no reads
+    another cluster id is stored                     FOREIGN    no writes, no reads
+    another running broker knew another cluster id   CLAIMED    no writes, no reads
+    it refuses writes itself (MISCONF)               DISK       no writes
+    weaker than promised, or evicts keys             WEAKER     no writes
+
+A node that lost its data must not be written to: offsets, transaction ids and topics would be given out a second time.
+It is not read from either, since a consumer whose offset is gone starts again at the beginning.
+Run id and replication id change without any harm (a restart, a replica that attaches), so they decide nothing here.
+They say that caches have to be dropped.  Source: valkey src/replication.c, src/server.c.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+from redis_ledger.errors import RedisUnfit, TooFewReplicas
+from redis_ledger.store.server_info import NodeInfo
+from redis_ledger.store.suitability import Durability, problems
+
+
+class NodeState(Enum):
+    FIT = "fit"
+    EMPTY = "empty"
+    FOREIGN = "foreign"
+    CLAIMED = "claimed"
+    DISK = "disk"
+    WEAKER = "weaker"
+
+
+START_OVER = "stop all brokers and start them again"
+
+
+class Promised(NamedTuple):
+    """durability: None: nothing was promised.  start_over: how an operator gives up what was acknowledged."""
+
+    durability: Durability | None = None
+    start_over: str = START_OVER
+
+
+class Known(NamedTuple):
+    """cluster_id: "" while none is known.  node: as it was when it was last fit; None: it is new."""
+
+    cluster_id: str = ""
+    node: NodeInfo | None = None
+
+
+class Seen(NamedTuple):
+    """cluster_id: as stored on the node, "" if it should be there and is not; None: it is not told, or not there.
+    claim: the cluster id that a running broker knew here; misconf: why Redis refuses writes."""
+
+    node: NodeInfo
+    cluster_id: str | None = None
+    claim: str = ""
+    misconf: str = ""
+
+
+class NodeStatus(NamedTuple):
+    state: NodeState
+    sentence: str = ""
+
+    @property
+    def is_fit(self) -> bool:
+        return self.state is NodeState.FIT
+
+    @property
+    def is_readable(self) -> bool:
+        return self.state in (NodeState.FIT, NodeState.DISK, NodeState.WEAKER)
+
+
+FIT = NodeStatus(NodeState.FIT)
+
+
+def judge(promised: Promised, known: Known, seen: Seen) -> NodeStatus:
+    at = f"Redis at {seen.node.address}"
+    stops = "Brokers neither write to it nor read from it"
+    over = f"or, to give up what was acknowledged, {promised.start_over}"
+    if known.cluster_id and seen.cluster_id == "":
+        return NodeStatus(NodeState.EMPTY, (
+            f"{at} has lost its data: it held the cluster {known.cluster_id} and has no cluster id now. {stops}. "
+            f"Bring its data back (restore it, or restart Redis with `appendonly yes` in redis.conf if its "
+            f"append-only file is still there), {over}."
+        ))  # fmt: skip
+    if known.cluster_id and seen.cluster_id not in (None, known.cluster_id):
+        return NodeStatus(NodeState.FOREIGN, (
+            f"{at} holds the cluster {seen.cluster_id}, and not {known.cluster_id} as before. {stops}. "
+            f"Bring back the Redis with the earlier data, {over}."
+        ))  # fmt: skip
+    if seen.claim and seen.cluster_id is not None and seen.claim != seen.cluster_id:
+        return NodeStatus(NodeState.CLAIMED, (
+            f"{at} {f'holds the cluster {seen.cluster_id}' if seen.cluster_id else 'has no cluster id'}, and another "
+            f"broker that runs has served the cluster {seen.claim} from it: its data was lost or replaced. {stops}. "
+            f"Bring back the Redis with the earlier data, {over}."
+        ))  # fmt: skip
+    if seen.misconf:
+        return NodeStatus(NodeState.DISK, refused_by_redis(seen.node.address, seen.misconf).detail)
+    if promised.durability is not None:
+        restarted = has_restarted(known.node, seen.node) and bool(known.node and known.node.appendonly)
+        found = [each for each in problems(seen.node, promised.durability, restarted=restarted)
+                 if each.level == "problem"]  # fmt: skip
+        if found:
+            return NodeStatus(NodeState.WEAKER, (
+                f"Writes are refused, since durability {promised.durability} was promised: "
+                f"{' '.join(f'{each.seen}. {each.cure}' for each in found)}"
+            ))  # fmt: skip
+    return FIT
+
+
+def refused_by_redis(address: str, reply: str) -> RedisUnfit | TooFewReplicas:
+    """Why a node itself refuses a write, and what to do.  reply: its error, MISCONF or NOREPLICAS."""
+    word, _, rest = reply.partition(" ")
+    reason = rest.rstrip(".")
+    if word == "NOREPLICAS":
+        return TooFewReplicas(
+            f"Redis at {address} refuses writes because it has too few replicas: {reason}. "
+            "Look at its replicas and at min-replicas-to-write; writes go on when enough replicas are in sync."
+        )
+    return RedisUnfit(
+        f"Redis at {address} refuses writes because it cannot save them: {reason}. "
+        "Look at its disk and its log; writes go on when it can save again."
+    )
+
+
+def has_restarted(before: NodeInfo | None, now: NodeInfo) -> bool:
+    return before is not None and None not in (before.run_id, now.run_id) and before.run_id != now.run_id
+
+
+def has_changed(before: NodeInfo | None, now: NodeInfo) -> bool:
+    """Whether the node may hold older data than before: caches of it have to be dropped."""
+    if before is None:
+        return False
+    return (before.run_id, before.replication_id) != (now.run_id, now.replication_id)

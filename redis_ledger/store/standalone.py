@@ -1,0 +1,69 @@
+"""One server, or the primary that sentinels name.
+
+    sentinels: "who is mymaster?" ──▶ address ──▶ ROLE says master? ──▶ the link
+
+The question is asked before every attempt to connect, so a failover is followed as soon as the old primary closes the
+connection, stops answering, or answers READONLY.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redis_ledger.errors import StoreUnavailable
+from redis_ledger.store.address import Address, Target
+from redis_ledger.store.connection import ask_once
+from redis_ledger.store.node import Node, Watch
+from redis_ledger.store.topology import OnWait, Topology
+
+
+class Standalone(Topology):
+    def __init__(self, watch: Watch, target: Target, prefix: str) -> None:
+        super().__init__(watch, prefix)
+        self._target = target
+        self._link = self._make_link(watch)
+
+    def _make_link(self, watch: Watch) -> Node:
+        # A replica is let in at the start, so that all its problems are named; later a failover is waited for.
+        return Node(watch, self._locate, self.conclude, name=self._target.seeds[0].name,
+                    primary=lambda: self.admission.is_open, admission=self.admission)  # fmt: skip
+
+    async def _locate(self) -> Address:
+        return self._target.seeds[0]
+
+    def owner(self, slot: int) -> Node:
+        return self._link
+
+    def links(self) -> Sequence[Node]:
+        return (self._link,)
+
+    async def open(self, on_wait: OnWait) -> None:
+        await self.first_ready([self._link], on_wait)
+
+
+class Sentinel(Standalone):
+    def __init__(self, watch: Watch, target: Target, prefix: str) -> None:
+        super().__init__(watch, target, prefix)
+        self._sentinels = list(target.seeds)
+
+    def _make_link(self, watch: Watch) -> Node:
+        return Node(watch, self._locate, self.conclude, name=self._target.service,
+                    primary=lambda: True, admission=self.admission)  # fmt: skip
+
+    async def _locate(self) -> Address:
+        why: object = "no sentinel is named in the URL"
+        question = (b"SENTINEL", b"GET-MASTER-ADDR-BY-NAME", self._target.service)
+        for sentinel in tuple(self._sentinels):
+            try:
+                answer = await ask_once(sentinel, question, timeout_s=1.0)
+            except OSError as error:
+                why = f"the sentinel at {sentinel.name} does not answer: {error}"
+                continue
+            if not isinstance(answer, list):
+                why = f"the sentinel at {sentinel.name} does not know {self._target.service!r}"
+                continue
+            # The next question goes first to the one that could answer this one.
+            self._sentinels.remove(sentinel)
+            self._sentinels.insert(0, sentinel)
+            return self._target.primary.at(answer[0].decode(), int(answer[1]))
+        raise StoreUnavailable(f"no primary was found: {why}.")

@@ -1,0 +1,140 @@
+"""Several transactions of one coordinator that are committed in one step, and at most once for each number of a name.
+
+    worker 1   begin(together="nightly") ─ write ┬─▶ commit all of these, once ("nightly", 17) ─▶ COMMITTING, 17 kept
+    worker 2   begin(together="nightly") ─ write ┘
+    worker 2'  begin(together="nightly") ─ write      left out: aborted by whoever drives, or by its timeout
+
+A job that is done in numbered steps, each by many workers of which some fail, run twice or come back from the dead,
+gives every attempt a transaction of its own.  Who drives it commits the winners: either all are open and the decision
+is in the log for all of them, with the number, or nothing changes.  A step that is done again finds its number.
+The name says where: its transactions and its number are all at the one coordinator it hashes to.
+Source: lua/include/commit_all.lua; docs/decisions/0013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from redis_ledger.errors import InvalidRequest, RequestTooLarge
+from redis_ledger.ids import TxnId
+from redis_ledger.store.keys import encode_name
+from redis_ledger.store.store import Store
+from redis_ledger.txn.coordinator import Coordinators, Decision, refusal
+from redis_ledger.txn.operations import Coordinator
+from redis_ledger.txn.states import State
+from redis_ledger.txn.transactional_ids import TransactionalIds
+
+TRANSACTIONS_MAX = 500  # in one step: Redis does nothing else for its duration, some 7 ms
+NUMBER_MAX = 2**53  # beyond it Lua loses digits
+NAME_LENGTH_MAX = 1_000
+MARK = "="  # begins the names that are kept here, among the transactional ids
+
+
+class Once(NamedTuple):
+    """The number of a step, under the name of what it is a step of."""
+
+    name: str
+    number: int
+
+
+class Outcome(NamedTuple):
+    """decisions: of all that were committed, to be carried; None when a number as high was committed before, which is
+    `number` then, and nothing was committed now."""
+
+    decisions: list[Decision] | None
+    number: int | None
+
+
+class Kept(NamedTuple):
+    """A name's highest number, and when it was committed."""
+
+    name: str
+    number: int
+    used_ms: int
+
+
+class CommitAll:
+    def __init__(self, store: Store, coordinators: Coordinators, identities: TransactionalIds) -> None:
+        self._store, self._coordinators, self._identities = store, coordinators, identities
+
+    def coordinator(self, name: str) -> Coordinator:
+        """Where the transactions of this name are begun, and its number is kept.  Raises InvalidRequest."""
+        if not 1 <= len(name) <= NAME_LENGTH_MAX:
+            raise InvalidRequest(f"The name has {len(name)} characters; it can have 1 to {NAME_LENGTH_MAX}.")
+        return self._identities.coordinator(name)
+
+    async def commit(self, txns: Sequence[TxnId], once: Once | None) -> Outcome:
+        """The decision is in the log for all of them when this returns; a repeated call gets the same answer.
+        Raises, for the first that cannot be committed, what a commit of it raises; InvalidRequest, RequestTooLarge."""
+        coordinator = self._place(txns, once)
+        subject, number = (MARK, "-") if once is None else (MARK + encode_name(once.name), str(once.number))
+        rest = " ".join([number, *(str(txn.serial) for txn in txns)])
+        words, watermark = await coordinator.submit("c", subject, rest)
+        return read(txns, once, words, watermark)
+
+    async def number(self, name: str) -> int | None:
+        """The highest number that was committed under the name; None: none, or too long ago."""
+        coordinator = self.coordinator(name)
+        command = ("HGET", coordinator.keys.ids, MARK + encode_name(name))
+        row = await self._store.command(*command, key=coordinator.keys.state)
+        return int(row.split(b" ")[0]) if row else None
+
+    async def forget_unused(self, coordinator: Coordinator, before_ms: int) -> None:
+        """Forgets the names of a coordinator under which nothing was committed since.  Cost: O(n), in steps of 1000."""
+        for kept in await self._all(coordinator):
+            if kept.used_ms < before_ms:
+                await coordinator.submit("o", kept.name, f"{kept.number} {kept.used_ms}")
+
+    async def _all(self, coordinator: Coordinator) -> list[Kept]:
+        k, cursor, found = coordinator.keys, b"0", []
+        while True:
+            command = ("HSCAN", k.ids, cursor, "MATCH", f"{MARK}*", "COUNT", 1000)
+            cursor, rows = await self._store.command(*command, key=k.state)
+            for name, row in zip(rows[::2], rows[1::2], strict=True):
+                number, used = row.split(b" ")
+                found.append(Kept(name.decode(), int(number), int(used)))
+            if cursor == b"0":
+                return found
+
+    def _place(self, txns: Sequence[TxnId], once: Once | None) -> Coordinator:
+        """The coordinator of all of them.  Raises InvalidRequest, RequestTooLarge, CoordinatorNotFound."""
+        if len(txns) > TRANSACTIONS_MAX:
+            raise RequestTooLarge(
+                f"{len(txns)} transactions were named, and {TRANSACTIONS_MAX} can be committed together; nothing was."
+            )
+        if once is None:
+            if not txns:
+                raise InvalidRequest("There is nothing to do; give transactions, or once, or both.")
+            coordinator = self._coordinators.of(txns[0])
+        else:
+            if not 0 <= once.number <= NUMBER_MAX:
+                raise InvalidRequest(f"The number is {once.number}; it can be 0 to {NUMBER_MAX}.")
+            coordinator = self.coordinator(once.name)
+        for txn in txns:
+            if txn.coordinator != coordinator.number:
+                where = "the others are" if once is None else f"{once.name[:100]!r} is"
+                raise InvalidRequest(
+                    f"Transaction {txn} is not at the coordinator where {where} ({coordinator.number}); begin all of "
+                    "them with the same 'together'. Nothing was committed."
+                )
+        return coordinator
+
+
+def read(txns: Sequence[TxnId], once: Once | None, words: Sequence[str], watermark: int) -> Outcome:
+    """What the script's answer means.  Raises what it refused."""
+    number = None if once is None else once.number
+    if words[0] != "0":
+        refused = next(txn for txn in txns if str(txn.serial) == words[1])
+        raise refusal(refused, [words[0], *words[2:]])
+    if words[1] == "already":
+        return Outcome(None, int(words[2]))
+    _, *parts = " ".join(words[1:]).split("|")
+    decisions = []
+    for txn, part in zip(txns, parts, strict=True):
+        state, *rest = part.split(" ")
+        if state == "ended":
+            decisions.append(Decision(txn, State.COMMITTED, [], watermark))
+        else:
+            decisions.append(Decision.read(txn, State(state), rest, watermark))
+    return Outcome(decisions, number)

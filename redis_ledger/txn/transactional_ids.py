@@ -1,0 +1,199 @@
+"""Transactional ids: the identity a Kafka producer writes under, and the transaction that is open under it.
+
+    transactional id ─ hash ─▶ coordinator ─▶ (number, epoch) ─▶ serial of the open transaction
+
+(producer id, epoch) does not name a transaction, the serial does: this is where one becomes the other.  A new
+producer of the same id raises the epoch, which fences the old one and aborts what it left open; producers that speak
+transaction.version 2 get another epoch at every end.  Requests that are repeated get the same answer.
+Source: KIP-98, KIP-360, KIP-890; lua/include/identity.lua.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from redis_ledger.errors import (
+    InvalidRequest,
+    InvalidTxnStatus,
+    LedgerError,
+    ProducerFenced,
+    StaleEpoch,
+    TooManyTransactions,
+    UnknownTransactionalId,
+)
+from redis_ledger.ids import NO_PRODUCER, TxnId
+from redis_ledger.store.keys import CatalogKeys, encode_name
+from redis_ledger.store.script_status import Status
+from redis_ledger.store.store import Store
+from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, pages, texts
+from redis_ledger.txn.operations import Coordinator
+from redis_ledger.txn.states import State
+
+COORDINATORS_PER_PRIMARY = 4
+NAME_LENGTH_MAX, EPOCH_MAX = 1_000, 32_767
+FOREIGN = "?"  # stands for a producer id of another coordinator: no identity has it
+
+
+class Identified(NamedTuple):
+    """The producer's identity from now on, and the decision that is still to be carried, if there is one."""
+
+    producer_id: int
+    epoch: int
+    decision: Decision | None
+
+
+class Identity(NamedTuple):
+    """A transactional id as stored.  txn: its last transaction.  decided: C or A, how its producer ended it; "-" not
+    yet."""
+
+    transactional_id: str
+    producer_id: int
+    epoch: int
+    timeout_ms: int
+    txn: TxnId | None
+    decided: str
+    used_ms: int
+
+
+class TransactionalIds:
+    def __init__(self, store: Store, coordinators: Coordinators) -> None:
+        self._store, self._coordinators = store, coordinators
+        self._spread = 0
+
+    async def open(self) -> None:
+        """Transactional ids hash over a number of coordinators that is fixed at the first start, for ever: a few for
+        each primary, since what meets at one coordinator shares its calls."""
+        k = CatalogKeys(self._store.prefix)
+        count = min(len(self._coordinators), COORDINATORS_PER_PRIMARY * self._store.primaries)
+        await self._store.small("HSETNX", k.state, "identities", count)
+        self._spread = int(await self._store.command("HGET", k.state, "identities", key=k.state))
+
+    def coordinator(self, transactional_id: str) -> Coordinator:
+        number = zlib.crc32(transactional_id.encode()) % self._spread
+        return self._coordinators.of(TxnId(number, 0))
+
+    async def init(self, transactional_id: str, timeout_ms: int, producer_id: int, epoch: int) -> Identified:
+        """The identity from now on.  producer_id, epoch: the one the producer has; -1, -1 for a producer that begins.
+
+        A new transactional id gets a fresh producer id whatever the request names.
+        Raises ProducerFenced if a known one has another identity now.
+        """
+        coordinator = self.coordinator(transactional_id)
+        held = "- -"
+        if producer_id != NO_PRODUCER:
+            txn = TxnId.of_producer(producer_id)
+            held = f"{txn.serial if txn.coordinator == coordinator.number else FOREIGN} {epoch}"
+        return await self._identified(coordinator, transactional_id, "i", f"{timeout_ms} {held}")
+
+    async def add(
+        self, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
+    ) -> TxnId:
+        """Registers with the transaction that is open, and begins one if none is.
+        Raises ProducerFenced, UnknownTransactionalId, TooManyTransactions."""
+        return await self._named("k", transactional_id, producer_id, epoch, participants)
+
+    async def verify(
+        self, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
+    ) -> TxnId:
+        """The open transaction, if all of these are registered with it.  Raises InvalidTxnStatus besides."""
+        return await self._named("v", transactional_id, producer_id, epoch, participants)
+
+    async def end(self, transactional_id: str, producer_id: int, epoch: int, commit: bool, bump: bool) -> Identified:
+        """Decides; the caller carries it.  bump: go on under the next epoch.  Raises InvalidTxnStatus for what
+        contradicts an earlier decision, ProducerFenced, UnknownTransactionalId."""
+        coordinator = self.coordinator(transactional_id)
+        number = self._number(coordinator, transactional_id, producer_id, epoch)
+        rest = f"{number} {epoch} {'C' if commit else 'A'} {int(bump)}"
+        return await self._identified(coordinator, transactional_id, "f", rest)
+
+    async def get(self, transactional_id: str) -> Identity | None:
+        coordinator = self.coordinator(transactional_id)
+        name = encode_name(transactional_id)
+        row = await self._store.command("HGET", coordinator.keys.ids, name, key=coordinator.keys.state)
+        return None if not row else _identity(coordinator.number, name, row)
+
+    async def all(self, coordinator: Coordinator) -> list[Identity]:
+        """Every transactional id of a coordinator.  Cost: O(n), in steps of 1000."""
+        k, cursor, found = coordinator.keys, b"0", []
+        while True:
+            cursor, rows = await self._store.command("HSCAN", k.ids, cursor, "COUNT", 1000, key=k.state)
+            pairs = zip(rows[::2], rows[1::2], strict=True)
+            # "" is the sentinel, "=" begins the names of txn/commit_all.
+            found += [_identity(coordinator.number, name.decode(), row) for name, row in pairs if name[:1] not in b"="]
+            if cursor == b"0":
+                return found
+
+    async def forget(self, coordinator: Coordinator, identity: Identity) -> None:
+        """Unless it has been used since, or its last transaction is still under way."""
+        number = TxnId.of_producer(identity.producer_id).serial
+        rest = f"{number} {identity.epoch} {identity.used_ms}"
+        await coordinator.submit("g", encode_name(identity.transactional_id), rest)
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    def _number(self, coordinator: Coordinator, transactional_id: str, producer_id: int, epoch: int) -> int:
+        """What a script may be given: it must never have to raise, for it works for others in the same call."""
+        if not 0 < len(transactional_id) <= NAME_LENGTH_MAX:
+            raise InvalidRequest(f"A transactional id has 1 to {NAME_LENGTH_MAX} characters.")
+        if not 0 <= epoch <= EPOCH_MAX:
+            raise StaleEpoch(f"{transactional_id!r}: {epoch} is no epoch; get one with InitProducerId.")
+        txn = TxnId.of_producer(producer_id)
+        if producer_id < 0 or txn.coordinator != coordinator.number:
+            raise UnknownTransactionalId(
+                f"{transactional_id!r} has no producer id {producer_id}; get one with InitProducerId."
+            )
+        return txn.serial
+
+    async def _named(
+        self, code: str, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
+    ) -> TxnId:
+        coordinator = self.coordinator(transactional_id)
+        number = self._number(coordinator, transactional_id, producer_id, epoch)
+        found = set[int]()
+        for some in pages(participants):
+            words, _ = await coordinator.submit(code, encode_name(transactional_id), f"{number} {epoch} {texts(some)}")
+            if words[0] != "0":
+                raise _refusal(transactional_id, epoch, words)
+            found.add(int(words[1]))
+        if len(found) > 1:
+            raise InvalidTxnStatus(f"{transactional_id!r} has ended its transaction while partitions were added to it.")
+        return TxnId(coordinator.number, found.pop())
+
+    async def _identified(self, coordinator: Coordinator, transactional_id: str, code: str, rest: str) -> Identified:
+        words, watermark = await coordinator.submit(code, encode_name(transactional_id), rest)
+        if words[0] != "0":
+            raise _refusal(transactional_id, -1, words)
+        producer_id = TxnId(coordinator.number, int(words[1])).producer_id
+        decision = None
+        if len(words) > 3:
+            txn = TxnId(coordinator.number, int(words[3]))
+            decision = Decision.read(txn, State(words[4]), words[5:], watermark)
+        return Identified(producer_id, int(words[2]), decision)
+
+
+def _refusal(transactional_id: str, epoch: int, words: Sequence[str]) -> LedgerError:
+    status = int(words[0])
+    if status == Status.STALE_EPOCH:
+        return ProducerFenced(f"{transactional_id!r}: the producer was fenced by epoch {words[1]}; close it.")
+    if status == Status.UNKNOWN_PRODUCER:
+        return UnknownTransactionalId(f"{transactional_id!r} has another producer id; get one with InitProducerId.")
+    if status == Status.TOO_MANY:
+        return TooManyTransactions()
+    assert status == Status.TXN_STATUS, words
+    said = {
+        "none": "has no open transaction",
+        "unregistered": "has not added this partition to its transaction",
+        "C": "has committed its transaction",
+        "A": "has aborted its transaction, or it ran past its timeout",
+    }
+    return InvalidTxnStatus(f"{transactional_id!r} {said.get(words[1], words[1])}.")
+
+
+def _identity(coordinator: int, name: str, row: bytes) -> Identity:
+    number, epoch, timeout, serial, decided, _, _, _, used = row.decode().split(" ")
+    txn = None if serial == "-" else TxnId(coordinator, int(serial))
+    producer_id = TxnId(coordinator, int(number)).producer_id
+    return Identity(unquote(name), producer_id, int(epoch), int(timeout), txn, decided, int(used))
