@@ -16,10 +16,10 @@ from typing import Any, cast
 from bench.load import Client, Outcome, connected, request
 from bench.processes import BenchFailed, Served
 from bench.topics import batch
-from redis_ledger.kafka.protocol.frame import request as frame
 from redis_ledger.kafka.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from redis_ledger.kafka.protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from redis_ledger.kafka.protocol.messages.sasl_handshake_request import SaslHandshakeRequest
+from tests.support.kafka_codec import request as frame
 
 ADMIN = "bench-" * 8  # the bootstrap token
 

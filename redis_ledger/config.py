@@ -1,6 +1,7 @@
 """Every tunable of the broker, its unit in its name, and the only place a default is written.
 
-`app/process/settings.py` fills it from the command line and the environment (REDIS_LEDGER_<NAME>); nothing else reads either.
+`app/process/settings.py` fills it from the command line and the environment
+(REDIS_LEDGER_<NAME>); nothing else reads either.
 `docs/reference/settings.md` is generated from the comments here.
 """
 

@@ -18,9 +18,9 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from redis_ledger import config, errors
+from redis_ledger import config, errors  # noqa: E402  a script has its own folder on sys.path, not the root
 from redis_ledger.app.http.application import OPERATIONS  # noqa: E402
-from redis_ledger.app.process import pulsar_settings  # noqa: E402  a script has its own folder on sys.path, not the root
+from redis_ledger.app.process import pulsar_settings  # noqa: E402
 from redis_ledger.store import keys  # noqa: E402
 from redis_ledger.telemetry import exposition  # noqa: E402
 from scripts import dashboard, gen_chart, gen_requirements, lua_header, pulsar_metrics, rest_page  # noqa: E402

@@ -1,5 +1,7 @@
 """Generates redis_ledger/kafka/protocol/messages/ from redis_ledger/kafka/protocol/schemas/; both are committed.
 
+What only clients need, to write requests and to read responses, goes to tests/support/kafka_codec/messages/.
+
     .venv/bin/python scripts/gen_wire.py                            writes them
     .venv/bin/python scripts/gen_wire.py --check                    says which are stale, exit code 1
     .venv/bin/python scripts/gen_wire.py --jar kafka-clients.jar    takes the schemas anew from a jar, then writes
@@ -22,6 +24,7 @@ from scripts.wire import module, schema  # noqa: E402  a script has its own fold
 
 WIRE = ROOT / "redis_ledger" / "kafka" / "protocol"
 SCHEMAS, TARGET = WIRE / "schemas", WIRE / "messages"
+CLIENT = ROOT / "tests" / "support" / "kafka_codec" / "messages"
 
 # The versions that the codec speaks.  Absent ones would have to be built first, newer ones are not stable in 4.4.0.
 APIS = {
@@ -40,6 +43,7 @@ APIS = {
 }  # fmt: skip
 # What members of a group say to each other through the broker, which looks inside for the topics.
 DATA = {"ConsumerProtocolSubscription": "0-3", "ConsumerProtocolAssignment": "0-3"}
+READ_BY_BROKER = {"ConsumerProtocolSubscription"}
 NAMES = {f"{api}{kind}": ours for api, ours in APIS.items() for kind in ("Request", "Response")} | DATA
 
 
@@ -66,14 +70,22 @@ def table(read: list[schema.Message]) -> str:
 def generate() -> dict[Path, str]:
     """Target file → content it should have."""
     read = messages()
-    made = {TARGET / f"{message.module}.py": module.module(message) for message in read}
-    return made | {TARGET / "__init__.py": table(read)}
+    made = {TARGET / "__init__.py": table(read)}
+    for message in read:
+        reads = message.name in READ_BY_BROKER or message.kind == "request"
+        writes = message.kind == "response"
+        if reads or writes:
+            made[TARGET / f"{message.module}.py"] = module.module(message, classes=True, decode=reads, encode=writes)
+        made[CLIENT / f"{message.module}.py"] = module.module(
+            message, classes=not (reads or writes), decode=not reads, encode=not writes
+        )
+    return made
 
 
 def stale(wanted: dict[Path, str]) -> list[Path]:
     """Files that differ from what the schemas say, and generated files that no schema makes any more."""
     differing = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
-    orphans = [path for path in TARGET.glob("*.py") if path not in wanted]
+    orphans = [path for folder in (TARGET, CLIENT) for path in folder.glob("*.py") if path not in wanted]
     orphans += [path for path in SCHEMAS.glob("*.json") if path.stem not in NAMES]
     return sorted(differing + orphans)
 
@@ -100,6 +112,7 @@ def main() -> int:
         return 1 if out_of_date else 0
     for path in out_of_date:
         if path in wanted:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(wanted[path])
         else:
             path.unlink()

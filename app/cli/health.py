@@ -1,4 +1,4 @@
-"""`redis-ledger health`: whether the broker of this machine is ready; `redis_ledger.app.entry` takes a short way to it."""
+"""`redis-ledger health`: whether the broker of this machine is ready; `app/entry.py` takes a short way to it."""
 
 from __future__ import annotations
 

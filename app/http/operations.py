@@ -8,7 +8,7 @@ OpenAPI document all follow from that declaration.
     body: Commit       the JSON body, decoded; with `optional=True` an empty body is an empty object
     query: FetchQuery  the query, decoded by the same model rules
     -> Ended           the answer's body, sent with `status`; None is 204; an Answer is sent as it is
-    needs=(...)        what the caller must be allowed, see `app/http/authorization.py`; checked before anything else is done
+    needs=(...)        what the caller must be allowed, see `app/http/authorization.py`; checked first
     act="topic.create" an administrative act, which the audit notes: done, or refused
 """
 
@@ -104,7 +104,7 @@ class Asked(NamedTuple):
         }  # fmt: skip
 
 
-_asked = cast("Callable[[tuple[Operation, Call, PathParameters]], Asked]", partial(tuple.__new__, Asked))
+_asked = cast("Callable[[tuple[Operation, HttpRequest, PathParameters]], Asked]", partial(tuple.__new__, Asked))
 
 
 @dataclass(slots=True, eq=False)

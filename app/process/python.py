@@ -1,6 +1,6 @@
-"""Starting another process of our own code: the same Python, the same `app`, wherever we are.
+"""Starts another process of this package with the same Python and the same code.
 
-`python -m app…` alone would look into the current directory first, where a user's own `app` may well be.
+`python -m redis_ledger…` alone looks into the current directory first, which may hold another package of that name.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 
 
 def command(module: str) -> list[str]:

@@ -13,9 +13,9 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple, cast
 
 from bench.processes import BenchFailed, Served
-from redis_ledger.kafka.protocol.frame import read_response, request
 from redis_ledger.kafka.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from redis_ledger.kafka.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.support.kafka_codec import read_response, request
 
 PRODUCE, PRODUCE_VERSION = 0, 9
 FETCH, FETCH_VERSION = 1, 12

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from bench.delay.kafka import FETCH, FETCH_VERSION, Connection
 from bench.processes import BenchFailed
-from redis_ledger.kafka.protocol.frame import read_response, request
 from redis_ledger.kafka.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from tests.support.kafka_codec import read_response, request
 
 PARTITION_BYTES_MAX, BYTES_MAX = 1 << 20, 50 << 20  # as Kafka's consumers ask
 READ_COMMITTED = 1

@@ -20,6 +20,7 @@ from redis_ledger.ledger.entries import LogEntry
 from redis_ledger.offload.manifest import Segment
 
 if TYPE_CHECKING:
+    from redis_ledger.offload.object_store import ObjectStore
     from redis_ledger.offload.segment import GroupSpan, SegmentFile
 
 FILES_OPEN_MAX = 16
@@ -110,7 +111,7 @@ class _Opened:
 class Files:
     """Opened segments.  For threads."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: ObjectStore) -> None:
         self._home = home
         self._opened: OrderedDict[str, _Opened] = OrderedDict()
         self._lock = threading.Lock()

@@ -34,7 +34,7 @@ from pyarrow import parquet  # isort: skip
 from redis_ledger.offload.checksum import checksum, combined, shown  # isort: skip
 from redis_ledger.offload.footer import BLANK, PREFIX, FooterSink, read_footer, told  # isort: skip
 
-__all__ = ["SCHEMA", "Home", "Row", "SegmentWriter", "check_file", "open_home", "read_groups", "rows_of", "table_of"]
+__all__ = ["SCHEMA", "Row", "SegmentWriter", "check_file", "open_home", "read_groups", "rows_of", "table_of"]
 
 FORMAT = "1"
 SCHEMA = pa.schema(

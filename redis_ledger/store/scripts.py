@@ -4,8 +4,8 @@
     lua/include/status.lua ─┴─ --- @include "include/status" ──▶ one source ──▶ pruned ──▶ sha1 ──▶ EVALSHA
 
 A file is included once per script, where it is first asked for.  The line `#!lua flags=...`, which makes Redis check
-slots and memory before the script starts, has to stay the very first.  The wheel carries the folder as
-`redis_ledger/_lua/`; in a checkout it is found at the repository's root.
+slots and memory before the script starts, has to stay the very first.  The package finds the folder as
+`redis_ledger/_lua/`: a copy in the wheel, a symbolic link in a checkout.
 """
 
 from __future__ import annotations
@@ -67,12 +67,10 @@ class Script:
 
 @cache
 def folder() -> Path:
-    """The packaged place first, then the checkout's root."""
-    package = Path(__file__).resolve().parent.parent
-    for place in (package / "_lua", package.parent / "lua"):
-        if place.is_dir():
-            return place
-    raise ScriptBroken(f"the Lua scripts are neither in {package / '_lua'} nor in {package.parent / 'lua'}.")
+    place = Path(__file__).resolve().parent.parent / "_lua"
+    if not place.is_dir():
+        raise ScriptBroken(f"there are no Lua scripts in {place}.")
+    return place
 
 
 def names(root: Path) -> list[str]:

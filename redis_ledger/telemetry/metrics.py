@@ -212,8 +212,8 @@ _traffic(
     "Records of the topic that this broker moved to a dead-letter topic.", "records", "dead",
 )  # fmt: skip
 
-# What is in Redis.  Read when it is asked for, at most once in a few seconds, by broker/metrics_collector.py: every broker shows
-# the same, so one of them is to be taken (`max by`), not their sum.
+# What is in Redis.  broker/metrics_collector.py reads it on request, at most once in a few seconds.  Every broker
+# shows the same values: take one of them (`max by`), not their sum.
 PARTITION, GROUP, SUBSCRIPTION, NODE = ("topic", "partition"), ("topic", "group"), ("topic", "subscription"), ("node",)
 overview_shown = gauge(
     "redis_ledger_overview_timestamp_seconds",

@@ -1,4 +1,7 @@
-"""Puts a generated module together: the classes of one message, its decoders and encoders, and which does what version.
+"""Puts generated modules together: the classes of one message, its decoders and encoders, and a table of versions.
+
+A broker reads requests and writes responses; tests and benches, as clients, do the opposite.  What only they need goes
+into a module of its own, which imports the classes.
 
 Versions whose layout is the same share a function; most messages have three or four layouts for ten versions.
 """
@@ -81,18 +84,23 @@ def table(name: str, kind: str, prefix: str, groups: list[tuple[list[int], Sourc
     return [f"{name}: dict[int, {kind}] = {{", *(f"    {version}: {function}," for version, function in pairs), "}"]
 
 
-def module(message: Message) -> str:
+def module(message: Message, *, classes: bool, decode: bool, encode: bool) -> str:
+    """The source of one module.  Without classes it takes them from the module of the same name in the library."""
     records = "Buffer" if message.kind == "request" else "Records"
-    decoders, encoders = layouts(message, Decoder), layouts(message, Encoder)
+    decoders = layouts(message, Decoder) if decode else []
+    encoders = layouts(message, Encoder) if encode else []
+    structs = [*message.structs, message.root]
     lines: list[str] = []
-    for struct in [*message.structs, message.root]:
+    for struct in structs if classes else []:
         lines += class_of(struct, records)
     for versions, source in decoders:
         lines += decoder_lines(message, versions, source)
     for versions, source in encoders:
         lines += encoder_lines(message, versions, source)
-    lines += table("DECODERS", f"Decoder[{message.name}]", "decode", decoders)
-    lines += table("ENCODERS", f"Encoder[{message.name}]", "encode", encoders)
+    if decode:
+        lines += table("DECODERS", f"Decoder[{message.name}]", "decode", decoders)
+    if encode:
+        lines += table("ENCODERS", f"Encoder[{message.name}]", "encode", encoders)
     body = "\n".join(lines) + "\n"
 
     packers = {name: code for _, source in [*decoders, *encoders] for name, code in source.packers.items()}
@@ -100,8 +108,13 @@ def module(message: Message) -> str:
     head = [f'"""{NOTICE.format(name=message.name)}"""\n', "from __future__ import annotations\n"]
     if packers:
         head.append("import struct\n")
-    head.append(f"from msgspec import Struct{', field' if 'field(' in body else ''}\n")
-    head.append(f"from redis_ledger.kafka.protocol.primitives import {', '.join(used)}\n")
+    if classes:
+        head.append(f"from msgspec import Struct{', field' if 'field(' in body else ''}\n")
+    else:
+        names = sorted(struct.name for struct in structs if _uses(body, struct.name))
+        head.append(f"from redis_ledger.kafka.protocol.messages.{message.module} import {', '.join(names)}")
+    if used:
+        head.append(f"from redis_ledger.kafka.protocol.primitives import {', '.join(used)}\n")
     for name, code in sorted(packers.items()):
         head.append(f'{name} = struct.Struct("{code}").{"pack" if name.startswith("_p_") else "unpack_from"}')
     return "\n".join(head) + "\n\n\n" + body

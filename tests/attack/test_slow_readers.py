@@ -10,11 +10,11 @@ import time
 
 import pytest
 
-from redis_ledger.kafka.protocol.frame import request
 from redis_ledger.records.build import encode
 from tests.attack.harness import BATCH, Siege, besieged
 from tests.support.batches import fetch
 from tests.support.bombs import NOW_MS
+from tests.support.kafka_codec import request
 
 FETCH = 1
 ANSWER_BYTES = 50 << 20

@@ -16,13 +16,14 @@ from random import Random
 from typing import Any, NamedTuple
 
 from redis_ledger.kafka.protocol.api import UnknownRequest
-from redis_ledger.kafka.protocol.frame import read_header, read_request, request
+from redis_ledger.kafka.protocol.frame import read_header, read_request
 from redis_ledger.kafka.protocol.primitives import BadFrame
 from redis_ledger.kafka.protocol.registry import message_module
 from redis_ledger.kafka.router import routes
 from scripts import gen_wire
 from scripts.wire.schema import Field, Message, Struct
 from tests.fuzz.words import Words
+from tests.support.kafka_codec import request
 
 FOLDER = Path(__file__).parent / "corpus"
 CLIENT_ID = "fuzz"

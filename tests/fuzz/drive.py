@@ -17,12 +17,13 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from redis_ledger.kafka.protocol.frame import API_VERSIONS_KEY, read_response
+from redis_ledger.kafka.protocol.frame import API_VERSIONS_KEY
 from redis_ledger.kafka.protocol.primitives import BadFrame
 from tests.fuzz import corpus
 from tests.fuzz.findings import Findings
 from tests.fuzz.mutate import PRODUCE, Case, Mutator, Sent
 from tests.fuzz.words import Words
+from tests.support.kafka_codec import read_response
 
 PATIENCE_S, PARKED_S, ANSWER_S_MAX = 0.25, 4.0, 25.0
 PARKED_MAX = 24

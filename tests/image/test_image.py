@@ -156,7 +156,8 @@ def test_it_holds_what_the_lock_says_and_nothing_is_compiled_at_a_start(run, vol
     locked = {f"{each.name}{each.specifier}" for each in asked}
     assert {each for each in found if not each.startswith("redis-ledger==")} == locked
     loaded = (
-        "import sys, os, redis_ledger.app.process.broker_process, redis_ledger.app.cli.serve, uvloop\nfrom importlib.util import cache_from_source as of\n"
+        "import sys, os, redis_ledger.app.process.broker_process, redis_ledger.app.cli.serve, uvloop\n"
+        "from importlib.util import cache_from_source as of\n"
         + (
             "files = {getattr(each, '__file__', None) or '' for each in sys.modules.values()}\n"
             "print(len(files) > 500, [f for f in sorted(files) if f.endswith('.py') and not os.path.exists(of(f))])"

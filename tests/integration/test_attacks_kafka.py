@@ -25,7 +25,6 @@ from redis_ledger.errors import AuthenticationFailed
 from redis_ledger.kafka import server as kafka_server
 from redis_ledger.kafka.connection import LOGIN_BYTES_MAX
 from redis_ledger.kafka.handlers.sasl_handshake import ILLEGAL_SASL_STATE
-from redis_ledger.kafka.protocol.frame import request
 from redis_ledger.kafka.protocol.messages.api_versions_request import ApiVersionsRequest
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from redis_ledger.kafka.protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
@@ -35,6 +34,7 @@ from tests.support.batches import batch, produce
 from tests.support.broker import one
 from tests.support.certificates import Authority
 from tests.support.kafka import KafkaClient
+from tests.support.kafka_codec import request
 
 CLOSED = (ConnectionError, asyncio.IncompleteReadError)
 FAILED, TOPIC_FORBIDDEN = 58, 29

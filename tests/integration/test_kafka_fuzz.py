@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from redis_ledger.kafka.protocol.frame import read_response
 from redis_ledger.kafka.protocol.messages.alter_configs_request import (
     AlterableConfig,
     AlterConfigsRequest,
@@ -32,6 +31,7 @@ from tests.fuzz.words import Words
 from tests.support.batches import batch, produce
 from tests.support.broker import one
 from tests.support.kafka import KafkaClient, listening
+from tests.support.kafka_codec import read_response
 
 SEED = 20_261_121
 CASES, SENDERS = 1_200, 6

@@ -139,7 +139,7 @@ async def test_nothing_is_answered_to_acks_0(client):
 
 
 async def _send(client, message) -> None:
-    from redis_ledger.kafka.protocol.frame import request
+    from tests.support.kafka_codec import request
 
     for piece in request(0, 9, 0, "test", message):
         client._writer.write(piece)

@@ -7,13 +7,13 @@ import struct
 
 import pytest
 
-from redis_ledger.kafka.protocol.frame import read_response, request
 from redis_ledger.kafka.protocol.messages.api_versions_request import ApiVersionsRequest
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
 from redis_ledger.kafka.router import routes
 from tests.support.batches import batch, fetch, fetched, produce, produced, values
 from tests.support.broker import one
 from tests.support.kafka import KafkaClient, listening
+from tests.support.kafka_codec import read_response, request
 
 UNSUPPORTED_VERSION = 35
 

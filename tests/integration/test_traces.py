@@ -228,7 +228,8 @@ async def test_a_broker_that_is_told_so_sends_its_spans_to_where_the_environment
 def test_without_it_a_broker_imports_nothing_that_makes_or_sends_spans():
     # FastAPI imports the API, which does nothing by itself, where that is installed.
     code = (
-        "import sys, redis_ledger.app.cli.serve, redis_ledger.app.process.broker_process, redis_ledger.kafka.router as r; r.routes()\n"
+        "import sys, redis_ledger.app.cli.serve, redis_ledger.app.process.broker_process\n"
+        "import redis_ledger.kafka.router as r; r.routes()\n"
         "print(sorted(name for name in sys.modules if name[:17] in ('opentelemetry.sdk', 'opentelemetry.exp')))"
     )
     said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

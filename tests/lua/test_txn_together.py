@@ -1,4 +1,4 @@
-"""lua/txn/apply, the operations of include/commit_all: all of a coordinator's transactions commit, or none, and once."""
+"""lua/txn/apply, the operations of include/commit_all: all transactions of a coordinator commit, or none, and once."""
 
 from __future__ import annotations
 

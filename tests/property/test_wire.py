@@ -17,6 +17,7 @@ from redis_ledger.kafka.protocol.api import UnknownRequest
 from redis_ledger.kafka.protocol.messages import API_VERSIONS
 from redis_ledger.kafka.protocol.primitives import BadFrame
 from redis_ledger.kafka.protocol.registry import decode_request
+from tests.support import kafka_codec
 from tests.support.wire import MESSAGES, as_kio_tells, class_of, cut, decoded, encoded, kio_class, told, values
 
 CAPTURED = [
@@ -84,7 +85,7 @@ def test_headers_have_the_versions_that_kio_says(api):
         if asked is None or answered is None:
             continue
         # Given a request that says nothing, kio and we agree on where its header ends
-        sent = b"".join(frame.request(api.key, version, 7, "c", class_of(asks, asks.root)()))[4:]
+        sent = b"".join(kafka_codec.request(api.key, version, 7, "c", class_of(asks, asks.root)()))[4:]
         header, size = entity_reader(asked.__header_schema__)(sent, 0)
         assert (told(header), size) == ([api.key, version, 7, "c"], frame.read_header(memoryview(sent)).body_at)
         # And on the answer's
@@ -140,7 +141,9 @@ def check_harmless(data: bytes) -> None:
         request = frame.read_request(view, header)
     except (BadFrame, UnknownRequest):
         return
-    again = b"".join(frame.request(header.api_key, header.version, header.correlation_id, header.client_id, request))
+    again = b"".join(
+        kafka_codec.request(header.api_key, header.version, header.correlation_id, header.client_id, request)
+    )
     assert frame.read_request(memoryview(again)[4:], frame.read_header(memoryview(again)[4:])) == request
 
 
@@ -157,7 +160,7 @@ def test_any_request_with_bytes_changed_is_harmless(data, changes):
     version = data.draw(st.integers(api.version_min, api.version_max))
     message = MESSAGES[f"{api.name}Request"]
     value = cut(message, message.root, data.draw(values(message.name)), version)
-    check_harmless(mutated(b"".join(frame.request(api.key, version, 1, None, value))[4:], changes))
+    check_harmless(mutated(b"".join(kafka_codec.request(api.key, version, 1, None, value))[4:], changes))
 
 
 @settings(max_examples=100, deadline=None)

@@ -19,7 +19,7 @@ from redis_ledger.spark.pipelines import offload
 from redis_ledger.spark.read_options import Connection
 from tests.spark.dying_tasks import Dying
 from tests.support.batches import batch, produce, produced
-from tests.support.hostile import header_bomb
+from tests.support.bombs import header_bomb
 from tests.support.kafka import KafkaClient
 from tests.support.serving import ROOT
 

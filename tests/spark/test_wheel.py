@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import pytest
 
 from redis_ledger.app.cli.pipeline import PIPELINES
 from tests.support.serving import ROOT
+from tests.support.wheel import Environment, build
 
 REGISTERS = """
 from redis_ledger.spark import register, session
@@ -35,25 +34,14 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("dist")
-    built = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", str(folder)]
-    subprocess.run([*built, str(ROOT)], check=True, cwd=folder)
-    (made,) = folder.glob("*.whl")
-    return made
+    return build(tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment that borrows the packages of this one, and has the wheel."""
-    home = tmp_path_factory.mktemp("venv")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
-    python = home / "bin" / "python"
-    asked = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
-    packages = Path(subprocess.check_output(asked, text=True).strip())
-    (packages / "borrowed.pth").write_text(sysconfig.get_path("purelib"))
-    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index"]
-    subprocess.run([*install, str(wheel)], check=True)
-    return python
+    environment = Environment(tmp_path_factory.mktemp("venv"))
+    environment.install(wheel)
+    return environment.python
 
 
 def run(python: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:

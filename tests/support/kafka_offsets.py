@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from redis_ledger.kafka.protocol.consumer_protocol import subscription
 from redis_ledger.kafka.protocol.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from redis_ledger.kafka.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
@@ -33,6 +32,7 @@ from redis_ledger.kafka.protocol.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequestTopic,
 )
 from tests.support.kafka import KafkaClient
+from tests.support.kafka_codec import subscription
 
 Found = dict[tuple[Any, int], tuple[int, int]]  # topic, partition → offset, error code
 Member = tuple[str, int]  # its id and generation

@@ -313,7 +313,8 @@ async def nothing_of_the_topic_is_left(broker: Broker, topic: str) -> None:
         await broker.catalog.refresh()
         return await keys_of(broker, f"{{{topic}:*}}:*")
 
-    assert await eventually(left, [], ENDED_S_MAX) == []
+    nothing: list[bytes] = []
+    assert await eventually(left, nothing, ENDED_S_MAX) == []
     await broker.topics.create(topic, 1)
     assert await visible(broker, topic) == {}
 

@@ -24,10 +24,11 @@ READY_S_MAX = 90.0  # a start takes two seconds of a core, and a busy machine ha
 
 
 class Release(NamedTuple):
-    """Whose code a process runs: this one's, if nothing is said."""
+    """The code that a process runs: this checkout's by default.  main: the module of the command line."""
 
     root: Path = ROOT
     python: Path = Path(sys.executable)
+    main: str = "redis_ledger.app.cli.main"
 
 
 class Serve:
@@ -50,7 +51,7 @@ class Serve:
             [
                 str(release.python),
                 "-m",
-                "redis_ledger.app.cli.main",
+                release.main,
                 "serve",
                 "--http",
                 http,

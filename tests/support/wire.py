@@ -13,9 +13,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from redis_ledger.kafka.protocol.primitives import Buffer
-from redis_ledger.kafka.protocol.registry import message_module
 from scripts import gen_wire
 from scripts.wire.schema import FIXED, Field, Message, Struct
+from tests.support.kafka_codec import codec_of
 
 MESSAGES = {message.name: message for message in gen_wire.messages()}
 INTEGERS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
@@ -29,7 +29,7 @@ pieces = records | st.lists(records, max_size=3)
 
 
 def class_of(message: Message, struct: Struct) -> type:
-    cls = getattr(message_module(message.module), struct.name)
+    cls = codec_of(message.module)[struct.name]
     assert isinstance(cls, type)
     return cls
 
@@ -72,7 +72,7 @@ def values(message_name: str, plain: bool = False) -> st.SearchStrategy:
 
 def default_of(message: Message, field: Field) -> object:
     """What a reader makes of a field that was not sent, or that may not be null."""
-    return eval(field.default_source(), {"NO_UUID": bytes(16), **vars(message_module(message.module))})
+    return eval(field.default_source(), {"NO_UUID": bytes(16), **codec_of(message.module)})
 
 
 def cut(message: Message, struct: Struct, value: object, version: int, *, keep_absent: bool = False) -> object:
@@ -100,12 +100,12 @@ def as_list(value: object, field: Field) -> list[object]:
 
 def encoded(message: Message, version: int, value: object) -> bytes:
     chunks: list[Buffer] = []
-    tail = message_module(message.module).ENCODERS[version](value, bytearray(), chunks)
+    tail = codec_of(message.module)["ENCODERS"][version](value, bytearray(), chunks)
     return b"".join([*chunks, tail])
 
 
 def decoded(message: Message, version: int, data: bytes) -> object:
-    return message_module(message.module).DECODERS[version](memoryview(data), 0)
+    return codec_of(message.module)["DECODERS"][version](memoryview(data), 0)
 
 
 def kio_class(message: Message, version: int) -> Any:

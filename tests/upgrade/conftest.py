@@ -14,7 +14,7 @@ from tests.support.serving import Release
 @pytest.fixture(scope="session")
 def old() -> Release:
     assert "PREVIOUS_RELEASE" in os.environ, "run: make upgrade"
-    release = Release(Path(os.environ["PREVIOUS_RELEASE"]), Path(os.environ["PREVIOUS_PYTHON"]))
+    release = Release(Path(os.environ["PREVIOUS_RELEASE"]), Path(os.environ["PREVIOUS_PYTHON"]), "app.cli.main")
     asked = [str(release.python), "-c", "import app, redis_ledger; print(app.__file__); print(redis_ledger.__file__)"]
     found = subprocess.run(asked, cwd=release.root, capture_output=True, text=True, check=True).stdout.split()
     assert [Path(each).parents[1] for each in found] == [release.root] * 2, "it would run other code"

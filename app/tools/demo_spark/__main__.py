@@ -1,7 +1,7 @@
 """`make demo-spark`: exactly once through Spark on real data, while driver, broker and Redis are killed.
 
     python -m redis_ledger.app.tools.demo_spark                        in Spark's environment
-    python -m redis_ledger.app.tools.demo_spark --sabotage duplicate   a promise is broken on purpose, and the check must notice
+    python -m redis_ledger.app.tools.demo_spark --sabotage duplicate   breaks a promise; the check must notice
 
 Exit code 0: every promise was kept.  1: one was broken, or the demo could not be carried out.
 """

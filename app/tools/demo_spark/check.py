@@ -1,6 +1,7 @@
 """The Spark demo's judge: a process that knows nothing of the run, and adds the flights of the file up by itself.
 
-    python -m redis_ledger.app.tools.demo_spark.check --url http://127.0.0.1:8080 --records 20000 --parquet FOLDER --lines FILE
+    python -m redis_ledger.app.tools.demo_spark.check \\
+        --url http://127.0.0.1:8080 --records 20000 --parquet FOLDER --lines FILE
 
 Neither Spark nor what it kept is asked: the topic is read over REST, Parquet by pyarrow.  What should be is left in
 FILE, a line each.  Prints its verdict as JSON; exit code 0 if every promise was kept, 1 if one was broken.

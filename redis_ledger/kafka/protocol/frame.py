@@ -37,7 +37,6 @@ API_VERSIONS_KEY = 18
 _length = struct.Struct(">i")
 _header = struct.Struct(">hhih").unpack_from  # the last is the length of the client id
 _head = struct.Struct(">ii")
-_request_head = struct.Struct(">ihhi")
 
 
 class RequestHeader(Struct, gc=False):
@@ -115,27 +114,3 @@ def _chunks(out: bytearray, message: Any, encode: Encoder[Any]) -> list[Buffer]:
     if tail:
         chunks.append(tail)
     return chunks
-
-
-def request(api_key: int, version: int, correlation_id: int, client_id: str | None, message: Any) -> list[Buffer]:
-    """What a client sends: the whole frame, in pieces as `response` makes them."""
-    name = None if client_id is None else client_id.encode()
-    out = bytearray(_request_head.pack(0, api_key, version, correlation_id))
-    out += b"\xff\xff" if name is None else len(name).to_bytes(2, "big") + name
-    if version >= API_VERSIONS[api_key].flexible_from:
-        out += b"\0"
-    chunks = _chunks(out, message, registry.encode_request(api_key, version))
-    _length.pack_into(out, 0, sum(map(len, chunks)) - LENGTH_BYTES)
-    return chunks
-
-
-def read_response(api_key: int, version: int, frame: memoryview) -> tuple[int, Any]:
-    """Correlation id and message of a response without its length: what a client reads."""
-    try:
-        (correlation_id,) = _length.unpack_from(frame, 0)
-        pos = LENGTH_BYTES
-        if version >= API_VERSIONS[api_key].flexible_from and api_key != API_VERSIONS_KEY:
-            pos, _ = skip_tags(frame, pos + 1, frame[pos])
-    except DAMAGE as error:
-        raise BadFrame(str(error)) from error
-    return correlation_id, registry.decode_response(api_key, version)(frame, pos)

@@ -1,4 +1,5 @@
-"""Who reads and who writes (api key, version): a message's module is loaded when it is first asked for.
+"""The decoder of a request and the encoder of a response, by API key and version.  A message's module is loaded when it
+is first used.
 
 `API_VERSIONS` is what the codec speaks.  What the listener advertises is what it has a handler for, which may be less.
 """
@@ -14,7 +15,7 @@ from redis_ledger.kafka.protocol.api import Api
 from redis_ledger.kafka.protocol.messages import API_VERSIONS
 from redis_ledger.kafka.protocol.primitives import Decoder, Encoder
 
-__all__ = ["API_VERSIONS", "Api", "decode_request", "decode_response", "encode_request", "encode_response"]
+__all__ = ["API_VERSIONS", "Api", "decode_request", "encode_response"]
 
 
 @cache
@@ -32,16 +33,6 @@ def decode_request(api_key: int, version: int) -> Decoder[Any]:
 @cache
 def encode_response(api_key: int, version: int) -> Encoder[Any]:
     return cast(Encoder[Any], _table(api_key, "response", "ENCODERS")[version])
-
-
-@cache
-def encode_request(api_key: int, version: int) -> Encoder[Any]:
-    return cast(Encoder[Any], _table(api_key, "request", "ENCODERS")[version])
-
-
-@cache
-def decode_response(api_key: int, version: int) -> Decoder[Any]:
-    return cast(Decoder[Any], _table(api_key, "response", "DECODERS")[version])
 
 
 def _table(api_key: int, kind: str, table: str) -> dict[int, Any]:

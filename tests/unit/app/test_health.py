@@ -155,7 +155,7 @@ def test_without_options_it_loads_nothing_that_reads_a_command_line():
     probe = (
         "import sys; sys.argv = ['redis-ledger', 'health']\nfrom redis_ledger.app.entry import main\n"
         "try: main()\nexcept SystemExit as ended: print(ended.code)\n"
-        "heavy = ('typer', 'click', 'ssl', 'asyncio', 'httpx', 'json', 'redis_ledger', 'redis_ledger.app.cli')\n"
+        "heavy = ('typer', 'click', 'ssl', 'asyncio', 'httpx', 'json', 'redis_ledger.client', 'redis_ledger.app.cli')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
     with answering(READY) as (address, _):

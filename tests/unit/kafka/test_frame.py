@@ -6,16 +6,18 @@ import pytest
 
 from redis_ledger.kafka.protocol import frame
 from redis_ledger.kafka.protocol.api import UnknownApi, UnknownVersion
-from redis_ledger.kafka.protocol.consumer_protocol import assignment, read_assignment, read_subscription, subscription
+from redis_ledger.kafka.protocol.consumer_protocol import read_subscription
 from redis_ledger.kafka.protocol.frame import RequestHeader
 from redis_ledger.kafka.protocol.messages import (
     API_VERSIONS,
-    consumer_protocol_assignment,
     consumer_protocol_subscription,
 )
 from redis_ledger.kafka.protocol.messages.heartbeat_response import HeartbeatResponse
 from redis_ledger.kafka.protocol.primitives import BadFrame, long_length, uvarint
 from redis_ledger.kafka.protocol.registry import message_module
+from tests.support import kafka_codec
+from tests.support.kafka_codec import assignment, read_assignment, subscription
+from tests.support.kafka_codec.messages import consumer_protocol_assignment
 
 
 def header_of(text: str) -> RequestHeader:
@@ -83,12 +85,12 @@ def test_a_response_header_has_tags_in_flexible_versions_but_never_for_apiversio
     module = message_module("api_versions_response")
     [answer] = frame.response(18, 3, 9, module.ApiVersionsResponse())
     assert bytes(answer).hex() == "0000000c 00000009 0000 01 00000000 00".replace(" ", "")
-    assert frame.read_response(18, 3, memoryview(answer)[4:]) == (9, module.ApiVersionsResponse())
+    assert kafka_codec.read_response(18, 3, memoryview(answer)[4:]) == (9, module.ApiVersionsResponse())
 
 
 def test_a_response_cut_in_its_header_is_a_bad_frame():
     with pytest.raises(BadFrame):
-        frame.read_response(12, 4, memoryview(b"\0\0\0\x09"))
+        kafka_codec.read_response(12, 4, memoryview(b"\0\0\0\x09"))
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,9 @@ from redis_ledger.kafka.protocol.messages.produce_response import (
     TopicProduceResponse,
 )
 from redis_ledger.kafka.protocol.primitives import ELEMENTS_MAX, BadFrame, uvarint
-from redis_ledger.kafka.protocol.registry import decode_request, decode_response, encode_response
+from redis_ledger.kafka.protocol.registry import decode_request, encode_response
+from tests.support import kafka_codec
+from tests.support.kafka_codec import decode_response
 
 # Requests that the named clients sent in transactions, fetches and group heartbeats, without their length.
 CAPTURED = json.loads((Path(__file__).parent / "frames.json").read_text())
@@ -61,7 +63,7 @@ def test_a_client_s_request_is_read_and_written_again_byte_for_byte(one):
     request = frame.read_request(data, header)
     # Then it is the one it says it is, and we would send the very same bytes
     assert (API_VERSIONS[header.api_key].name, header.version) == (one["api"], one["version"])
-    again = frame.request(header.api_key, header.version, header.correlation_id, header.client_id, request)
+    again = kafka_codec.request(header.api_key, header.version, header.correlation_id, header.client_id, request)
     assert b"".join(again)[4:] == data
 
 
@@ -155,7 +157,7 @@ def test_fetched_records_are_sent_from_where_they_lie(version):
     # And a client finds all three in a row
     joined = b"".join(chunks)
     assert int.from_bytes(joined[:4], "big") == len(joined) - 4
-    correlation_id, seen = frame.read_response(1, version, memoryview(joined)[4:])
+    correlation_id, seen = kafka_codec.read_response(1, version, memoryview(joined)[4:])
     assert correlation_id == 7
     assert seen.responses[0].partitions[0].records == b"".join(batches)
     assert seen.responses[0].partitions[0].aborted_transactions == [AbortedTransaction(7, 1)]
@@ -303,7 +305,7 @@ def test_a_known_tagged_field_must_have_the_size_it_claims():
 def test_the_codec_of_an_api_is_loaded_when_it_is_first_used():
     probe = (
         "import sys; from redis_ledger.kafka.protocol import frame;"
-        "loaded = lambda: sorted(m.rpartition('.')[2] for m in sys.modules if '.wire.messages.' in m);"
+        "loaded = lambda: sorted(m.rpartition('.')[2] for m in sys.modules if '.protocol.messages.' in m);"
         "before = loaded(); frame.registry.decode_request(12, 0); print(before, loaded())"
     )
     root = Path(__file__).resolve().parents[3]

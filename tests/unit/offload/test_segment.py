@@ -197,7 +197,7 @@ def test_a_writer_that_fails_leaves_no_file(home):
 def test_a_process_killed_between_writing_and_moving_leaves_no_parquet_file(home):
     program = f"""
 import os
-from redis_ledger.offload import home as homes
+from redis_ledger.offload import object_store as homes
 from redis_ledger.offload.manifest import Stretch
 from redis_ledger.offload.segment import Row, SegmentWriter, table_of
 homes._sync = lambda path: os._exit(9)

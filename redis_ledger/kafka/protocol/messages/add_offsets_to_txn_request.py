@@ -6,11 +6,9 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_string, skip_tags, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_string, skip_tags
 
 _h = struct.Struct(">h").unpack_from
-_p_h = struct.Struct(">h").pack
-_p_qh = struct.Struct(">qh").pack
 _qhB = struct.Struct(">qhB").unpack_from
 _qhh = struct.Struct(">qhh").unpack_from
 
@@ -58,44 +56,10 @@ def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AddOffsetsT
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: AddOffsetsToTxnRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 0 to 2."""
-    transactional_id = message.transactional_id
-    data = transactional_id.encode()
-    out += _p_h(len(data))
-    out += data
-    out += _p_qh(message.producer_id, message.producer_epoch)
-    group_id = message.group_id
-    data = group_id.encode()
-    out += _p_h(len(data))
-    out += data
-    return out
-
-
-def encode_3(message: AddOffsetsToTxnRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 3 to 4."""
-    transactional_id = message.transactional_id
-    data = transactional_id.encode()
-    n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += _p_qh(message.producer_id, message.producer_epoch)
-    group_id = message.group_id
-    data = group_id.encode()
-    n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[AddOffsetsToTxnRequest]] = {
     0: decode_0,
     1: decode_0,
     2: decode_0,
     3: decode_3,
     4: decode_3,
-}
-ENCODERS: dict[int, Encoder[AddOffsetsToTxnRequest]] = {
-    0: encode_0,
-    1: encode_0,
-    2: encode_0,
-    3: encode_3,
-    4: encode_3,
 }

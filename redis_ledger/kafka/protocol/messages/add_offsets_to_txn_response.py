@@ -6,10 +6,8 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Buffer, Decoder, Encoder, left_over, skip_tags
+from redis_ledger.kafka.protocol.primitives import Buffer, Encoder
 
-_ih = struct.Struct(">ih").unpack_from
-_ihB = struct.Struct(">ihB").unpack_from
 _p_ih = struct.Struct(">ih").pack
 _p_ihx = struct.Struct(">ihx").pack
 
@@ -17,29 +15,6 @@ _p_ihx = struct.Struct(">ihx").pack
 class AddOffsetsToTxnResponse(Struct, gc=False):
     throttle_time_ms: int = 0  # Duration in milliseconds for which the request was throttled due to a quota violation, or zero if the request did not violate any quota.
     error_code: int = 0  # The response error code, or 0 if there was no error.
-
-
-def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AddOffsetsToTxnResponse:
-    """Versions 0 to 2."""
-    end = len(buf)
-    try:
-        throttle_time_ms, error_code = _ih(buf, pos); pos += 6
-        if pos != end: raise left_over(end - pos)
-        return AddOffsetsToTxnResponse(throttle_time_ms, error_code)
-    except DAMAGE as error:
-        raise BadFrame(str(error)) from error
-
-
-def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AddOffsetsToTxnResponse:
-    """Versions 3 to 4."""
-    end = len(buf)
-    try:
-        throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
-        if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
-        return AddOffsetsToTxnResponse(throttle_time_ms, error_code)
-    except DAMAGE as error:
-        raise BadFrame(str(error)) from error
 
 
 def encode_0(message: AddOffsetsToTxnResponse, out: bytearray, chunks: list[Buffer]) -> bytearray:
@@ -54,13 +29,6 @@ def encode_3(message: AddOffsetsToTxnResponse, out: bytearray, chunks: list[Buff
     return out
 
 
-DECODERS: dict[int, Decoder[AddOffsetsToTxnResponse]] = {
-    0: decode_0,
-    1: decode_0,
-    2: decode_0,
-    3: decode_3,
-    4: decode_3,
-}
 ENCODERS: dict[int, Encoder[AddOffsetsToTxnResponse]] = {
     0: encode_0,
     1: encode_0,

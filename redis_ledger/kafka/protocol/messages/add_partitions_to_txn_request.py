@@ -6,14 +6,10 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, long_length, long_string, pack_array, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, fixed_array, long_length, long_string, skip_tags, too_many
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
-_p_h = struct.Struct(">h").pack
-_p_i = struct.Struct(">i").pack
-_p_qh = struct.Struct(">qh").pack
-_p_qho = struct.Struct(">qh?").pack
 _qhB = struct.Struct(">qhB").unpack_from
 _qhi = struct.Struct(">qhi").unpack_from
 _qhoB = struct.Struct(">qh?B").unpack_from
@@ -153,70 +149,6 @@ def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AddPartitio
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: AddPartitionsToTxnRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 0 to 2."""
-    v3_and_below_transactional_id = message.v3_and_below_transactional_id
-    data = v3_and_below_transactional_id.encode()
-    out += _p_h(len(data))
-    out += data
-    out += _p_qh(message.v3_and_below_producer_id, message.v3_and_below_producer_epoch)
-    v3_and_below_topics = message.v3_and_below_topics
-    out += _p_i(len(v3_and_below_topics))
-    for one in v3_and_below_topics:
-        name = one.name
-        data = name.encode()
-        out += _p_h(len(data))
-        out += data
-        partitions = one.partitions
-        out += _p_i(len(partitions))
-        out += pack_array("i", partitions)
-    return out
-
-
-def encode_3(message: AddPartitionsToTxnRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 3."""
-    v3_and_below_transactional_id = message.v3_and_below_transactional_id
-    data = v3_and_below_transactional_id.encode()
-    n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += _p_qh(message.v3_and_below_producer_id, message.v3_and_below_producer_epoch)
-    v3_and_below_topics = message.v3_and_below_topics
-    n = len(v3_and_below_topics) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in v3_and_below_topics:
-        name = one.name
-        data = name.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        partitions = one.partitions
-        n = len(partitions) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-        out += pack_array("i", partitions)
-        out += b"\0"
-    out += b"\0"
-    return out
-
-
-def encode_4(message: AddPartitionsToTxnRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 4 to 5."""
-    transactions = message.transactions
-    n = len(transactions) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in transactions:
-        transactional_id = one.transactional_id
-        data = transactional_id.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        out += _p_qho(one.producer_id, one.producer_epoch, one.verify_only)
-        topics = one.topics
-        n = len(topics) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-        for one_2 in topics:
-            name = one_2.name
-            data = name.encode()
-            n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-            partitions = one_2.partitions
-            n = len(partitions) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-            out += pack_array("i", partitions)
-            out += b"\0"
-        out += b"\0"
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[AddPartitionsToTxnRequest]] = {
     0: decode_0,
     1: decode_0,
@@ -224,12 +156,4 @@ DECODERS: dict[int, Decoder[AddPartitionsToTxnRequest]] = {
     3: decode_3,
     4: decode_4,
     5: decode_4,
-}
-ENCODERS: dict[int, Encoder[AddPartitionsToTxnRequest]] = {
-    0: encode_0,
-    1: encode_0,
-    2: encode_0,
-    3: encode_3,
-    4: encode_4,
-    5: encode_4,
 }

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_length, long_string, skip_tags, too_many
 
 _do = struct.Struct(">d?").unpack_from
 _doB = struct.Struct(">d?B").unpack_from
@@ -14,12 +14,6 @@ _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
 _o = struct.Struct(">?").unpack_from
 _oB = struct.Struct(">?B").unpack_from
-_p_do = struct.Struct(">d?").pack
-_p_dox = struct.Struct(">d?x").pack
-_p_h = struct.Struct(">h").pack
-_p_i = struct.Struct(">i").pack
-_p_o = struct.Struct(">?").pack
-_p_ox = struct.Struct(">?x").pack
 
 
 class EntityData(Struct, gc=False):
@@ -147,70 +141,7 @@ def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AlterClient
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: AlterClientQuotasRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 0."""
-    entries = message.entries
-    out += _p_i(len(entries))
-    for one in entries:
-        entity = one.entity
-        out += _p_i(len(entity))
-        for one_2 in entity:
-            entity_type = one_2.entity_type
-            data = entity_type.encode()
-            out += _p_h(len(data))
-            out += data
-            entity_name = one_2.entity_name
-            if entity_name is None: out += b"\xff\xff"
-            else:
-                data = entity_name.encode()
-                out += _p_h(len(data))
-                out += data
-        ops = one.ops
-        out += _p_i(len(ops))
-        for one_3 in ops:
-            key = one_3.key
-            data = key.encode()
-            out += _p_h(len(data))
-            out += data
-            out += _p_do(one_3.value, one_3.remove)
-    out += _p_o(message.validate_only)
-    return out
-
-
-def encode_1(message: AlterClientQuotasRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 1."""
-    entries = message.entries
-    n = len(entries) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in entries:
-        entity = one.entity
-        n = len(entity) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-        for one_2 in entity:
-            entity_type = one_2.entity_type
-            data = entity_type.encode()
-            n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-            entity_name = one_2.entity_name
-            if entity_name is None: out += b"\0"
-            else:
-                data = entity_name.encode()
-                n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-            out += b"\0"
-        ops = one.ops
-        n = len(ops) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-        for one_3 in ops:
-            key = one_3.key
-            data = key.encode()
-            n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-            out += _p_dox(one_3.value, one_3.remove)
-        out += b"\0"
-    out += _p_ox(message.validate_only)
-    return out
-
-
 DECODERS: dict[int, Decoder[AlterClientQuotasRequest]] = {
     0: decode_0,
     1: decode_1,
-}
-ENCODERS: dict[int, Encoder[AlterClientQuotasRequest]] = {
-    0: encode_0,
-    1: encode_1,
 }

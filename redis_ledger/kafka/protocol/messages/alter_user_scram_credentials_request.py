@@ -6,12 +6,10 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_length, long_string, skip_tags, too_many
 
 _bB = struct.Struct(">bB").unpack_from
 _biB = struct.Struct(">biB").unpack_from
-_p_bi = struct.Struct(">bi").pack
-_p_bx = struct.Struct(">bx").pack
 
 
 class ScramCredentialDeletion(Struct, gc=False):
@@ -87,34 +85,6 @@ def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> AlterUserSc
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: AlterUserScramCredentialsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 0."""
-    deletions = message.deletions
-    n = len(deletions) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in deletions:
-        name = one.name
-        data = name.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        out += _p_bx(one.mechanism)
-    upsertions = message.upsertions
-    n = len(upsertions) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one_2 in upsertions:
-        name_2 = one_2.name
-        data = name_2.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        out += _p_bi(one_2.mechanism, one_2.iterations)
-        salt = one_2.salt
-        n = len(salt) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += salt
-        salted_password = one_2.salted_password
-        n = len(salted_password) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += salted_password
-        out += b"\0"
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[AlterUserScramCredentialsRequest]] = {
     0: decode_0,
-}
-ENCODERS: dict[int, Encoder[AlterUserScramCredentialsRequest]] = {
-    0: encode_0,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_string, skip_tags, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_string, skip_tags
 
 
 
@@ -43,34 +43,10 @@ def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ApiVersions
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: ApiVersionsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 0 to 2."""
-    return out
-
-
-def encode_3(message: ApiVersionsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 3 to 4."""
-    client_software_name = message.client_software_name
-    data = client_software_name.encode()
-    n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    client_software_version = message.client_software_version
-    data = client_software_version.encode()
-    n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[ApiVersionsRequest]] = {
     0: decode_0,
     1: decode_0,
     2: decode_0,
     3: decode_3,
     4: decode_3,
-}
-ENCODERS: dict[int, Encoder[ApiVersionsRequest]] = {
-    0: encode_0,
-    1: encode_0,
-    2: encode_0,
-    3: encode_3,
-    4: encode_3,
 }

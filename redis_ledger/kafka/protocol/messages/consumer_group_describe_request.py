@@ -6,10 +6,9 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_length, long_string, skip_tags, too_many
 
 _oB = struct.Struct(">?B").unpack_from
-_p_ox = struct.Struct(">?x").pack
 
 
 class ConsumerGroupDescribeRequest(Struct, gc=False):
@@ -41,22 +40,7 @@ def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ConsumerGro
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: ConsumerGroupDescribeRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 0 to 1."""
-    group_ids = message.group_ids
-    n = len(group_ids) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in group_ids:
-        data = one.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += _p_ox(message.include_authorized_operations)
-    return out
-
-
 DECODERS: dict[int, Decoder[ConsumerGroupDescribeRequest]] = {
     0: decode_0,
     1: decode_0,
-}
-ENCODERS: dict[int, Encoder[ConsumerGroupDescribeRequest]] = {
-    0: encode_0,
-    1: encode_0,
 }

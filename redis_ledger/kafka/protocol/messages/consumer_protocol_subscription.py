@@ -6,13 +6,11 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, pack_array, too_many
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, fixed_array, too_many
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
 _ih = struct.Struct(">ih").unpack_from
-_p_h = struct.Struct(">h").pack
-_p_i = struct.Struct(">i").pack
 
 
 class TopicPartition(Struct, gc=False):
@@ -167,117 +165,9 @@ def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ConsumerPro
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: ConsumerProtocolSubscription, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 0."""
-    topics = message.topics
-    out += _p_i(len(topics))
-    for one in topics:
-        data = one.encode()
-        out += _p_h(len(data))
-        out += data
-    user_data = message.user_data
-    if user_data is None: out += b"\xff\xff\xff\xff"
-    else:
-        out += _p_i(len(user_data))
-        out += user_data
-    return out
-
-
-def encode_1(message: ConsumerProtocolSubscription, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 1."""
-    topics = message.topics
-    out += _p_i(len(topics))
-    for one in topics:
-        data = one.encode()
-        out += _p_h(len(data))
-        out += data
-    user_data = message.user_data
-    if user_data is None: out += b"\xff\xff\xff\xff"
-    else:
-        out += _p_i(len(user_data))
-        out += user_data
-    owned_partitions = message.owned_partitions
-    out += _p_i(len(owned_partitions))
-    for one_2 in owned_partitions:
-        topic = one_2.topic
-        data = topic.encode()
-        out += _p_h(len(data))
-        out += data
-        partitions = one_2.partitions
-        out += _p_i(len(partitions))
-        out += pack_array("i", partitions)
-    return out
-
-
-def encode_2(message: ConsumerProtocolSubscription, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 2."""
-    topics = message.topics
-    out += _p_i(len(topics))
-    for one in topics:
-        data = one.encode()
-        out += _p_h(len(data))
-        out += data
-    user_data = message.user_data
-    if user_data is None: out += b"\xff\xff\xff\xff"
-    else:
-        out += _p_i(len(user_data))
-        out += user_data
-    owned_partitions = message.owned_partitions
-    out += _p_i(len(owned_partitions))
-    for one_2 in owned_partitions:
-        topic = one_2.topic
-        data = topic.encode()
-        out += _p_h(len(data))
-        out += data
-        partitions = one_2.partitions
-        out += _p_i(len(partitions))
-        out += pack_array("i", partitions)
-    out += _p_i(message.generation_id)
-    return out
-
-
-def encode_3(message: ConsumerProtocolSubscription, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 3."""
-    topics = message.topics
-    out += _p_i(len(topics))
-    for one in topics:
-        data = one.encode()
-        out += _p_h(len(data))
-        out += data
-    user_data = message.user_data
-    if user_data is None: out += b"\xff\xff\xff\xff"
-    else:
-        out += _p_i(len(user_data))
-        out += user_data
-    owned_partitions = message.owned_partitions
-    out += _p_i(len(owned_partitions))
-    for one_2 in owned_partitions:
-        topic = one_2.topic
-        data = topic.encode()
-        out += _p_h(len(data))
-        out += data
-        partitions = one_2.partitions
-        out += _p_i(len(partitions))
-        out += pack_array("i", partitions)
-    out += _p_i(message.generation_id)
-    rack_id = message.rack_id
-    if rack_id is None: out += b"\xff\xff"
-    else:
-        data = rack_id.encode()
-        out += _p_h(len(data))
-        out += data
-    return out
-
-
 DECODERS: dict[int, Decoder[ConsumerProtocolSubscription]] = {
     0: decode_0,
     1: decode_1,
     2: decode_2,
     3: decode_3,
-}
-ENCODERS: dict[int, Encoder[ConsumerProtocolSubscription]] = {
-    0: encode_0,
-    1: encode_1,
-    2: encode_2,
-    3: encode_3,
 }

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_length, long_string, skip_tags, too_many
 
 _bB = struct.Struct(">bB").unpack_from
 _bb = struct.Struct(">bb").unpack_from
@@ -14,11 +14,6 @@ _bbB = struct.Struct(">bbB").unpack_from
 _bh = struct.Struct(">bh").unpack_from
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
-_p_b = struct.Struct(">b").pack
-_p_bb = struct.Struct(">bb").pack
-_p_bbx = struct.Struct(">bbx").pack
-_p_h = struct.Struct(">h").pack
-_p_i = struct.Struct(">i").pack
 
 
 class AclCreation(Struct, gc=False):
@@ -98,57 +93,8 @@ def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> CreateAclsR
         raise BadFrame(str(error)) from error
 
 
-def encode_1(message: CreateAclsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 1."""
-    creations = message.creations
-    out += _p_i(len(creations))
-    for one in creations:
-        out += _p_b(one.resource_type)
-        resource_name = one.resource_name
-        data = resource_name.encode()
-        out += _p_h(len(data))
-        out += data
-        out += _p_b(one.resource_pattern_type)
-        principal = one.principal
-        data = principal.encode()
-        out += _p_h(len(data))
-        out += data
-        host = one.host
-        data = host.encode()
-        out += _p_h(len(data))
-        out += data
-        out += _p_bb(one.operation, one.permission_type)
-    return out
-
-
-def encode_2(message: CreateAclsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 2 to 3."""
-    creations = message.creations
-    n = len(creations) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in creations:
-        out += _p_b(one.resource_type)
-        resource_name = one.resource_name
-        data = resource_name.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        out += _p_b(one.resource_pattern_type)
-        principal = one.principal
-        data = principal.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        host = one.host
-        data = host.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        out += _p_bbx(one.operation, one.permission_type)
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[CreateAclsRequest]] = {
     1: decode_1,
     2: decode_2,
     3: decode_2,
-}
-ENCODERS: dict[int, Encoder[CreateAclsRequest]] = {
-    1: encode_1,
-    2: encode_2,
-    3: encode_2,
 }

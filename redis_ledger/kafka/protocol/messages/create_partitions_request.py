@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, long_length, long_string, pack_array, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, fixed_array, long_length, long_string, skip_tags, too_many
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -14,10 +14,6 @@ _iB = struct.Struct(">iB").unpack_from
 _ii = struct.Struct(">ii").unpack_from
 _io = struct.Struct(">i?").unpack_from
 _ioB = struct.Struct(">i?B").unpack_from
-_p_h = struct.Struct(">h").pack
-_p_i = struct.Struct(">i").pack
-_p_io = struct.Struct(">i?").pack
-_p_iox = struct.Struct(">i?x").pack
 
 
 class CreatePartitionsAssignment(Struct, gc=False):
@@ -115,60 +111,9 @@ def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> CreateParti
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: CreatePartitionsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 0 to 1."""
-    topics = message.topics
-    out += _p_i(len(topics))
-    for one in topics:
-        name = one.name
-        data = name.encode()
-        out += _p_h(len(data))
-        out += data
-        out += _p_i(one.count)
-        assignments = one.assignments
-        if assignments is None: out += b"\xff\xff\xff\xff"
-        else:
-            out += _p_i(len(assignments))
-            for one_2 in assignments:
-                broker_ids = one_2.broker_ids
-                out += _p_i(len(broker_ids))
-                out += pack_array("i", broker_ids)
-    out += _p_io(message.timeout_ms, message.validate_only)
-    return out
-
-
-def encode_2(message: CreatePartitionsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 2 to 3."""
-    topics = message.topics
-    n = len(topics) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in topics:
-        name = one.name
-        data = name.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        out += _p_i(one.count)
-        assignments = one.assignments
-        if assignments is None: out += b"\0"
-        else:
-            n = len(assignments) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-            for one_2 in assignments:
-                broker_ids = one_2.broker_ids
-                n = len(broker_ids) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-                out += pack_array("i", broker_ids)
-                out += b"\0"
-        out += b"\0"
-    out += _p_iox(message.timeout_ms, message.validate_only)
-    return out
-
-
 DECODERS: dict[int, Decoder[CreatePartitionsRequest]] = {
     0: decode_0,
     1: decode_0,
     2: decode_2,
     3: decode_2,
-}
-ENCODERS: dict[int, Encoder[CreatePartitionsRequest]] = {
-    0: encode_0,
-    1: encode_0,
-    2: encode_2,
-    3: encode_2,
 }

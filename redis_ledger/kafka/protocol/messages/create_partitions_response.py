@@ -6,13 +6,8 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import ONE_BYTE, Buffer, Encoder, uvarint
 
-_h = struct.Struct(">h").unpack_from
-_hB = struct.Struct(">hB").unpack_from
-_hh = struct.Struct(">hh").unpack_from
-_iB = struct.Struct(">iB").unpack_from
-_ii = struct.Struct(">ii").unpack_from
 _p_h = struct.Struct(">h").pack
 _p_i = struct.Struct(">i").pack
 
@@ -28,64 +23,6 @@ class CreatePartitionsTopicResult(Struct, gc=False):
 class CreatePartitionsResponse(Struct, gc=False):
     throttle_time_ms: int = 0  # The duration in milliseconds for which the request was throttled due to a quota violation, or zero if the request did not violate any quota.
     results: list[CreatePartitionsTopicResult] = []  # The partition creation results for each topic.
-
-
-def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> CreatePartitionsResponse:
-    """Versions 0 to 1."""
-    end = len(buf)
-    try:
-        throttle_time_ms, n = _ii(buf, pos); pos += 8
-        if not 0 <= n * 6 <= end - pos: raise bad_length("results", n, end - pos)
-        if (room := room - n) < 0: raise too_many()
-        results: list[CreatePartitionsTopicResult] = []
-        for _ in range(n):
-            (n,) = _h(buf, pos); pos += 2
-            if not 0 <= n <= end - pos: raise bad_length("name", n, end - pos)
-            name = buf[pos : pos + n].tobytes().decode(); pos += n
-            error_code, n = _hh(buf, pos); pos += 4
-            if n == -1: error_message = None
-            else:
-                if not 0 <= n <= end - pos: raise bad_length("error_message", n, end - pos)
-                error_message = buf[pos : pos + n].tobytes().decode(); pos += n
-            results.append(CreatePartitionsTopicResult(name, error_code, error_message))
-        if pos != end: raise left_over(end - pos)
-        return CreatePartitionsResponse(throttle_time_ms, results)
-    except DAMAGE as error:
-        raise BadFrame(str(error)) from error
-
-
-def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> CreatePartitionsResponse:
-    """Versions 2 to 3."""
-    end = len(buf)
-    try:
-        throttle_time_ms, n = _iB(buf, pos); pos += 5
-        if n > 127: n, pos = long_length(buf, pos, n)
-        n -= 1
-        if not 0 <= n * 5 <= end - pos: raise bad_length("results", n, end - pos)
-        if (room := room - n) < 0: raise too_many()
-        results: list[CreatePartitionsTopicResult] = []
-        for _ in range(n):
-            n = buf[pos]; pos += 1
-            if n > 127: n, pos = long_string(buf, pos, n)
-            n -= 1
-            if not 0 <= n <= end - pos: raise bad_length("name", n, end - pos)
-            name = buf[pos : pos + n].tobytes().decode(); pos += n
-            error_code, n = _hB(buf, pos); pos += 3
-            if n > 127: n, pos = long_string(buf, pos, n)
-            n -= 1
-            if n == -1: error_message = None
-            else:
-                if not 0 <= n <= end - pos: raise bad_length("error_message", n, end - pos)
-                error_message = buf[pos : pos + n].tobytes().decode(); pos += n
-            n = buf[pos]; pos += 1
-            if n: pos, room = skip_tags(buf, pos, n, room)
-            results.append(CreatePartitionsTopicResult(name, error_code, error_message))
-        n = buf[pos]; pos += 1
-        if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
-        return CreatePartitionsResponse(throttle_time_ms, results)
-    except DAMAGE as error:
-        raise BadFrame(str(error)) from error
 
 
 def encode_0(message: CreatePartitionsResponse, out: bytearray, chunks: list[Buffer]) -> bytearray:
@@ -128,12 +65,6 @@ def encode_2(message: CreatePartitionsResponse, out: bytearray, chunks: list[Buf
     return out
 
 
-DECODERS: dict[int, Decoder[CreatePartitionsResponse]] = {
-    0: decode_0,
-    1: decode_0,
-    2: decode_2,
-    3: decode_2,
-}
 ENCODERS: dict[int, Encoder[CreatePartitionsResponse]] = {
     0: encode_0,
     1: encode_0,

@@ -6,18 +6,8 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import ONE_BYTE, Buffer, Encoder, uvarint
 
-_bB = struct.Struct(">bB").unpack_from
-_bb = struct.Struct(">bb").unpack_from
-_bbB = struct.Struct(">bbB").unpack_from
-_bh = struct.Struct(">bh").unpack_from
-_h = struct.Struct(">h").unpack_from
-_hB = struct.Struct(">hB").unpack_from
-_hh = struct.Struct(">hh").unpack_from
-_i = struct.Struct(">i").unpack_from
-_iB = struct.Struct(">iB").unpack_from
-_ii = struct.Struct(">ii").unpack_from
 _p_b = struct.Struct(">b").pack
 _p_bb = struct.Struct(">bb").pack
 _p_bbx = struct.Struct(">bbx").pack
@@ -50,109 +40,6 @@ class DeleteAclsFilterResult(Struct, gc=False):
 class DeleteAclsResponse(Struct, gc=False):
     throttle_time_ms: int = 0  # The duration in milliseconds for which the request was throttled due to a quota violation, or zero if the request did not violate any quota.
     filter_results: list[DeleteAclsFilterResult] = []  # The results for each filter.
-
-
-def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteAclsResponse:
-    """Version 1."""
-    end = len(buf)
-    try:
-        throttle_time_ms, n = _ii(buf, pos); pos += 8
-        if not 0 <= n * 8 <= end - pos: raise bad_length("filter_results", n, end - pos)
-        if (room := room - n) < 0: raise too_many()
-        filter_results: list[DeleteAclsFilterResult] = []
-        for _ in range(n):
-            error_code, n = _hh(buf, pos); pos += 4
-            if n == -1: error_message = None
-            else:
-                if not 0 <= n <= end - pos: raise bad_length("error_message", n, end - pos)
-                error_message = buf[pos : pos + n].tobytes().decode(); pos += n
-            (n,) = _i(buf, pos); pos += 4
-            if not 0 <= n * 14 <= end - pos: raise bad_length("matching_acls", n, end - pos)
-            if (room := room - n) < 0: raise too_many()
-            matching_acls: list[DeleteAclsMatchingAcl] = []
-            for _ in range(n):
-                error_code_2, n = _hh(buf, pos); pos += 4
-                if n == -1: error_message_2 = None
-                else:
-                    if not 0 <= n <= end - pos: raise bad_length("error_message", n, end - pos)
-                    error_message_2 = buf[pos : pos + n].tobytes().decode(); pos += n
-                resource_type, n = _bh(buf, pos); pos += 3
-                if not 0 <= n <= end - pos: raise bad_length("resource_name", n, end - pos)
-                resource_name = buf[pos : pos + n].tobytes().decode(); pos += n
-                pattern_type, n = _bh(buf, pos); pos += 3
-                if not 0 <= n <= end - pos: raise bad_length("principal", n, end - pos)
-                principal = buf[pos : pos + n].tobytes().decode(); pos += n
-                (n,) = _h(buf, pos); pos += 2
-                if not 0 <= n <= end - pos: raise bad_length("host", n, end - pos)
-                host = buf[pos : pos + n].tobytes().decode(); pos += n
-                operation, permission_type = _bb(buf, pos); pos += 2
-                matching_acls.append(DeleteAclsMatchingAcl(error_code_2, error_message_2, resource_type, resource_name, pattern_type, principal, host, operation, permission_type))
-            filter_results.append(DeleteAclsFilterResult(error_code, error_message, matching_acls))
-        if pos != end: raise left_over(end - pos)
-        return DeleteAclsResponse(throttle_time_ms, filter_results)
-    except DAMAGE as error:
-        raise BadFrame(str(error)) from error
-
-
-def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteAclsResponse:
-    """Versions 2 to 3."""
-    end = len(buf)
-    try:
-        throttle_time_ms, n = _iB(buf, pos); pos += 5
-        if n > 127: n, pos = long_length(buf, pos, n)
-        n -= 1
-        if not 0 <= n * 5 <= end - pos: raise bad_length("filter_results", n, end - pos)
-        if (room := room - n) < 0: raise too_many()
-        filter_results: list[DeleteAclsFilterResult] = []
-        for _ in range(n):
-            error_code, n = _hB(buf, pos); pos += 3
-            if n > 127: n, pos = long_string(buf, pos, n)
-            n -= 1
-            if n == -1: error_message = None
-            else:
-                if not 0 <= n <= end - pos: raise bad_length("error_message", n, end - pos)
-                error_message = buf[pos : pos + n].tobytes().decode(); pos += n
-            n = buf[pos]; pos += 1
-            if n > 127: n, pos = long_length(buf, pos, n)
-            n -= 1
-            if not 0 <= n * 11 <= end - pos: raise bad_length("matching_acls", n, end - pos)
-            if (room := room - n) < 0: raise too_many()
-            matching_acls: list[DeleteAclsMatchingAcl] = []
-            for _ in range(n):
-                error_code_2, n = _hB(buf, pos); pos += 3
-                if n > 127: n, pos = long_string(buf, pos, n)
-                n -= 1
-                if n == -1: error_message_2 = None
-                else:
-                    if not 0 <= n <= end - pos: raise bad_length("error_message", n, end - pos)
-                    error_message_2 = buf[pos : pos + n].tobytes().decode(); pos += n
-                resource_type, n = _bB(buf, pos); pos += 2
-                if n > 127: n, pos = long_string(buf, pos, n)
-                n -= 1
-                if not 0 <= n <= end - pos: raise bad_length("resource_name", n, end - pos)
-                resource_name = buf[pos : pos + n].tobytes().decode(); pos += n
-                pattern_type, n = _bB(buf, pos); pos += 2
-                if n > 127: n, pos = long_string(buf, pos, n)
-                n -= 1
-                if not 0 <= n <= end - pos: raise bad_length("principal", n, end - pos)
-                principal = buf[pos : pos + n].tobytes().decode(); pos += n
-                n = buf[pos]; pos += 1
-                if n > 127: n, pos = long_string(buf, pos, n)
-                n -= 1
-                if not 0 <= n <= end - pos: raise bad_length("host", n, end - pos)
-                host = buf[pos : pos + n].tobytes().decode(); pos += n
-                operation, permission_type, n = _bbB(buf, pos); pos += 3
-                if n: pos, room = skip_tags(buf, pos, n, room)
-                matching_acls.append(DeleteAclsMatchingAcl(error_code_2, error_message_2, resource_type, resource_name, pattern_type, principal, host, operation, permission_type))
-            n = buf[pos]; pos += 1
-            if n: pos, room = skip_tags(buf, pos, n, room)
-            filter_results.append(DeleteAclsFilterResult(error_code, error_message, matching_acls))
-        n = buf[pos]; pos += 1
-        if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
-        return DeleteAclsResponse(throttle_time_ms, filter_results)
-    except DAMAGE as error:
-        raise BadFrame(str(error)) from error
 
 
 def encode_1(message: DeleteAclsResponse, out: bytearray, chunks: list[Buffer]) -> bytearray:
@@ -234,11 +121,6 @@ def encode_2(message: DeleteAclsResponse, out: bytearray, chunks: list[Buffer]) 
     return out
 
 
-DECODERS: dict[int, Decoder[DeleteAclsResponse]] = {
-    1: decode_1,
-    2: decode_2,
-    3: decode_2,
-}
 ENCODERS: dict[int, Encoder[DeleteAclsResponse]] = {
     1: encode_1,
     2: encode_2,

@@ -6,12 +6,10 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_length, long_string, skip_tags, too_many
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
-_p_h = struct.Struct(">h").pack
-_p_i = struct.Struct(">i").pack
 
 
 class DeleteGroupsRequest(Struct, gc=False):
@@ -60,37 +58,9 @@ def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteGroup
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: DeleteGroupsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 0 to 1."""
-    groups_names = message.groups_names
-    out += _p_i(len(groups_names))
-    for one in groups_names:
-        data = one.encode()
-        out += _p_h(len(data))
-        out += data
-    return out
-
-
-def encode_2(message: DeleteGroupsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 2 to 3."""
-    groups_names = message.groups_names
-    n = len(groups_names) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in groups_names:
-        data = one.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[DeleteGroupsRequest]] = {
     0: decode_0,
     1: decode_0,
     2: decode_2,
     3: decode_2,
-}
-ENCODERS: dict[int, Encoder[DeleteGroupsRequest]] = {
-    0: encode_0,
-    1: encode_0,
-    2: encode_2,
-    3: encode_2,
 }

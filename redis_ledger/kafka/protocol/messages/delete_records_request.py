@@ -6,18 +6,13 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_length, long_string, skip_tags, too_many
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
 _iB = struct.Struct(">iB").unpack_from
 _iq = struct.Struct(">iq").unpack_from
 _iqB = struct.Struct(">iqB").unpack_from
-_p_h = struct.Struct(">h").pack
-_p_i = struct.Struct(">i").pack
-_p_iq = struct.Struct(">iq").pack
-_p_iqx = struct.Struct(">iqx").pack
-_p_ix = struct.Struct(">ix").pack
 
 
 class DeleteRecordsPartition(Struct, gc=False):
@@ -101,47 +96,8 @@ def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DeleteRecor
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: DeleteRecordsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 0 to 1."""
-    topics = message.topics
-    out += _p_i(len(topics))
-    for one in topics:
-        name = one.name
-        data = name.encode()
-        out += _p_h(len(data))
-        out += data
-        partitions = one.partitions
-        out += _p_i(len(partitions))
-        for one_2 in partitions:
-            out += _p_iq(one_2.partition_index, one_2.offset)
-    out += _p_i(message.timeout_ms)
-    return out
-
-
-def encode_2(message: DeleteRecordsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 2."""
-    topics = message.topics
-    n = len(topics) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in topics:
-        name = one.name
-        data = name.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        partitions = one.partitions
-        n = len(partitions) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-        for one_2 in partitions:
-            out += _p_iqx(one_2.partition_index, one_2.offset)
-        out += b"\0"
-    out += _p_ix(message.timeout_ms)
-    return out
-
-
 DECODERS: dict[int, Decoder[DeleteRecordsRequest]] = {
     0: decode_0,
     1: decode_0,
     2: decode_2,
-}
-ENCODERS: dict[int, Encoder[DeleteRecordsRequest]] = {
-    0: encode_0,
-    1: encode_0,
-    2: encode_2,
 }

@@ -6,17 +6,13 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_string, skip_tags, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_string, skip_tags
 
 _bB = struct.Struct(">bB").unpack_from
 _bb = struct.Struct(">bb").unpack_from
 _bbB = struct.Struct(">bbB").unpack_from
 _bh = struct.Struct(">bh").unpack_from
 _h = struct.Struct(">h").unpack_from
-_p_b = struct.Struct(">b").pack
-_p_bb = struct.Struct(">bb").pack
-_p_bbx = struct.Struct(">bbx").pack
-_p_h = struct.Struct(">h").pack
 
 
 class DescribeAclsRequest(Struct, gc=False):
@@ -86,62 +82,8 @@ def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeAcl
         raise BadFrame(str(error)) from error
 
 
-def encode_1(message: DescribeAclsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 1."""
-    out += _p_b(message.resource_type_filter)
-    resource_name_filter = message.resource_name_filter
-    if resource_name_filter is None: out += b"\xff\xff"
-    else:
-        data = resource_name_filter.encode()
-        out += _p_h(len(data))
-        out += data
-    out += _p_b(message.pattern_type_filter)
-    principal_filter = message.principal_filter
-    if principal_filter is None: out += b"\xff\xff"
-    else:
-        data = principal_filter.encode()
-        out += _p_h(len(data))
-        out += data
-    host_filter = message.host_filter
-    if host_filter is None: out += b"\xff\xff"
-    else:
-        data = host_filter.encode()
-        out += _p_h(len(data))
-        out += data
-    out += _p_bb(message.operation, message.permission_type)
-    return out
-
-
-def encode_2(message: DescribeAclsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 2 to 3."""
-    out += _p_b(message.resource_type_filter)
-    resource_name_filter = message.resource_name_filter
-    if resource_name_filter is None: out += b"\0"
-    else:
-        data = resource_name_filter.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += _p_b(message.pattern_type_filter)
-    principal_filter = message.principal_filter
-    if principal_filter is None: out += b"\0"
-    else:
-        data = principal_filter.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    host_filter = message.host_filter
-    if host_filter is None: out += b"\0"
-    else:
-        data = host_filter.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += _p_bbx(message.operation, message.permission_type)
-    return out
-
-
 DECODERS: dict[int, Decoder[DescribeAclsRequest]] = {
     1: decode_1,
     2: decode_2,
     3: decode_2,
-}
-ENCODERS: dict[int, Encoder[DescribeAclsRequest]] = {
-    1: encode_1,
-    2: encode_2,
-    3: encode_2,
 }

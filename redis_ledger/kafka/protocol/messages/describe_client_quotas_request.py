@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_length, long_string, skip_tags, too_many
 
 _bB = struct.Struct(">bB").unpack_from
 _bh = struct.Struct(">bh").unpack_from
@@ -14,11 +14,6 @@ _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
 _o = struct.Struct(">?").unpack_from
 _oB = struct.Struct(">?B").unpack_from
-_p_b = struct.Struct(">b").pack
-_p_h = struct.Struct(">h").pack
-_p_i = struct.Struct(">i").pack
-_p_o = struct.Struct(">?").pack
-_p_ox = struct.Struct(">?x").pack
 
 
 class ComponentData(Struct, gc=False):
@@ -91,50 +86,7 @@ def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeCli
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: DescribeClientQuotasRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 0."""
-    components = message.components
-    out += _p_i(len(components))
-    for one in components:
-        entity_type = one.entity_type
-        data = entity_type.encode()
-        out += _p_h(len(data))
-        out += data
-        out += _p_b(one.match_type)
-        match = one.match
-        if match is None: out += b"\xff\xff"
-        else:
-            data = match.encode()
-            out += _p_h(len(data))
-            out += data
-    out += _p_o(message.strict)
-    return out
-
-
-def encode_1(message: DescribeClientQuotasRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 1."""
-    components = message.components
-    n = len(components) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in components:
-        entity_type = one.entity_type
-        data = entity_type.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        out += _p_b(one.match_type)
-        match = one.match
-        if match is None: out += b"\0"
-        else:
-            data = match.encode()
-            n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        out += b"\0"
-    out += _p_ox(message.strict)
-    return out
-
-
 DECODERS: dict[int, Decoder[DescribeClientQuotasRequest]] = {
     0: decode_0,
     1: decode_1,
-}
-ENCODERS: dict[int, Encoder[DescribeClientQuotasRequest]] = {
-    0: encode_0,
-    1: encode_1,
 }

@@ -6,14 +6,11 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Buffer, Decoder, Encoder, skip_tags
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, skip_tags
 
 _oB = struct.Struct(">?B").unpack_from
 _obB = struct.Struct(">?bB").unpack_from
 _oboB = struct.Struct(">?b?B").unpack_from
-_p_obox = struct.Struct(">?b?x").pack
-_p_obx = struct.Struct(">?bx").pack
-_p_ox = struct.Struct(">?x").pack
 
 
 class DescribeClusterRequest(Struct, gc=False):
@@ -55,31 +52,8 @@ def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeClu
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: DescribeClusterRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 0."""
-    out += _p_ox(message.include_cluster_authorized_operations)
-    return out
-
-
-def encode_1(message: DescribeClusterRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 1."""
-    out += _p_obx(message.include_cluster_authorized_operations, message.endpoint_type)
-    return out
-
-
-def encode_2(message: DescribeClusterRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 2."""
-    out += _p_obox(message.include_cluster_authorized_operations, message.endpoint_type, message.include_fenced_brokers)
-    return out
-
-
 DECODERS: dict[int, Decoder[DescribeClusterRequest]] = {
     0: decode_0,
     1: decode_1,
     2: decode_2,
-}
-ENCODERS: dict[int, Encoder[DescribeClusterRequest]] = {
-    0: encode_0,
-    1: encode_1,
-    2: encode_2,
 }

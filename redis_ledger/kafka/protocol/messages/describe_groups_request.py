@@ -6,16 +6,12 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_length, long_string, skip_tags, too_many
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
 _o = struct.Struct(">?").unpack_from
 _oB = struct.Struct(">?B").unpack_from
-_p_h = struct.Struct(">h").pack
-_p_i = struct.Struct(">i").pack
-_p_o = struct.Struct(">?").pack
-_p_ox = struct.Struct(">?x").pack
 
 
 class DescribeGroupsRequest(Struct, gc=False):
@@ -84,40 +80,6 @@ def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeGro
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: DescribeGroupsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 0 to 2."""
-    groups = message.groups
-    out += _p_i(len(groups))
-    for one in groups:
-        data = one.encode()
-        out += _p_h(len(data))
-        out += data
-    return out
-
-
-def encode_3(message: DescribeGroupsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 3 to 4."""
-    groups = message.groups
-    out += _p_i(len(groups))
-    for one in groups:
-        data = one.encode()
-        out += _p_h(len(data))
-        out += data
-    out += _p_o(message.include_authorized_operations)
-    return out
-
-
-def encode_5(message: DescribeGroupsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 5 to 6."""
-    groups = message.groups
-    n = len(groups) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in groups:
-        data = one.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += _p_ox(message.include_authorized_operations)
-    return out
-
-
 DECODERS: dict[int, Decoder[DescribeGroupsRequest]] = {
     0: decode_0,
     1: decode_0,
@@ -126,13 +88,4 @@ DECODERS: dict[int, Decoder[DescribeGroupsRequest]] = {
     4: decode_3,
     5: decode_5,
     6: decode_5,
-}
-ENCODERS: dict[int, Encoder[DescribeGroupsRequest]] = {
-    0: encode_0,
-    1: encode_0,
-    2: encode_0,
-    3: encode_3,
-    4: encode_3,
-    5: encode_5,
-    6: encode_5,
 }

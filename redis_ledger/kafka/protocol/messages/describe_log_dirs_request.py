@@ -6,12 +6,10 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, long_length, long_string, pack_array, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, fixed_array, long_length, long_string, skip_tags, too_many
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
-_p_h = struct.Struct(">h").pack
-_p_i = struct.Struct(">i").pack
 
 
 class DescribableLogDirTopic(Struct, gc=False):
@@ -83,52 +81,10 @@ def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeLog
         raise BadFrame(str(error)) from error
 
 
-def encode_1(message: DescribeLogDirsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 1."""
-    topics = message.topics
-    if topics is None: out += b"\xff\xff\xff\xff"
-    else:
-        out += _p_i(len(topics))
-        for one in topics:
-            topic = one.topic
-            data = topic.encode()
-            out += _p_h(len(data))
-            out += data
-            partitions = one.partitions
-            out += _p_i(len(partitions))
-            out += pack_array("i", partitions)
-    return out
-
-
-def encode_2(message: DescribeLogDirsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 2 to 5."""
-    topics = message.topics
-    if topics is None: out += b"\0"
-    else:
-        n = len(topics) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-        for one in topics:
-            topic = one.topic
-            data = topic.encode()
-            n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-            partitions = one.partitions
-            n = len(partitions) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-            out += pack_array("i", partitions)
-            out += b"\0"
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[DescribeLogDirsRequest]] = {
     1: decode_1,
     2: decode_2,
     3: decode_2,
     4: decode_2,
     5: decode_2,
-}
-ENCODERS: dict[int, Encoder[DescribeLogDirsRequest]] = {
-    1: encode_1,
-    2: encode_2,
-    3: encode_2,
-    4: encode_2,
-    5: encode_2,
 }

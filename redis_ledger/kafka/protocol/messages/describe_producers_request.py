@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, long_length, long_string, pack_array, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, fixed_array, long_length, long_string, skip_tags, too_many
 
 
 
@@ -51,25 +51,6 @@ def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribePro
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: DescribeProducersRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 0."""
-    topics = message.topics
-    n = len(topics) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in topics:
-        name = one.name
-        data = name.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        partition_indexes = one.partition_indexes
-        n = len(partition_indexes) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-        out += pack_array("i", partition_indexes)
-        out += b"\0"
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[DescribeProducersRequest]] = {
     0: decode_0,
-}
-ENCODERS: dict[int, Encoder[DescribeProducersRequest]] = {
-    0: encode_0,
 }

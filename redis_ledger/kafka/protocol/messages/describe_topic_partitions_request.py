@@ -6,12 +6,10 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_length, long_string, skip_tags, too_many
 
 _iB = struct.Struct(">iB").unpack_from
 _ib = struct.Struct(">ib").unpack_from
-_p_i = struct.Struct(">i").pack
-_p_ix = struct.Struct(">ix").pack
 
 
 class TopicRequest(Struct, gc=False):
@@ -70,31 +68,6 @@ def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeTop
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: DescribeTopicPartitionsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 0."""
-    topics = message.topics
-    n = len(topics) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in topics:
-        name = one.name
-        data = name.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        out += b"\0"
-    out += _p_i(message.response_partition_limit)
-    cursor = message.cursor
-    if cursor is None: out += b"\xff"
-    else:
-        out += b"\x01"
-        topic_name = cursor.topic_name
-        data = topic_name.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        out += _p_ix(cursor.partition_index)
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[DescribeTopicPartitionsRequest]] = {
     0: decode_0,
-}
-ENCODERS: dict[int, Encoder[DescribeTopicPartitionsRequest]] = {
-    0: encode_0,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_length, long_string, skip_tags, too_many
 
 
 
@@ -36,20 +36,6 @@ def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> DescribeTra
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: DescribeTransactionsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 0."""
-    transactional_ids = message.transactional_ids
-    n = len(transactional_ids) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in transactional_ids:
-        data = one.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[DescribeTransactionsRequest]] = {
     0: decode_0,
-}
-ENCODERS: dict[int, Encoder[DescribeTransactionsRequest]] = {
-    0: encode_0,
 }

@@ -6,12 +6,9 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_string, skip_tags, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_string, skip_tags
 
 _h = struct.Struct(">h").unpack_from
-_p_h = struct.Struct(">h").pack
-_p_qho = struct.Struct(">qh?").pack
-_p_qhox = struct.Struct(">qh?x").pack
 _qho = struct.Struct(">qh?").unpack_from
 _qhoB = struct.Struct(">qh?B").unpack_from
 
@@ -52,25 +49,6 @@ def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> EndTxnReque
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: EndTxnRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 0 to 2."""
-    transactional_id = message.transactional_id
-    data = transactional_id.encode()
-    out += _p_h(len(data))
-    out += data
-    out += _p_qho(message.producer_id, message.producer_epoch, message.committed)
-    return out
-
-
-def encode_3(message: EndTxnRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 3 to 5."""
-    transactional_id = message.transactional_id
-    data = transactional_id.encode()
-    n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += _p_qhox(message.producer_id, message.producer_epoch, message.committed)
-    return out
-
-
 DECODERS: dict[int, Decoder[EndTxnRequest]] = {
     0: decode_0,
     1: decode_0,
@@ -78,12 +56,4 @@ DECODERS: dict[int, Decoder[EndTxnRequest]] = {
     3: decode_3,
     4: decode_3,
     5: decode_3,
-}
-ENCODERS: dict[int, Encoder[EndTxnRequest]] = {
-    0: encode_0,
-    1: encode_0,
-    2: encode_0,
-    3: encode_3,
-    4: encode_3,
-    5: encode_3,
 }

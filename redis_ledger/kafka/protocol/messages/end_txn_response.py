@@ -6,11 +6,8 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Buffer, Decoder, Encoder, left_over, skip_tags
+from redis_ledger.kafka.protocol.primitives import Buffer, Encoder
 
-_ih = struct.Struct(">ih").unpack_from
-_ihB = struct.Struct(">ihB").unpack_from
-_ihqhB = struct.Struct(">ihqhB").unpack_from
 _p_ih = struct.Struct(">ih").pack
 _p_ihqhx = struct.Struct(">ihqhx").pack
 _p_ihx = struct.Struct(">ihx").pack
@@ -21,41 +18,6 @@ class EndTxnResponse(Struct, gc=False):
     error_code: int = 0  # The error code, or 0 if there was no error.
     producer_id: int = -1  # The producer ID.
     producer_epoch: int = -1  # The current epoch associated with the producer.
-
-
-def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> EndTxnResponse:
-    """Versions 0 to 2."""
-    end = len(buf)
-    try:
-        throttle_time_ms, error_code = _ih(buf, pos); pos += 6
-        if pos != end: raise left_over(end - pos)
-        return EndTxnResponse(throttle_time_ms, error_code, -1, -1)
-    except DAMAGE as error:
-        raise BadFrame(str(error)) from error
-
-
-def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> EndTxnResponse:
-    """Versions 3 to 4."""
-    end = len(buf)
-    try:
-        throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
-        if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
-        return EndTxnResponse(throttle_time_ms, error_code, -1, -1)
-    except DAMAGE as error:
-        raise BadFrame(str(error)) from error
-
-
-def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> EndTxnResponse:
-    """Version 5."""
-    end = len(buf)
-    try:
-        throttle_time_ms, error_code, producer_id, producer_epoch, n = _ihqhB(buf, pos); pos += 17
-        if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
-        return EndTxnResponse(throttle_time_ms, error_code, producer_id, producer_epoch)
-    except DAMAGE as error:
-        raise BadFrame(str(error)) from error
 
 
 def encode_0(message: EndTxnResponse, out: bytearray, chunks: list[Buffer]) -> bytearray:
@@ -76,14 +38,6 @@ def encode_5(message: EndTxnResponse, out: bytearray, chunks: list[Buffer]) -> b
     return out
 
 
-DECODERS: dict[int, Decoder[EndTxnResponse]] = {
-    0: decode_0,
-    1: decode_0,
-    2: decode_0,
-    3: decode_3,
-    4: decode_3,
-    5: decode_5,
-}
 ENCODERS: dict[int, Encoder[EndTxnResponse]] = {
     0: encode_0,
     1: encode_0,

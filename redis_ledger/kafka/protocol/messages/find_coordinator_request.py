@@ -6,14 +6,11 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_length, long_string, skip_tags, too_many
 
 _b = struct.Struct(">b").unpack_from
 _bB = struct.Struct(">bB").unpack_from
 _h = struct.Struct(">h").unpack_from
-_p_b = struct.Struct(">b").pack
-_p_bx = struct.Struct(">bx").pack
-_p_h = struct.Struct(">h").pack
 
 
 class FindCoordinatorRequest(Struct, gc=False):
@@ -87,46 +84,6 @@ def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> FindCoordin
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: FindCoordinatorRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 0."""
-    key = message.key
-    data = key.encode()
-    out += _p_h(len(data))
-    out += data
-    return out
-
-
-def encode_1(message: FindCoordinatorRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 1 to 2."""
-    key = message.key
-    data = key.encode()
-    out += _p_h(len(data))
-    out += data
-    out += _p_b(message.key_type)
-    return out
-
-
-def encode_3(message: FindCoordinatorRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 3."""
-    key = message.key
-    data = key.encode()
-    n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += _p_bx(message.key_type)
-    return out
-
-
-def encode_4(message: FindCoordinatorRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 4 to 6."""
-    out += _p_b(message.key_type)
-    coordinator_keys = message.coordinator_keys
-    n = len(coordinator_keys) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in coordinator_keys:
-        data = one.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[FindCoordinatorRequest]] = {
     0: decode_0,
     1: decode_1,
@@ -135,13 +92,4 @@ DECODERS: dict[int, Decoder[FindCoordinatorRequest]] = {
     4: decode_4,
     5: decode_4,
     6: decode_4,
-}
-ENCODERS: dict[int, Encoder[FindCoordinatorRequest]] = {
-    0: encode_0,
-    1: encode_1,
-    2: encode_1,
-    3: encode_3,
-    4: encode_4,
-    5: encode_4,
-    6: encode_4,
 }

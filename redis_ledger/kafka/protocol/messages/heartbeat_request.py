@@ -6,13 +6,11 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_string, skip_tags, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_string, skip_tags
 
 _h = struct.Struct(">h").unpack_from
 _iB = struct.Struct(">iB").unpack_from
 _ih = struct.Struct(">ih").unpack_from
-_p_h = struct.Struct(">h").pack
-_p_i = struct.Struct(">i").pack
 
 
 class HeartbeatRequest(Struct, gc=False):
@@ -85,69 +83,10 @@ def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> HeartbeatRe
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: HeartbeatRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 0 to 2."""
-    group_id = message.group_id
-    data = group_id.encode()
-    out += _p_h(len(data))
-    out += data
-    out += _p_i(message.generation_id)
-    member_id = message.member_id
-    data = member_id.encode()
-    out += _p_h(len(data))
-    out += data
-    return out
-
-
-def encode_3(message: HeartbeatRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 3."""
-    group_id = message.group_id
-    data = group_id.encode()
-    out += _p_h(len(data))
-    out += data
-    out += _p_i(message.generation_id)
-    member_id = message.member_id
-    data = member_id.encode()
-    out += _p_h(len(data))
-    out += data
-    group_instance_id = message.group_instance_id
-    if group_instance_id is None: out += b"\xff\xff"
-    else:
-        data = group_instance_id.encode()
-        out += _p_h(len(data))
-        out += data
-    return out
-
-
-def encode_4(message: HeartbeatRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 4."""
-    group_id = message.group_id
-    data = group_id.encode()
-    n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += _p_i(message.generation_id)
-    member_id = message.member_id
-    data = member_id.encode()
-    n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    group_instance_id = message.group_instance_id
-    if group_instance_id is None: out += b"\0"
-    else:
-        data = group_instance_id.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[HeartbeatRequest]] = {
     0: decode_0,
     1: decode_0,
     2: decode_0,
     3: decode_3,
     4: decode_4,
-}
-ENCODERS: dict[int, Encoder[HeartbeatRequest]] = {
-    0: encode_0,
-    1: encode_0,
-    2: encode_0,
-    3: encode_3,
-    4: encode_4,
 }

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_length, long_string, skip_tags, too_many
 
 _bB = struct.Struct(">bB").unpack_from
 _bh = struct.Struct(">bh").unpack_from
@@ -14,11 +14,6 @@ _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
 _o = struct.Struct(">?").unpack_from
 _oB = struct.Struct(">?B").unpack_from
-_p_b = struct.Struct(">b").pack
-_p_h = struct.Struct(">h").pack
-_p_i = struct.Struct(">i").pack
-_p_o = struct.Struct(">?").pack
-_p_ox = struct.Struct(">?x").pack
 
 
 class AlterableConfig(Struct, gc=False):
@@ -123,66 +118,7 @@ def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> Incremental
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: IncrementalAlterConfigsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 0."""
-    resources = message.resources
-    out += _p_i(len(resources))
-    for one in resources:
-        out += _p_b(one.resource_type)
-        resource_name = one.resource_name
-        data = resource_name.encode()
-        out += _p_h(len(data))
-        out += data
-        configs = one.configs
-        out += _p_i(len(configs))
-        for one_2 in configs:
-            name = one_2.name
-            data = name.encode()
-            out += _p_h(len(data))
-            out += data
-            out += _p_b(one_2.config_operation)
-            value = one_2.value
-            if value is None: out += b"\xff\xff"
-            else:
-                data = value.encode()
-                out += _p_h(len(data))
-                out += data
-    out += _p_o(message.validate_only)
-    return out
-
-
-def encode_1(message: IncrementalAlterConfigsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 1."""
-    resources = message.resources
-    n = len(resources) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in resources:
-        out += _p_b(one.resource_type)
-        resource_name = one.resource_name
-        data = resource_name.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        configs = one.configs
-        n = len(configs) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-        for one_2 in configs:
-            name = one_2.name
-            data = name.encode()
-            n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-            out += _p_b(one_2.config_operation)
-            value = one_2.value
-            if value is None: out += b"\0"
-            else:
-                data = value.encode()
-                n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-            out += b"\0"
-        out += b"\0"
-    out += _p_ox(message.validate_only)
-    return out
-
-
 DECODERS: dict[int, Decoder[IncrementalAlterConfigsRequest]] = {
     0: decode_0,
     1: decode_1,
-}
-ENCODERS: dict[int, Encoder[IncrementalAlterConfigsRequest]] = {
-    0: encode_0,
-    1: encode_1,
 }

@@ -6,16 +6,12 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_string, skip_tags, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_string, skip_tags
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
 _iB = struct.Struct(">iB").unpack_from
 _iqhB = struct.Struct(">iqhB").unpack_from
-_p_h = struct.Struct(">h").pack
-_p_i = struct.Struct(">i").pack
-_p_iqhx = struct.Struct(">iqhx").pack
-_p_ix = struct.Struct(">ix").pack
 
 
 class InitProducerIdRequest(Struct, gc=False):
@@ -76,40 +72,6 @@ def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> InitProduce
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: InitProducerIdRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 0 to 1."""
-    transactional_id = message.transactional_id
-    if transactional_id is None: out += b"\xff\xff"
-    else:
-        data = transactional_id.encode()
-        out += _p_h(len(data))
-        out += data
-    out += _p_i(message.transaction_timeout_ms)
-    return out
-
-
-def encode_2(message: InitProducerIdRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 2."""
-    transactional_id = message.transactional_id
-    if transactional_id is None: out += b"\0"
-    else:
-        data = transactional_id.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += _p_ix(message.transaction_timeout_ms)
-    return out
-
-
-def encode_3(message: InitProducerIdRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 3 to 5."""
-    transactional_id = message.transactional_id
-    if transactional_id is None: out += b"\0"
-    else:
-        data = transactional_id.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += _p_iqhx(message.transaction_timeout_ms, message.producer_id, message.producer_epoch)
-    return out
-
-
 DECODERS: dict[int, Decoder[InitProducerIdRequest]] = {
     0: decode_0,
     1: decode_0,
@@ -117,12 +79,4 @@ DECODERS: dict[int, Decoder[InitProducerIdRequest]] = {
     3: decode_3,
     4: decode_3,
     5: decode_3,
-}
-ENCODERS: dict[int, Encoder[InitProducerIdRequest]] = {
-    0: encode_0,
-    1: encode_0,
-    2: encode_2,
-    3: encode_3,
-    4: encode_3,
-    5: encode_3,
 }

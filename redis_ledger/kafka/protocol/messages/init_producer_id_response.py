@@ -6,10 +6,8 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Buffer, Decoder, Encoder, left_over, skip_tags
+from redis_ledger.kafka.protocol.primitives import Buffer, Encoder
 
-_ihqh = struct.Struct(">ihqh").unpack_from
-_ihqhB = struct.Struct(">ihqhB").unpack_from
 _p_ihqh = struct.Struct(">ihqh").pack
 _p_ihqhx = struct.Struct(">ihqhx").pack
 
@@ -19,29 +17,6 @@ class InitProducerIdResponse(Struct, gc=False):
     error_code: int = 0  # The error code, or 0 if there was no error.
     producer_id: int = -1  # The current producer id.
     producer_epoch: int = 0  # The current epoch associated with the producer id.
-
-
-def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> InitProducerIdResponse:
-    """Versions 0 to 1."""
-    end = len(buf)
-    try:
-        throttle_time_ms, error_code, producer_id, producer_epoch = _ihqh(buf, pos); pos += 16
-        if pos != end: raise left_over(end - pos)
-        return InitProducerIdResponse(throttle_time_ms, error_code, producer_id, producer_epoch)
-    except DAMAGE as error:
-        raise BadFrame(str(error)) from error
-
-
-def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> InitProducerIdResponse:
-    """Versions 2 to 5."""
-    end = len(buf)
-    try:
-        throttle_time_ms, error_code, producer_id, producer_epoch, n = _ihqhB(buf, pos); pos += 17
-        if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
-        return InitProducerIdResponse(throttle_time_ms, error_code, producer_id, producer_epoch)
-    except DAMAGE as error:
-        raise BadFrame(str(error)) from error
 
 
 def encode_0(message: InitProducerIdResponse, out: bytearray, chunks: list[Buffer]) -> bytearray:
@@ -56,14 +31,6 @@ def encode_2(message: InitProducerIdResponse, out: bytearray, chunks: list[Buffe
     return out
 
 
-DECODERS: dict[int, Decoder[InitProducerIdResponse]] = {
-    0: decode_0,
-    1: decode_0,
-    2: decode_2,
-    3: decode_2,
-    4: decode_2,
-    5: decode_2,
-}
 ENCODERS: dict[int, Encoder[InitProducerIdResponse]] = {
     0: encode_0,
     1: encode_0,

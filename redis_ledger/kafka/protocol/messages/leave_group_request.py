@@ -6,12 +6,10 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_length, long_string, skip_tags, too_many
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
-_p_h = struct.Struct(">h").pack
-_p_i = struct.Struct(">i").pack
 
 
 class MemberIdentity(Struct, gc=False):
@@ -152,88 +150,6 @@ def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> LeaveGroupR
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: LeaveGroupRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 0 to 2."""
-    group_id = message.group_id
-    data = group_id.encode()
-    out += _p_h(len(data))
-    out += data
-    member_id = message.member_id
-    data = member_id.encode()
-    out += _p_h(len(data))
-    out += data
-    return out
-
-
-def encode_3(message: LeaveGroupRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 3."""
-    group_id = message.group_id
-    data = group_id.encode()
-    out += _p_h(len(data))
-    out += data
-    members = message.members
-    out += _p_i(len(members))
-    for one in members:
-        member_id = one.member_id
-        data = member_id.encode()
-        out += _p_h(len(data))
-        out += data
-        group_instance_id = one.group_instance_id
-        if group_instance_id is None: out += b"\xff\xff"
-        else:
-            data = group_instance_id.encode()
-            out += _p_h(len(data))
-            out += data
-    return out
-
-
-def encode_4(message: LeaveGroupRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 4."""
-    group_id = message.group_id
-    data = group_id.encode()
-    n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    members = message.members
-    n = len(members) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in members:
-        member_id = one.member_id
-        data = member_id.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        group_instance_id = one.group_instance_id
-        if group_instance_id is None: out += b"\0"
-        else:
-            data = group_instance_id.encode()
-            n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        out += b"\0"
-    out += b"\0"
-    return out
-
-
-def encode_5(message: LeaveGroupRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 5."""
-    group_id = message.group_id
-    data = group_id.encode()
-    n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    members = message.members
-    n = len(members) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in members:
-        member_id = one.member_id
-        data = member_id.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        group_instance_id = one.group_instance_id
-        if group_instance_id is None: out += b"\0"
-        else:
-            data = group_instance_id.encode()
-            n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        reason = one.reason
-        if reason is None: out += b"\0"
-        else:
-            data = reason.encode()
-            n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        out += b"\0"
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[LeaveGroupRequest]] = {
     0: decode_0,
     1: decode_0,
@@ -241,12 +157,4 @@ DECODERS: dict[int, Decoder[LeaveGroupRequest]] = {
     3: decode_3,
     4: decode_4,
     5: decode_5,
-}
-ENCODERS: dict[int, Encoder[LeaveGroupRequest]] = {
-    0: encode_0,
-    1: encode_0,
-    2: encode_0,
-    3: encode_3,
-    4: encode_4,
-    5: encode_5,
 }

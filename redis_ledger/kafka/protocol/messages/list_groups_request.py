@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_length, long_string, skip_tags, too_many
 
 
 
@@ -94,44 +94,6 @@ def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListGroupsR
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: ListGroupsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 0 to 2."""
-    return out
-
-
-def encode_3(message: ListGroupsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 3."""
-    out += b"\0"
-    return out
-
-
-def encode_4(message: ListGroupsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 4."""
-    states_filter = message.states_filter
-    n = len(states_filter) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in states_filter:
-        data = one.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += b"\0"
-    return out
-
-
-def encode_5(message: ListGroupsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 5."""
-    states_filter = message.states_filter
-    n = len(states_filter) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in states_filter:
-        data = one.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    types_filter = message.types_filter
-    n = len(types_filter) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one_2 in types_filter:
-        data = one_2.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[ListGroupsRequest]] = {
     0: decode_0,
     1: decode_0,
@@ -139,12 +101,4 @@ DECODERS: dict[int, Decoder[ListGroupsRequest]] = {
     3: decode_3,
     4: decode_4,
     5: decode_5,
-}
-ENCODERS: dict[int, Encoder[ListGroupsRequest]] = {
-    0: encode_0,
-    1: encode_0,
-    2: encode_0,
-    3: encode_3,
-    4: encode_4,
-    5: encode_5,
 }

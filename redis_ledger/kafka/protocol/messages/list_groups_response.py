@@ -6,12 +6,8 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import ONE_BYTE, Buffer, Encoder, uvarint
 
-_h = struct.Struct(">h").unpack_from
-_hi = struct.Struct(">hi").unpack_from
-_ihB = struct.Struct(">ihB").unpack_from
-_ihi = struct.Struct(">ihi").unpack_from
 _p_h = struct.Struct(">h").pack
 _p_i = struct.Struct(">i").pack
 _p_ih = struct.Struct(">ih").pack
@@ -30,161 +26,6 @@ class ListGroupsResponse(Struct, gc=False):
     throttle_time_ms: int = 0  # The duration in milliseconds for which the request was throttled due to a quota violation, or zero if the request did not violate any quota.
     error_code: int = 0  # The error code, or 0 if there was no error.
     groups: list[ListedGroup] = []  # Each group in the response.
-
-
-def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListGroupsResponse:
-    """Version 0."""
-    end = len(buf)
-    try:
-        error_code, n = _hi(buf, pos); pos += 6
-        if not 0 <= n * 4 <= end - pos: raise bad_length("groups", n, end - pos)
-        if (room := room - n) < 0: raise too_many()
-        groups: list[ListedGroup] = []
-        for _ in range(n):
-            (n,) = _h(buf, pos); pos += 2
-            if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
-            group_id = buf[pos : pos + n].tobytes().decode(); pos += n
-            (n,) = _h(buf, pos); pos += 2
-            if not 0 <= n <= end - pos: raise bad_length("protocol_type", n, end - pos)
-            protocol_type = buf[pos : pos + n].tobytes().decode(); pos += n
-            groups.append(ListedGroup(group_id, protocol_type, "", ""))
-        if pos != end: raise left_over(end - pos)
-        return ListGroupsResponse(0, error_code, groups)
-    except DAMAGE as error:
-        raise BadFrame(str(error)) from error
-
-
-def decode_1(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListGroupsResponse:
-    """Versions 1 to 2."""
-    end = len(buf)
-    try:
-        throttle_time_ms, error_code, n = _ihi(buf, pos); pos += 10
-        if not 0 <= n * 4 <= end - pos: raise bad_length("groups", n, end - pos)
-        if (room := room - n) < 0: raise too_many()
-        groups: list[ListedGroup] = []
-        for _ in range(n):
-            (n,) = _h(buf, pos); pos += 2
-            if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
-            group_id = buf[pos : pos + n].tobytes().decode(); pos += n
-            (n,) = _h(buf, pos); pos += 2
-            if not 0 <= n <= end - pos: raise bad_length("protocol_type", n, end - pos)
-            protocol_type = buf[pos : pos + n].tobytes().decode(); pos += n
-            groups.append(ListedGroup(group_id, protocol_type, "", ""))
-        if pos != end: raise left_over(end - pos)
-        return ListGroupsResponse(throttle_time_ms, error_code, groups)
-    except DAMAGE as error:
-        raise BadFrame(str(error)) from error
-
-
-def decode_3(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListGroupsResponse:
-    """Version 3."""
-    end = len(buf)
-    try:
-        throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
-        if n > 127: n, pos = long_length(buf, pos, n)
-        n -= 1
-        if not 0 <= n * 3 <= end - pos: raise bad_length("groups", n, end - pos)
-        if (room := room - n) < 0: raise too_many()
-        groups: list[ListedGroup] = []
-        for _ in range(n):
-            n = buf[pos]; pos += 1
-            if n > 127: n, pos = long_string(buf, pos, n)
-            n -= 1
-            if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
-            group_id = buf[pos : pos + n].tobytes().decode(); pos += n
-            n = buf[pos]; pos += 1
-            if n > 127: n, pos = long_string(buf, pos, n)
-            n -= 1
-            if not 0 <= n <= end - pos: raise bad_length("protocol_type", n, end - pos)
-            protocol_type = buf[pos : pos + n].tobytes().decode(); pos += n
-            n = buf[pos]; pos += 1
-            if n: pos, room = skip_tags(buf, pos, n, room)
-            groups.append(ListedGroup(group_id, protocol_type, "", ""))
-        n = buf[pos]; pos += 1
-        if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
-        return ListGroupsResponse(throttle_time_ms, error_code, groups)
-    except DAMAGE as error:
-        raise BadFrame(str(error)) from error
-
-
-def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListGroupsResponse:
-    """Version 4."""
-    end = len(buf)
-    try:
-        throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
-        if n > 127: n, pos = long_length(buf, pos, n)
-        n -= 1
-        if not 0 <= n * 4 <= end - pos: raise bad_length("groups", n, end - pos)
-        if (room := room - n) < 0: raise too_many()
-        groups: list[ListedGroup] = []
-        for _ in range(n):
-            n = buf[pos]; pos += 1
-            if n > 127: n, pos = long_string(buf, pos, n)
-            n -= 1
-            if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
-            group_id = buf[pos : pos + n].tobytes().decode(); pos += n
-            n = buf[pos]; pos += 1
-            if n > 127: n, pos = long_string(buf, pos, n)
-            n -= 1
-            if not 0 <= n <= end - pos: raise bad_length("protocol_type", n, end - pos)
-            protocol_type = buf[pos : pos + n].tobytes().decode(); pos += n
-            n = buf[pos]; pos += 1
-            if n > 127: n, pos = long_string(buf, pos, n)
-            n -= 1
-            if not 0 <= n <= end - pos: raise bad_length("group_state", n, end - pos)
-            group_state = buf[pos : pos + n].tobytes().decode(); pos += n
-            n = buf[pos]; pos += 1
-            if n: pos, room = skip_tags(buf, pos, n, room)
-            groups.append(ListedGroup(group_id, protocol_type, group_state, ""))
-        n = buf[pos]; pos += 1
-        if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
-        return ListGroupsResponse(throttle_time_ms, error_code, groups)
-    except DAMAGE as error:
-        raise BadFrame(str(error)) from error
-
-
-def decode_5(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListGroupsResponse:
-    """Version 5."""
-    end = len(buf)
-    try:
-        throttle_time_ms, error_code, n = _ihB(buf, pos); pos += 7
-        if n > 127: n, pos = long_length(buf, pos, n)
-        n -= 1
-        if not 0 <= n * 5 <= end - pos: raise bad_length("groups", n, end - pos)
-        if (room := room - n) < 0: raise too_many()
-        groups: list[ListedGroup] = []
-        for _ in range(n):
-            n = buf[pos]; pos += 1
-            if n > 127: n, pos = long_string(buf, pos, n)
-            n -= 1
-            if not 0 <= n <= end - pos: raise bad_length("group_id", n, end - pos)
-            group_id = buf[pos : pos + n].tobytes().decode(); pos += n
-            n = buf[pos]; pos += 1
-            if n > 127: n, pos = long_string(buf, pos, n)
-            n -= 1
-            if not 0 <= n <= end - pos: raise bad_length("protocol_type", n, end - pos)
-            protocol_type = buf[pos : pos + n].tobytes().decode(); pos += n
-            n = buf[pos]; pos += 1
-            if n > 127: n, pos = long_string(buf, pos, n)
-            n -= 1
-            if not 0 <= n <= end - pos: raise bad_length("group_state", n, end - pos)
-            group_state = buf[pos : pos + n].tobytes().decode(); pos += n
-            n = buf[pos]; pos += 1
-            if n > 127: n, pos = long_string(buf, pos, n)
-            n -= 1
-            if not 0 <= n <= end - pos: raise bad_length("group_type", n, end - pos)
-            group_type = buf[pos : pos + n].tobytes().decode(); pos += n
-            n = buf[pos]; pos += 1
-            if n: pos, room = skip_tags(buf, pos, n, room)
-            groups.append(ListedGroup(group_id, protocol_type, group_state, group_type))
-        n = buf[pos]; pos += 1
-        if n: pos, room = skip_tags(buf, pos, n, room)
-        if pos != end: raise left_over(end - pos)
-        return ListGroupsResponse(throttle_time_ms, error_code, groups)
-    except DAMAGE as error:
-        raise BadFrame(str(error)) from error
 
 
 def encode_0(message: ListGroupsResponse, out: bytearray, chunks: list[Buffer]) -> bytearray:
@@ -281,14 +122,6 @@ def encode_5(message: ListGroupsResponse, out: bytearray, chunks: list[Buffer]) 
     return out
 
 
-DECODERS: dict[int, Decoder[ListGroupsResponse]] = {
-    0: decode_0,
-    1: decode_1,
-    2: decode_1,
-    3: decode_3,
-    4: decode_4,
-    5: decode_5,
-}
 ENCODERS: dict[int, Encoder[ListGroupsResponse]] = {
     0: encode_0,
     1: encode_1,

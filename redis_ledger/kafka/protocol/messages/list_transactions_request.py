@@ -6,10 +6,8 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, long_length, long_string, pack_array, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, fixed_array, long_length, long_string, skip_tags, too_many
 
-_p_q = struct.Struct(">q").pack
-_p_qx = struct.Struct(">qx").pack
 _qB = struct.Struct(">qB").unpack_from
 
 
@@ -117,61 +115,8 @@ def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ListTransac
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: ListTransactionsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 0."""
-    state_filters = message.state_filters
-    n = len(state_filters) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in state_filters:
-        data = one.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    producer_id_filters = message.producer_id_filters
-    n = len(producer_id_filters) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    out += pack_array("q", producer_id_filters)
-    out += b"\0"
-    return out
-
-
-def encode_1(message: ListTransactionsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 1."""
-    state_filters = message.state_filters
-    n = len(state_filters) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in state_filters:
-        data = one.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    producer_id_filters = message.producer_id_filters
-    n = len(producer_id_filters) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    out += pack_array("q", producer_id_filters)
-    out += _p_qx(message.duration_filter)
-    return out
-
-
-def encode_2(message: ListTransactionsRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 2."""
-    state_filters = message.state_filters
-    n = len(state_filters) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in state_filters:
-        data = one.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    producer_id_filters = message.producer_id_filters
-    n = len(producer_id_filters) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    out += pack_array("q", producer_id_filters)
-    out += _p_q(message.duration_filter)
-    transactional_id_pattern = message.transactional_id_pattern
-    if transactional_id_pattern is None: out += b"\0"
-    else:
-        data = transactional_id_pattern.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[ListTransactionsRequest]] = {
     0: decode_0,
     1: decode_1,
     2: decode_2,
-}
-ENCODERS: dict[int, Encoder[ListTransactionsRequest]] = {
-    0: encode_0,
-    1: encode_1,
-    2: encode_2,
 }

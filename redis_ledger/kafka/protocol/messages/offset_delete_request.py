@@ -6,12 +6,10 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Buffer, Decoder, Encoder, bad_length, too_many
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, too_many
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
-_p_h = struct.Struct(">h").pack
-_p_i = struct.Struct(">i").pack
 
 
 class OffsetDeleteRequestPartition(Struct, gc=False):
@@ -60,29 +58,6 @@ def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetDelet
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: OffsetDeleteRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 0."""
-    group_id = message.group_id
-    data = group_id.encode()
-    out += _p_h(len(data))
-    out += data
-    topics = message.topics
-    out += _p_i(len(topics))
-    for one in topics:
-        name = one.name
-        data = name.encode()
-        out += _p_h(len(data))
-        out += data
-        partitions = one.partitions
-        out += _p_i(len(partitions))
-        for one_2 in partitions:
-            out += _p_i(one_2.partition_index)
-    return out
-
-
 DECODERS: dict[int, Decoder[OffsetDeleteRequest]] = {
     0: decode_0,
-}
-ENCODERS: dict[int, Encoder[OffsetDeleteRequest]] = {
-    0: encode_0,
 }

@@ -6,16 +6,12 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, long_length, long_string, pack_array, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, BadFrame, Decoder, bad_length, fixed_array, long_length, long_string, skip_tags, too_many
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
 _iB = struct.Struct(">iB").unpack_from
 _oB = struct.Struct(">?B").unpack_from
-_p_h = struct.Struct(">h").pack
-_p_i = struct.Struct(">i").pack
-_p_ox = struct.Struct(">?x").pack
-_p_u = struct.Struct(">16s").pack
 _uB = struct.Struct(">16sB").unpack_from
 
 
@@ -336,174 +332,6 @@ def decode_10(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetFetc
         raise BadFrame(str(error)) from error
 
 
-def encode_1(message: OffsetFetchRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 1."""
-    group_id = message.group_id
-    data = group_id.encode()
-    out += _p_h(len(data))
-    out += data
-    topics = message.topics
-    assert topics is not None, "topics is null"
-    out += _p_i(len(topics))
-    for one in topics:
-        name = one.name
-        data = name.encode()
-        out += _p_h(len(data))
-        out += data
-        partition_indexes = one.partition_indexes
-        out += _p_i(len(partition_indexes))
-        out += pack_array("i", partition_indexes)
-    return out
-
-
-def encode_2(message: OffsetFetchRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 2 to 5."""
-    group_id = message.group_id
-    data = group_id.encode()
-    out += _p_h(len(data))
-    out += data
-    topics = message.topics
-    if topics is None: out += b"\xff\xff\xff\xff"
-    else:
-        out += _p_i(len(topics))
-        for one in topics:
-            name = one.name
-            data = name.encode()
-            out += _p_h(len(data))
-            out += data
-            partition_indexes = one.partition_indexes
-            out += _p_i(len(partition_indexes))
-            out += pack_array("i", partition_indexes)
-    return out
-
-
-def encode_6(message: OffsetFetchRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 6."""
-    group_id = message.group_id
-    data = group_id.encode()
-    n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    topics = message.topics
-    if topics is None: out += b"\0"
-    else:
-        n = len(topics) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-        for one in topics:
-            name = one.name
-            data = name.encode()
-            n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-            partition_indexes = one.partition_indexes
-            n = len(partition_indexes) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-            out += pack_array("i", partition_indexes)
-            out += b"\0"
-    out += b"\0"
-    return out
-
-
-def encode_7(message: OffsetFetchRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 7."""
-    group_id = message.group_id
-    data = group_id.encode()
-    n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    topics = message.topics
-    if topics is None: out += b"\0"
-    else:
-        n = len(topics) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-        for one in topics:
-            name = one.name
-            data = name.encode()
-            n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-            partition_indexes = one.partition_indexes
-            n = len(partition_indexes) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-            out += pack_array("i", partition_indexes)
-            out += b"\0"
-    out += _p_ox(message.require_stable)
-    return out
-
-
-def encode_8(message: OffsetFetchRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 8."""
-    groups = message.groups
-    n = len(groups) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in groups:
-        group_id = one.group_id
-        data = group_id.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        topics = one.topics
-        if topics is None: out += b"\0"
-        else:
-            n = len(topics) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-            for one_2 in topics:
-                name = one_2.name
-                data = name.encode()
-                n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-                partition_indexes = one_2.partition_indexes
-                n = len(partition_indexes) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-                out += pack_array("i", partition_indexes)
-                out += b"\0"
-        out += b"\0"
-    out += _p_ox(message.require_stable)
-    return out
-
-
-def encode_9(message: OffsetFetchRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 9."""
-    groups = message.groups
-    n = len(groups) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in groups:
-        group_id = one.group_id
-        data = group_id.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        member_id = one.member_id
-        if member_id is None: out += b"\0"
-        else:
-            data = member_id.encode()
-            n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        out += _p_i(one.member_epoch)
-        topics = one.topics
-        if topics is None: out += b"\0"
-        else:
-            n = len(topics) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-            for one_2 in topics:
-                name = one_2.name
-                data = name.encode()
-                n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-                partition_indexes = one_2.partition_indexes
-                n = len(partition_indexes) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-                out += pack_array("i", partition_indexes)
-                out += b"\0"
-        out += b"\0"
-    out += _p_ox(message.require_stable)
-    return out
-
-
-def encode_10(message: OffsetFetchRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 10."""
-    groups = message.groups
-    n = len(groups) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in groups:
-        group_id = one.group_id
-        data = group_id.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        member_id = one.member_id
-        if member_id is None: out += b"\0"
-        else:
-            data = member_id.encode()
-            n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        out += _p_i(one.member_epoch)
-        topics = one.topics
-        if topics is None: out += b"\0"
-        else:
-            n = len(topics) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-            for one_2 in topics:
-                out += _p_u(one_2.topic_id)
-                partition_indexes = one_2.partition_indexes
-                n = len(partition_indexes) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-                out += pack_array("i", partition_indexes)
-                out += b"\0"
-        out += b"\0"
-    out += _p_ox(message.require_stable)
-    return out
-
-
 DECODERS: dict[int, Decoder[OffsetFetchRequest]] = {
     1: decode_1,
     2: decode_2,
@@ -515,16 +343,4 @@ DECODERS: dict[int, Decoder[OffsetFetchRequest]] = {
     8: decode_8,
     9: decode_9,
     10: decode_10,
-}
-ENCODERS: dict[int, Encoder[OffsetFetchRequest]] = {
-    1: encode_1,
-    2: encode_2,
-    3: encode_2,
-    4: encode_2,
-    5: encode_2,
-    6: encode_6,
-    7: encode_7,
-    8: encode_8,
-    9: encode_9,
-    10: encode_10,
 }

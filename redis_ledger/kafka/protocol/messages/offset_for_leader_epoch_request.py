@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_length, long_string, skip_tags, too_many
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
@@ -14,10 +14,6 @@ _iB = struct.Struct(">iB").unpack_from
 _ii = struct.Struct(">ii").unpack_from
 _iii = struct.Struct(">iii").unpack_from
 _iiiB = struct.Struct(">iiiB").unpack_from
-_p_h = struct.Struct(">h").pack
-_p_i = struct.Struct(">i").pack
-_p_iii = struct.Struct(">iii").pack
-_p_iiix = struct.Struct(">iiix").pack
 
 
 class OffsetForLeaderPartition(Struct, gc=False):
@@ -126,64 +122,8 @@ def decode_4(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> OffsetForLe
         raise BadFrame(str(error)) from error
 
 
-def encode_2(message: OffsetForLeaderEpochRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 2."""
-    topics = message.topics
-    out += _p_i(len(topics))
-    for one in topics:
-        topic = one.topic
-        data = topic.encode()
-        out += _p_h(len(data))
-        out += data
-        partitions = one.partitions
-        out += _p_i(len(partitions))
-        for one_2 in partitions:
-            out += _p_iii(one_2.partition, one_2.current_leader_epoch, one_2.leader_epoch)
-    return out
-
-
-def encode_3(message: OffsetForLeaderEpochRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 3."""
-    out += _p_i(message.replica_id)
-    topics = message.topics
-    out += _p_i(len(topics))
-    for one in topics:
-        topic = one.topic
-        data = topic.encode()
-        out += _p_h(len(data))
-        out += data
-        partitions = one.partitions
-        out += _p_i(len(partitions))
-        for one_2 in partitions:
-            out += _p_iii(one_2.partition, one_2.current_leader_epoch, one_2.leader_epoch)
-    return out
-
-
-def encode_4(message: OffsetForLeaderEpochRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 4."""
-    out += _p_i(message.replica_id)
-    topics = message.topics
-    n = len(topics) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in topics:
-        topic = one.topic
-        data = topic.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        partitions = one.partitions
-        n = len(partitions) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-        for one_2 in partitions:
-            out += _p_iiix(one_2.partition, one_2.current_leader_epoch, one_2.leader_epoch)
-        out += b"\0"
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[OffsetForLeaderEpochRequest]] = {
     2: decode_2,
     3: decode_3,
     4: decode_4,
-}
-ENCODERS: dict[int, Encoder[OffsetForLeaderEpochRequest]] = {
-    2: encode_2,
-    3: encode_3,
-    4: encode_4,
 }

@@ -6,7 +6,7 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, put_records, records_bytes, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, BadFrame, Buffer, Decoder, bad_length, long_length, long_string, skip_tags, too_many
 
 _h = struct.Struct(">h").unpack_from
 _hiB = struct.Struct(">hiB").unpack_from
@@ -14,10 +14,6 @@ _hii = struct.Struct(">hii").unpack_from
 _i = struct.Struct(">i").unpack_from
 _iB = struct.Struct(">iB").unpack_from
 _ii = struct.Struct(">ii").unpack_from
-_p_h = struct.Struct(">h").pack
-_p_hi = struct.Struct(">hi").pack
-_p_i = struct.Struct(">i").pack
-_p_u = struct.Struct(">16s").pack
 _uB = struct.Struct(">16sB").unpack_from
 
 
@@ -172,90 +168,6 @@ def decode_13(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> ProduceReq
         raise BadFrame(str(error)) from error
 
 
-def encode_3(message: ProduceRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 3 to 8."""
-    transactional_id = message.transactional_id
-    if transactional_id is None: out += b"\xff\xff"
-    else:
-        data = transactional_id.encode()
-        out += _p_h(len(data))
-        out += data
-    out += _p_hi(message.acks, message.timeout_ms)
-    topic_data = message.topic_data
-    out += _p_i(len(topic_data))
-    for one in topic_data:
-        name = one.name
-        data = name.encode()
-        out += _p_h(len(data))
-        out += data
-        partition_data = one.partition_data
-        out += _p_i(len(partition_data))
-        for one_2 in partition_data:
-            out += _p_i(one_2.index)
-            records = one_2.records
-            if records is None: out += b"\xff\xff\xff\xff"
-            else:
-                out += _p_i(records_bytes(records))
-                out = put_records(out, chunks, records)
-    return out
-
-
-def encode_9(message: ProduceRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 9 to 12."""
-    transactional_id = message.transactional_id
-    if transactional_id is None: out += b"\0"
-    else:
-        data = transactional_id.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += _p_hi(message.acks, message.timeout_ms)
-    topic_data = message.topic_data
-    n = len(topic_data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in topic_data:
-        name = one.name
-        data = name.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        partition_data = one.partition_data
-        n = len(partition_data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-        for one_2 in partition_data:
-            out += _p_i(one_2.index)
-            records = one_2.records
-            if records is None: out += b"\0"
-            else:
-                n = records_bytes(records) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-                out = put_records(out, chunks, records)
-            out += b"\0"
-        out += b"\0"
-    out += b"\0"
-    return out
-
-
-def encode_13(message: ProduceRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 13."""
-    transactional_id = message.transactional_id
-    if transactional_id is None: out += b"\0"
-    else:
-        data = transactional_id.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += _p_hi(message.acks, message.timeout_ms)
-    topic_data = message.topic_data
-    n = len(topic_data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in topic_data:
-        out += _p_u(one.topic_id)
-        partition_data = one.partition_data
-        n = len(partition_data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-        for one_2 in partition_data:
-            out += _p_i(one_2.index)
-            records = one_2.records
-            if records is None: out += b"\0"
-            else:
-                n = records_bytes(records) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-                out = put_records(out, chunks, records)
-            out += b"\0"
-        out += b"\0"
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[ProduceRequest]] = {
     3: decode_3,
     4: decode_3,
@@ -268,17 +180,4 @@ DECODERS: dict[int, Decoder[ProduceRequest]] = {
     11: decode_9,
     12: decode_9,
     13: decode_13,
-}
-ENCODERS: dict[int, Encoder[ProduceRequest]] = {
-    3: encode_3,
-    4: encode_3,
-    5: encode_3,
-    6: encode_3,
-    7: encode_3,
-    8: encode_3,
-    9: encode_9,
-    10: encode_9,
-    11: encode_9,
-    12: encode_9,
-    13: encode_13,
 }

@@ -6,10 +6,9 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, skip_tags, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, long_length, skip_tags
 
 _i = struct.Struct(">i").unpack_from
-_p_i = struct.Struct(">i").pack
 
 
 class SaslAuthenticateRequest(Struct, gc=False):
@@ -44,29 +43,8 @@ def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> SaslAuthent
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: SaslAuthenticateRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 0 to 1."""
-    auth_bytes = message.auth_bytes
-    out += _p_i(len(auth_bytes))
-    out += auth_bytes
-    return out
-
-
-def encode_2(message: SaslAuthenticateRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 2."""
-    auth_bytes = message.auth_bytes
-    n = len(auth_bytes) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += auth_bytes
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[SaslAuthenticateRequest]] = {
     0: decode_0,
     1: decode_0,
     2: decode_2,
-}
-ENCODERS: dict[int, Encoder[SaslAuthenticateRequest]] = {
-    0: encode_0,
-    1: encode_0,
-    2: encode_2,
 }

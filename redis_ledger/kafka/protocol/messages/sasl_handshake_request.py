@@ -6,10 +6,9 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Buffer, Decoder, Encoder, bad_length
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length
 
 _h = struct.Struct(">h").unpack_from
-_p_h = struct.Struct(">h").pack
 
 
 class SaslHandshakeRequest(Struct, gc=False):
@@ -28,20 +27,7 @@ def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> SaslHandsha
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: SaslHandshakeRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 0 to 1."""
-    mechanism = message.mechanism
-    data = mechanism.encode()
-    out += _p_h(len(data))
-    out += data
-    return out
-
-
 DECODERS: dict[int, Decoder[SaslHandshakeRequest]] = {
     0: decode_0,
     1: decode_0,
-}
-ENCODERS: dict[int, Encoder[SaslHandshakeRequest]] = {
-    0: encode_0,
-    1: encode_0,
 }

@@ -6,10 +6,8 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Buffer, Decoder, Encoder, bad_length, left_over, too_many
+from redis_ledger.kafka.protocol.primitives import Buffer, Encoder
 
-_h = struct.Struct(">h").unpack_from
-_hi = struct.Struct(">hi").unpack_from
 _p_h = struct.Struct(">h").pack
 _p_i = struct.Struct(">i").pack
 
@@ -17,25 +15,6 @@ _p_i = struct.Struct(">i").pack
 class SaslHandshakeResponse(Struct, gc=False):
     error_code: int = 0  # The error code, or 0 if there was no error.
     mechanisms: list[str] = []  # The mechanisms enabled in the server.
-
-
-def decode_0(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> SaslHandshakeResponse:
-    """Versions 0 to 1."""
-    end = len(buf)
-    try:
-        error_code, n = _hi(buf, pos); pos += 6
-        if not 0 <= n * 2 <= end - pos: raise bad_length("mechanisms", n, end - pos)
-        if (room := room - n) < 0: raise too_many()
-        mechanisms: list[str] = []
-        for _ in range(n):
-            (n,) = _h(buf, pos); pos += 2
-            if not 0 <= n <= end - pos: raise bad_length("mechanisms", n, end - pos)
-            one = buf[pos : pos + n].tobytes().decode(); pos += n
-            mechanisms.append(one)
-        if pos != end: raise left_over(end - pos)
-        return SaslHandshakeResponse(error_code, mechanisms)
-    except DAMAGE as error:
-        raise BadFrame(str(error)) from error
 
 
 def encode_0(message: SaslHandshakeResponse, out: bytearray, chunks: list[Buffer]) -> bytearray:
@@ -50,10 +29,6 @@ def encode_0(message: SaslHandshakeResponse, out: bytearray, chunks: list[Buffer
     return out
 
 
-DECODERS: dict[int, Decoder[SaslHandshakeResponse]] = {
-    0: decode_0,
-    1: decode_0,
-}
 ENCODERS: dict[int, Encoder[SaslHandshakeResponse]] = {
     0: encode_0,
     1: encode_0,

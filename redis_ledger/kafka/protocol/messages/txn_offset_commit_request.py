@@ -6,20 +6,13 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, long_length, long_string, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, NO_UUID, BadFrame, Decoder, bad_length, long_length, long_string, skip_tags, too_many
 
 _h = struct.Struct(">h").unpack_from
 _i = struct.Struct(">i").unpack_from
 _iqh = struct.Struct(">iqh").unpack_from
 _iqiB = struct.Struct(">iqiB").unpack_from
 _iqih = struct.Struct(">iqih").unpack_from
-_p_h = struct.Struct(">h").pack
-_p_i = struct.Struct(">i").pack
-_p_iq = struct.Struct(">iq").pack
-_p_iqi = struct.Struct(">iqi").pack
-_p_qh = struct.Struct(">qh").pack
-_p_qhi = struct.Struct(">qhi").pack
-_p_u = struct.Struct(">16s").pack
 _qhi = struct.Struct(">qhi").unpack_from
 _qhiB = struct.Struct(">qhiB").unpack_from
 _uB = struct.Struct(">16sB").unpack_from
@@ -248,142 +241,6 @@ def decode_6(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> TxnOffsetCo
         raise BadFrame(str(error)) from error
 
 
-def encode_0(message: TxnOffsetCommitRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 0 to 1."""
-    transactional_id = message.transactional_id
-    data = transactional_id.encode()
-    out += _p_h(len(data))
-    out += data
-    group_id = message.group_id
-    data = group_id.encode()
-    out += _p_h(len(data))
-    out += data
-    out += _p_qh(message.producer_id, message.producer_epoch)
-    topics = message.topics
-    out += _p_i(len(topics))
-    for one in topics:
-        name = one.name
-        data = name.encode()
-        out += _p_h(len(data))
-        out += data
-        partitions = one.partitions
-        out += _p_i(len(partitions))
-        for one_2 in partitions:
-            out += _p_iq(one_2.partition_index, one_2.committed_offset)
-            committed_metadata = one_2.committed_metadata
-            if committed_metadata is None: out += b"\xff\xff"
-            else:
-                data = committed_metadata.encode()
-                out += _p_h(len(data))
-                out += data
-    return out
-
-
-def encode_2(message: TxnOffsetCommitRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 2."""
-    transactional_id = message.transactional_id
-    data = transactional_id.encode()
-    out += _p_h(len(data))
-    out += data
-    group_id = message.group_id
-    data = group_id.encode()
-    out += _p_h(len(data))
-    out += data
-    out += _p_qh(message.producer_id, message.producer_epoch)
-    topics = message.topics
-    out += _p_i(len(topics))
-    for one in topics:
-        name = one.name
-        data = name.encode()
-        out += _p_h(len(data))
-        out += data
-        partitions = one.partitions
-        out += _p_i(len(partitions))
-        for one_2 in partitions:
-            out += _p_iqi(one_2.partition_index, one_2.committed_offset, one_2.committed_leader_epoch)
-            committed_metadata = one_2.committed_metadata
-            if committed_metadata is None: out += b"\xff\xff"
-            else:
-                data = committed_metadata.encode()
-                out += _p_h(len(data))
-                out += data
-    return out
-
-
-def encode_3(message: TxnOffsetCommitRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Versions 3 to 5."""
-    transactional_id = message.transactional_id
-    data = transactional_id.encode()
-    n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    group_id = message.group_id
-    data = group_id.encode()
-    n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += _p_qhi(message.producer_id, message.producer_epoch, message.generation_id_or_member_epoch)
-    member_id = message.member_id
-    data = member_id.encode()
-    n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    group_instance_id = message.group_instance_id
-    if group_instance_id is None: out += b"\0"
-    else:
-        data = group_instance_id.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    topics = message.topics
-    n = len(topics) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in topics:
-        name = one.name
-        data = name.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-        partitions = one.partitions
-        n = len(partitions) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-        for one_2 in partitions:
-            out += _p_iqi(one_2.partition_index, one_2.committed_offset, one_2.committed_leader_epoch)
-            committed_metadata = one_2.committed_metadata
-            if committed_metadata is None: out += b"\0"
-            else:
-                data = committed_metadata.encode()
-                n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-            out += b"\0"
-        out += b"\0"
-    out += b"\0"
-    return out
-
-
-def encode_6(message: TxnOffsetCommitRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 6."""
-    transactional_id = message.transactional_id
-    data = transactional_id.encode()
-    n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    group_id = message.group_id
-    data = group_id.encode()
-    n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    out += _p_qhi(message.producer_id, message.producer_epoch, message.generation_id_or_member_epoch)
-    member_id = message.member_id
-    data = member_id.encode()
-    n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    group_instance_id = message.group_instance_id
-    if group_instance_id is None: out += b"\0"
-    else:
-        data = group_instance_id.encode()
-        n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-    topics = message.topics
-    n = len(topics) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in topics:
-        out += _p_u(one.topic_id)
-        partitions = one.partitions
-        n = len(partitions) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-        for one_2 in partitions:
-            out += _p_iqi(one_2.partition_index, one_2.committed_offset, one_2.committed_leader_epoch)
-            committed_metadata = one_2.committed_metadata
-            if committed_metadata is None: out += b"\0"
-            else:
-                data = committed_metadata.encode()
-                n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-            out += b"\0"
-        out += b"\0"
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[TxnOffsetCommitRequest]] = {
     0: decode_0,
     1: decode_0,
@@ -392,13 +249,4 @@ DECODERS: dict[int, Decoder[TxnOffsetCommitRequest]] = {
     4: decode_3,
     5: decode_3,
     6: decode_6,
-}
-ENCODERS: dict[int, Encoder[TxnOffsetCommitRequest]] = {
-    0: encode_0,
-    1: encode_0,
-    2: encode_2,
-    3: encode_3,
-    4: encode_3,
-    5: encode_3,
-    6: encode_6,
 }

@@ -6,13 +6,10 @@ import struct
 
 from msgspec import Struct
 
-from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, ONE_BYTE, BadFrame, Buffer, Decoder, Encoder, bad_length, fixed_array, long_length, long_string, pack_array, skip_tags, too_many, uvarint
+from redis_ledger.kafka.protocol.primitives import DAMAGE, ELEMENTS_MAX, BadFrame, Decoder, bad_length, fixed_array, long_length, long_string, skip_tags, too_many
 
 _iB = struct.Struct(">iB").unpack_from
 _ibB = struct.Struct(">ibB").unpack_from
-_p_ibx = struct.Struct(">ibx").pack
-_p_ix = struct.Struct(">ix").pack
-_p_qho = struct.Struct(">qh?").pack
 _qhoB = struct.Struct(">qh?B").unpack_from
 
 
@@ -122,53 +119,7 @@ def decode_2(buf: memoryview, pos: int, room: int = ELEMENTS_MAX) -> WriteTxnMar
         raise BadFrame(str(error)) from error
 
 
-def encode_1(message: WriteTxnMarkersRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 1."""
-    markers = message.markers
-    n = len(markers) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in markers:
-        out += _p_qho(one.producer_id, one.producer_epoch, one.transaction_result)
-        topics = one.topics
-        n = len(topics) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-        for one_2 in topics:
-            name = one_2.name
-            data = name.encode()
-            n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-            partition_indexes = one_2.partition_indexes
-            n = len(partition_indexes) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-            out += pack_array("i", partition_indexes)
-            out += b"\0"
-        out += _p_ix(one.coordinator_epoch)
-    out += b"\0"
-    return out
-
-
-def encode_2(message: WriteTxnMarkersRequest, out: bytearray, chunks: list[Buffer]) -> bytearray:
-    """Version 2."""
-    markers = message.markers
-    n = len(markers) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-    for one in markers:
-        out += _p_qho(one.producer_id, one.producer_epoch, one.transaction_result)
-        topics = one.topics
-        n = len(topics) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-        for one_2 in topics:
-            name = one_2.name
-            data = name.encode()
-            n = len(data) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n); out += data
-            partition_indexes = one_2.partition_indexes
-            n = len(partition_indexes) + 1; out += ONE_BYTE[n] if n < 128 else uvarint(n)
-            out += pack_array("i", partition_indexes)
-            out += b"\0"
-        out += _p_ibx(one.coordinator_epoch, one.transaction_version)
-    out += b"\0"
-    return out
-
-
 DECODERS: dict[int, Decoder[WriteTxnMarkersRequest]] = {
     1: decode_1,
     2: decode_2,
-}
-ENCODERS: dict[int, Encoder[WriteTxnMarkersRequest]] = {
-    1: encode_1,
-    2: encode_2,
 }

@@ -1,4 +1,4 @@
-"""app/console/cluster_snapshot: the curve of what is appended shows what was appended, whatever a look could not read."""
+"""app/console/cluster_snapshot: the curve shows what was appended, also when a part of the state could not be read."""
 
 from __future__ import annotations
 
