@@ -106,23 +106,18 @@ async def list_subscriptions(call: HttpRequest, topic: str) -> bodies.Subscripti
 
 
 @routes.get(
-    _ONE,
-    needs=(DESCRIBE_GROUP, DESCRIBE_TOPIC),
-    errors=(UnknownTopic, UnknownSubscription),
+    _ONE, needs=(DESCRIBE_GROUP, DESCRIBE_TOPIC), errors=(UnknownTopic, UnknownSubscription),
     examples=examples.SUBSCRIPTION,
-)
+)  # fmt: skip
 async def describe_subscription(call: HttpRequest, topic: str, name: str) -> bodies.Subscription:
     """Show where a subscription stands in every partition. A Kafka consumer group is one of the kind `kafka`."""
     return await shown(call, await call.broker.subscriptions.stats(topic, _known(name)))
 
 
 @routes.delete(
-    _ONE,
-    needs=(DELETE_GROUP, DESCRIBE_TOPIC),
-    act="subscription.delete",
-    status=204,
+    _ONE, needs=(DELETE_GROUP, DESCRIBE_TOPIC), act="subscription.delete", status=204,
     errors=(UnknownTopic, UnknownSubscription),
-)
+)  # fmt: skip
 async def delete_subscription(call: HttpRequest, topic: str, name: str) -> None:
     """Delete a subscription with its position and leases."""
     await call.broker.subscriptions.delete(topic, _known(name))
