@@ -89,9 +89,9 @@ def settings_page() -> str:
         parts.append(table(("setting", "default", "meaning"), rows))
     parts.append(
         "## Other names\n\n"
-        "For delayed delivery the names of Pulsar's releases and of PIP-195's first version are understood, after\n"
-        "`REDIS_LEDGER_` in the environment and in `--set`, in any case; and who still sets what has gone is told so.\n"
-        "Two names of one setting with different values are refused.\n"
+        "For delayed delivery, the names of Pulsar's releases and of the first version of PIP-195 are accepted after\n"
+        "`REDIS_LEDGER_` in the environment and in `--set`, in upper or lower case. Settings that were removed are\n"
+        "refused with a message, and so are two names of one setting with different values.\n"
     )
     parts.append(
         table(("name", "here"), ((f"`{alias.name}`", _here(alias)) for alias in pulsar_settings.ALIASES.values()))
@@ -117,10 +117,10 @@ def keys_page() -> str:
         [
             "# Keys\n",
             MADE.format(source="redis_ledger/store/keys.py"),
-            "Everything redis-ledger keeps in Redis. `rl` is the configurable prefix, `orders:3` a topic and\n"
+            "All keys that redis-ledger stores in Redis. `rl` is the configurable prefix, `orders:3` a topic and\n"
             "partition, `tc:5` a transaction coordinator, `<name>` a percent-encoded subscription; `...:<name>`\n"
-            "continues the key of that subscription. The part in braces is the hash tag: keys that share it share a\n"
-            "slot, and one script may change them together.\n",
+            "continues the key of that subscription. The part in braces is the hash tag: keys with the same one are\n"
+            "in one slot, and one script may change them together.\n",
             table(("key", "type", "holds"), key_rows()),
         ]
     )
@@ -135,15 +135,18 @@ def metrics_page() -> str:
         [
             "# Metrics\n",
             MADE.format(source="redis_ledger/telemetry/metrics.py"),
-            "`GET /metrics` of each broker shows these in Prometheus text format. `operation` is the name of the\n"
-            "call in `/openapi.json`, such as `produce`; `api` is Kafka's, such as `Fetch`. Counters and histograms\n"
-            "tell what that broker did: add them up. What is in Redis (topics, partitions, groups, subscriptions,\n"
-            "transactions, memory) every broker shows alike: take one, as in `max by (topic)`. It is read when it is\n"
-            "asked for, at most once in three seconds; when Redis does not answer it stays as it was for a minute and\n"
-            "then is not shown; `redis_ledger_overview_timestamp_seconds` says of when it is. No label carries a key\n"
-            "or an id; topics, partitions and cursors with series of their own are bounded by `metrics_topics_max`,\n"
-            "`metrics_partitions_max` and `metrics_cursors_max`, and what is left out is told. A dashboard and alerts\n"
-            "come with the chart; [howto/alerts.md](../howto/alerts.md) says what to do.\n",
+            "Every broker serves these metrics at `GET /metrics`, in Prometheus' text format. The Helm chart has a\n"
+            "dashboard and alerts, and [Alerts](../howto/alerts.md) says what to do when one fires.\n",
+            "- Labels: `operation` is the name of the call in `/openapi.json`, such as `produce`; `api` is Kafka's,\n"
+            "  such as `Fetch`. No label contains a key or an id.\n"
+            "- Counters and histograms describe one broker: add them up over brokers.\n"
+            "- Metrics of data in Redis (topics, partitions, groups, subscriptions, transactions, memory) are the\n"
+            "  same on every broker: use one of them, as in `max by (topic)`. They are read when the broker is\n"
+            "  scraped, at most once in three seconds. If Redis does not answer, they keep their values for a\n"
+            "  minute and are then left out. `redis_ledger_overview_timestamp_seconds` is the time at which they\n"
+            "  were read.\n"
+            "- `metrics_topics_max`, `metrics_partitions_max` and `metrics_cursors_max` limit the number of series,\n"
+            "  and metrics count what they leave out.\n",
             table(("metric", "kind", "unit", "labels", "meaning"), rows),
             pulsar_metrics.ABOUT,
             table(("Pulsar", "here"), pulsar_metrics.rows()),
@@ -155,8 +158,8 @@ def scripts_page() -> str:
     parts = [
         "# Scripts\n",
         MADE.format(source="the headers in lua/"),
-        "Every change of state goes through one of these. A script touches one slot and takes one decision; the\n"
-        "rules they keep are in [lua/README.md](../../lua/README.md).\n",
+        "Every change of state is made by one of these scripts. A script uses the keys of one slot and makes one\n"
+        "decision. [The rules for scripts](../../lua/README.md) are beside them.\n",
     ]
     for name, path in lua_header.scripts(ROOT / "lua").items():
         header = lua_header.parse(path.read_text())
@@ -184,8 +187,8 @@ def decisions_page() -> str:
         [
             "# Decisions\n",
             MADE.format(source="the first lines of the records"),
-            "Why things are as they are: half a page each, with the context that was known, what was decided and what\n"
-            "follows. A record is not rewritten when a decision changes; a new one says which it replaces.\n",
+            "Why redis-ledger is built as it is. Each record is about half a page: the context, the decision, and its\n"
+            "consequences. A record is not rewritten when a decision changes; a new one names the one it replaces.\n",
             table(("record", "decision"), rows),
         ]
     )

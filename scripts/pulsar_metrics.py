@@ -23,15 +23,14 @@ NAMES = {
     "delayed_delivery_tracker_bucket_delete_count": f'{BUCKETS}_op_count_total{{state="succeed",type="delete"}}',
 }
 ABOUT = (
-    "## Pulsar's names\n\n"
-    "The first eight are those of Pulsar's releases, the others those of PIP-195's first version. A partition has one\n"
-    "index for all its readers, so they exist per topic and not per subscription; a namespace's are their sum.\n"
-    "Gauges tell of the whole topic and are the same at every broker: take one (`max by (topic)`). Counters and\n"
-    "histograms tell what that broker did: add them up. `quantile` of the latency is `le` here, with the same bounds:\n"
-    "50, 100, 500, 1000, 5000, 30000 and 60000 ms, and `+Inf` for the overflow. All are read from Redis when they\n"
-    "are asked for, at most once a second, and more seldom (30 s) when that takes long; when Redis does not\n"
-    "answer, they stay as they were for a minute, and\n"
-    "`redis_ledger_delayed_shown_timestamp_seconds` says of when that is.\n"
+    "## Pulsar's names\n The first eight are those of Pulsar's releases, the others those of PIP-195's first\n"
+    "version. A partition has one index for all its readers, so they exist for a topic and not for a subscription;\n"
+    "sum them up for a namespace. Gauges describe the whole topic and are the same on every broker: use one of them\n"
+    "(`max by (topic)`). Counters and histograms describe one broker: add them up. The label `quantile` of the\n"
+    "latency is `le` here, with the same bounds: 50, 100, 500, 1000, 5000, 30000 and 60000 ms, and `+Inf` for the\n"
+    "overflow. All are read from Redis when the broker is scraped, at most once a second, and less often (30 s) if\n"
+    "that takes long. If Redis does not answer, they keep their values for a minute;\n"
+    "`redis_ledger_delayed_shown_timestamp_seconds` is the time at which they were read.\n"
 )
 
 

@@ -14,23 +14,23 @@ from redis_ledger.errors import LedgerError
 from scripts.markdown import MADE, table
 
 INTRO = """\
-Bodies are JSON; times are milliseconds since 1970, UTC. What is marked *optional*, or has a value in parentheses, may
-be left out; a member that is not known is refused. `GET /openapi.json` is the same for tools, `GET /docs` for browsers,
-and [howto/use-http.md](../howto/use-http.md) has examples that run.
+Bodies are JSON; times are milliseconds since 1970, UTC. Fields that are marked *optional*, or that have a value in
+parentheses, may be left out. Unknown fields are refused. `GET /openapi.json` is the same for tools, `GET /docs` for
+browsers, and [Using HTTP](../howto/use-http.md) has examples.
 
-A problem is `application/problem+json` with a `code`; [errors.md](errors.md) says what each means and what to do.
-Beside those listed with a call,
+An error is an `application/problem+json` document with a `code`; [Errors](errors.md) explains each code. Besides
+the errors listed with a call,
 
-- any call may answer {any};
-- one with a body may answer {body};
-- one marked *keyed* honours `Idempotency-Key`, and may then answer {keyed}.
+- every call may return {any};
+- calls with a body may return {body};
+- calls marked *keyed* accept an `Idempotency-Key`, and may then return {keyed}.
 """
 
 
 def page(operations: Sequence[Operation]) -> str:
     common = {"any": ANY_ERRORS, "body": BODY_ERRORS, "keyed": KEY_ERRORS}
     parts = [
-        "# REST\n",
+        "# REST API\n",
         MADE.format(source="app/http/routers/ and app/http/schemas/core.py"),
         INTRO.format(**{name: codes(found) for name, found in common.items()}),
         table(("call", "does"), ((f"[`{title(each)}`](#{anchor(each)})", each.summary) for each in operations)),
