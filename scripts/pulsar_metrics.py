@@ -23,8 +23,9 @@ NAMES = {
     "delayed_delivery_tracker_bucket_delete_count": f'{BUCKETS}_op_count_total{{state="succeed",type="delete"}}',
 }
 ABOUT = (
-    "## Pulsar's names\n The first eight are those of Pulsar's releases, the others those of PIP-195's first\n"
-    "version. A partition has one index for all its readers, so they exist for a topic and not for a subscription;\n"
+    "## Pulsar's names\n\n"
+    "The first eight are those of Pulsar's releases, the others those of PIP-195's first version. A partition has one\n"
+    "index for all its readers, so they exist for a topic and not for a subscription;\n"
     "sum them up for a namespace. Gauges describe the whole topic and are the same on every broker: use one of them\n"
     "(`max by (topic)`). Counters and histograms describe one broker: add them up. The label `quantile` of the\n"
     "latency is `le` here, with the same bounds: 50, 100, 500, 1000, 5000, 30000 and 60000 ms, and `+Inf` for the\n"
