@@ -162,14 +162,14 @@ async def lags(
     broker: Broker, chosen: Sequence[Reader], heads: Mapping[str, Sequence[PartitionHead]] = NONE
 ) -> list[Behind]:
     """How far behind those are.  heads, cost: as Lags.of has them."""
-    return [Behind(*each.reader, each.records, each.is_exact) for each in await broker.lags.of(chosen, heads)]
+    return [Behind(*each.reader, each.records, each.is_exact) for each in await broker.lag_reader.of(chosen, heads)]
 
 
 async def waiting(broker: Broker, topics: Sequence[Topic]) -> list[tuple[str, int]]:
     """How many scheduled records each topic has.  Cost: one read a partition."""
 
     async def one(topic: Topic) -> tuple[str, int]:
-        return topic.name, await broker.delays.pending(topic.name)
+        return topic.name, await broker.delayed.pending(topic.name)
 
     return await _each(one, topics)
 
@@ -206,12 +206,12 @@ async def _topic(
 
 
 async def _scheduled(broker: Broker, found: TopicTotals) -> None:
-    found.scheduled = await broker.delays.pending(found.name)
+    found.scheduled = await broker.delayed.pending(found.name)
     if not found.scheduled:
         return
-    late = [each for each in await broker.delays.counts(found.name) if each.overdue]
+    late = [each for each in await broker.delayed.counts(found.name) if each.overdue]
     found.overdue = sum(each.overdue for each in late)
-    found.overdue_ms = max((broker.delays.now_ms() - each.first_due_ms for each in late), default=0)
+    found.overdue_ms = max((broker.delayed.now_ms() - each.first_due_ms for each in late), default=0)
 
 
 def total(topic: Topic, heads: Sequence[PartitionHead]) -> TopicTotals:

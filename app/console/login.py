@@ -55,7 +55,7 @@ async def prove(visitor: Visitor, form: dict[str, str]) -> tuple[str, str]:
         is_stored = shown is not None and shown.id in broker.security.tokens
         return principal, f"token:{shown.id}" if shown is not None and is_stored else "bootstrap"
     user = form.get("user", "").strip()
-    await broker.users.check_password(user, form.get("password", ""), visitor.visit().caller.host)
+    await broker.scram_credentials.check_password(user, form.get("password", ""), visitor.visit().caller.host)
     return f"User:{user}", f"user:{user}"
 
 
@@ -71,7 +71,7 @@ async def rests_on(broker: Broker, credential: str) -> str | None:
     """What a credential is checked with, and none of what proves it; None when it is none any more."""
     kind, _, name = credential.partition(":")
     if kind == "user":
-        return await broker.users.mark(name) or None
+        return await broker.scram_credentials.mark(name) or None
     if kind == "bootstrap":
         return broker.security.bootstrap
     stored = broker.security.tokens.get(name)

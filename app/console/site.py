@@ -90,7 +90,7 @@ class Console:
 
     async def _visitor(self, scope: Scope, receive: Receive) -> Visitor:
         if self._signer is None:
-            self._signer = Signer(await self._services.broker.users.secret())
+            self._signer = Signer(await self._services.broker.scram_credentials.secret())
         return await Visitor.of(HttpRequest(self._services, scope, receive), self._signer)
 
     async def _found(self, visitor: Visitor, path: str, wants_json: bool) -> HttpResponse:

@@ -50,7 +50,7 @@ async def why(visit: Visit, stats: SubscriptionStats, consumers: int | None, lat
         seen.add(each.partition)
         try:
             txn = await visit.broker.transactions.get(each.transaction)
-            is_shown = await visit.broker.owners.is_shown(visit.caller, txn.id)
+            is_shown = await visit.broker.transaction_owners.is_shown(visit.caller, txn.id)
         except LedgerError:
             continue  # it ended meanwhile
         age = max(visit.now_ms - txn.started_ms, 0)

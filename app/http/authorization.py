@@ -129,7 +129,7 @@ async def own(call: HttpRequest, text: str | None) -> TxnId | None:
         return None
     txn = TxnId.parse(text)
     if call.broker.security.is_on:
-        await call.broker.owners.check(call.caller, txn)
+        await call.broker.transaction_owners.check(call.caller, txn)
     return txn
 
 
@@ -197,7 +197,9 @@ async def check(needs: tuple[Requirement, ...], call: HttpRequest, parameters: P
                 security.check_some(caller, need.operation, need.resource)
             case By.OWN:
                 instead = None if need.operation is Op.ANY else need.operation
-                call.is_own = await call.broker.owners.check(caller, TxnId.parse(parameters[need.parameter]), instead)
+                call.is_own = await call.broker.transaction_owners.check(
+                    caller, TxnId.parse(parameters[need.parameter]), instead
+                )
             case By.OWN_TOKEN:
                 token = security.tokens.get(parameters[need.parameter])
                 if token is None or token.principal != caller.principal:

@@ -154,10 +154,10 @@ async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> No
         stack.push_async_callback(broker.close)
         if embedded is not None:
             try:
-                remember_cluster(embedded.data_dir, options.config.prefix, broker.members.cluster_id)
+                remember_cluster(embedded.data_dir, options.config.prefix, broker.live_brokers.cluster_id)
             except OSError as error:
                 raise Refusal(f"The data directory cannot be written ({error.strerror}): free space there.") from error
-        broker.facts["durability"] = report.durability
+        broker.readiness["durability"] = report.durability
         if tls is not None:
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, tls.read_again)
             stack.push_async_callback(_cancel, asyncio.create_task(tls.watch(), name="certificate watcher"))

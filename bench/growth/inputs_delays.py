@@ -15,7 +15,7 @@ HELD = 5_000  # records of open transactions beside which everything can be clea
 
 def due(broker: Broker, count: int, after_ms: int = LATER_MS) -> list[NewRecord]:
     """Records that are due one after another."""
-    at = broker.delays.now_ms() + after_ms
+    at = broker.delayed.now_ms() + after_ms
     return [NewRecord(None, b"v" * 20, deliver_at_ms=at + n) for n in range(count)]
 
 
@@ -28,10 +28,10 @@ async def cancelled(broker: Broker) -> None:
     await broker.topics.create("t", 1)
     produce = broker.records.produce
     found = await asyncio.gather(*(produce("t", due(broker, REQUEST)) for _ in range(4)))
-    waiting = await broker.delays.waiting("t", 0)
-    await waiting.move(ids(found[1])[0], broker.delays.now_ms() + LATER_MS)
+    waiting = await broker.delayed.waiting("t", 0)
+    await waiting.move(ids(found[1])[0], broker.delayed.now_ms() + LATER_MS)
     await waiting.index.cancel(-1, [(id.entry, id.index, 1) for id in ids(found[0])])
-    same = broker.delays.now_ms() + LATER_MS
+    same = broker.delayed.now_ms() + LATER_MS
     wide = await produce("t", [NewRecord(None, b"v", deliver_at_ms=same) for _ in range(REQUEST)])
     await waiting.index.cancel(-1, [(id.entry, id.index, REQUEST) for id in ids(wide)])
 
@@ -42,7 +42,7 @@ async def in_a_transaction(broker: Broker, commit: bool) -> None:
     for _ in range(2):
         await broker.records.produce("t", due(broker, REQUEST), transaction=txn)
     await (broker.transactions.commit if commit else broker.transactions.abort)(txn)
-    clockwork = broker.delays.clockwork(await broker.catalog.partition("t", 0))
+    clockwork = broker.delayed.clockwork(await broker.catalog.partition("t", 0))
     await clockwork.look()
 
 
@@ -61,13 +61,13 @@ async def cleared(broker: Broker) -> None:
         await broker.records.produce("t", due(broker, REQUEST))
     txn = (await broker.transactions.begin(600_000)).id
     await broker.records.produce("t", due(broker, HELD), transaction=txn)
-    await (await broker.delays.waiting("t", 0)).clear()
+    await (await broker.delayed.waiting("t", 0)).clear()
 
 
 async def buckets(broker: Broker) -> None:
     """Sealed, loaded segment by segment, made again from their ledgers, put back, merged, and swept."""
     await broker.topics.create("t", 1)
-    index = broker.delays.clockwork(await broker.catalog.partition("t", 0)).index
+    index = broker.delayed.clockwork(await broker.catalog.partition("t", 0)).index
     for _ in range(3):
         for _ in range(2):
             await broker.records.produce("t", due(broker, REQUEST))
@@ -88,12 +88,12 @@ async def fired(broker: Broker) -> None:
     config = broker.config
     await broker.topics.create("t", 1)
     partition = await broker.catalog.partition("t", 0)
-    clockwork = broker.delays.clockwork(partition)
+    clockwork = broker.delayed.clockwork(partition)
     index = clockwork.index
     appended = await broker.records.produce("t", due(broker, REQUEST))
     for placed in [placed for each in appended for placed in each.scheduled][:100]:
         await index.set_repeat(placed.id.entry, f"{placed.deliver_at_ms} again")
-    at = broker.delays.now_ms() + 2 * LATER_MS
+    at = broker.delayed.now_ms() + 2 * LATER_MS
     found = await index.fire(config.delayed_delivery_fire_chunk, at)
     for name, owed in (await index.repeats()).items():
         if name[:1] == b"!":

@@ -92,7 +92,7 @@ def _segment(first: int, end: int) -> Segment:
 
 
 async def members(broker: Broker) -> None:
-    ownership = Ownership(broker.store, broker.members, broker.clock)
+    ownership = Ownership(broker.store, broker.live_brokers, broker.clock)
     await ownership.claim("g", "classic")
     rows = {f"consumer-g-{n}-{secrets.token_hex(16)}": b"x" * 400 for n in range(MEMBERS)}
     for generation in (1, 2):
@@ -111,9 +111,9 @@ async def brokers(broker: Broker) -> None:
         facts = f'{{"node":{n + 10},"http":"http://10.0.0.{n}:8080","kafka":"10.0.0.{n}:9092","listeners":{{}}}}'
         await command("HSET", k.addresses, f"b{n}", facts, key=k.state)
         await command("ZADD", k.brokers, 4_000_000_000_000, f"b{n}", key=k.state)
-    await broker.members.beat()
+    await broker.live_brokers.beat()
     await broker.quotas._copied.write(broker.quotas._key, {f"User:{n}": "{}" for n in range(10_000)})
-    await broker.users.add("ada", "correct horse battery staple")
+    await broker.scram_credentials.add("ada", "correct horse battery staple")
 
 
 INPUTS = (appends, ledgers, cut, silent_producers, segments, members, brokers)

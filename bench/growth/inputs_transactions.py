@@ -51,7 +51,7 @@ async def one_participant_at_a_time(broker: Broker) -> None:
 
 
 async def a_wide_identity(broker: Broker) -> None:
-    identities = broker.identities
+    identities = broker.transactional_ids
     made = await identities.init("wide", TIMEOUT_MS, -1, -1)
     await identities.add("wide", made.producer_id, made.epoch, partitions(WIDE))
     await identities.add("wide", made.producer_id, made.epoch, partitions(1, WIDE))

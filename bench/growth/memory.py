@@ -104,8 +104,8 @@ async def forgotten(broker: Broker, count: int) -> int:
     """Commits so many, lets their time go by, and brings the tables to the size of what they hold: bytes of that."""
     await each(count, lambda n: committed(broker))
     await asyncio.sleep(2 * KEPT_MS / 1000)
-    await broker.upkeep.forget_ended()
-    await broker.upkeep.retain()
+    await broker.maintenance.forget_ended()
+    await broker.maintenance.retain()
     names = await keys_of_transactions(broker)
     await asyncio.gather(*(broker.store.command("EVAL", FIT, 1, name, key=name) for name in names))
     return await remembered(broker)

@@ -101,68 +101,72 @@ class Broker:
     def __init__(self, store: Store, config: Config, clock: Clock, name: str, http_address: str) -> None:
         self.store, self.config, self.clock = store, config, clock
         self.name = f"{name or socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
-        self.facts: dict[str, Any] = {}  # what /readyz tells besides, such as the durability
+        self.readiness: dict[str, Any] = {}  # what /readyz tells besides, such as the durability
         self.catalog = Catalog(store, config, clock)
-        self.cold_reader = OffloadReader(store, config.cold_home, config.cold_cache_bytes) if config.cold_home else None
-        self.catalog.cold = self.cold_reader
+        self.offload_reader = (
+            OffloadReader(store, config.cold_home, config.cold_cache_bytes) if config.cold_home else None
+        )
+        self.catalog.cold = self.offload_reader
         self.redis_watch = RedisWatch(store.admission, self.catalog)
         self.waiters = Waiters(store)
         self.coordinators = Coordinators(store, self.name, config, clock)
-        self.members = LiveBrokers(store, self.name, http_address, asks=config.auth_required)
+        self.live_brokers = LiveBrokers(store, self.name, http_address, asks=config.auth_required)
         self.decoding = Decoding(config)
-        self.delays = DelayedDelivery(store, self.catalog, self.members, self.decoding, clock)
-        participants = Participants(store, config, clock, self.catalog.marker_written, self.delays.transaction_ended)
+        self.delayed = DelayedDelivery(store, self.catalog, self.live_brokers, self.decoding, clock)
+        participants = Participants(store, config, clock, self.catalog.marker_written, self.delayed.transaction_ended)
         registry = ParticipantRegistry(self.coordinators, config)
         self.dead_letters = dead = DeadLetters(store)
         self.catalog.on_removal = dead.remove_all
         self.topics = Topics(self.catalog, store, config)
-        self.cold = Offload(self.catalog, store, config, clock)
+        self.offload = Offload(self.catalog, store, config, clock)
         self.configs = Configs(self.catalog, config)
-        self.users = ScramCredentials(store)
+        self.scram_credentials = ScramCredentials(store)
         self.client_memory = ClientMemory(config.client_bytes_max)
         unpacked = UNPACKED_BYTES + config.batch_decoded_bytes_max
         self.unpacked_memory = ClientMemory(UNPACKED_ANSWERS * unpacked, is_told=False)
         self.security = Security(store, config, clock)
         self.quotas = Quotas(store, config, self._is_open)
         self.audit = Audit(store, is_kept=config.auth_required)
-        self.owners = TransactionOwners(self.coordinators, self.security)
-        self.identities = TransactionalIds(store, self.coordinators)
-        together = CommitAll(store, self.coordinators, self.identities)
+        self.transaction_owners = TransactionOwners(self.coordinators, self.security)
+        self.transactional_ids = TransactionalIds(store, self.coordinators)
+        together = CommitAll(store, self.coordinators, self.transactional_ids)
         self.transactions = TransactionsWithExecute(
             self.coordinators, participants, registry, together, self.catalog, config, clock
         )
         self.transactions.tell_end = self.quotas.ended
-        self.producers = Producers(self.coordinators, self.identities, self.transactions, self.catalog, config)
-        self.appends = Appends(self.producers, self.transactions, self.delays, self.decoding, config)
-        self.fetching = fetching = PartitionFetch(self.catalog, self.waiters, self.decoding)
+        self.producers = Producers(self.coordinators, self.transactional_ids, self.transactions, self.catalog, config)
+        self.appends = Appends(self.producers, self.transactions, self.delayed, self.decoding, config)
+        self.partition_fetch = fetching = PartitionFetch(self.catalog, self.waiters, self.decoding)
         self.records = Records(
-            self.catalog, fetching, registry, self.transactions.abort, self.delays.rule, self.producers.ids.check,
+            self.catalog, fetching, registry, self.transactions.abort, self.delayed.rule, self.producers.ids.check,
             config, clock,
         )  # fmt: skip
-        self.delays.repeats.records, self.delays.repeats.transactions = self.records, self.transactions
+        self.delayed.repeats.records, self.delayed.repeats.transactions = self.records, self.transactions
         self.subscriptions = Subscriptions(
             store, self.catalog, self.waiters, registry, self.transactions.abort, dead, self.decoding, config, clock
         )
-        self.lags = LagReader(store, self.catalog)
-        self.leases = UnackedMessages(store, self.catalog)
+        self.lag_reader = LagReader(store, self.catalog)
+        self.unacked = UnackedMessages(store, self.catalog)
         self.transactions.step = Execute(self.coordinators, self.transactions, self.records, self.subscriptions)
         dead.step, dead.records, dead.subscriptions = self.transactions.step, self.records, self.subscriptions
         self.idempotency = Idempotency(store, lease_ms=config.idempotency_lease_ms, keep_ms=config.idempotency_key_ms)
         self.offsets = Offsets(store, self.catalog, self.coordinators, self.transactions.finish, config, clock)
-        self.positions = ExternalOffsets(self.offsets, registry, self.catalog)
-        self.groups = Groups(store, self.members, self.offsets, config, clock, self.security.sees)
-        self.consumers = ConsumerGroups(self.groups, self.catalog, self.security)
-        self.loop_lag = EventLoopLag()
-        self.overview = MetricsCollector(store, self.catalog, self.coordinators, self.members, config, clock)
-        keeps, cursors = self.members.keeps, self.subscriptions.cursors
-        self.retention = TopicRetention(store, self.catalog, cursors, self.cold, keeps, config, clock)
-        self.pressure = MemoryPressure(store.admission.fullness, self.retention.relieve)
-        self.forgotten = HangingTransactions(
+        self.external_offsets = ExternalOffsets(self.offsets, registry, self.catalog)
+        self.groups = Groups(store, self.live_brokers, self.offsets, config, clock, self.security.sees)
+        self.consumer_groups = ConsumerGroups(self.groups, self.catalog, self.security)
+        self.event_loop_lag = EventLoopLag()
+        self.metrics_collector = MetricsCollector(
+            store, self.catalog, self.coordinators, self.live_brokers, config, clock
+        )
+        keeps, cursors = self.live_brokers.keeps, self.subscriptions.cursors
+        self.retention = TopicRetention(store, self.catalog, cursors, self.offload, keeps, config, clock)
+        self.memory_pressure = MemoryPressure(store.admission.fullness, self.retention.relieve)
+        self.hanging = HangingTransactions(
             store, self.catalog, self.coordinators, self.transactions, keeps, config, clock
         )
-        self.upkeep = Maintenance(
-            store, self.catalog, self.coordinators, self.transactions, self.members, self.offsets, self.producers,
-            self.delays, self.retention, self.forgotten, config, clock,
+        self.maintenance = Maintenance(
+            store, self.catalog, self.coordinators, self.transactions, self.live_brokers, self.offsets, self.producers,
+            self.delayed, self.retention, self.hanging, config, clock,
         )  # fmt: skip
 
     @classmethod
@@ -179,35 +183,35 @@ class Broker:
         broker = cls(store, config or Config(), clock or SystemClock(), name, http_address)
         await storage_format.agree(store)
         await broker.coordinators.refresh()
-        await broker.identities.open()
-        await broker.upkeep.start()
+        await broker.transactional_ids.open()
+        await broker.maintenance.start()
         broker.redis_watch.start()
-        broker.pressure.start()
-        await broker.delays.open()
-        broker.loop_lag.start()
+        broker.memory_pressure.start()
+        await broker.delayed.open()
+        broker.event_loop_lag.start()
         await broker.security.open()
         await broker.quotas.open()
         await broker.dead_letters.open()
-        if broker.security.is_on and not broker.security.knows_anybody and not await broker.users.all():
+        if broker.security.is_on and not broker.security.knows_anybody and not await broker.scram_credentials.all():
             _log.warning(NOBODY)
         return broker
 
     async def close(self) -> None:
         """Finishes what is under way and leaves; requests must not come in any more."""
         await self.redis_watch.close()
-        await self.pressure.close()
+        await self.memory_pressure.close()
         await self.security.close()
         await self.quotas.close()
         await self.dead_letters.close()
-        self.loop_lag.close()
-        self.overview.close()
+        self.event_loop_lag.close()
+        self.metrics_collector.close()
         await self.groups.close()
-        await self.delays.close()
-        await self.upkeep.close()
+        await self.delayed.close()
+        await self.maintenance.close()
         await self.transactions.close()
         await self.waiters.close()
-        if self.cold_reader is not None:
-            await self.cold_reader.close()
+        if self.offload_reader is not None:
+            await self.offload_reader.close()
 
     async def _is_open(self, key: object) -> bool:
         """key: of a transaction, or a transactional id."""
@@ -225,4 +229,4 @@ class Broker:
         answer = await self.store.command("PING")
         if answer != b"PONG":
             raise StoreUnavailable(f"Redis answered {answer!r} to PING.")
-        return {"broker": self.name, "coordinators": len(self.coordinators), **self.facts}
+        return {"broker": self.name, "coordinators": len(self.coordinators), **self.readiness}

@@ -98,7 +98,9 @@ class KafkaServer:
     async def start(self) -> None:
         loop = asyncio.get_running_loop()
         routes()  # loads the handlers, which takes a while: not when the first client waits
-        await self.broker.members.announce({each.name: each.advertised or each.address for each in self._listeners})
+        await self.broker.live_brokers.announce(
+            {each.name: each.advertised or each.address for each in self._listeners}
+        )
         for each in self._listeners:
             handshake_s, closing_s = (None, None) if each.tls is None else (HANDSHAKE_S_MAX, CLOSING_S_MAX)
             server = await loop.create_server(
@@ -112,7 +114,7 @@ class KafkaServer:
         """Clients are sent to the other brokers, while there are any, and then not told this address any more.  After
         that there are no new connections, waits for records end at once, and requests under way are answered."""
         until = time.monotonic() + drain_s
-        members = self.broker.members
+        members = self.broker.live_brokers
         await _tell(members.leave)
         await self.broker.groups.close()  # members that wait for a rebalance are told to go elsewhere
         if members.is_leaving:

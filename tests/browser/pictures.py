@@ -53,7 +53,7 @@ def main() -> int:
         served(redis.url, "p", clock=clock, auth_required=True, super_users="User:root") as site,
     ):
         [broker] = site.brokers
-        server: Any = broker.delays.server
+        server: Any = broker.delayed.server
         server.low_ms = server.high_ms = clock.now_ms  # Redis's time, by which records become due
         shop, tokens = site.do(fill(broker)), site.do(people(broker))
         site.do(stand_still(broker, clock))
@@ -67,7 +67,7 @@ async def stand_still(broker: Broker, clock: ManualClock) -> None:
     await broker.audit.note(root, "acl.add", "ALLOW User:till WRITE on TOPIC orders*")
     await broker.audit.note(root, "quota.set", "User:till")
     clock.advance(HELD_UP_MS)
-    broker.facts["durability"] = "disk"
+    broker.readiness["durability"] = "disk"
     tokens, entries, security, audit = (
         await broker.security.list_tokens(),
         await broker.audit.entries(9),
@@ -78,7 +78,7 @@ async def stand_still(broker: Broker, clock: ManualClock) -> None:
         dict(zip(ids, sorted(tokens.values(), key=lambda each: each.principal), strict=True))
     )
     audit.entries = answers([each._replace(at_ms=clock.now_ms() - n * 41_000) for n, each in enumerate(entries)])
-    members: Any = broker.members
+    members: Any = broker.live_brokers
     nodes = [
         Node(n, f"broker-{n - 1}", f"http://10.20.0.{10 + n}:8080", f"10.20.0.{10 + n}", 9092, asks=True)
         for n in (1, 2, 3)

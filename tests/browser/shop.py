@@ -86,8 +86,8 @@ async def _consume(broker: Broker) -> None:
     await broker.subscriptions.ack("orders", "packing", "bench-2", [each.id for each in messages[:8]])
     await broker.subscriptions.nack("orders", "packing", "bench-2", [each.id for each in messages[8:10]])
     await broker.subscriptions.receive("orders", "packing", "bench-2", max_records=2)
-    await broker.positions.note("reports", "orders", {0: 60, 1: 60})
-    await broker.positions.note("reports", "invoices", {0: 10, 1: 10})
+    await broker.external_offsets.note("reports", "orders", {0: 60, 1: 60})
+    await broker.external_offsets.note("reports", "invoices", {0: 10, 1: 10})
 
 
 async def people(broker: Broker) -> dict[str, str]:
@@ -106,7 +106,7 @@ async def people(broker: Broker) -> dict[str, str]:
         rule("till", Op.DELETE, Resource.TOPIC, "orders", effect=Effect.DENY),
     ]  # fmt: skip
     await security.add_rules(see)
-    await broker.users.add("till", "a password of the till")
+    await broker.scram_credentials.add("till", "a password of the till")
     await broker.quotas.change("User:till", {"bytes_in_per_s": 1 << 20, "requests_per_s": 500})
     return tokens
 

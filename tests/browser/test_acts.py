@@ -84,14 +84,14 @@ def test_what_is_scheduled_is_moved_to_a_local_time_and_cancelled(shop, look):
     row.locator("input[name=at]").fill("2100-01-01T05:30:00")
     row.get_by_role("button", name="Move").click()
     page.get_by_text("to 2100-01-01 00:00:00 UTC").wait_for()
-    dues = [each.deliver_at_ms for each in shop.do(broker.delays.list("mail", limit=100))[0]]
+    dues = [each.deliver_at_ms for each in shop.do(broker.delayed.list("mail", limit=100))[0]]
     assert max(dues) == int(datetime(2100, 1, 1, tzinfo=UTC).timestamp() * 1000)
     first = page.locator("tr", has_text="Move or cancel").first
     id = first.locator("td.mono").first.inner_text()
     first.get_by_text("Move or cancel").click()
     first.get_by_role("button", name="Cancel").click()
     page.get_by_text(f"Cancelled {id}").wait_for()
-    assert id not in [str(each.id) for each in shop.do(broker.delays.list("mail", limit=100))[0]]
+    assert id not in [str(each.id) for each in shop.do(broker.delayed.list("mail", limit=100))[0]]
     assert page.locator(".fact", has_text="records wait").locator("b").inner_text() == "59"
 
 

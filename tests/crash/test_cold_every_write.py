@@ -42,7 +42,7 @@ async def log_of(broker: Broker) -> tuple[list[LogEntry], set[int]]:
 
 
 async def standing_of(broker: Broker) -> OffloadState:
-    [standing] = (await broker.cold.page(TOPIC)).standings
+    [standing] = (await broker.offload.page(TOPIC)).standings
     return standing
 
 

@@ -137,7 +137,7 @@ async def gone_on_with(url: str, case: Case, report: StepsReport) -> None:
             dues.append(due)
         assert dues == sorted(dues), (case.n, delayed)
         # Nothing is left
-        (stats,) = await broker.delays.counts(TOPIC)
+        (stats,) = await broker.delayed.counts(TOPIC)
         assert (stats.records, stats.entries, stats.held) == (0, 0, 0), case.n
         assert await swept(topic) == set(), case.n
 
@@ -151,7 +151,7 @@ async def test_a_life_of_scheduled_records_cut_at_any_write_is_gone_on_with(redi
         for n in range(1, 120):
             async with one(redis_url, f"{prefix}-{n}", **SETTINGS) as broker:
                 await broker.topics.create(TOPIC)
-                hour_ms = broker.delays.now_ms() + HOUR_MS
+                hour_ms = broker.delayed.now_ms() + HOUR_MS
             case = Case(redis_url, f"{prefix}-{n}", n, when, hour_ms)
             cases.append((case, await run(case)))
             if not cases[-1][1].died:
@@ -196,7 +196,7 @@ async def test_one_of_two_brokers_is_killed_while_a_thousand_a_second_fall_due(r
     """One a millisecond, every other one scheduled by the broker that dies in the middle of it."""
     async with one(redis_url, prefix, name="survivor") as broker:
         await broker.topics.create("t", PARTITIONS)
-        count, first_ms = RATE * SECONDS, broker.delays.now_ms() + 5_000
+        count, first_ms = RATE * SECONDS, broker.delayed.now_ms() + 5_000
         victim = await asyncio.create_subprocess_exec(
             sys.executable, "-c", VICTIM, redis_url, prefix, str(first_ms), str(count), cwd=ROOT,
             stdout=asyncio.subprocess.PIPE,
@@ -208,7 +208,7 @@ async def test_one_of_two_brokers_is_killed_while_a_thousand_a_second_fall_due(r
             assert victim.stdout is not None
             assert await victim.stdout.readline() == b"ready\n"
             # When it is killed in the middle
-            await asyncio.sleep((first_ms + random.Random(1).randrange(1_000, 3_000) - broker.delays.now_ms()) / 1000)
+            await asyncio.sleep((first_ms + random.Random(1).randrange(1_000, 3_000) - broker.delayed.now_ms()) / 1000)
             victim.send_signal(signal.SIGKILL)
         finally:
             if victim.returncode is None:

@@ -32,7 +32,7 @@ from tests.support.proxy import Proxy, proxy
 async def behind_a_proxy(redis: Any, prefix: str) -> AsyncIterator[tuple[Broker, Proxy]]:
     """A broker that does nothing by itself, so that the next request is the one the test makes."""
     async with proxy("127.0.0.1", redis.port) as relay, one(relay.url, prefix, coordinators=1) as broker:
-        await broker.upkeep.close()
+        await broker.maintenance.close()
         yield broker, relay
 
 

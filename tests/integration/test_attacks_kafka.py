@@ -43,8 +43,8 @@ FAILED, TOPIC_FORBIDDEN = 58, 29
 @pytest.fixture
 async def target(redis_url, prefix) -> AsyncIterator[Target]:
     async with attacked(redis_url, prefix, kafka_frame_ms=500) as opened:
-        await opened.broker.users.add("ada", "sesame")
-        await opened.broker.users.add("eve", "open")
+        await opened.broker.scram_credentials.add("ada", "sesame")
+        await opened.broker.scram_credentials.add("eve", "open")
         await opened.allow("ada", Op.WRITE, Resource.TOPIC, "orders")
         yield opened
 
@@ -249,7 +249,7 @@ async def test_who_tries_many_passwords_at_once_keeps_nobody_else_waiting(target
 
     async def tries(password: str, host: str) -> None:
         with contextlib.suppress(AuthenticationFailed):
-            await target.broker.users.check_password("ada", password, host)
+            await target.broker.scram_credentials.check_password("ada", password, host)
         done.append(host)
 
     flood = [asyncio.create_task(tries("wrong", "10.0.0.66")) for _ in range(30)]

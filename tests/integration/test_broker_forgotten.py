@@ -29,7 +29,7 @@ def clock() -> ManualClock:
 @pytest.fixture
 async def broker(redis_url: str, prefix: str, clock: ManualClock) -> AsyncIterator[Broker]:
     async with one(redis_url, prefix, clock=clock, coordinators=1, max_transaction_timeout_ms=TIMEOUT_MS) as broker:
-        await broker.upkeep.close()  # rounds are made by the tests, and timeouts by none
+        await broker.maintenance.close()  # rounds are made by the tests, and timeouts by none
         await broker.topics.create("t", 1)
         yield broker
 
@@ -58,11 +58,11 @@ async def test_an_open_transaction_that_its_coordinator_lost_is_aborted_when_it_
     await broker.records.produce("t", records("behind it"))
     await lose(broker, txn)
     clock.advance(TIMEOUT_MS)
-    await broker.forgotten.look()
+    await broker.hanging.look()
     assert await values_of(broker, "t") == []
     clock.advance(OLD_MS)
     for _ in range(2):  # the second round finds nothing left to do
-        await broker.forgotten.look()
+        await broker.hanging.look()
         assert await values_of(broker, "t") == ["behind it"]
         assert ended() == [commits, aborts + 1]
 
@@ -75,7 +75,7 @@ async def test_a_lost_transaction_of_a_kafka_client_is_aborted_under_its_produce
         (txn,) = [each.id for each in await broker.transactions.list("open")]
         await lose(broker, txn)
         clock.advance(OLD_MS)
-        await broker.forgotten.look()
+        await broker.hanging.look()
         assert await broker.topics.holding("t") == []
         # Its successor is not held up
         successor = await Transactional(client, "pay", version).init(TIMEOUT_MS)
@@ -93,7 +93,7 @@ async def test_acknowledgements_of_a_lost_transaction_come_back(broker, clock):
     await broker.subscriptions.ack("t", name, "c1", list(found), transaction=txn)
     await lose(broker, txn)
     clock.advance(OLD_MS)
-    await broker.forgotten.look()
+    await broker.hanging.look()
     assert (await broker.subscriptions.stats("t", name)).cursors[0].pending == 0
     assert list((await receive_values(broker, "t", name, "c2")).values()) == ["a"]
 
@@ -106,7 +106,7 @@ async def test_scheduled_records_of_a_lost_transaction_are_deleted(broker, clock
     assert await broker.store.command("HEXISTS", k.delay.state, held, key=k.state) == 1
     await lose(broker, txn)
     clock.advance(OLD_MS)
-    await broker.forgotten.look()
+    await broker.hanging.look()
     assert await broker.store.command("HEXISTS", k.delay.state, held, key=k.state) == 0
     assert int(await broker.store.command("HGET", k.delay.state, "held", key=k.state)) == 0
 
@@ -118,7 +118,7 @@ async def test_a_transaction_that_has_ended_is_ended_the_same_way_where_its_end_
     await broker.coordinators.decide(txn, commit=commit)
     await broker.coordinators.done(txn, lazy=False)
     clock.advance(OLD_MS)
-    await broker.forgotten.look()
+    await broker.hanging.look()
     assert await values_of(broker, "t") == seen
     assert await broker.topics.holding("t") == []
 
@@ -130,7 +130,7 @@ async def test_a_transaction_that_its_coordinator_has_is_left_alone_however_old_
         await broker.records.produce("t", records("a"), transaction=txn)
     await broker.coordinators.decide(txns[0], commit=True)  # its end is still to be carried
     clock.advance(10 * OLD_MS)
-    await broker.forgotten.look()
+    await broker.hanging.look()
     assert await values_of(broker, "t") == []
     for txn in txns:
         await broker.transactions.commit(txn)
@@ -143,7 +143,7 @@ async def test_a_transaction_of_a_coordinator_that_is_not_there_is_left_alone(br
     await broker.records.produce("t", records("a"))
     await broker.store.command("HSET", k.open, "5", "0 7 1 0", key=k.state)
     await broker.store.command("ZADD", k.firsts, 0, "5", key=k.state)
-    await broker.forgotten.look()
+    await broker.hanging.look()
     assert await broker.store.command("HGET", k.open, "5", key=k.state) == b"0 7 1 0"
 
 
@@ -157,7 +157,7 @@ async def test_a_round_looks_at_some_partitions_and_the_next_one_goes_on_behind_
     clock.advance(OLD_MS)
     left = []
     for _ in range(4):  # there are five partitions at most: a topic of ours is among them
-        await broker.forgotten.look()
+        await broker.hanging.look()
         left.append(len(await broker.topics.holding("wide")))
     assert 0 < left[0] < 3
     assert left[-1] == 0

@@ -162,7 +162,7 @@ async def test_an_offset_with_another_one_pending_does_not_expire(timed):
     await commit(timed.broker, ("t", 0, 1))
     await in_transaction(timed.broker, ("t", 0, 2))
     timed.time.now += WEEK_MS + 1
-    timed.broker.upkeep._tasks[0].cancel()  # the sweep would end the transaction
+    timed.broker.maintenance._tasks[0].cancel()  # the sweep would end the transaction
     assert await timed.expire(2) == [0, 0]
     assert await offsets(timed.broker) == {("t", 0): 1}
 

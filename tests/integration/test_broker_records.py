@@ -125,7 +125,7 @@ async def test_retention_by_time_trims_what_is_old_and_decided(redis_url, prefix
         await broker.transactions.abort(await begun(broker, "aborted"))
         clock.advance(61_000)
         await broker.records.produce("t", records("young"))
-        await broker.upkeep.retain()
+        await broker.maintenance.retain()
         assert await heads(broker) == (7, 8, 8, 0)
         assert await values_of(broker, "t") == ["young"]
         keys = (await broker.catalog.partition("t", 0)).keys
@@ -137,7 +137,7 @@ async def test_retention_by_time_trims_what_is_old_and_decided(redis_url, prefix
         clock.advance(30_000)
         await broker.records.produce("t", records("behind"))
         clock.advance(40_000)
-        await broker.upkeep.retain()
+        await broker.maintenance.retain()
         assert await raw(broker) == ["undecided", "behind"]
 
 
@@ -149,7 +149,7 @@ async def test_retention_by_bytes_keeps_the_newest_and_drops_whole_ledgers(redis
             await broker.records.produce("t", [NewRecord(None, b"%03d" % n + bytes(900))])
         keys = (await broker.catalog.partition("t", 0)).keys
         ledgers = await broker.store.command("HLEN", keys.ledgers, key=keys.state)
-        await broker.upkeep.retain()
+        await broker.maintenance.retain()
         (_, (state,)) = await broker.topics.describe("t")
         assert state.bytes <= 10_000
         assert state.ledgers < ledgers

@@ -41,7 +41,7 @@ async def fill(broker, *values, topic="t", partition=None):
 
 
 async def start(broker, topic="t", partition=0):
-    await broker.upkeep.retain()
+    await broker.maintenance.retain()
     return (await broker.topics.head(topic, partition)).start_offset
 
 
@@ -64,14 +64,14 @@ async def test_the_ledger_of_an_idle_partition_is_sealed_when_it_is_old(broker, 
     await broker.topics.create("t", settings={"ledger_age_ms_max": HOUR_MS})
     await fill(broker, "a", "b")
     clock.advance(HOUR_MS - 1)
-    await broker.upkeep.retain()
+    await broker.maintenance.retain()
     assert await ledgers(broker) == {1: 2}
     clock.advance(1)
-    await broker.upkeep.retain()
+    await broker.maintenance.retain()
     assert await ledgers(broker) == {1: 2, 2: 0}
     # An empty one stays, however old it is, and appends go on in it
     clock.advance(DAY_MS)
-    await broker.upkeep.retain()
+    await broker.maintenance.retain()
     assert await ledgers(broker) == {1: 2, 2: 0}
     await fill(broker, "c")
     assert await values_of(broker, "t") == ["a", "b", "c"]
@@ -88,7 +88,7 @@ async def test_a_ledger_that_grew_too_large_without_being_sealed_is_sealed_by_wh
     assert await ledgers(broker) == {1: 1}
     for _ in range(2):
         await fill(broker, "x" * (600 << 10))
-    await broker.upkeep.retain()
+    await broker.maintenance.retain()
     assert len(await ledgers(broker)) == 2
 
 
@@ -100,11 +100,11 @@ async def test_many_brokers_seal_and_trim_the_same_once(redis_url, prefix):
         for broker in (a, b, c, d):
             await fill(broker, "old")
         clock.advance(HOUR_MS)
-        await asyncio.gather(*(broker.upkeep.retain() for broker in (a, b, c, d)))
+        await asyncio.gather(*(broker.maintenance.retain() for broker in (a, b, c, d)))
         assert await ledgers(a) == {1: 4, 2: 0}
         await fill(d, "young")
         clock.advance(DAY_MS - HOUR_MS + 1)
-        await asyncio.gather(*(broker.upkeep.retain() for broker in (d, c, b, a)))
+        await asyncio.gather(*(broker.maintenance.retain() for broker in (d, c, b, a)))
         assert await ledgers(b) == {2: 1, 3: 0}
         assert await values_of(c, "t") == ["young"]
 
@@ -113,9 +113,9 @@ async def test_payload_of_an_idle_partition_goes_with_its_records(broker, clock)
     await broker.topics.create("t", settings={"retention_ms": 60_000})
     await fill(broker, "a", "b")
     clock.advance(60_001)
-    await broker.upkeep.retain()  # moves the log start, and empties the ledger
+    await broker.maintenance.retain()  # moves the log start, and empties the ledger
     assert await ledgers(broker) == {1: 0}
-    await broker.upkeep.retain()
+    await broker.maintenance.retain()
     assert await ledgers(broker) == {1: 0}
 
 
@@ -127,11 +127,11 @@ async def test_payload_of_scheduled_records_goes_with_them_though_nothing_else_i
         assert await eventually(lambda: values_of(broker, "t"), ["x"], 10) == ["x"]
         assert await broker.topics.delete_records("t", 0, None) == 1
         for _ in range(3):
-            await broker.upkeep.retain()
+            await broker.maintenance.retain()
             assert list(await ledgers(broker)) == [-2, 1]
         # One in which something waits stays open
         await broker.records.produce("t", [late])
-        await broker.upkeep.retain()
+        await broker.maintenance.retain()
         assert await ledgers(broker) == {-2: 1, 1: 0}
 
 
@@ -143,7 +143,7 @@ async def test_a_ledger_that_was_not_dropped_when_it_was_trimmed_is_dropped_late
     await partition.seal()
     await broker.store.command("HSET", partition.keys.state, "start", 2, key=partition.keys.state)
     # When upkeep looks, with nothing left to trim
-    await broker.upkeep.retain()
+    await broker.maintenance.retain()
     # Then it goes
     assert await ledgers(broker) == {2: 0}
 
@@ -354,8 +354,8 @@ async def test_whoever_comes_first_a_new_subscription_finds_all_from_its_first_m
         await fill(broker, f"{n} a", f"{n} b", partition=n % 2)
         clock.advance(1)
         create = broker.subscriptions.create("t", f"s{n}")
-        (made, _), *_ = await asyncio.gather(create, broker.upkeep.retain(), broker.upkeep.retain())
-        await broker.upkeep.retain()
+        (made, _), *_ = await asyncio.gather(create, broker.maintenance.retain(), broker.maintenance.retain())
+        await broker.maintenance.retain()
         ends = [(await broker.topics.head("t", number)).end_offset for number in (0, 1)]
         got = await receive_values(broker, "t", f"s{n}")
         assert len(got) == sum(ends) - sum(cursor.mark_delete for cursor in made.cursors)

@@ -31,7 +31,7 @@ async def test_a_deadline_is_met_to_the_fraction_of_a_second(redis_url, prefix):
         await asyncio.gather(*(expires(n) for n in range(30)))
         assert min(late) >= 0, "nothing expires early"
         assert max(late) < 1_000
-        assert broker.upkeep.swept == 30
+        assert broker.maintenance.swept == 30
 
 
 async def test_many_brokers_sweep_the_same_and_each_transaction_ends_once(redis_url, prefix):
@@ -53,10 +53,10 @@ async def test_what_a_stopped_clock_says_is_overdue_is_swept_by_the_next_look(re
     async with one(redis_url, prefix, clock=clock) as broker:
         txn = (await broker.transactions.begin(60_000)).id
         clock.advance(59_999)
-        await broker.upkeep.sweep()
+        await broker.maintenance.sweep()
         assert await status(broker, txn) == "open"
         clock.advance(1)
-        await broker.upkeep.sweep()
+        await broker.maintenance.sweep()
         assert await eventually(lambda: status(broker, txn), "aborted") == "aborted"
 
 
@@ -73,7 +73,7 @@ async def test_a_redis_that_was_away_makes_no_broker_disappear(prefix, monkeypat
     with redis_server() as server:
         async with two(server.url, prefix, redis_timeout_ms=30_000) as brokers:
             everybody = {broker.name for broker in brokers}
-            await brokers[0].members.beat()
+            await brokers[0].live_brokers.beat()
             seen = []
             learn = LiveBrokers._learn
 

@@ -47,7 +47,7 @@ def just_before_listening(broker: Broker, monkeypatch: pytest.MonkeyPatch, act: 
 async def polled(broker: Broker, *, committed: bool = False) -> list[Polled]:
     wanted = [PartitionRequest(await broker.catalog.partition("t", number), 0, 1000) for number in range(2)]
     async with asyncio.timeout(SOON_S):
-        return await broker.fetching.poll(
+        return await broker.partition_fetch.poll(
             wanted, committed=committed, bytes_min=1, bytes_max=1000, wait_ms=WAIT_MS
         )  # fmt: skip
 
@@ -78,7 +78,7 @@ async def test_a_poll_finds_that_its_topic_was_deleted_just_before_it_listened(b
 async def test_a_fetch_finds_a_record_that_came_just_before_it_listened(broker, monkeypatch):
     just_before_listening(broker, monkeypatch, lambda: broker.records.produce("t", records("a"), partition=0))
     async with asyncio.timeout(SOON_S):
-        fetched = await broker.fetching.fetch(
+        fetched = await broker.partition_fetch.fetch(
             "t", 0, 0, isolation="read_committed", max_bytes=1000, wait_ms=WAIT_MS
         )  # fmt: skip
     assert len(fetched.batches) == 1

@@ -86,13 +86,13 @@ async def test_a_connection_is_known_by_a_certificate_until_that_ends(doors, mon
 
 async def test_who_logs_in_besides_is_who_it_logs_in_as_until_that_is_over(doors):
     await doors.broker.security.add_rules([rule("ada", Op.READ, Resource.TOPIC, "orders")])
-    await doors.broker.users.add("ada", "sesame")
+    await doors.broker.scram_credentials.add("ada", "sesame")
     trusting = doors.authority.trusting(doors.authority.issue("proxy"))
     async with KafkaClient(doors.kafka, tls=trusting) as kafka:
         assert (await kafka.ask(MetadataRequest(None), 12)).topics == []
         assert (await log_in(kafka, "ada", "sesame")).error_code == 0
         assert (await kafka.ask(MetadataRequest(None), 12)).topics[0].name == "orders"
-        await doors.broker.users.remove("ada")
+        await doors.broker.scram_credentials.remove("ada")
         with pytest.raises(CLOSED):
             await asking(kafka)
     async with KafkaClient(doors.kafka, tls=trusting) as kafka:

@@ -62,7 +62,7 @@ async def test_a_reader_goes_on_over_a_compaction_under_its_feet(broker, redis_u
     gone = {shown[0] for shown in everything[::3]}
     rest = [shown for shown in everything if shown[0] not in gone]
     async with one(redis_url, prefix, cold_cache_bytes=1, **kept) as reading, one(redis_url, prefix, **kept) as idle:
-        first = await reading.fetching.fetch("t", 0, 0, isolation="read_committed", max_bytes=1, wait_ms=0)
+        first = await reading.partition_fetch.fetch("t", 0, 0, isolation="read_committed", max_bytes=1, wait_ms=0)
         await idle.catalog.partition("t", 0)
         assert first.batches
         await compact(broker, "t", 0, lambda row: row.offset not in gone)
@@ -98,8 +98,8 @@ async def test_a_file_that_was_replaced_before_it_was_opened_is_looked_up_again(
     everything = await seen(broker, "t", 0, 0)
     async with one(redis_url, prefix, **kept) as other:
         partition = await other.catalog.partition("t", 0)
-        assert other.cold_reader is not None
-        await other.cold_reader._manifest(partition, 1)  # which it remembers
+        assert other.offload_reader is not None
+        await other.offload_reader._manifest(partition, 1)  # which it remembers
         await compact(broker, "t", 0, lambda row: row.offset != everything[3][0])
         assert await seen(other, "t", 0, 0) == everything[:3] + everything[4:]
 
@@ -126,7 +126,7 @@ async def test_the_manifest_of_another_topic_of_the_name_is_never_taken_for_this
     end = await offload(broker, "t", 0)
     partition = await broker.catalog.partition("t", 0)
     if not kept_s:
-        await broker.cold_reader.read(partition, 0, end, 1)
+        await broker.offload_reader.read(partition, 0, end, 1)
     async with one(redis_url, prefix, **kept) as other:
         await other.topics.delete("t")
         await other.topics.create("t")
@@ -134,7 +134,7 @@ async def test_the_manifest_of_another_topic_of_the_name_is_never_taken_for_this
         assert await offload(other, "t", 0) == end
     # When it reads on, as one does that has seen the old topic's state just before, then it is told
     with pytest.raises(UnknownTopic):
-        await broker.cold_reader.read(partition, 0, end, 1)
+        await broker.offload_reader.read(partition, 0, end, 1)
 
 
 async def test_a_home_that_is_gone_is_told_as_something_to_try_again(broker, tmp_path):
@@ -175,7 +175,7 @@ async def test_a_damaged_file_is_told_and_never_passed_over(broker, redis_url, p
     async def read_through(broker):
         found, at = [], 0
         while at < await end_of(broker):
-            fetched = await broker.fetching.fetch("t", 0, at, isolation="read_committed", max_bytes=1, wait_ms=0)
+            fetched = await broker.partition_fetch.fetch("t", 0, at, isolation="read_committed", max_bytes=1, wait_ms=0)
             found += [record.offset for batch in fetched.batches for record in decode(batch.data)]
             at = fetched.next_offset
         return found
@@ -209,7 +209,7 @@ async def test_what_was_deleted_out_of_history_is_out_of_range(broker, redis_url
     await broker.records.produce("t", records("c"))
     await offload(broker, "t", 0)
     await broker.topics.delete_records("t", 0, 2)
-    await broker.cold.forget("t", 0)
+    await broker.offload.forget("t", 0)
     async with one(redis_url, prefix, **kept) as other:
         with pytest.raises(OffsetOutOfRange):
             await values_of(other, "t", offset=0)
@@ -251,7 +251,7 @@ async def test_a_reader_finds_the_next_row_group_loaded(broker, redis_url, prefi
     async with one(redis_url, prefix, **kept) as other:
         partition = await other.catalog.partition("t", 0)
         await partition.read(0, committed=True, bytes_max=1)
-        reader = other.cold_reader
+        reader = other.offload_reader
         assert reader is not None
         await asyncio.gather(*reader._loading.values())
         assert sorted(key.group for key in reader._blocks._held) == [0, 1]

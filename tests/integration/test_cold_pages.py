@@ -42,7 +42,7 @@ def after_page(world: ColdWorld, monkeypatch: pytest.MonkeyPatch) -> Callable[[C
     """Something that happens once, when the first page has been read."""
 
     def arrange(what: Callable[[], Any]) -> None:
-        page = world.broker.cold.page
+        page = world.broker.offload.page
 
         async def read(*given: Any, **more: Any) -> Page:
             found = await page(*given, **more)
@@ -50,7 +50,7 @@ def after_page(world: ColdWorld, monkeypatch: pytest.MonkeyPatch) -> Callable[[C
             await what()
             return found
 
-        monkeypatch.setattr(world.broker.cold, "page", read)
+        monkeypatch.setattr(world.broker.offload, "page", read)
 
     return arrange
 
@@ -92,7 +92,7 @@ async def test_a_partition_that_changes_between_pages_is_told_as_it_is_then(worl
     # Given a manifest that forgets its first segment when that has been shown
     async def forget() -> None:
         await world.broker.topics.delete_records(WIDE, 0, 1)
-        assert len(await world.broker.cold.forget(WIDE, 0)) == 1
+        assert len(await world.broker.offload.forget(WIDE, 0)) == 1
 
     after_page(forget)
     told = await world.client.cold.describe(WIDE, page_segments=1)

@@ -131,7 +131,7 @@ async def test_history_that_ends_in_aborted_records_is_passed_by_a_marker(broker
             assert values(data) == []
             assert data.high_watermark == 4
         assert await values_of(other, "t", offset=1) == []
-        found = await other.fetching.fetch("t", 0, 1, isolation="read_committed", max_bytes=1 << 20, wait_ms=0)
+        found = await other.partition_fetch.fetch("t", 0, 1, isolation="read_committed", max_bytes=1 << 20, wait_ms=0)
         assert found.next_offset == 4
 
 
@@ -181,7 +181,7 @@ async def test_offsets_are_found_by_time_in_history(broker, redis_url, prefix, k
                 assert (answer.error_code, answer.offset, answer.timestamp) == first
         partition = await other.catalog.partition("t", 0)
         assert await partition.offset_at(0) == 0
-        assert await other.fetching.offset_at("t", 0, T0 + 7) == next(
+        assert await other.partition_fetch.offset_at("t", 0, T0 + 7) == next(
             (s[0], s[1]) for s in everything if s[1] >= T0 + 7
         )
 
@@ -253,7 +253,7 @@ async def test_a_batch_in_which_history_ends_is_delivered_whole(broker):
     stretch = Stretch(0, 3, manifest.file_of(manifest.folder("t", partition.topic_id, 0), 0, 3, "p"))
     calls = OffloadScripts(broker.store, partition.keys, "t", partition.topic_id)
     assert await calls.plan(Plan("p", [stretch]), 0) is not None
-    await broker.cold.publish("t", 0, "p", [await written(broker, "t", 0, stretch)])
+    await broker.offload.publish("t", 0, "p", [await written(broker, "t", 0, stretch)])
     broker.catalog.forget("t")
     await broker.subscriptions.create("t", "s")
     assert await values_of(broker, "t") == ["0", "1", "2", "3"]

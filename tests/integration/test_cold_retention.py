@@ -36,7 +36,7 @@ async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[Co
 
 async def left(world: ColdWorld) -> tuple[int, list[int], int]:
     """Where the log starts, which segments there are, how many files."""
-    await world.broker.upkeep.retain()
+    await world.broker.maintenance.retain()
     files = list(world.home.rglob("*.parquet"))
     segments = (await world.standing()).segments
     assert sorted(str(file.relative_to(world.home)) for file in files) == sorted(s.file for s in segments)
@@ -71,14 +71,14 @@ async def test_readers_begin_at_the_log_start_within_history(world):
     """It lies inside a batch, and inside a segment."""
     await world.broker.subscriptions.create(TOPIC, "s")
     await world.broker.topics.delete_records(TOPIC, 0, 4)
-    await world.broker.upkeep.retain()
+    await world.broker.maintenance.retain()
     assert [message.offset async for message in world.client.read(TOPIC)] == [*range(4, 11)]
     with pytest.raises(errors.OffsetOutOfRange) as refused:
         [message async for message in world.client.read(TOPIC, 0, 3)]
     assert refused.value.facts["start_offset"] == 4
     got = await receive_values(world.broker, TOPIC, "s")
     assert [(at.offset, value) for at, value in got.items()] == list(enumerate("efghijk", 4))
-    found = await world.broker.fetching.offset_at(TOPIC, 0, 0)
+    found = await world.broker.partition_fetch.offset_at(TOPIC, 0, 0)
     assert found[0] == 4
     async with listening(world.broker) as address, KafkaClient(address) as kafka:
 
@@ -100,7 +100,7 @@ async def test_payload_that_was_published_by_a_broker_that_died_is_dropped_by_th
     ledgers = await world.ledgers()
     await world.broker.store.command("HSET", keys.state, "cold", 11, key=keys.state)
     # When upkeep looks, with nothing to trim
-    await world.broker.upkeep.retain()
+    await world.broker.maintenance.retain()
     # Then it goes, and the log starts where it did
     assert await world.ledgers() == ledgers[1:]
     assert (await world.state()).start_offset == 0
@@ -109,7 +109,7 @@ async def test_payload_that_was_published_by_a_broker_that_died_is_dropped_by_th
 async def test_a_broker_that_does_not_know_the_home_leaves_the_files(world, redis_url, prefix):
     await world.broker.topics.delete_records(TOPIC, 0, 6)
     async with one(redis_url, prefix, clock=world.clock, cold_home="") as other:
-        await other.upkeep.retain()
+        await other.maintenance.retain()
     assert [segment.first for segment in (await world.standing()).segments] == [6]
     assert len(list(world.home.rglob("*.parquet"))) == 3
 
@@ -122,24 +122,24 @@ async def test_a_file_that_cannot_be_deleted_is_left_and_the_rest_of_retention_g
     await world.broker.topics.delete_records(TOPIC, 0, 6)
     await world.broker.topics.create("zebra", settings={"retention_bytes": 0})
     await world.broker.records.produce("zebra", records("x"))
-    await world.broker.upkeep.retain()
+    await world.broker.maintenance.retain()
     assert [segment.first for segment in (await world.standing()).segments] == [6]
     assert (await world.broker.topics.head("zebra", 0)).start_offset == 1
 
 
 async def test_the_manifest_is_read_once_for_every_move_of_the_log_start(world, monkeypatch):
     asked: list[int] = []
-    forget = world.broker.cold.forget
+    forget = world.broker.offload.forget
 
     async def counted(topic: str, number: int) -> object:
         asked.append(number)
         return await forget(topic, number)
 
-    monkeypatch.setattr(world.broker.cold, "forget", counted)
+    monkeypatch.setattr(world.broker.offload, "forget", counted)
     for below, times in ((0, 0), (4, 1), (4, 1), (5, 2)):
         await world.broker.topics.delete_records(TOPIC, 0, below)
-        await world.broker.upkeep.retain()
-        await world.broker.upkeep.retain()
+        await world.broker.maintenance.retain()
+        await world.broker.maintenance.retain()
         assert len(asked) == times
 
 
@@ -148,7 +148,7 @@ async def test_what_is_published_below_the_log_start_is_forgotten_though_that_do
     plan = await world.plan(seal=True)
     segments = await world.written(plan)
     await world.broker.topics.delete_records(TOPIC, 0, 11)
-    await world.broker.upkeep.retain()
+    await world.broker.maintenance.retain()
     # When it publishes them all the same
     await world.client.cold.publish(TOPIC, 0, plan, segments)
     assert [segment.first for segment in (await world.standing()).segments] == [9]

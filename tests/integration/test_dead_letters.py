@@ -243,7 +243,7 @@ async def test_a_rule_counts_for_the_topic_it_was_made_for_and_an_old_row_for_th
 
 async def test_rules_that_cannot_be_are_refused(pair):
     broker, _ = pair
-    await broker.positions.note("group", "in", {0: 0})
+    await broker.external_offsets.note("group", "in", {0: 0})
     for error, *rule in (
         (InvalidRequest, "in", "work", 0, "dead"),
         (InvalidRequest, "in", "work", 3, "in"),

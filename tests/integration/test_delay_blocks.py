@@ -24,26 +24,26 @@ async def broker(redis_url, prefix):
 
 async def schedule(broker: Broker, *values: str, in_ms: int = FAR_MS, **more) -> list[Placed]:
     """Each a second later than the one before."""
-    now = broker.delays.now_ms()
+    now = broker.delayed.now_ms()
     records = [NewRecord(None, v.encode(), deliver_at_ms=now + in_ms + 1000 * i) for i, v in enumerate(values)]
     return [placed for appended in await broker.records.produce("t", records, **more) for placed in appended.scheduled]
 
 
 async def soon(broker: Broker, *some: Placed) -> None:
     for placed in some:
-        await broker.delays.reschedule("t", placed.id, deliver_after_ms=30)
+        await broker.delayed.reschedule("t", placed.id, deliver_after_ms=30)
 
 
 async def test_records_that_are_due_late_share_a_block(broker):
     placed = await schedule(broker, *(f"v{i}" for i in range(70)))
     assert [p.id for p in placed[:2]] == [ScheduledId(0, 1, 0), ScheduledId(0, 1, 1)]
     assert placed[69].id == ScheduledId(0, 2, 5), "a block holds 64"
-    [stats] = await broker.delays.counts("t")
+    [stats] = await broker.delayed.counts("t")
     assert (stats.records, stats.entries) == (70, 2)
-    listed, _ = await broker.delays.list("t", limit=100)
+    listed, _ = await broker.delayed.list("t", limit=100)
     assert [(each.id, each.deliver_at_ms) for each in listed] == [(p.id, p.deliver_at_ms) for p in placed]
     assert [each.value for each in listed] == [b"v%d" % i for i in range(70)]
-    assert sum(n for _, _, n in await broker.delays.histogram("t", bins=3)) == 70
+    assert sum(n for _, _, n in await broker.delayed.histogram("t", bins=3)) == 70
 
 
 async def test_what_is_due_soon_is_not_packed(broker):
@@ -62,17 +62,17 @@ async def test_a_record_of_a_block_fires_alone_and_every_reader_gets_it_whole(br
     # Then they are in the log in that order, and the third waits on
     assert await eventually(lambda: values_of(broker, "t"), ["c", "a"]) == ["c", "a"]
     assert list((await receive_values(broker, "t", "s")).values()) == ["c", "a"]
-    assert [each.value for each in (await broker.delays.list("t"))[0]] == [b"b"]
+    assert [each.value for each in (await broker.delayed.list("t"))[0]] == [b"b"]
 
 
 async def test_a_record_of_a_block_is_cancelled_and_the_others_fire(broker):
     placed = await schedule(broker, "a", "b", "c")
-    assert await broker.delays.cancel("t", [placed[1].id]) == [None]
+    assert await broker.delayed.cancel("t", [placed[1].id]) == [None]
     with pytest.raises(AlreadyCancelled):
-        await broker.delays.get("t", placed[1].id)
+        await broker.delayed.get("t", placed[1].id)
     await soon(broker, placed[0], placed[2])
     assert sorted(await eventually(lambda: values_of(broker, "t"), ["a", "c"])) == ["a", "c"]
-    [stats] = await broker.delays.counts("t")
+    [stats] = await broker.delayed.counts("t")
     assert (stats.records, stats.entries) == (0, 0)
 
 
@@ -80,11 +80,11 @@ async def test_a_record_of_a_block_is_cancelled_and_the_others_fire(broker):
 async def test_a_block_of_a_transaction_is_scheduled_at_its_commit(broker, commit):
     txn = (await broker.transactions.begin()).id
     placed = await schedule(broker, "a", "b", transaction=txn)
-    assert (await broker.delays.list("t"))[0] == []
+    assert (await broker.delayed.list("t"))[0] == []
     await (broker.transactions.commit(txn) if commit else broker.transactions.abort(txn))
-    listed, _ = await broker.delays.list("t")
+    listed, _ = await broker.delayed.list("t")
     assert [each.id for each in listed] == ([p.id for p in placed] if commit else [])
-    assert (await broker.delays.counts("t"))[0].records == (2 if commit else 0)
+    assert (await broker.delayed.counts("t"))[0].records == (2 if commit else 0)
 
 
 async def test_an_index_of_blocks_is_made_again_from_its_ledgers(redis_url, prefix):
@@ -94,16 +94,16 @@ async def test_an_index_of_blocks_is_made_again_from_its_ledgers(redis_url, pref
         await broker.topics.create("t", 1, {})
         # Given a sealed bucket of blocks, one record of which was moved, and one cancelled
         placed = await schedule(broker, *(f"v{i}" for i in range(12)))
-        waiting = await broker.delays.waiting("t", 0)
+        waiting = await broker.delayed.waiting("t", 0)
         await eventually(lambda: sealed(waiting), 1)
-        await broker.delays.reschedule("t", placed[3].id, deliver_at_ms=placed[11].deliver_at_ms + 5_000)
-        await broker.delays.cancel("t", [placed[4].id])
+        await broker.delayed.reschedule("t", placed[3].id, deliver_at_ms=placed[11].deliver_at_ms + 5_000)
+        await broker.delayed.cancel("t", [placed[4].id])
         # When its snapshot is lost
         [bucket] = await waiting.index.buckets()
         await broker.store.command("DEL", waiting.index.delay.snapshot(bucket.snapshot), key=waiting.index.keys.state)
         waiting.index._metadata.clear()
         # Then looking finds it out, and it is made again
-        listed, _ = await broker.delays.list("t")
+        listed, _ = await broker.delayed.list("t")
         assert [each.value for each in listed] == [b"v%d" % i for i in (0, 1, 2, 5, 6, 7, 8, 9, 10, 11, 3)]
 
 

@@ -57,8 +57,8 @@ async def test_a_finished_transaction_leaves_nothing_after_its_time_though_nothi
     await write(broker, 1_200)
     assert (await sizes(broker))["outcomes"] == 1_200
     clock.advance(HOUR_MS + 1)
-    await broker.upkeep.forget_ended()
-    await broker.upkeep.retain()
+    await broker.maintenance.forget_ended()
+    await broker.maintenance.retain()
     assert await sizes(broker) == {"outcomes": 0, "nonces": 0, "tombstones": 0, "producers": 0}
 
 
@@ -67,10 +67,10 @@ async def test_tombstones_behind_an_old_open_transaction_go_after_ten_minutes(br
     await write(broker, 1_100)
     assert (await sizes(broker))["tombstones"] == 1_100
     clock.advance(MINUTES_10_MS)
-    await broker.upkeep.retain()
+    await broker.maintenance.retain()
     assert (await sizes(broker))["tombstones"] == 1_100
     clock.advance(1)
-    await broker.upkeep.retain()
+    await broker.maintenance.retain()
     assert (await sizes(broker))["tombstones"] == 0
     await broker.transactions.abort(old.id)
 
@@ -132,6 +132,8 @@ async def test_several_brokers_forget_the_same_once(redis_url, prefix):
     async with two(redis_url, prefix, coordinators=1, ended_status_retention_ms=0, tombstone_ms=0) as (a, b):
         await a.topics.create("t", 1)
         await write(a, 300)
-        await asyncio.gather(a.upkeep.forget_ended(), b.upkeep.forget_ended(), a.upkeep.retain(), b.upkeep.retain())
+        await asyncio.gather(
+            a.maintenance.forget_ended(), b.maintenance.forget_ended(), a.maintenance.retain(), b.maintenance.retain()
+        )
         found = await sizes(b)
         assert (found["outcomes"], found["tombstones"]) == (0, 0)

@@ -43,7 +43,7 @@ async def poll(broker, offsets=None, *, wait_ms=300, bytes_max=1 << 20, committe
         for number in numbers
     ]
     async with asyncio.timeout(SOON_S):
-        return await broker.fetching.poll(
+        return await broker.partition_fetch.poll(
             wanted, committed=committed, bytes_min=1, bytes_max=bytes_max, wait_ms=wait_ms
         )  # fmt: skip
 
@@ -133,7 +133,7 @@ async def test_a_topic_that_is_made_again_is_not_taken_for_the_old_one(pair):
     await first.topics.create("t", PARTITIONS)
     old = [PartitionRequest(p, 3 if p.number == 0 else 0, 1000) for p in second.catalog.opened_partitions()]
     waits = asyncio.create_task(
-        second.fetching.poll(old, committed=True, bytes_min=1, bytes_max=1000, wait_ms=4_000)
+        second.partition_fetch.poll(old, committed=True, bytes_min=1, bytes_max=1000, wait_ms=4_000)
     )  # fmt: skip
     await asyncio.sleep(0.05)
     await first.records.produce("t", records("b", partition=0))
@@ -157,7 +157,7 @@ async def test_another_leader_epoch_of_the_client_is_compared_with_the_state(bro
     await poll(broker, wait_ms=50)
     reads = Reads(broker, monkeypatch)
     wanted = [PartitionRequest(await broker.catalog.partition("t", 0), 0, 1000, leader_epoch=5)]
-    await broker.fetching.poll(wanted, committed=True, bytes_min=1, bytes_max=1000, wait_ms=0)
+    await broker.partition_fetch.poll(wanted, committed=True, bytes_min=1, bytes_max=1000, wait_ms=0)
     assert reads.count == 1
 
 

@@ -83,7 +83,7 @@ async def test_the_sdk_keeps_the_keys_it_makes_for_as_long_as_it_repeats_a_call(
 async def test_the_producer_row_of_a_keyed_produce_goes_with_its_key(redis_url, prefix, ttl, kept_ms, body: Any):
     clock = ManualClock(SystemClock().now_ms())
     async with open_broker(redis_url, prefix, clock=clock, coordinators=1) as broker, client_of(broker) as client:
-        await broker.upkeep.close()
+        await broker.maintenance.close()
         await broker.topics.create("t", 1)
         headers = {"idempotency-key": "k"} | ({} if ttl is None else {"idempotency-key-ttl": ttl})
         answer = await client.post("/v1/topics/t/records", json=body, headers=headers)

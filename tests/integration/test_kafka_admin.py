@@ -110,7 +110,7 @@ async def test_of_several_problems_of_a_topic_the_one_that_kafka_finds_first_is_
 
 
 async def test_a_partition_cannot_be_assigned_to_a_broker_that_does_not_exist(client, broker):
-    nobody, here = broker.members.node_id + 1, broker.members.node_id
+    nobody, here = broker.live_brokers.node_id + 1, broker.live_brokers.node_id
     wrong = CreatableTopic("wrong", -1, -1, [CreatableReplicaAssignment(n, [nobody]) for n in range(2)])
     right = CreatableTopic("right", -1, -1, [CreatableReplicaAssignment(n, [here]) for n in range(2)])
     answers = {each.name: each for each in await create(client, wrong, right)}

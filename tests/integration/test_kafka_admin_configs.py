@@ -104,7 +104,7 @@ async def test_synonyms_and_documentation_are_told_only_when_asked_for(client):
 
 async def test_a_broker_tells_its_settings_and_only_its_own(redis_url, prefix):
     async with serving(redis_url, prefix, retention_ms=99, kafka_idle_ms=7_000) as (client, broker):
-        me = str(broker.members.node_id)
+        me = str(broker.live_brokers.node_id)
         shown = {each.name: each for each in (await describe(client, BROKER, me)).configs}
         assert shown["log.retention.ms"].value == "99"
         assert shown["log.retention.ms"].config_source == 4, "given at start"

@@ -47,12 +47,12 @@ def broker(cluster) -> Any:
 @pytest.mark.parametrize("version", range(3))
 async def test_the_cluster_is_its_live_brokers(client, broker, redis_url, prefix, version):
     async with one(redis_url, prefix) as other, listening(other) as address:
-        await broker.members.beat()
+        await broker.live_brokers.beat()
         answer = await client.ask(describe_cluster_request.DescribeClusterRequest(), version)
-        assert {each.broker_id for each in answer.brokers} == {broker.members.node_id, other.members.node_id}
+        assert {each.broker_id for each in answer.brokers} == {broker.live_brokers.node_id, other.live_brokers.node_id}
         assert address in {(each.host, each.port) for each in answer.brokers}
         assert answer.controller_id == min(each.broker_id for each in answer.brokers)
-        assert answer.cluster_id == broker.members.cluster_id
+        assert answer.cluster_id == broker.live_brokers.cluster_id
         assert answer.error_code == 0
 
 
@@ -67,7 +67,7 @@ async def test_the_directory_holds_each_partition_at_one_broker(client, broker, 
     await broker.topics.create("orders", 4)
     await broker.records.produce("orders", records("x" * 100, partition=1))
     async with one(redis_url, prefix) as other, listening(other) as address, KafkaClient(address) as second:
-        await broker.members.beat()
+        await broker.live_brokers.beat()
         sizes = {}
         for each in (client, second):
             answer = await each.ask(describe_log_dirs_request.DescribeLogDirsRequest(None), version)
@@ -118,7 +118,7 @@ async def test_a_partition_is_told_with_its_topics_id_and_its_leader(client, bro
     assert (nothing.name, nothing.error_code, nothing.partitions) == ("nothing", UNKNOWN_TOPIC, [])
     assert orders.topic_id == bytes.fromhex(made.id)
     (partition,) = orders.partitions
-    me = broker.members.node_id
+    me = broker.live_brokers.node_id
     assert (partition.leader_id, partition.replica_nodes, partition.isr_nodes) == (me, [me], [me])
 
 

@@ -76,7 +76,7 @@ async def test_who_waits_for_records_gets_none_once_the_right_to_read_is_gone(wo
     await world.allow("ada", Op.READ, Resource.TOPIC, "orders")
     ada, root = await world.client("ada"), await world.client("root")
     waiting = asyncio.create_task(ada.ask(fetch("orders", wait_ms=10_000), 12))
-    while not world.broker.fetching._waiters._channels:
+    while not world.broker.partition_fetch._waiters._channels:
         await asyncio.sleep(0.01)  # until it waits
     await revoke(world, Resource.TOPIC, "orders", Op.READ)
     assert produced(await root.ask(produce("orders", batch("a")), 9)).error_code == 0

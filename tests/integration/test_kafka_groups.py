@@ -281,7 +281,7 @@ async def test_the_coordinator_of_groups_and_transactions_is_found(node, client,
         answer = await client.ask(FindCoordinatorRequest("k", key_type, ["k", "k2"]), version)
         found = answer.coordinators if version >= 4 else [answer]
         assert [(one.error_code, one.host, one.port) for one in found] == [(0, host, port)] * (2 if version >= 4 else 1)
-        assert {one.node_id for one in found} == {node.broker.members.node_id}
+        assert {one.node_id for one in found} == {node.broker.live_brokers.node_id}
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ async def test_there_is_no_coordinator_of_what_is_not_served(client, key_type, k
 
 async def test_without_a_broker_that_listens_there_is_no_coordinator(redis_url, prefix):
     async with one(redis_url, prefix, **QUICK) as broker, listening(broker) as address:
-        await broker.members.announce({})
+        await broker.live_brokers.announce({})
         async with KafkaClient(address) as client:
             answer = await client.ask(FindCoordinatorRequest(coordinator_keys=["g"]), 4)
             assert answer.coordinators[0].error_code == COORDINATOR_NOT_AVAILABLE

@@ -39,7 +39,7 @@ async def cluster(redis_url: str, prefix: str, *listeners: dict[str, str]) -> As
             broker = await stack.enter_async_context(one(redis_url, prefix, name=f"b{number}"))
             nodes.append(Node(broker, await stack.enter_async_context(listening_at(broker, each))))
         for node in nodes:
-            await node.broker.members.beat()
+            await node.broker.live_brokers.beat()
         yield nodes
 
 
@@ -106,13 +106,13 @@ async def test_a_broker_without_the_listener_is_left_out_and_its_groups_have_no_
             metadata = await client.ask(MetadataRequest([MetadataRequestTopic(name="orders")]), 12)
             assert [(node.host, node.port) for node in metadata.brokers] == [both.at["external"]]
             # Any broker serves any partition, so each has a leader
-            assert {part.leader_id for part in metadata.topics[0].partitions} == {both.broker.members.node_id}
+            assert {part.leader_id for part in metadata.topics[0].partitions} == {both.broker.live_brokers.node_id}
             found = await client.ask(FindCoordinatorRequest(coordinator_keys=GROUPS), 4)
             answers = {each.key: (each.error_code, each.node_id) for each in found.coordinators}
-        owners = {name: node.id for name in GROUPS if (node := both.broker.members.falls_to(name))}
-        assert set(owners.values()) == {both.broker.members.node_id, inner.broker.members.node_id}
+        owners = {name: node.id for name in GROUPS if (node := both.broker.live_brokers.falls_to(name))}
+        assert set(owners.values()) == {both.broker.live_brokers.node_id, inner.broker.live_brokers.node_id}
         assert answers == {
-            name: (0, node) if node == both.broker.members.node_id else (COORDINATOR_NOT_AVAILABLE, -1)
+            name: (0, node) if node == both.broker.live_brokers.node_id else (COORDINATOR_NOT_AVAILABLE, -1)
             for name, node in owners.items()
         }
 
@@ -137,8 +137,8 @@ async def test_a_broker_that_leaves_sends_clients_on_before_it_is_gone_from_ever
     two = {"internal": "", "external": ""}
     async with cluster(redis_url, prefix, two, two) as (first, second):
         await first.broker.topics.create("orders", 4)
-        await first.broker.members.leave()
-        await second.broker.members.beat()
+        await first.broker.live_brokers.leave()
+        await second.broker.live_brokers.beat()
         for name in two:
             for node in (first, second):
                 seen = await told(node.at[name])
@@ -146,8 +146,8 @@ async def test_a_broker_that_leaves_sends_clients_on_before_it_is_gone_from_ever
                 assert seen["metadata"] == seen["described"] == {first.at[name], second.at[name]}
                 for what in ("leaders", "groups", "writers", "topics"):
                     assert seen[what] == {second.at[name]}, what
-        await first.broker.members.hide()
-        await second.broker.members.beat()
+        await first.broker.live_brokers.hide()
+        await second.broker.live_brokers.beat()
         for name in two:
             for node in (first, second):
                 assert (await told(node.at[name]))["metadata"] == {second.at[name]}
@@ -156,10 +156,10 @@ async def test_a_broker_that_leaves_sends_clients_on_before_it_is_gone_from_ever
 async def test_the_last_broker_that_drains_is_told_to_nobody_who_comes_after_it(redis_url, prefix):
     async with one(redis_url, prefix, name="last") as last, one(redis_url, prefix, name="next") as after:
         async with listening_at(last, {"": ""}):
-            await after.members.beat()
-            assert [node.name for node in after.members.shown()] == [last.members.name]
-        await after.members.beat()
-        assert list(after.members.shown()) == []
+            await after.live_brokers.beat()
+            assert [node.name for node in after.live_brokers.shown()] == [last.live_brokers.name]
+        await after.live_brokers.beat()
+        assert list(after.live_brokers.shown()) == []
 
 
 async def test_a_broker_that_comes_back_on_its_first_address_keeps_its_id_whatever_else_it_listens_on(
@@ -169,16 +169,16 @@ async def test_a_broker_that_comes_back_on_its_first_address_keeps_its_id_whatev
         # Given a broker that was killed a moment ago
         before = LiveBrokers(other.store, "before", "")
         await before.announce({"": "a:9092"})
-        await other.members.announce({"internal": "b:9092"})
+        await other.live_brokers.announce({"internal": "b:9092"})
         # When the next one has come up, and then listens
-        await after.members.announce({"internal": "a:9092", "external": "a.example:9094"})
+        await after.live_brokers.announce({"internal": "a:9092", "external": "a.example:9094"})
         # Then it is the same node to clients, and the only one there
-        assert after.members.node_id == before.node_id
-        await other.members.beat()
-        assert [(node.id, node.kafka_host) for node in other.members.nodes("external")] == [
+        assert after.live_brokers.node_id == before.node_id
+        await other.live_brokers.beat()
+        assert [(node.id, node.kafka_host) for node in other.live_brokers.nodes("external")] == [
             (before.node_id, "a.example")
         ]
-        assert [node.kafka_host for node in other.members.nodes("internal")].count("a") == 1
+        assert [node.kafka_host for node in other.live_brokers.nodes("internal")].count("a") == 1
 
 
 @pytest.mark.parametrize("brokers", [2, 3, 5])

@@ -304,7 +304,7 @@ async def test_two_brokers_share_the_partitions_and_agree_on_who_has_which(redis
             KafkaClient(here) as a,
             KafkaClient(there) as b,
         ):
-            await first.members.beat()
+            await first.live_brokers.beat()
             answers = [await each.ask(MetadataRequest([MetadataRequestTopic(name="wide")]), 12) for each in (a, b)]
             leaders = [[p.leader_id for p in answer.topics[0].partitions] for answer in answers]
             assert leaders[0] == leaders[1]

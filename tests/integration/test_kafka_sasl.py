@@ -47,7 +47,7 @@ Address = tuple[str, int]
 @pytest.fixture
 async def broker(redis_url, prefix) -> AsyncIterator[Broker]:
     async with one(redis_url, prefix, auth_required=True, allow_everyone_if_no_acl=True) as opened:
-        await opened.users.add("ada", "pässword")
+        await opened.scram_credentials.add("ada", "pässword")
         yield opened
 
 
@@ -108,11 +108,13 @@ async def test_an_unknown_user_is_told_what_a_wrong_password_is_told_and_then_no
 
 async def test_an_unknown_user_is_challenged_like_any_other_at_every_broker(redis_url, prefix):
     async with two(redis_url, prefix, auth_required=True, allow_everyone_if_no_acl=True) as brokers:
-        await brokers[0].users.add("ada", "x")
+        await brokers[0].scram_credentials.add("ada", "x")
         salts: dict[str, set[bytes]] = {}
         for name in ("ada", "eve", "bob"):
             for mechanism in HASHES:
-                found = [(await broker.users.verifier(name, mechanism))[0] for broker in (*brokers, *brokers)]
+                found = [
+                    (await broker.scram_credentials.verifier(name, mechanism))[0] for broker in (*brokers, *brokers)
+                ]
                 salts.setdefault(name, set()).update(each.salt for each in found)
                 assert {(len(each.salt), each.iterations) for each in found} == {(16, 4096)}
                 assert {len(each.stored_key) for each in found} == {hashlib.new(HASHES[mechanism]).digest_size}
@@ -132,7 +134,7 @@ async def test_for_an_unknown_user_as_much_is_hashed_as_for_a_wrong_password(bro
     monkeypatch.setattr(scram_credentials, "is_password", noted)
     for name in ("ada", "eve"):
         with pytest.raises(AuthenticationFailed):
-            await broker.users.check_password(name, "wrong")
+            await broker.scram_credentials.check_password(name, "wrong")
     known, unknown = hashed
     assert known == unknown
 
@@ -197,7 +199,7 @@ class BareClient(KafkaClient):
 
 
 async def test_a_client_may_send_bare_tokens_after_the_first_handshake_version(broker, address):
-    await broker.users.add("a", "b")
+    await broker.scram_credentials.add("a", "b")
     async with BareClient(address) as client:
         assert (await handshake(client, "PLAIN", 0)).error_code == 0
         assert await client.token(b"\0a\0b") == b"", "shorter than any request"
@@ -335,25 +337,27 @@ async def stored(broker: Broker) -> dict[bytes, bytes]:
 
 async def test_many_who_change_one_user_at_once_lose_nothing(redis_url, prefix):
     async with two(redis_url, prefix) as (first, second):
-        made, _ = await first.users.verifier("x", "SCRAM-SHA-256")
-        await asyncio.gather(*(broker.users.change("bob", {m: made}) for broker in (first, second) for m in HASHES))
-        assert (await second.users.all())["bob"].keys() == HASHES.keys()
+        made, _ = await first.scram_credentials.verifier("x", "SCRAM-SHA-256")
+        await asyncio.gather(
+            *(broker.scram_credentials.change("bob", {m: made}) for broker in (first, second) for m in HASHES)
+        )
+        assert (await second.scram_credentials.all())["bob"].keys() == HASHES.keys()
 
 
 async def test_users_come_and_go(broker):
-    assert await broker.users.add("bob", "one") is True
-    assert await broker.users.add("bob", "two") is False
-    await broker.users.check_password("bob", "two")
+    assert await broker.scram_credentials.add("bob", "one") is True
+    assert await broker.scram_credentials.add("bob", "two") is False
+    await broker.scram_credentials.check_password("bob", "two")
     with pytest.raises(AuthenticationFailed):
-        await broker.users.check_password("bob", "one")
-    await broker.users.remove("bob")
+        await broker.scram_credentials.check_password("bob", "one")
+    await broker.scram_credentials.remove("bob")
     with pytest.raises(UnknownUser):
-        await broker.users.remove("bob")
+        await broker.scram_credentials.remove("bob")
     for name, password in (("", "x"), ("a\tb", "x"), ("a" * 256, "x"), ("a", ""), ("*", "x")):
         with pytest.raises(UnacceptableCredential):
-            await broker.users.add(name, password)
+            await broker.scram_credentials.add(name, password)
     with pytest.raises(UnknownUser):
-        await broker.users.remove("")
+        await broker.scram_credentials.remove("")
 
 
 async def test_a_broker_that_nobody_can_log_in_to_says_so(redis_url, prefix):
@@ -363,7 +367,7 @@ async def test_a_broker_that_nobody_can_log_in_to_says_so(redis_url, prefix):
         async with one(redis_url, prefix, auth_required=True) as broker:
             id, _ = await broker.security.create_token("User:ada")
         async with one(redis_url, prefix, auth_required=True) as broker:
-            await broker.users.add("ada", "x")
+            await broker.scram_credentials.add("ada", "x")
             await broker.security.revoke_token(id)
         async with one(redis_url, prefix, auth_required=True):
             pass
@@ -383,12 +387,12 @@ async def is_closed(client: KafkaClient) -> bool:
 async def test_a_changed_password_ends_the_sessions_of_its_user_at_all_brokers(redis_url, prefix, mechanism):
     async with two(redis_url, prefix, auth_required=True, allow_everyone_if_no_acl=True) as (first, second):
         for user in ("ada", "eve"):
-            await first.users.add(user, "one")
+            await first.scram_credentials.add(user, "one")
         async with listening(second) as address, KafkaClient(address) as ada, KafkaClient(address) as eve:
             for client, user in ((ada, "ada"), (eve, "eve")):
                 assert (await log_in(client, mechanism, user, "one")).error_code == 0
             # When another broker gives ada another password
-            await first.users.add("ada", "two")
+            await first.scram_credentials.add("ada", "two")
             # Then who logged in with the old one has to log in again
             assert await eventually(lambda: is_closed(ada), True, 5.0)
             assert not await is_closed(eve)

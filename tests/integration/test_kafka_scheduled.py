@@ -68,7 +68,7 @@ async def first_seen(client, count, topic="t"):
 
 
 async def waiting(client, topic="t"):
-    return sum(each.records for each in await client.broker.delays.counts(topic))
+    return sum(each.records for each in await client.broker.delayed.counts(topic))
 
 
 # -- plain producers ---------------------------------------------------------------------------------------------------
@@ -337,7 +337,7 @@ async def test_what_a_killed_broker_left_half_ended_is_delivered_though_the_prod
             async with listening(first) as here, KafkaClient(here) as a:
                 producer = await Transactional(a, "pay", OLD).init()
                 await producer.send_rows("t", rows(a=[], b=after(100)))
-                decided = await first.identities.end("pay", producer.pid, producer.epoch, True, False)
+                decided = await first.transactional_ids.end("pay", producer.pid, producer.epoch, True, False)
                 assert decided.decision is not None
                 await vanish(first)
         async with listening(second) as there, BrokerClient(second, there) as b:
@@ -356,9 +356,9 @@ async def test_what_kafka_scheduled_is_listed_and_cancelled_in_time_by_rest(prod
     given = rows(**{f"{n}": after(700 + n // 4) for n in range(20)})
     await producer.send_rows("t", given)
     assert await producer.end() == 0
-    found, more = await client.broker.delays.list("t", limit=100)
+    found, more = await client.broker.delayed.list("t", limit=100)
     assert ([each.value for each in found], more) == ([b"%d" % n for n in range(20)], None)
-    assert await client.broker.delays.cancel("t", [each.id for each in found[::2]]) == [None] * 10
+    assert await client.broker.delayed.cancel("t", [each.id for each in found[::2]]) == [None] * 10
     assert list(await first_seen(client, 10)) == [f"{n}" for n in range(1, 20, 2)]
-    (refusal,) = await client.broker.delays.cancel("t", [found[1].id])
+    (refusal,) = await client.broker.delayed.cancel("t", [found[1].id])
     assert isinstance(refusal, AlreadyDelivered)

@@ -25,7 +25,7 @@ WITHIN_S = 5.0
 @pytest.fixture
 async def world(redis_url, prefix) -> AsyncIterator[Secured]:
     async with secured(redis_url, prefix) as opened:
-        await opened.broker.users.add("ada", "sesame")
+        await opened.broker.scram_credentials.add("ada", "sesame")
         yield opened
 
 
@@ -76,12 +76,12 @@ async def test_a_connection_ends_when_its_token_is_revoked_and_others_stay(world
 
 
 async def test_a_connection_ends_when_its_user_is_removed_and_others_stay(world):
-    await world.broker.users.add("eve", "sesame")
+    await world.broker.scram_credentials.add("eve", "sesame")
     async with KafkaClient(world.address) as ada, KafkaClient(world.address) as eve:
         for client, name in ((ada, "ada"), (eve, "eve")):
             assert (await log_in(client, name, "sesame")).error_code == 0
             assert not await is_closed(client)
-        await world.broker.users.remove("eve")
+        await world.broker.scram_credentials.remove("eve")
         assert await eventually(lambda: is_closed(eve), True, WITHIN_S)
         assert not await is_closed(ada)
 
@@ -99,8 +99,8 @@ async def test_a_token_that_expires_ends_its_connections(redis_url, prefix):
 async def test_a_look_that_fails_is_not_the_last_one(redis_url, prefix, monkeypatch):
     monkeypatch.setattr(server, "LOOK_EVERY_S", 0.02)
     async with secured(redis_url, prefix) as world:
-        await world.broker.users.add("ada", "sesame")
-        marks, asked = world.broker.users.marks, []
+        await world.broker.scram_credentials.add("ada", "sesame")
+        marks, asked = world.broker.scram_credentials.marks, []
 
         async def fails_at_first(names):
             asked.append(names)
@@ -108,7 +108,7 @@ async def test_a_look_that_fails_is_not_the_last_one(redis_url, prefix, monkeypa
                 raise ReplyError("NOPERM this user has no permissions")
             return await marks(names)
 
-        monkeypatch.setattr(world.broker.users, "marks", fails_at_first)
+        monkeypatch.setattr(world.broker.scram_credentials, "marks", fails_at_first)
         async with KafkaClient(world.address) as client:
             assert (await log_in(client, "ada", "sesame")).error_code == 0
 

@@ -280,7 +280,7 @@ async def test_what_a_killed_broker_left_half_ended_is_finished_by_whoever_meets
             async with listening(first) as here, KafkaClient(here) as a:
                 producer = await Transactional(a, "pay", OLD).init()
                 await producer.send("t", "decided")
-                decided = await first.identities.end("pay", producer.pid, producer.epoch, True, False)
+                decided = await first.transactional_ids.end("pay", producer.pid, producer.epoch, True, False)
                 assert decided.decision is not None
                 await vanish(first)
         async with listening(second) as there, KafkaClient(there) as b:
@@ -390,6 +390,6 @@ async def test_a_transactional_id_that_nobody_uses_any_more_is_forgotten(redis_u
         clock.advance(6_000)
         pid, epoch = await broker.producers.init("busy", 1_000)
         clock.advance(6_000)
-        await broker.upkeep.expire_identities()
-        assert await broker.identities.get("idle") is None
+        await broker.maintenance.expire_identities()
+        assert await broker.transactional_ids.get("idle") is None
         assert (await broker.producers.init("busy", 1_000)) == (pid, epoch + 1)

@@ -46,7 +46,7 @@ async def test_it_is_what_stats_says_where_there_are_no_transactions(broker):
     await broker.subscriptions.ack("t", "done", "c1", list(await receive_values(broker, "t", "done")))
     await broker.offsets.commit("g", [OffsetEntry("t", number, number + 1) for number in range(3)], fence=-1)
     readers = [Reader("t", name, "shared") for name in ("behind", "leased", "done")] + [Reader("t", "g", "kafka")]
-    found = await broker.lags.of(readers)
+    found = await broker.lag_reader.of(readers)
     stats = [await broker.subscriptions.stats("t", reader.name) for reader in readers]
     assert [each.records for each in found] == [sum(c.backlog for c in s.cursors) for s in stats]
     assert [each.reader for each in found] == readers
@@ -57,5 +57,5 @@ async def test_topics_that_are_gone_are_left_out_and_heads_that_are_known_are_no
     await broker.subscriptions.create("t", "s")
     await broker.records.produce("t", records("a", partition=1))
     heads = {"t": [await broker.topics.head("t", number) for number in range(3)]}
-    (found,) = await broker.lags.of([Reader("gone", "s", "shared"), Reader("t", "s", "shared")], heads)
+    (found,) = await broker.lag_reader.of([Reader("gone", "s", "shared"), Reader("t", "s", "shared")], heads)
     assert found.records == 1

@@ -90,7 +90,7 @@ class World(NamedTuple):
             wanted = DeleteRecordsTopic("t", [DeleteRecordsPartition(0, 8)])
             (topic,) = (await self.kafka.ask(DeleteRecordsRequest([wanted]), 2)).topics
             assert (topic.partitions[0].error_code, topic.partitions[0].low_watermark) == (0, 8)
-        await broker.upkeep.retain()
+        await broker.maintenance.retain()
         assert (await broker.topics.head("t", 0)).start_offset == self.start
 
     async def fetch(self, offset: int, committed: bool = True) -> Any:
@@ -199,7 +199,7 @@ async def test_the_newest_record_is_the_newest_of_those_that_are_left(world_of):
     partition = await world.broker.catalog.partition("u", 0)
 
     async def find(time_ms: int | None) -> object:
-        return await times.find(partition, time_ms, True, world.broker.fetching.budget())
+        return await times.find(partition, time_ms, True, world.broker.partition_fetch.budget())
 
     assert await find(None) == (0, 9_000)
     # When that is trimmed
@@ -327,7 +327,7 @@ async def test_an_open_transaction_keeps_its_records_and_all_behind_them(forced)
     # When more is to go than the transaction lets
     await broker.topics.grow("t", settings={"retention_bytes": 0})
     assert await broker.topics.delete_records("t", 0, 14) == 12
-    await broker.upkeep.retain()
+    await broker.maintenance.retain()
     assert [entry.base_offset for entry in await entries_from(broker, 12)] == [12, 13]
     await broker.topics.grow("t", settings={"retention_bytes": 1 << 20})
     await broker.transactions.commit(txn)
@@ -345,8 +345,8 @@ async def test_what_waits_until_it_is_due_comes_all_the_same(redis_url, prefix):
         await broker.topics.create("t", settings={"retention_bytes": 0})
         rows = [NewRecord(None, b"now"), NewRecord(None, b"later", deliver_after_ms=1_000)]
         await broker.records.produce("t", rows)
-        await broker.upkeep.retain()
-        await broker.upkeep.retain()
+        await broker.maintenance.retain()
+        await broker.maintenance.retain()
         assert (await broker.topics.head("t", 0)).start_offset == 1
         await broker.topics.grow("t", settings={"retention_bytes": -1})
         assert await eventually(lambda: values_of(broker, "t"), ["later"], 10) == ["later"]

@@ -146,7 +146,7 @@ async def test_what_a_timer_does_is_not_told_as_part_of_the_request_that_set_it(
         body = {"records": [{"text": "a"}], "deliver_after": 3_600}
         made = await rest.post("/v1/topics/orders/scheduled", json=body)
         id = made.json()["scheduled"][0]["id"]
-        clockwork = broker.delays.clockwork(await broker.catalog.partition("orders", 0))
+        clockwork = broker.delayed.clockwork(await broker.catalog.partition("orders", 0))
         monkeypatch.setattr(clockwork.index, "fire", broken)
         # When a request makes the record due at once, and that goes wrong
         moved = await rest.patch(
@@ -175,7 +175,7 @@ async def test_an_outage_is_told_once_a_second_and_not_once_for_every_partition_
             assert (await rest.post("/v1/topics/orders/scheduled", json=body)).status_code == 201
             before, began = len(lines()), time.monotonic()
             server.kill()
-            for clockwork in list(broker.delays._clockworks.values()):
+            for clockwork in list(broker.delayed._clockworks.values()):
                 clockwork.kick()
 
             async def told() -> bool:
@@ -192,7 +192,7 @@ async def test_upkeep_logs_a_refusal_that_lasts_once_for_each_job_and_reason(red
     sweeps = 0
 
     async with one(redis_url, prefix) as broker:
-        swept = broker.upkeep.sweep
+        swept = broker.maintenance.sweep
 
         async def counted() -> float:
             nonlocal sweeps
@@ -211,11 +211,11 @@ async def test_upkeep_logs_a_refusal_that_lasts_once_for_each_job_and_reason(red
             found = [line for line in lines() if line["event"] == "upkeep failed, trying again"]
             return [(line["job"], line["error"]) for line in found if line["job"] == "sweep"]
 
-        monkeypatch.setattr(broker.upkeep, "sweep", counted)
-        for task in broker.upkeep._tasks:
+        monkeypatch.setattr(broker.maintenance, "sweep", counted)
+        for task in broker.maintenance._tasks:
             task.cancel()
-        await asyncio.gather(*broker.upkeep._tasks, return_exceptions=True)
-        await broker.upkeep.start()
+        await asyncio.gather(*broker.maintenance._tasks, return_exceptions=True)
+        await broker.maintenance.start()
         # Given a Redis that refuses writes; the job tries often and logs the reason once
         broker.store.admission.bar("The disk is full.")
         monkeypatch.setattr(broker.coordinators, "due", refused(broker))
@@ -262,7 +262,7 @@ async def test_what_fails_for_every_transaction_and_every_group_is_logged_seldom
         monkeypatch.setattr(broker.groups.coordinator, "look_after", refuse)
         for serial in range(20):
             txn = TxnId(0, serial)
-            broker.upkeep._ending[txn] = asyncio.create_task(broker.upkeep._take_up(txn))
+            broker.maintenance._ending[txn] = asyncio.create_task(broker.maintenance._take_up(txn))
         assert await eventually(refused_often, True)
     # Then each says so once
     said = Counter(line["event"] for line in lines())

@@ -157,7 +157,7 @@ async def test_a_group_or_subscription_is_counted_over_all_partitions_or_not_at_
         await broker.subscriptions.create(prefix, name)
     await broker.records.produce(prefix, records("x", "y"), partition=0)
     await broker.records.produce(prefix, records("z"), partition=1)
-    monkeypatch.setattr(broker.overview, "_config", Config(metrics_cursors_max=3))
+    monkeypatch.setattr(broker.metrics_collector, "_config", Config(metrics_cursors_max=3))
     shown = await scrape(broker)
     lags = {at[2]: value for at, value in shown.items() if at[0] == "subscription_lag_records"}
     assert list(lags.values()) == [3]
@@ -254,7 +254,7 @@ async def test_when_redis_does_not_answer_metrics_stay_as_they_were_and_say_of_w
 
 async def test_a_scrape_soon_after_another_asks_redis_nothing(redis_url, prefix):
     async with one(redis_url, prefix) as broker:
-        await broker.overview.show()
-        asked = broker.overview._task
-        await broker.overview.show()
-        assert broker.overview._task is asked
+        await broker.metrics_collector.show()
+        asked = broker.metrics_collector._task
+        await broker.metrics_collector.show()
+        assert broker.metrics_collector._task is asked

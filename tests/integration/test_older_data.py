@@ -152,13 +152,13 @@ async def test_kafka_clients_find_their_groups_and_their_transactional_id(old):
 
 async def test_what_was_scheduled_and_who_could_log_in_is_known(old):
     async with one(old.url, "rl", **FOR_EVER) as broker:
-        waiting, _ = await broker.delays.list("orders")
+        waiting, _ = await broker.delayed.list("orders")
         assert [(each.key, each.value) for each in waiting if each.deliver_at_ms == 4_102_444_800_000] == [
             (b"later", b"due in 2100")
         ]
-        await broker.users.check_password("ada", "password of ada")
+        await broker.scram_credentials.check_password("ada", "password of ada")
         with pytest.raises(AuthenticationFailed):
-            await broker.users.check_password("ada", "another")
+            await broker.scram_credentials.check_password("ada", "another")
 
 
 async def test_older_data_is_given_its_format_and_a_newer_one_is_refused(old):

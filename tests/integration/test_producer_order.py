@@ -264,7 +264,7 @@ async def test_a_decided_transaction_in_the_way_is_carried_as_it_was_decided(bro
     await producer.begin(a)
     assert await kinds(await producer.send(a, "decided")) == ["taken"]
     # Given a decision whose end has not reached the partition
-    await a.identities.end("pay", producer.pid, producer.epoch, commit, False)
+    await a.transactional_ids.end("pay", producer.pid, producer.epoch, commit, False)
     await producer.begin(b)
     assert await kinds(await producer.send(b, "next", "after")) == ["taken"] * 2
     await producer.end(b)
@@ -279,7 +279,7 @@ async def test_a_transaction_that_is_over_and_still_open_on_the_partition_is_end
     producer = await Producing("pay").init(a)
     await producer.begin(a)
     assert await kinds(await producer.send(a, "over")) == ["taken"]
-    identified = await a.identities.end("pay", producer.pid, producer.epoch, commit, False)
+    identified = await a.transactional_ids.end("pay", producer.pid, producer.epoch, commit, False)
     assert identified.decision is not None
     await a.coordinators.done(identified.decision.txn, lazy=False)
     await producer.begin(b)
@@ -293,7 +293,7 @@ async def test_a_transaction_its_coordinator_does_not_know_is_left_alone_and_the
     producer = await Producing("pay").init(a)
     await producer.begin(a)
     assert await kinds(await producer.send(a, "unknown")) == ["taken"]
-    identified = await a.identities.end("pay", producer.pid, producer.epoch, True, False)
+    identified = await a.transactional_ids.end("pay", producer.pid, producer.epoch, True, False)
     assert identified.decision is not None
     txn = identified.decision.txn
     await a.coordinators.done(txn, lazy=False)
@@ -314,8 +314,8 @@ async def test_a_registration_is_verified_again_before_the_tombstone_can_be_gone
     async with two(redis_url, prefix, tombstone_ms=1_000) as (a, b):
         await a.topics.create("t")
         # Given an older transaction of the same coordinator, which holds the low watermark back
-        coordinator = a.identities.coordinator("pay")
-        name = next(f"older-{n}" for n in range(1_000) if a.identities.coordinator(f"older-{n}") is coordinator)
+        coordinator = a.transactional_ids.coordinator("pay")
+        name = next(f"older-{n}" for n in range(1_000) if a.transactional_ids.coordinator(f"older-{n}") is coordinator)
         await (await Producing(name).init(a)).begin(a)
         producer = await Producing("pay").init(a)
         await producer.begin(a)

@@ -96,7 +96,7 @@ async def test_a_redis_that_comes_back_empty_is_neither_written_nor_read(redis: 
         first = all_of_them[0]
         await first.topics.create("orders", 3)
         await first.records.produce("orders", records("kept", partition=1))
-        cluster = first.members.cluster_id
+        cluster = first.live_brokers.cluster_id
         if how == "flushed":
             redis.ask("FLUSHALL")
         else:
@@ -155,11 +155,11 @@ async def test_a_redis_with_another_cluster_is_not_written_and_the_broker_that_m
         redis.ask("FLUSHALL")
         async with one(redis.url, prefix, name="b2", **FAST) as new:
             says = await until(knows, NodeState.FOREIGN)
-            assert f"holds the cluster {new.members.cluster_id}, and not {knows.members.cluster_id}" in says
+            assert f"holds the cluster {new.live_brokers.cluster_id}, and not {knows.live_brokers.cluster_id}" in says
             await all_refused(knows)
             # Then the new one serves nothing either while the first runs
             says = await until(new, NodeState.CLAIMED)
-            assert knows.members.cluster_id in says
+            assert knows.live_brokers.cluster_id in says
             await all_refused(new)
 
 

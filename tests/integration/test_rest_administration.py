@@ -101,7 +101,7 @@ async def test_users_get_passwords_over_rest(redis_url, prefix):
             "new": True,
         }
         assert (await world.ask(ROOT, "PUT", "/v1/users/ada", {"password": "two"})).json()["new"] is False
-        await world.broker.users.check_password("ada", "two")
+        await world.broker.scram_credentials.check_password("ada", "two")
         assert [each["user"] for each in (await world.get(ROOT, "/v1/users")).json()["users"]] == ["ada"]
         assert (await world.ask(ROOT, "DELETE", "/v1/users/ada")).status_code == 204
         assert (await world.ask(ROOT, "DELETE", "/v1/users/ada")).status_code == 404

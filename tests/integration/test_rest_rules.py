@@ -221,7 +221,7 @@ async def test_who_waits_is_told_at_once_when_the_right_is_gone(redis_url, prefi
             ),
         }[what]
         waiting = asyncio.create_task(world.ask("ada", *asked))
-        while not world.broker.fetching._waiters._channels:
+        while not world.broker.partition_fetch._waiters._channels:
             await asyncio.sleep(0.01)  # until it waits
         # Given a change that is nothing to the caller
         await world.broker.security.remove_rules([Filter(Resource.GROUP, "other")])

@@ -290,30 +290,30 @@ async def test_a_broker_that_asks_who_calls_names_those_that_do_not(redis_url, p
     async with one(redis_url, prefix, **ON) as closed:
         # Given brokers that all ask
         async with one(redis_url, prefix, **ON):
-            await closed.members.beat()
-            assert (len(closed.members.live), closed.members.open) == (2, [])
+            await closed.live_brokers.beat()
+            assert (len(closed.live_brokers.live), closed.live_brokers.open) == (2, [])
         # When one comes that does not: a setting was forgotten, or it is of a release that asked nobody
         async with one(redis_url, prefix, name="open") as let_in:
-            await closed.members.beat()
-            await closed.members.beat()
+            await closed.live_brokers.beat()
+            await closed.live_brokers.beat()
             # Then who asks says so, once, and counts it
-            assert [node.name for node in closed.members.open] == [let_in.name]
-            await closed.overview.show()
+            assert [node.name for node in closed.live_brokers.open] == [let_in.name]
+            await closed.metrics_collector.show()
             assert metrics.brokers_open._value.get() == 1
             told = [line for line in capfd.readouterr().err.splitlines() if "asks nobody who they are" in line]
             assert len(told) == 1
             assert f'"broker": "{let_in.name}"' in told[0]
-            await let_in.members.beat()
-            assert let_in.members.open == []
+            await let_in.live_brokers.beat()
+            assert let_in.live_brokers.open == []
 
 
 async def test_a_broker_of_a_release_that_asked_nobody_counts_as_one_that_does_not(redis_url, prefix):
     async with one(redis_url, prefix, **ON) as broker:
-        await broker.members.announce({"": "127.0.0.1:9092"})
+        await broker.live_brokers.announce({"": "127.0.0.1:9092"})
         k = CatalogKeys(prefix)
         row = '{"node":7,"http":"http://old","kafka":"127.0.0.1:9093"}'
         await broker.store.command("HSET", k.addresses, "old", row, key=k.addresses)
         await broker.store.command("ZADD", k.brokers, 2**52, "old", key=k.brokers)
-        await broker.members.beat()
-        assert [node.name for node in broker.members.open] == ["old"]
-        assert [node.id for node in broker.members.nodes()] == sorted({7, broker.members.node_id})
+        await broker.live_brokers.beat()
+        assert [node.name for node in broker.live_brokers.open] == ["old"]
+        assert [node.id for node in broker.live_brokers.nodes()] == sorted({7, broker.live_brokers.node_id})

@@ -91,9 +91,9 @@ async def test_a_broker_that_has_closed_leaves_nothing_of_itself(redis_url, pref
     async with two(redis_url, prefix) as (stays, goes):
         await goes.transactions.begin()
         name = goes.name.encode()
-        await goes.upkeep.close()
+        await goes.maintenance.close()
         left = [await stays.store.command("HEXISTS", c.keys.calls, name, key=c.keys.state) for c in stays.coordinators]
-        addresses = stays.upkeep._keys.addresses
+        addresses = stays.maintenance._keys.addresses
         assert (left, await stays.store.command("HEXISTS", addresses, name, key=addresses)) == ([0, 0], 0)
 
 

@@ -31,7 +31,7 @@ async def broker(redis_url, prefix, clock):
 async def pair(redis_url, prefix):
     async with two(redis_url, prefix) as brokers:
         for each in brokers:
-            await each.upkeep.heartbeat()
+            await each.maintenance.heartbeat()
             await stop_upkeep(each)
         await brokers[0].topics.create("t", PARTITIONS, settings=SMALL)
         await brokers[1].catalog.get("t")
@@ -40,13 +40,13 @@ async def pair(redis_url, prefix):
 
 async def stop_upkeep(broker):
     """The background jobs are done by the test, but for heartbeats."""
-    for task in broker.upkeep._tasks[2:]:
+    for task in broker.maintenance._tasks[2:]:
         task.cancel()
 
 
 def looks_always(broker):
     """As if the time between two looks had passed."""
-    broker.retention._turns = MaintenanceTurns(broker.members.keeps, 0.0, turns_never())
+    broker.retention._turns = MaintenanceTurns(broker.live_brokers.keeps, 0.0, turns_never())
 
 
 def turns_never():
@@ -106,9 +106,9 @@ async def test_the_keeper_trims_what_others_have_appended_and_no_more(pair):
         await fill(first, partition=number)
     looks_always(second)
     await second.retention.retain(due_only=True)
-    kept = [second.members.keeps("t", number) for number in range(PARTITIONS)]
+    kept = [second.live_brokers.keeps("t", number) for number in range(PARTITIONS)]
     assert 0 < sum(kept) < PARTITIONS
-    assert kept == [not first.members.keeps("t", number) for number in range(PARTITIONS)]
+    assert kept == [not first.live_brokers.keeps("t", number) for number in range(PARTITIONS)]
     assert await starts(second) == [2 if each else 0 for each in kept]
 
 
@@ -121,8 +121,8 @@ async def test_when_a_broker_is_gone_another_keeps_its_partitions(pair):
     await vanish(first)
 
     async def keeps_all():
-        await second.upkeep.heartbeat()
-        return all(second.members.keeps("t", number) for number in range(PARTITIONS))
+        await second.maintenance.heartbeat()
+        return all(second.live_brokers.keeps("t", number) for number in range(PARTITIONS))
 
     assert await eventually(keeps_all, True, within_s=10)
     await second.retention.retain(due_only=True)
@@ -133,7 +133,7 @@ async def test_a_broker_that_lives_and_looks_after_nothing_leaves_nothing_untend
     first, second = pair
     for number in range(PARTITIONS):
         await fill(first, partition=number)
-    second.retention._turns = MaintenanceTurns(second.members.keeps, 0.0, 100.0)
+    second.retention._turns = MaintenanceTurns(second.live_brokers.keeps, 0.0, 100.0)
     monkeypatch.setattr("random.random", lambda: 0.0)
     await second.retention.retain(due_only=True)
     assert await starts(second) != [2] * PARTITIONS

@@ -97,7 +97,7 @@ async def test_regions_that_an_earlier_release_has_left_are_settled_as_their_tra
     """It knows the field with the transaction's name only, and removes that."""
     clock = ManualClock(SystemClock().now_ms())
     async with one(redis_url, prefix, clock=clock, coordinators=1, ack_timeout_ms=DAY_MS) as broker:
-        await broker.upkeep.close()
+        await broker.maintenance.close()
         ids = await received(broker)
         txn = await holding(broker, ids)
         partition = await broker.catalog.partition("t", 0)
@@ -108,7 +108,7 @@ async def test_regions_that_an_earlier_release_has_left_are_settled_as_their_tra
         assert (await standing(broker)).pending > 0
         clock.advance(broker.config.max_transaction_timeout_ms + 120_000)
         for _ in range(3):
-            await broker.forgotten.look()
+            await broker.hanging.look()
         assert (await standing(broker)).pending == 0
         await broker.subscriptions.ack("t", "s", "c1", ids[1::2])
         assert (await standing(broker)).mark_delete == COUNT

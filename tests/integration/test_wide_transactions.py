@@ -74,9 +74,9 @@ async def test_a_step_over_many_partitions_is_one_step(redis_url, prefix):
 async def test_a_transactional_id_takes_many_partitions(redis_url, prefix):
     async with one(redis_url, prefix) as broker:
         every = [Participant("t", "0" * 32, n) for n in range(700)]
-        made = await broker.identities.init("tid", 60_000, -1, -1)
-        txn = await broker.identities.add("tid", made.producer_id, made.epoch, every)
-        assert await broker.identities.verify("tid", made.producer_id, made.epoch, every) == txn
-        ended = await broker.identities.end("tid", made.producer_id, made.epoch, commit=False, bump=True)
+        made = await broker.transactional_ids.init("tid", 60_000, -1, -1)
+        txn = await broker.transactional_ids.add("tid", made.producer_id, made.epoch, every)
+        assert await broker.transactional_ids.verify("tid", made.producer_id, made.epoch, every) == txn
+        ended = await broker.transactional_ids.end("tid", made.producer_id, made.epoch, commit=False, bump=True)
         assert ended.decision is not None
         assert sorted((await broker.coordinators.whole(ended.decision)).participants) == sorted(every)

@@ -97,7 +97,7 @@ async def fresh(url: str, prefix: str, home: str, offsets: range, sizes: list[in
         # By time: the first record, in offset order, that is as late.
         for wanted_ms in range(T0, T0 + 52, 7):
             first = next(((s[0], s[1]) for s in everything if s[1] >= wanted_ms), None)
-            assert await offsets_for_times.find(partition, wanted_ms, True, broker.fetching.budget()) == first
+            assert await offsets_for_times.find(partition, wanted_ms, True, broker.partition_fetch.budget()) == first
         # By a subscription: each once, and nothing is left over.
         await broker.subscriptions.create("t", "s")
         got = []

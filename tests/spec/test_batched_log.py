@@ -36,7 +36,7 @@ def calls():
 async def test_a_refused_step_fails_alone_among_those_of_its_call(redis_url, prefix):
     """BW-14: nine of ten are carried out, in one entry."""
     async with one(redis_url, prefix, coordinators=1) as broker:
-        await broker.upkeep.close()
+        await broker.maintenance.close()
         await broker.topics.create("t")
         participant = Participant("t", (await broker.catalog.get("t")).id, 0)
         before = broker.coordinators.of(TxnId(0, 0))._calls
@@ -73,7 +73,7 @@ def test_the_four_settings_of_the_log_have_defaults_and_refuse_nonsense(name, de
 async def test_settings_of_the_log_are_in_force(redis_url, prefix):
     """BW-15: with at most 5 records a call, 20 begins are four entries."""
     async with one(redis_url, prefix, coordinators=1, transaction_log_batched_write_max_records=5) as broker:
-        await broker.upkeep.close()
+        await broker.maintenance.close()
         await asyncio.gather(*(broker.transactions.begin() for _ in range(20)))
         assert [len(entry) for entry in await entries(broker)] == [5, 5, 5, 5]
 
@@ -83,7 +83,7 @@ async def test_one_histogram_counts_the_calls_of_every_broker_batched_or_not(red
     for enabled, brokers in ((False, 1), (True, 2), (True, 1)):
         async with two(redis_url, prefix, coordinators=1, transaction_log_batched_write_enabled=enabled) as pair:
             for broker in pair:
-                await broker.upkeep.close()
+                await broker.maintenance.close()
             before = calls()
             for broker in pair[:brokers]:
                 await asyncio.gather(*(broker.transactions.begin() for _ in range(100)))
@@ -96,7 +96,7 @@ async def test_no_step_is_answered_before_redis_has_its_batch(redis, redis_url, 
     """BW-19: what was on its way when the link broke was confirmed to nobody and is nowhere."""
     async with proxy("127.0.0.1", redis.port) as relay:
         async with one(relay.url, prefix, coordinators=1, redis_retry_ms=200, redis_timeout_ms=400) as broker:
-            await broker.upkeep.close()
+            await broker.maintenance.close()
             confirmed = (await broker.transactions.begin()).id
             relay.hold()
             seen = len(relay.requests)

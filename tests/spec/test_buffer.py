@@ -88,7 +88,7 @@ async def test_a_broker_that_starts_has_the_state_of_before_and_reads_no_history
                 raw = await before.records.fetch("t", 0, 0, isolation="read_uncommitted", max_bytes=1 << 24)
                 await vanish(before)
             async with one(server.url, f"{prefix}{length}") as after:
-                await after.upkeep.close()
+                await after.maintenance.close()
                 started = await commands(after)
                 assert await heads(after) == state == (0, length + 30, length + 32, 1)
                 costs.append(await commands(after) - started)
@@ -170,7 +170,7 @@ async def test_an_abort_costs_the_same_however_many_came_before_it(prefix):
     """TB-22: bytes written by Redis for fifty aborts, as its append-only file shows them."""
     with redis_server(appendonly="yes", appendfsync="no", auto_aof_rewrite_percentage="0") as server:
         async with one(server.url, prefix, coordinators=1) as broker:
-            await broker.upkeep.close()
+            await broker.maintenance.close()
             await broker.topics.create("t")
 
             async def written():

@@ -87,7 +87,7 @@ CODES = {"b": "begin", "e": "decide", "d": "done", "n": "answered", "x": "expire
 async def test_the_steps_of_a_transaction_come_in_the_order_of_pip_31(redis_url, prefix, monkeypatch, how):
     """CL-15: consume, transform, produce on two partitions, as Redis gets it."""
     async with one(redis_url, prefix, coordinators=1, end_overdue_ms=60_000) as broker:
-        await broker.upkeep.close()
+        await broker.maintenance.close()
         await broker.topics.create("in")
         await broker.topics.create("out", 2)
         await broker.subscriptions.create("in", "s")

@@ -56,7 +56,7 @@ async def test_a_broker_that_slept_through_the_steps_of_another_writes_behind_th
     """TC-02: the log has the steps of both in one order, and the late one cannot contradict what was decided."""
     async with proxy("127.0.0.1", redis.port) as relay:
         async with one(relay.url, prefix, name="sleeps", coordinators=1) as sleeps:
-            await sleeps.upkeep.close()
+            await sleeps.maintenance.close()
             txn = (await sleeps.transactions.begin()).id
             # Given a broker whose begin and commit are on their way, and not in Redis yet
             relay.hold()
@@ -170,7 +170,7 @@ async def test_a_crowd_of_first_contacts_is_served_at_once_though_the_first_repl
         for txn in txns:
             await other.records.produce("t", records(str(txn.serial)), transaction=txn)
         async with proxy("127.0.0.1", redis.port) as relay, one(relay.url, prefix, coordinators=1) as fresh:
-            await fresh.upkeep.close()
+            await fresh.maintenance.close()
             calls = fresh.coordinators.of(txns[0])._calls
             relay.cuts = 1
             answers = await asyncio.gather(

@@ -23,7 +23,7 @@ async def test_snapshots_are_made_again_from_the_records_and_all_of_them_come_on
         values += await topic.fill(10, due + 20_000)
         assert await topic.release(due + 100) == values[:11]
         cancelled = (await topic.listed())[500]
-        await topic.broker.delays.cancel("t", [cancelled.id])
+        await topic.broker.delayed.cancel("t", [cancelled.id])
         values.remove((cancelled.value or b"").decode())
         before, waiting = await topic.snapshots(), await topic.waiting()
         assert waiting == 998
@@ -139,12 +139,12 @@ async def test_a_record_is_cancelled_or_delivered_and_who_cancels_learns_which(t
     ids = await topic.schedule({"a": due, "b": due + 1})
     assert await topic.release(due) == ["a"]
     unknown = ScheduledId(0, 99, 0)
-    told = await topic.broker.delays.cancel("t", [ids["a"], ids["b"], unknown])
+    told = await topic.broker.delayed.cancel("t", [ids["a"], ids["b"], unknown])
     assert [type(each) for each in told] == [AlreadyDelivered, type(None), UnknownScheduled]
-    assert await topic.broker.delays.cancel("t", [ids["b"]]) == [None]
+    assert await topic.broker.delayed.cancel("t", [ids["b"]]) == [None]
     for name, error in (("a", AlreadyDelivered), ("b", AlreadyCancelled)):
         with pytest.raises(error):
-            await topic.broker.delays.get("t", ids[name])
+            await topic.broker.delayed.get("t", ids[name])
     assert await released_in_all(topic, due) == ["a"]
 
 

@@ -218,8 +218,8 @@ async def test_a_snapshot_never_changes_and_every_one_there_is_is_listed(topic):
     assert await topic.snapshots() == await topic.listed_snapshots() == {b.snapshot for b in buckets}
     waiting = await topic.listed()
     await topic.release(due + 60)
-    await topic.broker.delays.cancel("t", [each.id for each in waiting[8:12]])
-    await topic.broker.delays.reschedule("t", waiting[25].id, deliver_at_ms=due + HOUR_MS)
+    await topic.broker.delayed.cancel("t", [each.id for each in waiting[8:12]])
+    await topic.broker.delayed.reschedule("t", waiting[25].id, deliver_at_ms=due + HOUR_MS)
     assert await stored() == before
     await topic.release(due + 2 * HOUR_MS)
     assert await topic.snapshots() == await topic.listed_snapshots() == set()

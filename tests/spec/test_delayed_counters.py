@@ -34,7 +34,7 @@ class History:
 
     async def cancel(self) -> None:
         ids = self.random.sample(sorted(self.pending), min(CANCELLED, len(self.pending)))
-        outcomes = await self.topic.broker.delays.cancel("t", ids)
+        outcomes = await self.topic.broker.delayed.cancel("t", ids)
         assert outcomes == [None] * len(ids)
         for id in ids:
             del self.pending[id]
@@ -43,7 +43,7 @@ class History:
     async def move(self) -> None:
         for id in self.random.sample(sorted(self.pending), min(MOVED, len(self.pending))):
             due = self.now + 1 + self.random.randrange(SPAN_MS)
-            await self.topic.broker.delays.reschedule("t", id, deliver_at_ms=due)
+            await self.topic.broker.delayed.reschedule("t", id, deliver_at_ms=due)
             self.pending[id] = due
             self.operations += 1
 
@@ -64,7 +64,7 @@ class History:
         self.operations += fired
 
     async def clear(self) -> None:
-        assert await self.topic.broker.delays.clear("t") == len(self.pending)
+        assert await self.topic.broker.delayed.clear("t") == len(self.pending)
         self.operations += len(self.pending)
         self.pending.clear()
 
@@ -103,7 +103,7 @@ async def all_at_rest(topic: ScheduledTopic) -> bool:
     """Nothing is being sealed, loaded or merged, and there is nothing to seal."""
     index = await topic.index()
     state, config = await index.state(), topic.broker.config
-    clockwork = topic.broker.delays.clockwork(await topic.broker.catalog.partition("t", 0))
+    clockwork = topic.broker.delayed.clockwork(await topic.broker.catalog.partition("t", 0))
     works = any(task is not None and not task.done() for task in (clockwork._work, clockwork._upkeep))
     is_due = state is None or state.closing or state.open_entries >= config.delayed_delivery_min_index_count_per_bucket
     return not works and not is_due and len(await topic.buckets()) <= config.delayed_delivery_max_num_buckets
@@ -121,7 +121,9 @@ async def test_the_number_of_scheduled_records_is_that_of_the_bits_set_and_bytes
         delayed_delivery_max_indexes_per_segment=50,
         delayed_delivery_max_num_buckets=4,
     ) as topic:
-        await topic.broker.upkeep.close()  # what it does now and then is done here, so that checks are not disturbed
+        await (
+            topic.broker.maintenance.close()
+        )  # what it does now and then is done here, so that checks are not disturbed
         history = History(topic, seed=38)
         for number in range(1, ROUNDS + 1):
             for act in history.random.sample([history.schedule, history.cancel, history.move, history.fire], 4):
@@ -129,7 +131,7 @@ async def test_the_number_of_scheduled_records_is_that_of_the_bits_set_and_bytes
             if number == ROUNDS // 2:
                 await history.clear()
             if number % CHECKED_EVERY == 0:
-                await topic.broker.delays.tidy()
+                await topic.broker.delayed.tidy()
                 await history.check()
         history.now += SPAN_MS
         await history.fire()

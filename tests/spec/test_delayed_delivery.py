@@ -167,7 +167,7 @@ async def test_a_delay_above_the_servers_limit_is_refused_naming_it_and_writes_n
                 assert said in refused.text
         ((_, _, _, _, (placed,)),) = await produce("t", [NewRecord(None, b"fits", deliver_after_ms=5_000)])
         with pytest.raises(DelayTooLong, match=said):
-            await topic.broker.delays.reschedule("t", placed.id, deliver_after_ms=6_000)
+            await topic.broker.delayed.reschedule("t", placed.id, deliver_after_ms=6_000)
         await topic.broker.transactions.commit(txn)
         assert (await topic.values(), await topic.listed_values()) == ([], ["fits"])
 

@@ -106,7 +106,7 @@ async def cut_everywhere(
     """One topic after the other, each cut at a later write; the step of the last one survives."""
     cases: list[Cut] = []
     async with one(url, prefix, name="prepares", **IDLE) as broker:
-        due_ms = broker.delays.now_ms() + after_ms
+        due_ms = broker.delayed.now_ms() + after_ms
         for n in range(1, WRITES_MAX):
             topic = ScheduledTopic(broker, f"t{n}")
             await broker.topics.create(topic.name)
@@ -138,7 +138,7 @@ async def is_quiet(topic: ScheduledTopic) -> bool:
 
     async def ask() -> bool:
         state, count = await (await topic.index()).state(), len(await topic.buckets())
-        upkeep = topic.broker.delays.clockwork(await topic.broker.catalog.partition(topic.name, 0))._upkeep
+        upkeep = topic.broker.delayed.clockwork(await topic.broker.catalog.partition(topic.name, 0))._upkeep
         is_due = state is None or state.closing or state.open_entries >= least or 0 < most < count
         return not is_due and (upkeep is None or upkeep.done())
 

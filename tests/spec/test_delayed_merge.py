@@ -48,7 +48,7 @@ async def test_what_is_committed_after_its_block_was_sealed_waits_in_the_queue_a
         await broker.transactions.commit(txn)
         assert await eventually(topic.waiting, 23, PATIENCE_S) == 23
         moved = (await topic.listed())[0]
-        await broker.delays.reschedule("t", moved.id, deliver_at_ms=due + 35)
+        await broker.delayed.reschedule("t", moved.id, deliver_at_ms=due + 35)
         # Then they are at hand, in no bucket, and the block of the bucket is the older one
         state = await (await topic.index()).state()
         assert all(-id.entry > -ids["new"].entry for id in held.values())
@@ -152,7 +152,7 @@ async def test_a_merged_bucket_covers_its_sources_and_leaves_out_what_was_loaded
     values = await topic.fill_buckets(3, due)
     assert await topic.release(due + 10) == values[:2]  # a segment of the first bucket is loaded for that
     listed = await topic.listed()
-    await topic.broker.delays.cancel("t", [listed[5].id])
+    await topic.broker.delayed.cancel("t", [listed[5].id])
     before = await topic.buckets()
     sources = [before[0].first_ledger, before[-1].last_ledger]
     keys, topic_id = (await topic.index()).keys, (await topic.broker.topics.describe("t"))[0].id

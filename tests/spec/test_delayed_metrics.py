@@ -119,14 +119,14 @@ async def test_every_scrape_is_of_now_and_one_that_redis_does_not_answer_says_of
     due, began = topic.in_ms(HOUR_MS), time.time()
     ids = await topic.schedule({"a": due, "b": due + 1})
     assert await gauge(topic, "subscription_delayed") == 2
-    await topic.broker.delays.cancel(topic.name, [ids["a"]])
+    await topic.broker.delayed.cancel(topic.name, [ids["a"]])
     shown = await scrape(topic)
     assert shown["redis_ledger_subscription_delayed",] == 1
     shown_at = shown["redis_ledger_delayed_shown_timestamp_seconds",]
     assert began <= shown_at <= time.time()
     trouble = Trouble(topic.broker.store)
     trouble.hang(f"{{{topic.name}:0}}:")
-    await topic.broker.delays.cancel(topic.name, [])
+    await topic.broker.delayed.cancel(topic.name, [])
     stale = await scrape(topic)
     assert trouble.hung.is_set()
     assert stale["redis_ledger_subscription_delayed",] == 1
@@ -187,7 +187,7 @@ async def test_a_topic_that_is_gone_leaves_no_series_behind(topic):
     await topic.fill_buckets(1, topic.in_ms(HOUR_MS), size=50)
     assert await scrape(topic) != {}
     await topic.broker.topics.delete(topic.name)
-    await topic.broker.delays.tidy()
+    await topic.broker.delayed.tidy()
     assert await scrape(topic) == {}
 
 
@@ -196,7 +196,7 @@ async def test_a_topic_that_came_and_went_between_two_scrapes_leaves_no_series_b
     await topic.schedule({"a": topic.in_ms(100)})
     assert await eventually(lambda: values_of(topic.broker, topic.name), ["a"], PATIENCE_S) == ["a"]
     await topic.broker.topics.delete(topic.name)
-    await topic.broker.delays.tidy()
+    await topic.broker.delayed.tidy()
     assert await scrape(topic) == {}
 
 
@@ -210,13 +210,13 @@ async def test_what_is_due_first_and_how_late_records_came_is_told(topic):
     assert round(shown["redis_ledger_delayed_first_due_timestamp_seconds",] * 1000) == due + HOUR_MS
     assert shown["redis_ledger_delayed_lateness_seconds_count",] == shown["redis_ledger_delayed_fired_total",] == 2
     assert 0 <= shown["redis_ledger_delayed_lateness_seconds_sum",] < PATIENCE_S
-    await topic.broker.delays.clear(topic.name)
+    await topic.broker.delayed.clear(topic.name)
     assert await gauge(topic, "delayed_first_due_timestamp_seconds") == 0
 
 
 async def test_a_look_that_takes_long_is_not_taken_at_every_scrape(topic, monkeypatch):
     """DD-61: a thousand partitions are tens of thousands of questions, and Redis has other things to do."""
-    shown, looks = topic.broker.delays.gauges, list[str]()
+    shown, looks = topic.broker.delayed.gauges, list[str]()
 
     async def slowly(name: str) -> list[ScheduledMessages]:
         looks.append(name)
@@ -228,10 +228,10 @@ async def test_a_look_that_takes_long_is_not_taken_at_every_scrape(topic, monkey
     monkeypatch.setattr(shown, "_parts", slowly)
     shown._asked_at -= 60.0  # the broker may have looked just now
     for _ in range(5):
-        await topic.broker.delays.show()
+        await topic.broker.delayed.show()
     assert looks == [topic.name]
     shown._asked_at -= 60.0  # a while later
-    await topic.broker.delays.show()
+    await topic.broker.delayed.show()
     assert looks == [topic.name] * 2
 
 
@@ -244,7 +244,7 @@ async def test_gauges_that_are_old_are_not_shown_and_counters_stay(topic, monkey
         raise StoreUnavailable("Redis is away.")
 
     with monkeypatch.context() as patched:
-        patched.setattr(topic.broker.delays.gauges, "_parts", away)
+        patched.setattr(topic.broker.delayed.gauges, "_parts", away)
         assert (await scrape(topic))["redis_ledger_delayed_records",] == 50
         patched.setattr(gauges, "STALE_S", -1.0)
         shown = await scrape(topic)
@@ -279,11 +279,11 @@ async def test_the_latest_scheduled_time_is_that_of_what_is_pending_also_after_a
     async with scheduling(redis_url, prefix, topic=prefix) as topic:
         assert await latest(topic) == due + 5_190
         *_, before, last = await topic.listed()
-        await topic.broker.delays.cancel(topic.name, [last.id])
+        await topic.broker.delayed.cancel(topic.name, [last.id])
         assert await latest(topic) == due + 5_180
-        await topic.broker.delays.reschedule(topic.name, before.id, deliver_at_ms=due + 1)
+        await topic.broker.delayed.reschedule(topic.name, before.id, deliver_at_ms=due + 1)
         assert await latest(topic) == due + 5_170
-        await topic.broker.delays.reschedule(topic.name, before.id, deliver_at_ms=due + 9_000)
+        await topic.broker.delayed.reschedule(topic.name, before.id, deliver_at_ms=due + 9_000)
         assert await latest(topic) == due + 9_000
     async with scheduling(redis_url, prefix, topic=prefix) as topic:
         assert await latest(topic) == due + 9_000

@@ -80,9 +80,9 @@ async def test_everything_comes_exactly_once_through_restarts_merges_rebuilds_an
                     through = topic if rng.random() < 0.5 else ScheduledTopic(mortal, "t")
                     await through.schedule(dues, partition=partition)
                     sent[partition].extend(dues)
-                await topic.broker.delays.rebuild("t", life % 2)
+                await topic.broker.delayed.rebuild("t", life % 2)
                 if life == 3:
-                    cancelled = await topic.broker.delays.clear("t", 1)
+                    cancelled = await topic.broker.delayed.clear("t", 1)
                 await asyncio.sleep(0.5)
                 await vanish(mortal)
 
@@ -105,7 +105,7 @@ async def test_an_entry_that_only_the_live_bits_know_is_not_skipped_for_good(top
     removed = await topic.broker.store.command("ZREMRANGEBYSCORE", index.delay.open, due, due, key=index.keys.state)
     assert ((await index.live([lost])).holds(lost), removed) == (True, 1)
     assert await topic.release(due + 1) == ["other"]
-    await topic.broker.delays.rebuild("t")
+    await topic.broker.delayed.rebuild("t")
     assert await topic.release(due + 1) == ["lost"]
     assert await topic.waiting() == 0
 
@@ -118,7 +118,7 @@ async def test_a_store_that_fails_at_the_moment_of_release_loses_nothing_and_del
     async with proxy("127.0.0.1", redis.port) as link:
         async with scheduling(link.url, prefix) as topic, one(redis.url, prefix, name="looks on") as reader:
             other = ScheduledTopic(reader, "t")
-            await reader.delays.close()  # only the broker behind the proxy releases
+            await reader.delayed.close()  # only the broker behind the proxy releases
             due = topic.in_ms(1_500)
             values = await topic.fill(10, due, step_ms=0)
             await link.refuse()
@@ -152,7 +152,7 @@ async def test_a_reply_that_is_lost_at_release_neither_repeats_nor_loses_it(redi
     async with proxy("127.0.0.1", redis.port) as link:
         async with scheduling(link.url, prefix) as topic, one(redis.url, prefix, name="looks on") as reader:
             other = ScheduledTopic(reader, "t")
-            await reader.delays.close()
+            await reader.delayed.close()
             values = await topic.fill(10, topic.in_ms(1_000))
             link.muted = 100  # every reply on the connections there are is lost, and so on those that follow
             assert await other.seen(1, within_s=10.0)
@@ -187,8 +187,8 @@ async def test_a_million_records_of_one_instant_are_released_while_another_topic
             return fired
 
         monkeypatch.setattr(index, "fire", fire_as_if_it_were_due)
-        monkeypatch.setattr(topic.broker.delays.server, "learn", lambda *_: None)
-        topic.broker.delays.clockwork(partition).kick()
+        monkeypatch.setattr(topic.broker.delayed.server, "learn", lambda *_: None)
+        topic.broker.delayed.clockwork(partition).kick()
         loop = asyncio.get_running_loop()
         while sum(taken) < entries:
             begun = loop.time()
@@ -235,7 +235,7 @@ async def test_a_server_clock_that_jumps_ahead_stops_no_timer(topic, monkeypatch
     """DD-14: the timer was set for an hour from now, and then it is an hour later."""
     due, told = topic.in_ms(500), ShiftedTime(topic, monkeypatch)
     told.shift_ms = -HOUR_MS
-    await topic.broker.delays.learn_time()
+    await topic.broker.delayed.learn_time()
     await topic.schedule({"a": due})
     told.shift_ms = 0
     witness = Witness(topic)
@@ -249,7 +249,7 @@ async def test_a_server_clock_that_jumps_back_loses_nothing_and_makes_nothing_ea
     sooner, later, told = topic.in_ms(1_500), topic.in_ms(HOUR_MS + 500), ShiftedTime(topic, monkeypatch)
     await topic.schedule({"sooner": sooner})
     told.shift_ms = HOUR_MS
-    await topic.broker.delays.learn_time()
+    await topic.broker.delayed.learn_time()
     await topic.schedule({"later": later})
     told.shift_ms = 0
     witness = Witness(topic)

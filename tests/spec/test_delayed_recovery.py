@@ -126,14 +126,14 @@ async def test_an_index_that_is_lost_but_for_its_live_bits_is_made_again_from_th
     values = await topic.fill_buckets(2, due)
     rest = await topic.fill(5, due + 1_000)
     ids = {(each.value or b"").decode(): each.id for each in await topic.listed()}
-    await topic.broker.delays.cancel("t", [ids[values[3]], ids[rest[1]]])
-    await topic.broker.delays.reschedule("t", ids[values[5]], deliver_at_ms=due + 5_000)
+    await topic.broker.delayed.cancel("t", [ids[values[3]], ids[rest[1]]])
+    await topic.broker.delayed.reschedule("t", ids[values[5]], deliver_at_ms=due + 5_000)
     index = await topic.index()
     doomed = [index.delay.open, index.delay.queue, index.delay.buckets, index.delay.next]
     doomed += [index.delay.snapshot(bucket.snapshot) for bucket in await topic.buckets()]
     await topic.broker.store.command("DEL", *doomed, key=index.keys.state)
     assert await topic.listed_values() == []
-    await topic.broker.delays.rebuild("t")
+    await topic.broker.delayed.rebuild("t")
     expected = [v for v in [*values, *rest, values[5]] if v not in (values[3], rest[1])]
     expected.remove(values[5])
     assert await topic.listed_values() == expected
@@ -168,7 +168,7 @@ async def test_a_bucket_that_cannot_be_created_leaves_its_records_where_they_fir
     assert await topic.listed_values() == values
     assert script == "delay/rotate" or operations("failed", "create") >= failed + 4
     assert await topic.release(due + 45) == values[:5]
-    await topic.broker.delays.tidy()
+    await topic.broker.delayed.tidy()
     await topic.sealed(1)
     assert await topic.release(due + HOUR_MS) == values[5:]
 
@@ -177,7 +177,7 @@ async def _tidied(topic, trouble, failures):
     """Upkeep comes around every ten seconds by itself; here it is called."""
     if trouble.failed >= failures:
         return True
-    await topic.broker.delays.tidy()
+    await topic.broker.delayed.tidy()
     return trouble.failed >= failures
 
 
@@ -239,8 +239,8 @@ async def test_buckets_of_which_nothing_is_left_go_and_one_that_overlaps_is_kept
     before = await topic.buckets()
     assert await topic.release(due) == values[:1]  # a segment of the first bucket is loaded, and becomes stale
     listed = await topic.listed()
-    await topic.broker.delays.cancel("t", [each.id for each in listed[:93]])
-    await topic.broker.delays.tidy()
+    await topic.broker.delayed.cancel("t", [each.id for each in listed[:93]])
+    await topic.broker.delayed.tidy()
     after = await topic.buckets()
     assert [bucket.name for bucket in after] == [bucket.name for bucket in before[4:]]
     assert [bucket.entries for bucket in after] == [6, 20]
@@ -256,8 +256,8 @@ async def test_what_is_cancelled_while_its_bucket_is_being_created_gets_into_non
     trouble.fails["delay/seal"] = 1
     await topic.fill(20, due)
     assert await eventually(lambda: _tidied(topic, trouble, 1), True, PATIENCE_S)
-    await topic.broker.delays.cancel("t", [each.id for each in await topic.listed()])
-    await topic.broker.delays.tidy()
+    await topic.broker.delayed.cancel("t", [each.id for each in await topic.listed()])
+    await topic.broker.delayed.tidy()
     assert await eventually(lambda: _is_idle(topic), True, PATIENCE_S)
     await (await topic.index()).sweep(whenever=True)
     assert await topic.buckets() == []

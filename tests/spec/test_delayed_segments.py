@@ -86,10 +86,10 @@ async def test_the_bits_serve_cancelling_and_rebuilding_so_that_nothing_is_index
     values = await topic.fill_buckets(1, due)
     waiting = await topic.listed()
     assert await topic.release(due + 40) == values[:5]
-    cancelled = await topic.broker.delays.cancel("t", [each.id for each in waiting[3:8]])
+    cancelled = await topic.broker.delayed.cancel("t", [each.id for each in waiting[3:8]])
     assert [type(outcome) for outcome in cancelled] == [AlreadyDelivered] * 2 + [type(None)] * 3
     for _ in range(3):
-        await topic.broker.delays.rebuild("t")
+        await topic.broker.delayed.rebuild("t")
         stats = await topic.stats()
         assert (stats.records, stats.entries, await topic.listed_values()) == (12, 12, values[8:])
     assert await topic.release(due + HOUR_MS) == values[8:]

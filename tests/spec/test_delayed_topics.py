@@ -66,10 +66,10 @@ async def test_a_damaged_index_is_made_again_from_the_delay_ledgers(topic, lost)
     values = await topic.fill_buckets(2, due) + await topic.fill(5, due + HOUR_MS, name="open")
     assert await topic.release(due + 10) == values[:2]
     waiting = await topic.listed()
-    await topic.broker.delays.cancel("t", [waiting[0].id, waiting[-1].id])
+    await topic.broker.delayed.cancel("t", [waiting[0].id, waiting[-1].id])
     left = values[3:-1]
     await DAMAGES[lost](topic)
-    assert await topic.broker.delays.rebuild("t") == len(left)
+    assert await topic.broker.delayed.rebuild("t") == len(left)
     assert (await topic.listed_values(), await topic.waiting()) == (left, len(left))
     assert await topic.release(due + 10) == []
     assert await topic.release(due + 2 * HOUR_MS) == left
@@ -82,7 +82,7 @@ async def test_clearing_a_hundred_leaves_none(topic):
     """DD-11: nothing is pending, and nothing of it comes when it would have been due."""
     due = topic.in_ms(HOUR_MS)
     await topic.fill(100, due)
-    assert await topic.broker.delays.clear("t") == 100
+    assert await topic.broker.delayed.clear("t") == 100
     assert (await topic.waiting(), await topic.listed()) == (0, [])
     assert await topic.release(due + HOUR_MS) == []
 
@@ -155,7 +155,7 @@ async def test_new_partitions_begin_with_nothing_that_waits(topic):
     values = await topic.fill_buckets(2, due)
     before = await topic.delay_keys()
     await topic.broker.topics.grow("t", 3)
-    stats = await topic.broker.delays.counts("t")
+    stats = await topic.broker.delayed.counts("t")
     assert [(s.records, s.entries, s.snapshot_bytes) for s in stats[1:]] == [(0, 0, 0)] * 2
     made = ("state", "open", "closing", "queue", "live", "parts", "moved", "buckets", "next", "snaps", "repeats")
     new = {key for key in await topic.delay_keys() if "{t:0}" not in key}
@@ -214,7 +214,7 @@ async def test_a_message_of_a_year_ahead_neither_holds_the_log_nor_counts_agains
         await topic.broker.records.produce("t", [NewRecord(None, b"f" * 100_000, deliver_at_ms=due)])
         for _ in range(20):
             await topic.broker.records.produce("t", [NewRecord(None, b"x" * 10_000)])
-        await topic.broker.upkeep.retain()
+        await topic.broker.maintenance.retain()
         (state,) = (await topic.broker.topics.describe("t"))[1]
         assert (state.start_offset >= 19, state.end_offset, state.bytes <= 5_000) == (True, 20, True)
         assert (await topic.stats()).payload_bytes > 100_000

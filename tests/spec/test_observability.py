@@ -178,7 +178,7 @@ async def test_alerts_fire_for_a_held_stable_offset_and_for_a_transaction_that_i
     broker, prefix
 ):
     """OB-23"""
-    await broker.upkeep.close()
+    await broker.maintenance.close()
     await broker.topics.create(prefix)
     held = "RedisLedgerOldTransactionHoldsReaders"
     overdue = "RedisLedgerTransactionOverdue"

@@ -91,7 +91,7 @@ async def test_a_log_that_cannot_be_read_stops_no_transaction(redis_url, prefix,
 async def test_the_log_of_a_broker_shows_each_kind_of_step_with_its_fields(redis_url, prefix):
     """TS-16: begin, partition, subscription, decision by a client and decision by the deadline."""
     async with one(redis_url, prefix, coordinators=1, end_overdue_ms=60_000) as broker:
-        await broker.upkeep.close()
+        await broker.maintenance.close()
         await broker.topics.create("t")
         await broker.subscriptions.create("t", "s/u")
         await broker.records.produce("t", records("in"))
@@ -126,7 +126,7 @@ async def test_begins_of_a_call_that_redis_refuses_fail_and_the_next_ones_work(p
     """TS-17, BW-12: five begins of one call fail, none of them is there, and five more succeed without a restart."""
     with redis_server() as server:
         async with one(server.url, prefix, coordinators=1) as broker:
-            await broker.upkeep.close()
+            await broker.maintenance.close()
             calls = broker.coordinators.of(TxnId(0, 0))._calls
             assert server.ask("CONFIG", "SET", "min-replicas-to-write", "1") == b"OK"
             answers = await asyncio.gather(*(broker.transactions.begin() for _ in range(5)), return_exceptions=True)

@@ -50,9 +50,9 @@ async def two(url: str, prefix: str, **settings: Any) -> AsyncIterator[tuple[Bro
 
 async def vanish(broker: Broker) -> None:
     """As kill -9 does to a broker in this process: nothing more leaves for Redis, nothing is handed over."""
-    for task in broker.upkeep._tasks:
+    for task in broker.maintenance._tasks:
         task.cancel()
-    await asyncio.gather(*broker.upkeep._tasks, return_exceptions=True)
+    await asyncio.gather(*broker.maintenance._tasks, return_exceptions=True)
     await broker.store.close()
 
 

@@ -55,7 +55,7 @@ async def prepare(broker: Broker) -> None:
 
 class Scenario:
     def __init__(self, broker: Broker, home: str) -> None:
-        self.broker, self.cold, self.home = broker, broker.cold, home
+        self.broker, self.cold, self.home = broker, broker.offload, home
 
     def steps(self) -> dict[str, Callable[[], Awaitable[object]]]:
         return {
@@ -113,7 +113,7 @@ async def work(case: Case, report_to: int) -> None:
     store = await CountedStore.open(case.url, prefix=case.prefix)
     assert isinstance(store, CountedStore)
     broker = await Broker.open(store, Config(prefix=case.prefix, cold_home=case.home, **SETTINGS))
-    await broker.upkeep.close()
+    await broker.maintenance.close()
     steps = Scenario(broker, case.home).steps()
     store.arm(case.n, case.when, report_to)
     await store.walk(STEPS, steps)

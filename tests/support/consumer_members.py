@@ -62,7 +62,7 @@ class Member:
         assert (answer.error_code, answer.error_message) == (0, None)
         self.name, self.epoch = answer.member_id or "", answer.member_epoch
         if answer.assignment is not None:
-            names = self.broker.consumers._topics.names
+            names = self.broker.consumer_groups._topics.names
             told = [(names[topic.topic_id], topic) for topic in answer.assignment.topic_partitions]
             self.ids |= {name: topic.topic_id for name, topic in told}
             self.owned = {name: topic.partitions for name, topic in told}

@@ -232,7 +232,7 @@ async def work(case: Case, report_to: int) -> None:
     store = await DyingStore.open(case.url, prefix=case.prefix)
     assert isinstance(store, DyingStore)
     broker = await Broker.open(store, Config(prefix=case.prefix, coordinators=1))
-    await broker.upkeep.close()
+    await broker.maintenance.close()
     store.arm(case.n, case.when, report_to)
     if case.step == "together" or case.step.startswith("kafka"):
         await STEPS[case.step](broker, case, "", [], INPUT)

@@ -84,8 +84,8 @@ class Scenario:
             "schedule more": lambda: self.produce("schedule more"),
             "seal again": self.seal,
             "merge": self.merge,
-            "cancel": lambda: self.broker.delays.cancel(TOPIC, [self.ids["c"]]),
-            "move": lambda: self.broker.delays.reschedule(TOPIC, self.ids["d"], deliver_at_ms=self.hour_ms + MOVED_TO),
+            "cancel": lambda: self.broker.delayed.cancel(TOPIC, [self.ids["c"]]),
+            "move": lambda: self.broker.delayed.reschedule(TOPIC, self.ids["d"], deliver_at_ms=self.hour_ms + MOVED_TO),
             "fire": lambda: self.topic.release(self.hour_ms + 20, most=2),
             "repeat": self.repeat,
             "fire what repeats": lambda: self.topic.release(self.hour_ms + 22, most=2),
@@ -110,7 +110,7 @@ class Scenario:
 
     async def quiet(self) -> None:
         """Until what goes on behind an answered call is over too."""
-        clockworks = self.broker.delays._clockworks.values()
+        clockworks = self.broker.delayed._clockworks.values()
         while not all(coordinator.is_idle for coordinator in self.broker.coordinators):
             await asyncio.sleep(0.001)
         await asyncio.gather(*(clockwork._work for clockwork in clockworks if clockwork._work is not None))
@@ -126,20 +126,20 @@ class Scenario:
 
     async def repeat(self) -> None:
         record = NewRecord(None, b"r", deliver_at_ms=self.hour_ms + 22)
-        await self.broker.delays.schedule_repeat(TOPIC, record, Recurrence.parse(f"PT{REPEAT_MS // 1000}S", times=2))
+        await self.broker.delayed.schedule_repeat(TOPIC, record, Recurrence.parse(f"PT{REPEAT_MS // 1000}S", times=2))
         await self.quiet()
 
     async def rearm(self) -> None:
         partition = await self.broker.catalog.partition(TOPIC, 0)
-        assert await self.broker.delays.rearm(self.broker.delays.clockwork(partition))
+        assert await self.broker.delayed.rearm(self.broker.delayed.clockwork(partition))
 
 
 async def work(case: Case, report_to: int) -> None:
     store = await CountedStore.open(case.url, prefix=case.prefix)
     assert isinstance(store, CountedStore)
     broker = await Broker.open(store, Config(prefix=case.prefix, **SETTINGS))
-    await broker.upkeep.close()
-    broker.delays._brokers = frozenset()  # whoever lives beside it is told of nothing
+    await broker.maintenance.close()
+    broker.delayed._brokers = frozenset()  # whoever lives beside it is told of nothing
     store.arm(case.n, case.when, report_to)
     steps = Scenario(broker, case.hour_ms).steps()
     await store.walk(STEPS, steps)

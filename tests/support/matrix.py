@@ -109,8 +109,8 @@ class Ground:
         """orders with a record, one that is scheduled, and a subscription with a message under way; held; g-kafka."""
         for name in [topic.name for topic in await self.broker.topics.list()]:
             await self.broker.topics.delete(name)
-        for name in await self.broker.users.all():
-            await self.broker.users.remove(name)
+        for name in await self.broker.scram_credentials.all():
+            await self.broker.scram_credentials.remove(name)
         with contextlib.suppress(LedgerError):
             await self.broker.groups.delete("g-kafka")
         await self.broker.security.remove_rules([Filter(principal="User:made")])

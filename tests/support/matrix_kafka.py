@@ -167,7 +167,7 @@ async def describes_settings(g: Ground) -> int:
 
 
 async def describes_broker(g: Ground) -> int:
-    broker = str(g.broker.members.node_id)
+    broker = str(g.broker.live_brokers.node_id)
     return await g.code(DescribeConfigsRequest([DescribeConfigsResource(BROKER, broker, None)]), 4)
 
 

@@ -81,16 +81,16 @@ async def written(
 
 async def offload(broker: Broker, topic: str, number: int, *, seal: bool = True, **more: Any) -> int:
     """Where the cold part ends now.  more: as `written` takes it."""
-    plan = await broker.cold.plan(topic, number, seal=seal)
+    plan = await broker.offload.plan(topic, number, seal=seal)
     if plan is None:
         return 0
     segments = [await written(broker, topic, number, stretch, **more) for stretch in plan.stretches]
-    return (await broker.cold.publish(topic, number, plan.id, segments)).cold_offset
+    return (await broker.offload.publish(topic, number, plan.id, segments)).cold_offset
 
 
 async def compact(broker: Broker, topic: str, number: int, keeps: Callable[[Row], bool], suffix: str = "c") -> None:
     """Every segment is replaced by one with fewer rows."""
-    standing = (await broker.cold.page(topic)).standings[number]
+    standing = (await broker.offload.page(topic)).standings[number]
     home = open_home(broker.config.cold_home)
     removed, added = [], []
     for segment in standing.manifest.segments:
@@ -107,7 +107,7 @@ async def compact(broker: Broker, topic: str, number: int, keeps: Callable[[Row]
             added.append(writer.finish())
         removed.append(segment.first)
     version, topic_id = standing.manifest.version, standing.topic_id
-    swapped = await broker.cold.swap(topic, number, version, removed, added, topic_id=topic_id)
+    swapped = await broker.offload.swap(topic, number, version, removed, added, topic_id=topic_id)
     for file in swapped.files:
         home.delete(file)
 
@@ -125,7 +125,9 @@ async def seen(
     found: list[Shown] = []
     at = offset
     while True:
-        fetched = await broker.fetching.fetch(topic, number, at, isolation=isolation, max_bytes=max_bytes, wait_ms=0)
+        fetched = await broker.partition_fetch.fetch(
+            topic, number, at, isolation=isolation, max_bytes=max_bytes, wait_ms=0
+        )
         for batch in fetched.batches:
             if not batch.is_control:
                 found += [(*record,) for record in decode(batch.data) if record.offset >= at]

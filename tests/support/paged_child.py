@@ -41,12 +41,12 @@ async def work(case: Case, report_to: int) -> None:
     store = await WritesStore.open(case.url, prefix=case.prefix)
     assert isinstance(store, WritesStore)
     broker = await Broker.open(store, Config(prefix=case.prefix, coordinators=1))
-    await broker.upkeep.close()
+    await broker.maintenance.close()
     store.arm(case.n, case.when, report_to)
 
     async def act() -> None:
         await WORKS[case.work].act(broker, case.topic)
-        clockworks = broker.delays._clockworks.values()
+        clockworks = broker.delayed._clockworks.values()
         while not all(coordinator.is_idle for coordinator in broker.coordinators):
             await asyncio.sleep(0.001)
         await asyncio.gather(*(clockwork._work for clockwork in clockworks if clockwork._work is not None))

@@ -209,21 +209,21 @@ async def scheduled(broker: Broker, topic: str) -> None:
 
 
 async def schedule(broker: Broker, topic: str, each: int, txn: TxnId | None, partitions: int = 3) -> None:
-    due = broker.delays.now_ms() + HOUR_MS
+    due = broker.delayed.now_ms() + HOUR_MS
     for number in range(partitions):
         rows = [NewRecord(None, b"v", partition=number, deliver_at_ms=due + n) for n in range(each)]
         await broker.records.produce(topic, rows, transaction=txn)
 
 
 async def clear(broker: Broker, topic: str) -> None:
-    await broker.delays.clear(topic)
+    await broker.delayed.clear(topic)
 
 
 async def nothing_is_scheduled(broker: Broker, topic: str) -> None:
-    assert await broker.delays.pending(topic) == 0
-    assert await broker.delays.list(topic) == ([], None)
+    assert await broker.delayed.pending(topic) == 0
+    assert await broker.delayed.list(topic) == ([], None)
     await schedule(broker, topic, 2, txn=None, partitions=1)
-    assert await broker.delays.pending(topic) == len((await broker.delays.list(topic))[0]) > 0
+    assert await broker.delayed.pending(topic) == len((await broker.delayed.list(topic))[0]) > 0
 
 
 async def scheduled_in_one(broker: Broker, topic: str) -> None:
@@ -233,7 +233,7 @@ async def scheduled_in_one(broker: Broker, topic: str) -> None:
 
 async def cancel_all(broker: Broker, topic: str) -> None:
     ids = [ScheduledId(0, entry, 0) for entry in range(1, SCHEDULED + 1)]
-    assert set(await broker.delays.cancel(topic, ids)) == {None}
+    assert set(await broker.delayed.cancel(topic, ids)) == {None}
 
 
 async def scheduled_in_a_transaction(broker: Broker, topic: str) -> None:
@@ -243,12 +243,12 @@ async def scheduled_in_a_transaction(broker: Broker, topic: str) -> None:
 
 async def settled(broker: Broker, topic: str) -> None:
     await ended(broker, topic)
-    await broker.delays.look_through()
+    await broker.delayed.look_through()
 
 
 async def all_or_none_are_scheduled(broker: Broker, topic: str) -> None:
     wanted = SCHEDULED if await is_committed(broker, topic) else 0
-    assert await eventually(lambda: broker.delays.pending(topic), wanted, ENDED_S_MAX) == wanted
+    assert await eventually(lambda: broker.delayed.pending(topic), wanted, ENDED_S_MAX) == wanted
 
 
 # -- what goes as a whole ----------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ class ScheduledTopic:
 
     def in_ms(self, ms: int) -> int:
         """A due time so far ahead on Redis's clock, as the broker knows it."""
-        return self.broker.delays.now_ms() + ms
+        return self.broker.delayed.now_ms() + ms
 
     async def schedule(
         self, dues: Mapping[str, int], *, partition: int = 0, transaction: TxnId | None = None
@@ -76,17 +76,17 @@ class ScheduledTopic:
     # -- what waits --------------------------------------------------------------------------------------------------
 
     async def stats(self, partition: int = 0) -> DelayStats:
-        return (await self.broker.delays.counts(self.name))[partition]
+        return (await self.broker.delayed.counts(self.name))[partition]
 
     async def waiting(self) -> int:
         """Records, over all partitions."""
-        return sum(each.records for each in await self.broker.delays.counts(self.name))
+        return sum(each.records for each in await self.broker.delayed.counts(self.name))
 
     async def listed(self, **more: Any) -> list[Scheduled]:
         """All that waits, page by page."""
         found, after = list[Scheduled](), None
         while True:
-            page, after = await self.broker.delays.list(self.name, limit=100, after=after, **more)
+            page, after = await self.broker.delayed.list(self.name, limit=100, after=after, **more)
             found += page
             if after is None:
                 return found
@@ -97,7 +97,7 @@ class ScheduledTopic:
     # -- the index ---------------------------------------------------------------------------------------------------
 
     async def index(self, partition: int = 0) -> DelayIndex:
-        return (await self.broker.delays.waiting(self.name, partition)).index
+        return (await self.broker.delayed.waiting(self.name, partition)).index
 
     async def buckets(self, partition: int = 0) -> list[Bucket]:
         """Sealed ones, oldest first."""

@@ -74,7 +74,7 @@ class AccessPage(msgspec.Struct):
 @page("access", "Users and rules", nav="access", needs=(Op.DESCRIBE, Resource.CLUSTER, None))
 async def access(visit: Visit, query: Nothing) -> AccessPage:
     broker, security = visit.broker, visit.broker.security
-    users = await broker.users.all()
+    users = await broker.scram_credentials.all()
     tokens = await security.list_tokens()
     rules = await security.list_rules()
     return AccessPage(
@@ -176,7 +176,7 @@ class UserForm(msgspec.Struct):
 @act("access/user/add", "user.add", "name", needs=ALTER)
 async def add_user(visit: Visit, form: UserForm) -> Done:
     visit.broker.security.check_on()
-    is_new = await visit.broker.users.add(form.name, form.password)
+    is_new = await visit.broker.scram_credentials.add(form.name, form.password)
     sentence = f"Added {form.name}." if is_new else f"Changed the password of {form.name}."
     return Done(sentence, href("access"), facts={"new": is_new})
 
@@ -188,7 +188,7 @@ class UserName(msgspec.Struct):
 @act("access/user/remove", "user.remove", "name", needs=ALTER)
 async def remove_user(visit: Visit, form: UserName) -> Done:
     visit.broker.security.check_on()
-    await visit.broker.users.remove(form.name)
+    await visit.broker.scram_credentials.remove(form.name)
     return Done(f"Removed {form.name}.", href("access"))
 
 

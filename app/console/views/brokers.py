@@ -31,12 +31,12 @@ class BrokersPage(msgspec.Struct):
 async def brokers(visit: Visit, query: Nothing) -> BrokersPage:
     broker, refusal = visit.broker, visit.broker.store.admission.refusal()
     return BrokersPage(
-        [_shown(each, broker.name, each in broker.members.open) for each in broker.members.everybody],
+        [_shown(each, broker.name, each in broker.live_brokers.open) for each in broker.live_brokers.everybody],
         list(await broker.store.node_info()),
-        str(broker.facts.get("durability", "unknown")),
+        str(broker.readiness.get("durability", "unknown")),
         refusal.detail if refusal else "",
         len(broker.coordinators),
-        broker.members.cluster_id,
+        broker.live_brokers.cluster_id,
     )
 
 

@@ -143,7 +143,7 @@ async def described(visit: Visit, name: str) -> tuple[str, list[Member], str]:
     members read, topics are told that the visitor may describe."""
     broker = visit.broker
     try:
-        found = await broker.consumers.describe(name)
+        found = await broker.consumer_groups.describe(name)
         topics = [each for each in await broker.topics.list() if may_describe(visit, each.name)]
         names = {bytes.fromhex(each.id): each.name for each in topics}
         members = [Member(m.member_id, m.client_id, m.client_host, _parts(names, m.assigned)) for m in found.members]
@@ -166,7 +166,7 @@ def _parts(names: Mapping[bytes, str], assigned: Iterable[tuple[bytes, int]]) ->
 
 
 async def _coordinator(visit: Visit, name: str) -> str:
-    node = await visit.broker.members.coordinator(name)
+    node = await visit.broker.live_brokers.coordinator(name)
     return node.http if node is not None else "another broker"
 
 
@@ -209,7 +209,7 @@ async def subscription(visit: Visit, query: SubscriptionQuery) -> SubscriptionPa
     stats = await visit.broker.subscriptions.stats(query.topic, query.name)
     lag = sum(each.backlog for each in stats.cursors)
     is_group = stats.kind == "kafka"
-    leases = [] if is_group else await visit.broker.leases.worst(query.topic, query.name)
+    leases = [] if is_group else await visit.broker.unacked.worst(query.topic, query.name)
     out = [Out(p, first, last, who, count, due - visit.now_ms) for p, first, last, who, count, due in leases]
     late = sum(each.last - each.first + 1 for each in out if each.consumer and each.left_ms <= 0)
     waits = await why(visit, stats, None, late)
@@ -253,11 +253,11 @@ async def _seek_group(visit: Visit, form: Seek) -> None:
     offsets = {}
     for each in states:
         if form.to == "time":
-            found = await visit.broker.fetching.offset_at(form.topic, each.partition, moment(form.time))
+            found = await visit.broker.partition_fetch.offset_at(form.topic, each.partition, moment(form.time))
             offsets[each.partition] = found[0]
         else:
             offsets[each.partition] = each.start_offset if form.to == "earliest" else each.end_offset
-    await visit.broker.positions.note(form.name, form.topic, offsets)
+    await visit.broker.external_offsets.note(form.name, form.topic, offsets)
 
 
 class DeadLetters(msgspec.Struct):

@@ -49,24 +49,24 @@ async def overview(visit: Visit, query: Nothing) -> Overview:
     sees_all = visit.may(Op.DESCRIBE, Resource.CLUSTER)
     refusal = broker.store.admission.refusal()
     facts = Facts(
-        brokers=len(broker.members.live),
+        brokers=len(broker.live_brokers.live),
         topics=len(topics),
         held=held,
         behind=behind,
         overdue=sum(each.overdue for each in topics),
         overdue_ms=max((each.overdue_ms for each in topics), default=0),
         memory=survey.memory if sees_all else None,
-        durability=str(broker.facts.get("durability", "")) if sees_all else "",
+        durability=str(broker.readiness.get("durability", "")) if sees_all else "",
         unfit=refusal.detail if refusal else "",
         unread=survey.unread,
         is_cut=survey.is_cut,
         sees_all=sees_all,
-        open_brokers=len(broker.members.open) if sees_all else 0,
+        open_brokers=len(broker.live_brokers.open) if sees_all else 0,
     )
     lagging = sorted((each for each in behind if each.lag), key=lambda each: -each.lag)[:LAGGING_MAX]
     return Overview(
         health=sentences(facts),
-        brokers=len(broker.members.live),
+        brokers=len(broker.live_brokers.live),
         topics=len(topics),
         partitions=sum(each.partitions for each in topics),
         records=sum(each.records for each in topics),
@@ -90,7 +90,7 @@ def rates(samples: list[Sample]) -> list[Rate]:
 async def _as_seen(visit: Visit, held: Held) -> Held:
     """Without the owner for who may not see the transaction."""
     try:
-        is_shown = await visit.broker.owners.is_shown(visit.caller, TxnId.parse(held.transaction))
+        is_shown = await visit.broker.transaction_owners.is_shown(visit.caller, TxnId.parse(held.transaction))
     except LedgerError:
         is_shown = False  # it ended meanwhile
     return held if is_shown else msgspec.structs.replace(held, owner="")

@@ -62,7 +62,7 @@ async def scheduled(visit: Visit, query: ScheduledQuery) -> ScheduledPage:
     if not query.topic:
         return await _overview(visit)
     visit.check(Op.DESCRIBE, Resource.TOPIC, query.topic)
-    delays = visit.broker.delays
+    delays = visit.broker.delayed
     stats = await delays.counts(query.topic)
     rows: list[Scheduled] = []
     after = None
@@ -105,7 +105,7 @@ class Cancel(msgspec.Struct):
 
 @act("scheduled/cancel", needs=(Op.WRITE, Resource.TOPIC, "topic"))
 async def cancel(visit: Visit, form: Cancel) -> Done:
-    [outcome] = await visit.broker.delays.cancel(form.topic, [ScheduledId.parse(form.id)])
+    [outcome] = await visit.broker.delayed.cancel(form.topic, [ScheduledId.parse(form.id)])
     if outcome is not None:
         raise outcome
     return Done(f"Cancelled {form.id}; it will not be delivered.", href("scheduled", topic=form.topic))
@@ -122,5 +122,5 @@ class Move(msgspec.Struct):
 @act("scheduled/move", needs=(Op.WRITE, Resource.TOPIC, "topic"))
 async def move(visit: Visit, form: Move) -> Done:
     when = moment(form.at)
-    await visit.broker.delays.reschedule(form.topic, ScheduledId.parse(form.id), deliver_at_ms=when)
+    await visit.broker.delayed.reschedule(form.topic, ScheduledId.parse(form.id), deliver_at_ms=when)
     return Done(f"Moved {form.id} to {shown(when)}.", href("scheduled", topic=form.topic))

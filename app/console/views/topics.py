@@ -99,7 +99,7 @@ async def topic(visit: Visit, query: TopicQuery) -> TopicPage:
         partitions=states,
         holding=_holding(states, held),
         subscriptions=[(name, kind) for name, kind in names if visit.may(Op.DESCRIBE, Resource.GROUP, name)],
-        scheduled=await broker.delays.pending(query.name),
+        scheduled=await broker.delayed.pending(query.name),
         rows=found_there.rows,
         looked=found_there.looked,
         go_on=found_there.go_on,

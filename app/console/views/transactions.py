@@ -44,7 +44,7 @@ class Transactions(msgspec.Struct):
 async def transactions(visit: Visit, query: Nothing) -> Transactions:
     """Who may not see the cluster sees its own."""
     may_see_all = visit.may(Op.DESCRIBE, Resource.CLUSTER)
-    sees = None if may_see_all else partial(visit.broker.owners.sees, visit.caller)
+    sees = None if may_see_all else partial(visit.broker.transaction_owners.sees, visit.caller)
     live, ended = await visit.broker.transactions.latest(SHOWN_MAX + 1, FINISHED_MAX, sees)
     lines = [line(each, visit.now_ms) for each in live[:SHOWN_MAX]]
     return Transactions(
@@ -94,7 +94,7 @@ class TransactionPage(msgspec.Struct):
 
 @page("transaction", "Transaction", nav="transactions")
 async def transaction(visit: Visit, query: TransactionQuery) -> TransactionPage:
-    txn, owners = TxnId.parse(query.id), visit.broker.owners
+    txn, owners = TxnId.parse(query.id), visit.broker.transaction_owners
     await owners.check(visit.caller, txn, Op.DESCRIBE)
     found = await visit.broker.transactions.get(txn)
     touched = await _touched(visit, found)
@@ -160,7 +160,7 @@ class Abort(msgspec.Struct):
 @act("transaction/abort", "transaction.abort", "id")
 async def abort(visit: Visit, form: Abort) -> Done:
     txn = TxnId.parse(form.id)
-    await visit.broker.owners.check(visit.caller, txn, Op.ALTER)
+    await visit.broker.transaction_owners.check(visit.caller, txn, Op.ALTER)
     found = await visit.broker.transactions.get(txn)
     await visit.broker.transactions.abort(txn)
     said = f"Aborted transaction {form.id}; what it wrote is not seen by anybody."

@@ -40,7 +40,7 @@ async def describe_cold(call: HttpRequest, topic: str, query: bodies.ColdQuery) 
     `after` of an answer asks for the next page; without it there is none. It begins with more segments of the last
     partition, or with the first of them when that is of another version by now.
     """
-    page = await call.broker.cold.page(topic, limit=query.limit, after=None if query.after is UNSET else query.after)
+    page = await call.broker.offload.page(topic, limit=query.limit, after=None if query.after is UNSET else query.after)
     return bodies.ColdTopic(
         topic_id=page.topic_id,
         home=call.config.cold_home,
@@ -70,7 +70,7 @@ async def plan_cold(call: HttpRequest, topic: str, partition: str, body: bodies.
     The plan is stored before it is answered: whoever asks gets the same one until it is published or abandoned, or
     retention has taken all of it. It ends where sealed ledgers end, below the first open transaction.
     """
-    found = await call.broker.cold.plan(
+    found = await call.broker.offload.plan(
         topic, partition_number(partition), topic_id=body.topic_id, seal=body.seal, older_than_ms=body.older_than_ms
     )
     return bodies.Planned(plan=_shown(found))
@@ -89,7 +89,9 @@ async def publish_cold(call: HttpRequest, topic: str, partition: str, body: bodi
     Everything is checked first: the segments are the plan's stretches, and their files are in the home. Publishing
     again what was published is no error.
     """
-    published = await call.broker.cold.publish(topic, partition_number(partition), body.plan, _segments(body.segments))
+    published = await call.broker.offload.publish(
+        topic, partition_number(partition), body.plan, _segments(body.segments)
+    )
     return bodies.Published(**published._asdict())
 
 
@@ -101,7 +103,7 @@ async def abandon_cold(call: HttpRequest, topic: str, partition: str, body: bodi
 
     Nothing was taken from Redis for it. Delete those of the files that are there, once nobody writes them any more.
     """
-    return bodies.Files(files=await call.broker.cold.abandon(topic, partition_number(partition), body.plan))
+    return bodies.Files(files=await call.broker.offload.abandon(topic, partition_number(partition), body.plan))
 
 
 @routes.post(
@@ -117,7 +119,7 @@ async def swap_cold(call: HttpRequest, topic: str, partition: str, body: bodies.
     Compaction does this: what it wrote has fewer records, in the same offsets. The files of the others can be deleted
     when nobody reads them any more. A topic that was made again since is refused, whatever its version is.
     """
-    swapped = await call.broker.cold.swap(
+    swapped = await call.broker.offload.swap(
         topic, partition_number(partition), body.version, body.remove, _segments(body.add), topic_id=body.topic_id
     )
     return bodies.Swapped(**swapped._asdict())
@@ -132,7 +134,7 @@ async def forget_cold(call: HttpRequest, topic: str, partition: str, body: bodie
     Retention moves the log start over what is in Parquet as over the rest. Brokers do this by themselves then, and
     delete the files where they can; those of this answer are left to the caller.
     """
-    found = await call.broker.cold.forget(topic, partition_number(partition), topic_id=body.topic_id)
+    found = await call.broker.offload.forget(topic, partition_number(partition), topic_id=body.topic_id)
     return bodies.Files(files=found)
 
 

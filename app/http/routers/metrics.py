@@ -16,7 +16,7 @@ routes = Routes("health")
 async def show_metrics(call: HttpRequest) -> HttpResponse:
     """Metrics of this broker for Prometheus."""
     if call.services.is_given:
-        await asyncio.gather(call.broker.delays.show(), call.broker.overview.show())
+        await asyncio.gather(call.broker.delayed.show(), call.broker.metrics_collector.show())
     shown = []
     for part in exposition.parts():
         shown.append(part)

@@ -244,7 +244,7 @@ async def fetch(call: HttpRequest, topic: str, partition: str, query: core.Fetch
     end = fetched.stable_offset if query.isolation == "read_committed" else fetched.end_offset
     is_whole = shown is None or shown.next_offset == fetched.next_offset
     if is_whole and fetched.next_offset < end and not fetched.leads_to_batch:
-        fetched.next_offset = await call.broker.fetching.next_readable(
+        fetched.next_offset = await call.broker.partition_fetch.next_readable(
             topic, number, fetched.next_offset, isolation=query.isolation
         )
         if shown is not None:
@@ -281,7 +281,7 @@ async def find_offset(call: HttpRequest, topic: str, partition: str, query: core
     It is that of the first record, in offset order, whose timestamp is as late. If there is none it is where the next
     record will be.
     """
-    offset, timestamp_ms = await call.broker.fetching.offset_at(
+    offset, timestamp_ms = await call.broker.partition_fetch.offset_at(
         topic, partition_number(partition), query.timestamp_ms, isolation=query.isolation, charge=call.pay_decoded
     )
     return core.OffsetFound(offset=offset, timestamp_ms=UNSET if timestamp_ms is None else timestamp_ms)

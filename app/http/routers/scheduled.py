@@ -114,7 +114,7 @@ async def _repeated(call: HttpRequest, topic: str, body: bodies.Schedule, repeat
     until_ms = None if body.until is None else moment_ms(body.until, "$.until", InvalidRepeat)
     rule = Recurrence.parse(repeat, until_ms=until_ms, times=body.times, timezone=body.timezone or "UTC")
     check_headers(call, body)
-    return await call.broker.delays.schedule_repeat(topic, new_record(body, "$", -1), rule)
+    return await call.broker.delayed.schedule_repeat(topic, new_record(body, "$", -1), rule)
 
 
 @routes.get(
@@ -133,7 +133,7 @@ async def list_scheduled(call: HttpRequest, topic: str, query: bodies.ScheduledQ
         if key is not None:
             raise InvalidRequest("The query has both key and key_base64; give one of them.")
         key = query.key.encode()
-    found, after = await call.broker.delays.list(
+    found, after = await call.broker.delayed.list(
         topic, partition=_set(query.partition), from_ms=_time(query.from_, "from") or 0, to_ms=_time(query.to, "to"),
         key=key, limit=query.limit, after=_set(query.after), charge=call.pay_decoded,
     )  # fmt: skip
@@ -147,7 +147,9 @@ async def get_scheduled(
     call: HttpRequest, topic: str, scheduled: str, query: bodies.OneScheduledQuery
 ) -> bodies.ScheduledRecord:
     """Show a record that waits."""
-    return _shown(await call.broker.delays.get(topic, ScheduledId.parse(scheduled), charge=call.pay_decoded), query.as_)
+    return _shown(
+        await call.broker.delayed.get(topic, ScheduledId.parse(scheduled), charge=call.pay_decoded), query.as_
+    )
 
 
 @routes.delete(
@@ -158,7 +160,7 @@ async def cancel_scheduled(call: HttpRequest, topic: str, scheduled: str) -> Non
 
     A record is either cancelled or delivered; `already_delivered` says that it is in the log.
     """
-    for error in await call.broker.delays.cancel(topic, [ScheduledId.parse(scheduled)]):
+    for error in await call.broker.delayed.cancel(topic, [ScheduledId.parse(scheduled)]):
         if error is not None:
             raise error
 
@@ -181,7 +183,7 @@ async def cancel_many(call: HttpRequest, topic: str, body: bodies.CancelSchedule
     outcomes: dict[str, Outcome] = {}
     for ids in by_partition.values():
         with contextlib.suppress(UnknownPartition):
-            told = await call.broker.delays.cancel(topic, list(ids.values()))
+            told = await call.broker.delayed.cancel(topic, list(ids.values()))
             outcomes.update((text, _outcome(error)) for text, error in zip(ids, told, strict=True))
     results = [bodies.CancelOutcome(id=text, outcome=outcomes.get(text, "unknown")) for text in body.ids]
     return bodies.Cancelled(results=results)
@@ -205,7 +207,7 @@ async def reschedule(call: HttpRequest, topic: str, scheduled: str, body: bodies
     at_ms, after_ms = delivery(body.deliver_at, body.deliver_after, "$")
     if at_ms is None and after_ms is None:
         raise InvalidDelay("$ does not say when; give deliver_at or deliver_after.")
-    moved = await call.broker.delays.reschedule(
+    moved = await call.broker.delayed.reschedule(
         topic, ScheduledId.parse(scheduled), deliver_at_ms=at_ms, deliver_after_ms=after_ms
     )
     return _placed(moved)
@@ -220,7 +222,7 @@ async def reschedule(call: HttpRequest, topic: str, scheduled: str, body: bodies
 )
 async def clear_scheduled(call: HttpRequest, topic: str, query: bodies.PartitionQuery) -> bodies.Cleared:
     """Cancel everything that waits in a topic, or in one of its partitions."""
-    cancelled = await call.broker.delays.clear(topic, _set(query.partition))
+    cancelled = await call.broker.delayed.clear(topic, _set(query.partition))
     call.facts = {"cancelled": cancelled}
     return bodies.Cleared(cancelled=cancelled)
 
@@ -228,7 +230,7 @@ async def clear_scheduled(call: HttpRequest, topic: str, query: bodies.Partition
 @routes.get(_ALL + ":stats", needs=(DESCRIBE_TOPIC,), errors=(UnknownTopic,), examples=examples.DELAY_STATS)
 async def delay_stats(call: HttpRequest, topic: str) -> bodies.DelayStats:
     """Count what waits, by partition and in all."""
-    counts = await call.broker.delays.counts(topic)
+    counts = await call.broker.delayed.counts(topic)
     partitions = [bodies.PartitionDelays(**each._asdict()) for each in counts]
     return bodies.DelayStats(partitions=partitions, total=_total(partitions))
 
@@ -247,7 +249,7 @@ async def delay_histogram(call: HttpRequest, topic: str, query: bodies.Histogram
     begin, end = _time(query.from_, "from"), _time(query.to, "to")
     if begin is not None and end is not None and end <= begin:
         raise InvalidRequest(f"to is {end} and from {begin}; give a later time as to.")
-    bins = await call.broker.delays.histogram(topic, from_ms=begin, to_ms=end, bins=query.bins)
+    bins = await call.broker.delayed.histogram(topic, from_ms=begin, to_ms=end, bins=query.bins)
     return bodies.Histogram(bins=[bodies.Bin(from_ms=first, to_ms=last, records=count) for first, last, count in bins])
 
 
@@ -261,7 +263,7 @@ async def delay_histogram(call: HttpRequest, topic: str, query: bodies.Histogram
 )
 async def rebuild_scheduled(call: HttpRequest, topic: str, body: bodies.Rebuild) -> bodies.Rebuilt:
     """Make the index of what waits again from the records themselves; nothing is delivered early or lost by it."""
-    return bodies.Rebuilt(entries=await call.broker.delays.rebuild(topic, body.partition))
+    return bodies.Rebuilt(entries=await call.broker.delayed.rebuild(topic, body.partition))
 
 
 def _time(given: str | UnsetType, name: str) -> int | None:

@@ -95,7 +95,7 @@ async def revoke_token(call: HttpRequest, token: str) -> None:
 async def list_users(call: HttpRequest) -> bodies.Users:
     """List the users of Kafka clients, and how each can log in."""
     _security(call)
-    found = await call.broker.users.all()
+    found = await call.broker.scram_credentials.all()
     return bodies.Users(users=[bodies.User(user=name, mechanisms=sorted(each)) for name, each in found.items()])
 
 
@@ -112,7 +112,7 @@ async def set_user(call: HttpRequest, user: str, body: bodies.SetUser) -> bodies
     Only what a password can be checked with is stored.
     """
     _security(call)
-    is_new = await call.broker.users.add(user, body.password)
+    is_new = await call.broker.scram_credentials.add(user, body.password)
     call.facts = {"new": is_new}
     return bodies.UserSet(user=user, new=is_new)
 
@@ -121,7 +121,7 @@ async def set_user(call: HttpRequest, user: str, body: bodies.SetUser) -> bodies
 async def remove_user(call: HttpRequest, user: str) -> None:
     """Remove a user of Kafka clients; connections it has are closed."""
     _security(call)
-    await call.broker.users.remove(user)
+    await call.broker.scram_credentials.remove(user)
 
 
 @routes.get("/v1/audit", needs=(DESCRIBE_CLUSTER,), examples=examples.AUDIT)

@@ -340,7 +340,7 @@ async def note_offsets(call: HttpRequest, topic: str, name: str, body: bodies.No
 
     With `transaction` they count when it commits. Kafka's tools show them as the offsets of a group.
     """
-    await call.broker.positions.note(_known(name), topic, body.offsets, await own(call, body.transaction))
+    await call.broker.external_offsets.note(_known(name), topic, body.offsets, await own(call, body.transaction))
     return await shown(call, await call.broker.subscriptions.stats(topic, name))
 
 
@@ -385,7 +385,7 @@ def _large_message(message: Message, form: str) -> LargeRecord:
 
 
 async def shown(call: HttpRequest, stats: SubscriptionStats) -> bodies.Subscription:
-    delayed = await call.broker.delays.pending(stats.topic)
+    delayed = await call.broker.delayed.pending(stats.topic)
     names = bodies.CursorStats.__struct_fields__
     cursors = [bodies.CursorStats(**{name: getattr(c, name) for name in names}) for c in stats.cursors]
     rule = call.broker.dead_letters.rule(stats.topic, stats.topic_id, stats.name)

@@ -97,7 +97,7 @@ async def begin(call: HttpRequest, body: core.Begin) -> core.Transaction:
 async def list_transactions(call: HttpRequest, query: core.TransactionsQuery) -> core.Transactions:
     """List transactions, oldest first: the caller's own, or with DESCRIBE on the cluster all."""
     status = None if query.status is UNSET else query.status
-    sees = partial(call.broker.owners.sees, call.caller) if call.broker.security.is_on else None
+    sees = partial(call.broker.transaction_owners.sees, call.caller) if call.broker.security.is_on else None
     found = await call.broker.transactions.list(status, query.min_age_ms, query.limit, query.owner, sees)
     return core.Transactions(transactions=[shown(call, transaction) for transaction in found])
 
@@ -270,7 +270,7 @@ def _check_acks(call: HttpRequest, topic: str, subscription: str) -> None:
 
 def _remember(call: HttpRequest, txn: TxnId, owner: str) -> None:
     if owner:
-        call.broker.owners.remember(txn, Owner(owner))
+        call.broker.transaction_owners.remember(txn, Owner(owner))
 
 
 def _nonce(call: HttpRequest) -> str:

@@ -34,7 +34,7 @@ async def handle(request: AlterUserScramCredentialsRequest, call: RequestContext
     asked: list[Alteration] = [*request.deletions, *request.upsertions]
     times = Counter(each.name for each in asked)
     last = {each.name: each for each in asked}
-    users = call.broker.users
+    users = call.broker.scram_credentials
 
     async def alter(each: Alteration) -> AlterUserScramCredentialsResult:
         name, mechanism = each.name, MECHANISMS.get(each.mechanism)

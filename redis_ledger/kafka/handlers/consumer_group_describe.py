@@ -32,7 +32,7 @@ CONSUMER_MEMBER = 1
 
 
 async def handle(request: ConsumerGroupDescribeRequest, call: RequestContext) -> ConsumerGroupDescribeResponse:
-    consumers = call.broker.consumers
+    consumers = call.broker.consumer_groups
 
     async def one(group: str) -> DescribedGroup:
         try:

@@ -50,7 +50,7 @@ async def handle(request: ConsumerGroupHeartbeatRequest, call: RequestContext) -
     try:
         for topic in request.subscribed_topic_names or ():
             call.check_topic(Op.DESCRIBE, topic)
-        beaten = await call.broker.consumers.heartbeat(request.group_id, beat)
+        beaten = await call.broker.consumer_groups.heartbeat(request.group_id, beat)
     except LedgerError as error:
         return ConsumerGroupHeartbeatResponse(error_code=group_code(error), error_message=message_of(error))
     answer = ConsumerGroupHeartbeatResponse(

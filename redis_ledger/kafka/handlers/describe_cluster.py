@@ -21,7 +21,7 @@ MISMATCHED_ENDPOINT_TYPE, UNSUPPORTED_ENDPOINT_TYPE = 114, 115
 
 
 async def handle(request: DescribeClusterRequest, call: RequestContext) -> DescribeClusterResponse:
-    members = call.broker.members
+    members = call.broker.live_brokers
     if request.endpoint_type != BROKERS:
         code = MISMATCHED_ENDPOINT_TYPE if request.endpoint_type == CONTROLLERS else UNSUPPORTED_ENDPOINT_TYPE
         return DescribeClusterResponse(0, code, "There are only brokers here.", request.endpoint_type)

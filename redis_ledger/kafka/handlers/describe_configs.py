@@ -69,8 +69,8 @@ async def _of(asked: DescribeConfigsResource, call: RequestContext) -> list[Desc
     if asked.resource_type == BROKER:
         if not name:
             return []
-        if name != str(call.broker.members.node_id):
-            raise InvalidRequest(f"This is broker {call.broker.members.node_id}; ask broker {name[:20]!r} itself.")
+        if name != str(call.broker.live_brokers.node_id):
+            raise InvalidRequest(f"This is broker {call.broker.live_brokers.node_id}; ask broker {name[:20]!r} itself.")
         return configs.of_broker()
     if asked.resource_type == GROUP:
         if not name:

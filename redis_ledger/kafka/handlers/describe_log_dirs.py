@@ -37,7 +37,7 @@ async def handle(request: DescribeLogDirsRequest, call: RequestContext) -> Descr
 
 
 async def _wanted(request: DescribeLogDirsRequest, call: RequestContext) -> list[tuple[str, int]]:
-    members = call.broker.members
+    members = call.broker.live_brokers
     if request.topics is None:
         entries = await call.broker.catalog.list()
         every = ((entry.name, number) for entry in entries for number in range(entry.partitions))

@@ -63,7 +63,7 @@ async def handle(request: DescribeTopicPartitionsRequest, call: RequestContext) 
 def _shown(entry: TopicEntry, numbers: range, call: RequestContext) -> DescribeTopicPartitionsResponseTopic:
     partitions = []
     for number in numbers:
-        node = call.broker.members.leader(entry.name, number, call.peer.listener)
+        node = call.broker.live_brokers.leader(entry.name, number, call.peer.listener)
         partitions.append(DescribeTopicPartitionsResponsePartition(NONE, number, node, 0, [node], [node], [], [], []))
     may = operations(call, Resource.TOPIC, entry.name)
     return DescribeTopicPartitionsResponseTopic(NONE, entry.name, bytes.fromhex(entry.id), False, partitions, may)

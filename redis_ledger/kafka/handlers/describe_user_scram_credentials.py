@@ -29,7 +29,7 @@ async def handle(
     request: DescribeUserScramCredentialsRequest, call: RequestContext
 ) -> DescribeUserScramCredentialsResponse:
     try:
-        users = await call.broker.users.all()
+        users = await call.broker.scram_credentials.all()
     except LedgerError as error:
         return DescribeUserScramCredentialsResponse(0, code_of(error), message_of(error))
     times = Counter(each.name for each in request.users or ()) or Counter(users.keys())

@@ -102,7 +102,7 @@ class _Fetch:
                     continue
             moving.append(one)
         may_all = all(call.allows(Op.READ, Resource.TOPIC, topic) for topic in resting)
-        return moving if may_all and not call.broker.members.is_leaving else asked
+        return moving if may_all and not call.broker.live_brokers.is_leaving else asked
 
     async def read(self, asked: list[_Asked], *, wait_ms: int) -> tuple[dict[Key, PartitionData], bool]:
         """The answers; and whether there is as much as the client asked for, or an error."""
@@ -111,7 +111,7 @@ class _Fetch:
         answers, wanted = await _open(asked, call)
         room_max = min(request.max_bytes, call.broker.config.kafka_fetch_bytes_max)
         room = quotas.bytes_out_max(call.peer.principal, room_max)
-        polled = await call.broker.fetching.poll(
+        polled = await call.broker.partition_fetch.poll(
             [each for _, each in wanted],
             committed=committed,
             bytes_min=request.min_bytes,
@@ -154,7 +154,7 @@ async def _open(
         if pace.is_over:
             await pace.rest()
         name, topic_id, number = one.key
-        if call.broker.members.is_leaving:
+        if call.broker.live_brokers.is_leaving:
             answers[one.key] = _failed(number, NOT_LEADER)
             continue
         try:

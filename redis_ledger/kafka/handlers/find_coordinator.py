@@ -26,7 +26,7 @@ KINDS = {GROUP: Resource.GROUP, TRANSACTION: Resource.TRANSACTIONAL_ID}
 
 
 async def handle(request: FindCoordinatorRequest, call: RequestContext) -> FindCoordinatorResponse:
-    members: LiveBrokers = call.broker.members
+    members: LiveBrokers = call.broker.live_brokers
 
     async def one(key: str) -> Coordinator:
         try:

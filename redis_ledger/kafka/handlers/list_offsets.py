@@ -96,5 +96,5 @@ async def _by_time(
     partition: Partition, timestamp_ms: int | None, committed: bool, call: RequestContext
 ) -> offsets_for_times.TimestampOffset | None:
     """As times.find.  What is decoded is taken out of the caller's quota."""
-    with call.broker.fetching.budget(call.broker.quotas.payer(call.peer.principal)) as budget:
+    with call.broker.partition_fetch.budget(call.broker.quotas.payer(call.peer.principal)) as budget:
         return await offsets_for_times.find(partition, timestamp_ms, committed, budget)

@@ -27,7 +27,7 @@ async def handle(request: ListTransactionsRequest, call: RequestContext) -> List
         except InvalidRegex as error:
             return ListTransactionsResponse(0, error.kafka_code)
     unknown = [state for state in request.state_filters if state not in STATES]
-    members, now = call.broker.members, call.broker.clock.now_ms()
+    members, now = call.broker.live_brokers, call.broker.clock.now_ms()
     found = []
     for standing in await call.broker.producers.standings():
         name = standing.transactional_id

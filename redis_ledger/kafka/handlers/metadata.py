@@ -34,7 +34,7 @@ MADE_MAX = 100  # topics that one request makes; clients ask again for those tha
 
 
 async def handle(request: MetadataRequest, call: RequestContext) -> MetadataResponse:
-    members = call.broker.members
+    members = call.broker.live_brokers
     if request.topics is None or (call.version == 0 and not request.topics):
         entries = await call.broker.catalog.list()
         topics = [
@@ -105,7 +105,7 @@ async def _topic(
 
 
 def _shown(entry: TopicEntry, request: MetadataRequest, call: RequestContext) -> MetadataResponseTopic:
-    leader = call.broker.members.leader
+    leader = call.broker.live_brokers.leader
     partitions = []
     for number in range(entry.partitions):
         node = leader(entry.name, number, call.peer.listener)

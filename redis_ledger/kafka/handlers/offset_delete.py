@@ -77,7 +77,7 @@ async def subscribed_by(group: str, call: RequestContext) -> set[str] | None:
 
 async def subscribed_by_consumers(group: str, call: RequestContext) -> set[str]:
     """Of the new protocol (KIP-848).  What a member wants by an expression is what the group reads because of it."""
-    found = await call.broker.consumers.describe(group)
+    found = await call.broker.consumer_groups.describe(group)
     names = {name for member in found.members for name in member.names}
     for topic_id in {topic_id for member in found.members for topic_id, _ in member.target}:
         with suppress(UnknownTopic):

@@ -92,7 +92,7 @@ async def submit(request: ProduceRequest, call: RequestContext) -> asyncio.Futur
     pending = PendingProduce(answer, request.acks == 0, call.broker.catalog)
     owner = call.broker.security.owner(call.peer.principal)
     source = Source(request.transactional_id, call.version >= ADDS_PARTITIONS_FROM, owner)
-    leaves = call.broker.members.is_leaving and request.acks != 0
+    leaves = call.broker.live_brokers.is_leaving and request.acks != 0
     refused = None
     if source.transactional_id is not None:
         refused = _refusal(call, Op.WRITE, Resource.TRANSACTIONAL_ID, source.transactional_id)

@@ -24,5 +24,5 @@ async def handle(request: SaslHandshakeRequest, call: RequestContext) -> SaslHan
     if request.mechanism not in MECHANISMS:
         peer.is_refused = True
         return SaslHandshakeResponse(UNSUPPORTED_SASL_MECHANISM, list(MECHANISMS))
-    peer.sasl = Login(request.mechanism, call.broker.users, call.broker.security, bare=call.version == 0)
+    peer.sasl = Login(request.mechanism, call.broker.scram_credentials, call.broker.security, bare=call.version == 0)
     return SaslHandshakeResponse(NONE, list(MECHANISMS))

@@ -21,7 +21,7 @@ async def over(peers: Iterable[Peer], broker: Broker) -> set[Proof]:
     users = {proof.user for proof in proven if proof.user}
     marks: dict[str, str] | None = {}
     try:
-        marks = await broker.users.marks(users) if users else {}
+        marks = await broker.scram_credentials.marks(users) if users else {}
     except LedgerError:
         marks = None
     return {proof for proof, principal in proven.items() if not _holds(proof, principal, broker, marks)}

@@ -106,19 +106,19 @@ async def test_a_login_holds_until_its_credential_does_not(world):
 
 
 async def test_a_user_logs_in_with_the_password_kafka_clients_have(world):
-    await world.broker.users.add(ROOT, "pässword")
+    await world.broker.scram_credentials.add(ROOT, "pässword")
     visitor = Visitor(world.http)
     await visitor.get("/login")
     assert (await visitor.post("/login", user=ROOT, password="wrong")).status_code == 401
     answer = await visitor.post("/login?to=/console/topics", user=ROOT, password="pässword")
     assert answer.headers["location"] == "/console/topics"
     assert (await visitor.get("/topics")).status_code == 200
-    await world.broker.users.add(ROOT, "another")
+    await world.broker.scram_credentials.add(ROOT, "another")
     assert (await visitor.get("/topics")).status_code == 303, "whoever knew the password before is out"
     await visitor.get("/login")
     await visitor.post("/login", user=ROOT, password="another")
     assert (await visitor.get("/topics")).status_code == 200
-    await world.broker.users.remove(ROOT)
+    await world.broker.scram_credentials.remove(ROOT)
     assert (await visitor.get("/topics")).status_code == 303
 
 
@@ -197,7 +197,7 @@ async def test_users_tokens_and_rules_are_kept_and_noted(world):
     token = unescape(re.search(r'class="secret" tabindex="0">([^<]+)<', made.text)[1])  # type: ignore[index]
     assert world.broker.security.principal_of(token) == "User:ada"
     await visitor.post("/access/user/add", name="ada", password="secret of ada")
-    await world.broker.users.check_password("ada", "secret of ada")
+    await world.broker.scram_credentials.check_password("ada", "secret of ada")
     page = (await visitor.get("/access")).text
     assert "laptop" in page
     assert token not in page
@@ -212,7 +212,7 @@ async def test_users_tokens_and_rules_are_kept_and_noted(world):
     assert await world.broker.security.list_rules() == []
     await visitor.post("/access/user/remove", name="ada")
     with pytest.raises(AuthenticationFailed):
-        await world.broker.users.check_password("ada", "secret of ada")
+        await world.broker.scram_credentials.check_password("ada", "secret of ada")
     noted = [each.act for each in await world.broker.audit.entries(20)]
     assert noted[:6][::-1] == ["acl.add", "token.create", "user.add", "token.revoke", "acl.remove", "user.remove"]
     assert (await visitor.post("/access/rule/add", **{**rule, "operation": "JUMP"})).status_code == 400
@@ -243,7 +243,7 @@ async def test_what_one_may_not_describe_stands_on_no_page(world):
     for topic in ("orders", "secret-payroll"):
         await world.broker.topics.create(topic)
         await world.broker.records.produce(topic, [NewRecord(None, b"1")])
-        await world.broker.positions.note("g", topic, {0: 0})
+        await world.broker.external_offsets.note("g", topic, {0: 0})
         await world.broker.subscriptions.create(topic, "s")
         await world.broker.subscriptions.create(topic, "secret-audit")
     for name in ("g", "s"):

@@ -16,7 +16,7 @@ from tests.support.visitor import Visitor, fill, forms, visitor_of
 
 async def test_pages_have_the_forms_that_their_visitor_may_send(world):
     txn = await fill(world.broker)
-    await world.broker.positions.note("app", "orders", {0: 0, 1: 0})
+    await world.broker.external_offsets.note("app", "orders", {0: 0, 1: 0})
     addresses = {
         "topics": {"topics/create"},
         "topic?name=orders": {"topic/produce", "topic/delete"},

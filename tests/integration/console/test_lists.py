@@ -23,7 +23,7 @@ async def many(broker) -> None:
     await asyncio.gather(*(broker.topics.create(name) for name in names))
     await asyncio.gather(*(broker.subscriptions.create(name, f"sub-{name}") for name in names))
     await broker.records.produce("t229", [NewRecord(None, b"x")])
-    await broker.positions.note("app", "t229", {0: 0})
+    await broker.external_offsets.note("app", "t229", {0: 0})
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ async def test_lists_name_no_topic_that_their_visitor_may_not_see(world):
     for topic in ("orders", "secret"):
         await world.broker.topics.create(topic)
         await world.broker.subscriptions.create(topic, "billing")
-        await world.broker.positions.note("app", topic, {0: 0})
+        await world.broker.external_offsets.note("app", topic, {0: 0})
     await world.allow("ada", Op.DESCRIBE, Resource.TOPIC, "orders")
     await world.allow("ada", Op.DESCRIBE, Resource.GROUP, "*")
     ada = await visitor_of(world, "ada")

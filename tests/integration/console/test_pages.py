@@ -103,12 +103,12 @@ async def test_the_overview_says_when_redis_is_nearly_full_and_what_is_late(pref
             await fill(broker)
             used = (await broker.store.node_info())[0].used_memory_bytes
             server.ask("CONFIG", "SET", "maxmemory", int((used or 0) / 0.82))
-            [waiting] = [each for each in await broker.delays.counts("orders") if each.records]
+            [waiting] = [each for each in await broker.delayed.counts("orders") if each.records]
 
             async def late(topic: str) -> list[DelayStats]:
-                return [waiting._replace(overdue=1, first_due_ms=broker.delays.now_ms() - 7_000)]
+                return [waiting._replace(overdue=1, first_due_ms=broker.delayed.now_ms() - 7_000)]
 
-            broker.delays.counts = late  # type: ignore[method-assign]  # nothing is late with a broker that lives
+            broker.delayed.counts = late  # type: ignore[method-assign]  # nothing is late with a broker that lives
             found = (await Visitor(http).get("/overview.json")).json()["health"]
     assert [each["level"] for each in found] == ["bad", "look"]
     assert re.match(r"1 scheduled record is late, the latest by 7.s", found[0]["text"])
@@ -249,7 +249,7 @@ async def test_a_subscription_is_moved_and_deleted(broker, visitor):
 
 async def test_a_group_is_moved_while_nobody_is_in_it(broker, visitor):
     await fill(broker)
-    await broker.positions.note("app", "orders", {0: 1, 1: 0})
+    await broker.external_offsets.note("app", "orders", {0: 1, 1: 0})
     await visitor.get("/group?name=app")
     data = (await visitor.get("/group.json?name=app")).json()
     assert data["topics"][0]["lag"] == 1

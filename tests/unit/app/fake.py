@@ -89,8 +89,8 @@ class FakeBroker:
         placed = Placed(ScheduledId(0, 17, 0), 90_000)
         waiting = Scheduled(placed.id, 90_000, 5, b"k", b'{"a":1}', (("h", b"v"),))
         counts, nothing = (2, 2, 0, 2, 1, 0, 90_000, 95_000, 0, 230), (0, 0, 0, 0, 0, 0, -1, -1, 0, 0)
-        self.overview = SimpleNamespace(show=self._answering("overview", None))
-        self.delays = SimpleNamespace(
+        self.metrics_collector = SimpleNamespace(show=self._answering("overview", None))
+        self.delayed = SimpleNamespace(
             get=self._answering("get", waiting._replace(repeat="PT1H", until_ms=99_000, times_left=3)),
             list=self._answering("list", ([waiting], "next")),
             cancel=self._answering("cancel", [None]),

@@ -183,7 +183,7 @@ async def test_what_waits_is_listed_by_time_key_and_partition_in_pages():
 
 async def test_the_last_page_says_so_and_a_key_may_be_bytes():
     broker = FakeBroker()
-    broker.delays.list = broker._answering("list", ([], None))
+    broker.delayed.list = broker._answering("list", ([], None))
     assert await ask(broker, "GET", ALL + "?key_base64=/w==") == {"scheduled": []}
     [kwargs] = broker.asked("list")
     assert (kwargs["key"], kwargs["from_ms"], kwargs["to_ms"]) == (b"\xff", 0, None)
@@ -198,13 +198,13 @@ async def test_cancelling_one_record_says_when_it_came_too_late():
     broker = FakeBroker()
     assert await ask(broker, "DELETE", ONE, status=204) is None
     assert broker.calls == [("cancel", ("orders", [ScheduledId(0, 17, 0)]), {})]
-    broker.delays.cancel = broker._answering("cancel", [AlreadyDelivered()])
+    broker.delayed.cancel = broker._answering("cancel", [AlreadyDelivered()])
     assert (await ask(broker, "DELETE", ONE, status=409))["code"] == "already_delivered"
 
 
 async def test_cancelling_several_records_has_an_outcome_for_each_in_their_order():
     broker = FakeBroker()
-    broker.delays.cancel = broker._answering("cancel", [None, AlreadyDelivered(), UnknownScheduled()])
+    broker.delayed.cancel = broker._answering("cancel", [None, AlreadyDelivered(), UnknownScheduled()])
     ids = ["0:01.0", "nonsense", "0:2.0", "0:3.0", "0:2.0"]
     answer = await ask(broker, "POST", ALL + ":cancel", {"ids": ids})
     outcomes = ["cancelled", "unknown", "already_delivered", "unknown", "already_delivered"]
@@ -213,21 +213,21 @@ async def test_cancelling_several_records_has_an_outcome_for_each_in_their_order
 
 async def test_records_of_a_partition_that_is_not_there_are_unknown_and_keep_no_other_from_being_cancelled():
     broker = FakeBroker()
-    whole = broker.delays.cancel
+    whole = broker.delayed.cancel
 
     async def cancel(topic: str, ids: list[ScheduledId]) -> Any:
         if ids[0].partition == 9:
             raise UnknownPartition("Topic 'orders' has partitions 0 to 1, not 9.")
         return await whole(topic, ids)
 
-    broker.delays.cancel = cancel
+    broker.delayed.cancel = cancel
     answer = await ask(broker, "POST", ALL + ":cancel", {"ids": ["9:1.0", "0:1.0"]})
     assert [each["outcome"] for each in answer["results"]] == ["unknown", "cancelled"]
 
 
 async def test_an_outage_is_no_outcome_of_a_cancellation():
     broker = FakeBroker()
-    broker.delays.cancel = broker._answering("cancel", [None, StoreUnavailable()])
+    broker.delayed.cancel = broker._answering("cancel", [None, StoreUnavailable()])
     assert (await ask(broker, "POST", ALL + ":cancel", {"ids": ["0:1.0", "0:2.0"]}, 503))["code"] == "store_unavailable"
 
 
