@@ -66,6 +66,7 @@ class Connection(asyncio.BufferedProtocol):
         self._answered = asyncio.Event()
         self._answered.set()
         self._paused = False
+        self._paused_at = self._closing_at = 0.0
         self._muted_until = 0.0  # over its quota: not read from before
         self._transport: asyncio.Transport | None = None
         self._task: asyncio.Task[None] | None = None
@@ -133,7 +134,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _pause(self) -> None:
         if not self._paused and self._transport is not None and not self._transport.is_closing():
-            self._paused = True
+            self._paused, self._paused_at = True, time.monotonic()
             self._transport.pause_reading()
 
     def resume(self) -> None:
@@ -146,6 +147,7 @@ class Connection(asyncio.BufferedProtocol):
             and not self._transport.is_closing()
         ):
             self._paused = False
+            self._cutter.extend(time.monotonic() - self._paused_at)
             self._transport.resume_reading()
 
     def pause_writing(self) -> None:
@@ -181,13 +183,19 @@ class Connection(asyncio.BufferedProtocol):
         """How long the client has not read its answers; 0 when it has."""
         return now - self._deaf_since if self._deaf_since else 0.0
 
+    def closing_s(self, now: float) -> float:
+        """How long the connection has waited for the client to read its last answers; 0 unless it is being closed."""
+        return now - self._closing_at if self._closing_at else 0.0
+
     def drop_half(self) -> None:
         """Of a connection that is given up: nothing more is read from it."""
         self._pause()
         self._cutter.drop()
 
     def close(self) -> None:
+        """Closes the connection when the client has read its answers."""
         if self._transport is not None:
+            self._closing_at = self._closing_at or time.monotonic()
             self._transport.close()
 
     def abort(self) -> None:

@@ -65,6 +65,11 @@ class Frames:
             self._have += count
             self._cut()
 
+    def extend(self, seconds: float) -> None:
+        """Moves the beginning of the frame that is not whole yet: the connection was not read from for so long."""
+        if self.since:
+            self.since += seconds
+
     def drop(self) -> None:
         """Gives all memory back, at the end of the connection."""
         self._drop_large()
@@ -102,6 +107,8 @@ class Frames:
                 large[:had] = memoryview(head)[begin : self._have]
                 self._large, self._large_at, self._large_size = large, had, size
                 self._have = 0
+                if pos:
+                    self.since = time.monotonic()
                 self._drop_head()
                 return
             break
@@ -109,6 +116,8 @@ class Frames:
         if pos:
             head[:left] = head[pos : self._have]
             self._have = left
+            if left:
+                self.since = time.monotonic()
         if not left:
             self.since = 0.0
             self._drop_head()

@@ -90,7 +90,7 @@ class KafkaServer:
         self._starved: set[Connection] = set()
         self._in_flight = 0
         self._servers: list[asyncio.Server] = []
-        self._watch: asyncio.Task[None] | None = None
+        self._watches: list[asyncio.Task[None]] = []
         self._draining = False
         self._alone = asyncio.Event()  # no connections
         self._alone.set()
@@ -108,7 +108,7 @@ class KafkaServer:
                 ssl_handshake_timeout=handshake_s, ssl_shutdown_timeout=closing_s,
             )  # fmt: skip
             self._servers.append(server)
-        self._watch = loop.create_task(self._look_after())
+        self._watches = [loop.create_task(self._close_overdue()), loop.create_task(self._end_logins())]
 
     async def stop(self, drain_s: float) -> None:
         """Clients are sent to the other brokers, while there are any, and then not told this address any more.  After
@@ -132,9 +132,9 @@ class KafkaServer:
             await asyncio.sleep(0.02)
         for connection in list(self._connections):
             connection.abort()
-        if self._watch is not None:
-            self._watch.cancel()
-            await asyncio.gather(self._watch, return_exceptions=True)
+        for watch in self._watches:
+            watch.cancel()
+        await asyncio.gather(*self._watches, return_exceptions=True)
 
     async def _while_connected(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
@@ -222,34 +222,39 @@ class KafkaServer:
         connection.abort()
 
     async def _end_logins(self) -> None:
+        """Apart from the deadlines, which must not wait for Redis."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY_S)
+            try:
+                await self._close_revoked()
+            except Exception:  # noqa: BLE001 - one failed check must not end all further ones
+                _log.exception("revoked logins could not be looked up")
+
+    async def _close_revoked(self) -> None:
         lost = await session_revocation.over([connection.peer for connection in self._connections], self.broker)
         now_s = time.time()
         for connection in [c for c in self._connections if c.peer.proof in lost or now_s >= c.peer.until_s]:
             _log.warning("a Kafka client may not stay", principal=connection.peer.principal, peer=connection.peer.host)
             connection.close()
 
-    async def _look_after(self) -> None:
-        frame_s, idle_s = self.broker.config.kafka_frame_ms / 1000, self.broker.config.kafka_idle_ms / 1000
+    async def _close_overdue(self) -> None:
         while True:
             await asyncio.sleep(LOOK_EVERY_S)
-            try:
-                await self._end_logins()
-            except Exception:  # noqa: BLE001 - what is wrong with one look must not end all of them
-                _log.exception("it cannot be told whose logins are over")
             now = time.monotonic()
             for connection in list(self._connections):
-                if connection.deaf_s(now):
-                    connection.recount()
-                if connection.stalled_s(now) > frame_s:
-                    self._give_up(connection, "a Kafka client sent half a request and waits")
-                elif connection.deaf_s(now) > idle_s:
-                    self._give_up(connection, "a Kafka client does not read its answers")
-                elif (
-                    now - connection.opened > LOGIN_S_MAX
-                    and self.requires_sasl
-                    and not connection.peer.is_authenticated
-                ):
-                    self._give_up(connection, "a Kafka client did not log in")
-                elif now - connection.last_used > idle_s and connection.is_waiting:
-                    connection.close()
+                self._check_deadlines(connection, now)
             self._close_slow_readers(now)
+
+    def _check_deadlines(self, connection: Connection, now: float) -> None:
+        config = self.broker.config
+        idle_s = config.kafka_idle_ms / 1000
+        if connection.deaf_s(now):
+            connection.recount()
+        if connection.stalled_s(now) > config.kafka_frame_ms / 1000:
+            self._give_up(connection, "a Kafka client sent half a request and waits")
+        elif max(connection.deaf_s(now), connection.closing_s(now)) > idle_s:
+            self._give_up(connection, "a Kafka client does not read its answers")
+        elif now - connection.opened > LOGIN_S_MAX and self.requires_sasl and not connection.peer.is_authenticated:
+            self._give_up(connection, "a Kafka client did not log in")
+        elif now - connection.last_used > idle_s and connection.is_waiting:
+            connection.close()

@@ -49,7 +49,7 @@ OURS = (*TOPICS, BOMB_TOPIC)
 PARTITIONS_MAX = 20  # of a topic to which somebody has added some
 LARGE_BYTES = 20 << 20
 WHOLE_BYTES = 1 << 20  # a larger request may be given up before it is whole, when others need its memory
-DEAF_FLOODS_MAX, DEAF_S_MAX = 100, 10.0
+DEAF_FLOODS_MAX, DEAF_S_MAX, DEAF_BUFFER_BYTES = 100, 10.0, 4_096
 PATTERN_STEPS, PATTERN_S_MAX = 27, 3.0
 REST_S_MAX, HEAD_BYTES = 60.0, 1 << 16
 
@@ -140,10 +140,16 @@ async def large_half(address: Address, number: int) -> None:
 
 
 async def deaf(address: Address, idle_s: float, findings: Findings) -> None:
-    """It has to be given up as any other that is silent for idle_s, or its answers are kept for ever."""
+    """It has to be given up as any other that is silent for idle_s, or its answers are kept for ever.
+
+    Its receive buffer is small: a busy broker would need longer than idle_s to fill a large one, and the time begins
+    when no more answers fit into it.
+    """
     loop = asyncio.get_running_loop()
-    with socket.create_connection(address) as link:
+    with socket.socket() as link:
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, DEAF_BUFFER_BYTES)
         link.setblocking(False)
+        await loop.sock_connect(link, address)
         asked = b"".join(framed(_asked("metadata", number, Random(number))) for number in range(FLOOD))
         with contextlib.suppress(TimeoutError, OSError):
             for _ in range(DEAF_FLOODS_MAX):

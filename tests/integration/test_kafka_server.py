@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import struct
+import time
 
 import pytest
 
+from redis_ledger.kafka.connection import Connection
 from redis_ledger.kafka.protocol.messages.api_versions_request import ApiVersionsRequest
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
 from redis_ledger.kafka.router import routes
+from redis_ledger.kafka.security import session_revocation
+from redis_ledger.kafka.server import KafkaServer
 from tests.support.batches import batch, fetch, fetched, produce, produced, values
 from tests.support.broker import one
 from tests.support.kafka import KafkaClient, listening
@@ -148,6 +153,55 @@ async def test_half_a_frame_is_given_up_and_a_slow_whole_one_is_not(broker):
         slow_writer.close()
 
 
+async def test_a_client_that_always_has_half_a_frame_under_way_is_served_as_long_as_frames_get_whole(broker):
+    async with listening(broker) as address:
+        reader, writer = await raw(address)
+        sent = [b"".join(request(18, 0, number, "steady", ApiVersionsRequest())) for number in range(30)]
+        stream = b"".join(sent)
+        size = len(stream) // len(sent)
+        writer.write(stream[: size // 2])
+        for at in range(size // 2, len(stream) - size // 2, size):
+            writer.write(stream[at : at + size])
+            await asyncio.sleep(0.1)  # four times as long as the deadline of one frame, all together
+        writer.write(stream[at + size :])
+        for number in range(len(sent)):
+            answer = await reader.readexactly(int.from_bytes(await reader.readexactly(4), "big"))
+            assert int.from_bytes(answer[:4], "big") == number
+        writer.close()
+
+
+async def test_half_a_frame_is_given_up_while_logins_cannot_be_checked(broker, monkeypatch):
+    """Redis hangs: the deadlines of connections do not wait for it."""
+
+    async def hangs(peers, broker):
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(session_revocation, "over", hangs)
+    async with listening(broker) as address:
+        reader, writer = await raw(address)
+        await asyncio.sleep(1.2)  # the first check has begun
+        writer.write(struct.pack(">i", 100) + b"half")
+        assert await is_closed(reader)
+        writer.close()
+
+
+async def test_time_in_which_a_client_is_not_read_from_does_not_count_against_its_half_frame(redis_url, prefix):
+    limits = one(redis_url, prefix, kafka_frame_ms=1_500, quota_bytes_in_per_s=100_000)
+    async with limits as broker, listening(broker) as address:
+        await broker.topics.create("t")
+        reader, writer = await raw(address)
+        whole = b"".join(request(0, 9, 1, "a", produce("t", batch("x" * 900_000))))
+        half = b"".join(request(18, 0, 2, "a", ApiVersionsRequest()))
+        writer.write(whole + half[:-1])
+        answer = memoryview(await reader.readexactly(int.from_bytes(await reader.readexactly(4), "big")))
+        muted_ms = read_response(0, 9, answer)[1].throttle_time_ms
+        assert muted_ms > 2_000
+        await asyncio.sleep(muted_ms / 1000 + 1.2)
+        writer.write(half[-1:])
+        assert len(await reader.readexactly(4)) == 4
+        writer.close()
+
+
 async def test_no_more_connections_are_taken_than_allowed_and_a_place_that_is_free_is_taken(broker):
     async with listening(broker) as address:
         held = [await raw(address) for _ in range(5)]
@@ -257,6 +311,37 @@ async def test_a_client_that_never_reads_its_answers_is_given_up(redis_url, pref
         with pytest.raises((ConnectionError, TimeoutError)) as ended:
             await asyncio.wait_for(gone(), 10)
         assert isinstance(ended.value, ConnectionError)
+
+
+async def test_a_connection_is_given_up_whose_last_answers_are_never_read(redis_url, prefix, monkeypatch):
+    """Too few bytes are left for its client to count as one that does not read."""
+    connections = list[Connection]()
+    monkeypatch.setattr(
+        KafkaServer, "identify", lambda server, peer, transport: connections.extend(server._connections)
+    )
+    async with one(redis_url, prefix, kafka_idle_ms=1_000) as broker, listening(broker) as address:
+        await broker.topics.create("t")
+        async with KafkaClient(address) as honest:
+            await honest.ask(produce("t", batch("x" * 30_000)), 9)
+        connections.clear()
+        with socket.socket() as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            client.connect(address)
+            asked = b"".join(request(1, 12, 1, "a", fetch("t")))
+            while not connections or not unsent(connections[-1]):
+                client.send(asked)
+                await asyncio.sleep(0.01)
+            assert connections[-1].deaf_s(time.monotonic()) == 0.0
+            async with asyncio.timeout(8):
+                while unsent(connections[-1]):
+                    await asyncio.sleep(0.1)
+
+
+def unsent(connection: Connection) -> int:
+    """Bytes of answers; 0 once the connection is gone."""
+    transport = connection._transport
+    assert transport is not None
+    return 0 if connection.peer.closing.is_set() else transport.get_write_buffer_size()
 
 
 async def test_pipelined_requests_that_redis_has_not_taken_yet_hold_their_client_back(redis_url, prefix):

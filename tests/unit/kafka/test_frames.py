@@ -61,6 +61,17 @@ def test_half_a_frame_keeps_its_buffer_which_is_counted_until_it_is_whole():
     assert (door.got, door.taken, door.frames.since) == ([b"one", b"two"], 0, 0.0)
 
 
+@pytest.mark.parametrize("begun", [framed(b"third")[:-1], framed(b"x" * 100_000)[:100]])
+def test_half_a_frame_behind_a_whole_one_is_as_old_as_its_own_first_byte(monkeypatch, begun):
+    now_s = 100.0
+    monkeypatch.setattr(frames.time, "monotonic", lambda: now_s)
+    door = Door()
+    door.send(framed(b"first", b"second")[:-1])
+    now_s = 120.0
+    door.send(framed(b"second")[-1:] + begun)
+    assert (door.got, door.frames.since) == ([b"first", b"second"], 120.0)
+
+
 def test_half_frames_that_take_too_much_are_refused_and_give_all_back_at_the_end():
     door = Door(room=HEAD_BYTES - 1)
     door.send(framed(b"whole ones need nothing"))
