@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
+from redis_ledger.app.http.times import duration_ms, moment_ms
 from redis_ledger.app.process.startup_error import Refusal
-from redis_ledger.app.times import duration_ms, moment_ms
 from redis_ledger.errors import InvalidRequest, LedgerError, Unauthenticated, Unavailable
 from redis_ledger.terminal import one_line
 

@@ -31,8 +31,8 @@ from redis_ledger.app.cli.output import (
     reporting,
     timed,
 )
+from redis_ledger.app.http.times import delivery
 from redis_ledger.app.process.startup_error import Refusal
-from redis_ledger.app.times import delivery
 from redis_ledger.client.bodies import RecordBody, message_of
 from redis_ledger.client.models import Record
 from redis_ledger.errors import InvalidDelay, InvalidRequest, UnexpectedAnswer

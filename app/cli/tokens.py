@@ -11,8 +11,8 @@ import typer
 from redis_ledger.app.cli.output import Json, document, group, reporting, table
 from redis_ledger.app.cli.redis_access import DataDir, Redis, RedisAccess, Set, principal_of, run
 from redis_ledger.app.cli.serve_options import DATA_DIR
+from redis_ledger.app.http.times import duration_ms
 from redis_ledger.app.process.startup_error import Refusal
-from redis_ledger.app.times import duration_ms
 from redis_ledger.auth.acl import everything
 from redis_ledger.auth.tokens import Stored
 

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from redis_ledger.app.cli.output import URL, Json, Url, connected, document, group, reporting, table
+from redis_ledger.app.http.times import duration_ms
 from redis_ledger.app.process.startup_error import Refusal
-from redis_ledger.app.times import duration_ms
 from redis_ledger.client.models import TransactionStatus
 
 txns = group("List, show, commit and abort transactions.")

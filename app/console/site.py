@@ -23,8 +23,9 @@ from redis_ledger.app.console.pages import ACTS, PAGES, Done, Page, Visit
 from redis_ledger.app.console.rendering import render
 from redis_ledger.app.console.session import Session, Signer
 from redis_ledger.app.http import errors
+from redis_ledger.app.http.asgi import Receive, Scope, Send
 from redis_ledger.app.http.authentication import PEER
-from redis_ledger.app.http.request import HttpRequest, HttpResponse, Receive, Scope, Send, Services
+from redis_ledger.app.http.request import HttpRequest, HttpResponse, Services
 from redis_ledger.auth.acl import ANONYMOUS, Caller
 from redis_ledger.errors import Forbidden, InvalidRequest, LedgerError, RouteNotFound, Unauthenticated, Unavailable
 from redis_ledger.telemetry import metrics
@@ -219,11 +220,11 @@ class Visitor:
 
     def pay(self, answer: HttpResponse) -> None:
         if self.is_known:
-            read, shown = self.call.body_bytes, max(len(answer.body) - self.call.unpacked_bytes, 0)
+            read, shown = self.call.body_bytes, max(len(answer.body) - self.call.decoded_bytes, 0)
             self.call.broker.quotas.charge(self.principal, bytes_in=read, bytes_out=shown)
 
-    def pay_decoded(self, count: int) -> None:
-        self.call.unpacked_bytes += count
+    def charge_decoded(self, count: int) -> None:
+        self.call.decoded_bytes += count
         self.call.broker.quotas.charge(self.principal, bytes_out=count)
 
     @property
@@ -250,7 +251,7 @@ class Visitor:
         client = self.call.scope.get("client")
         broker = self.call.broker
         return Visit(
-            broker, Caller(self.principal, client[0] if client else "unix"), broker.clock.now_ms(), self.pay_decoded
+            broker, Caller(self.principal, client[0] if client else "unix"), broker.clock.now_ms(), self.charge_decoded
         )
 
     def common(self, found: Page | None) -> dict[str, Any]:

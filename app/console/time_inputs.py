@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import re
 
-from redis_ledger.app.times import moment_ms
+from redis_ledger.app.http.times import moment_ms
 from redis_ledger.errors import InvalidRequest
 
 _OF_A_FIELD = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?", re.ASCII)

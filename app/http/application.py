@@ -24,11 +24,12 @@ from starlette.routing import Route
 from redis_ledger.app.console.site import Console
 from redis_ledger.app.http import docs_page as docs
 from redis_ledger.app.http import errors
-from redis_ledger.app.http.authorization import OPEN
+from redis_ledger.app.http.asgi import Receive, Scope, Send
+from redis_ledger.app.http.authorization import PUBLIC
 from redis_ledger.app.http.fast_path import ANY, SHAPES, FastPath, pattern
 from redis_ledger.app.http.openapi import PATH_PARAMETERS, document
-from redis_ledger.app.http.operations import UNKNOWN, Operation, Routes, unserved
-from redis_ledger.app.http.request import HttpRequest, HttpResponse, Receive, Scope, Send, Services
+from redis_ledger.app.http.operations import UNKNOWN, Operation, Routes, count_unrouted
+from redis_ledger.app.http.request import HttpRequest, HttpResponse, Services
 from redis_ledger.app.http.routers import (
     cold,
     health,
@@ -53,20 +54,20 @@ ROUTERS = (topics, records, scheduled, cold, subscriptions, transactions, produc
 OPERATIONS: tuple[Operation, ...] = tuple(each for router in ROUTERS for each in router.routes.operations)
 
 
-@site.get("/openapi.json", needs=OPEN, answers={200: dict[str, Any]})
-async def openapi_json(call: HttpRequest) -> HttpResponse:
+@site.get("/openapi.json", requires=PUBLIC, answers={200: dict[str, Any]})
+async def openapi_json(request: HttpRequest) -> HttpResponse:
     """This document."""
     return HttpResponse(200, await asyncio.to_thread(_document))
 
 
-@site.get("/docs", needs=OPEN, answers={200: str})
-async def docs_page(call: HttpRequest) -> HttpResponse:
+@site.get("/docs", requires=PUBLIC, answers={200: str})
+async def docs_page(request: HttpRequest) -> HttpResponse:
     """This document, for people."""
     return HttpResponse(200, await asyncio.to_thread(_docs), b"text/html; charset=utf-8", [*docs.HEADERS])
 
 
-@site.get("/", needs=OPEN, status=307)
-async def root(call: HttpRequest) -> HttpResponse:
+@site.get("/", requires=PUBLIC, status=307)
+async def root(request: HttpRequest) -> HttpResponse:
     """Redirect to the console."""
     return HttpResponse(307, b"", b"text/plain", [(b"location", b"/console")])
 
@@ -76,18 +77,18 @@ _PAGES = tuple(site.operations)
 
 # Made when somebody asks: a start should not wait for them, and serving not for the first who does.
 @cache
-def _shown() -> dict[str, Any]:
+def _openapi() -> dict[str, Any]:
     return document(OPERATIONS)
 
 
 @cache
 def _document() -> bytes:
-    return msgspec.json.encode(_shown())
+    return msgspec.json.encode(_openapi())
 
 
 @cache
 def _docs() -> bytes:
-    return docs.page(_shown()).encode()
+    return docs.page(_openapi()).encode()
 
 
 def create_app(broker: Broker | OpenBroker) -> FastPath:
@@ -98,7 +99,7 @@ def create_app(broker: Broker | OpenBroker) -> FastPath:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        if services.is_given:
+        if services.has_broker:
             yield
             return
         assert callable(broker), f"{broker!r} neither is a broker nor opens one"
@@ -115,7 +116,7 @@ def create_app(broker: Broker | OpenBroker) -> FastPath:
         title="redis-ledger", version=VERSION, lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None,
         redirect_slashes=False,
     )  # fmt: skip
-    app.openapi = _shown  # type: ignore[method-assign]  # FastAPI's own way to bring a document along
+    app.openapi = _openapi  # type: ignore[method-assign]  # FastAPI's own way to bring a document along
     for operation in (*OPERATIONS, *_PAGES):
         path = _PARAMETER.sub(lambda m: f"{{{m[1]}:{m[1]}}}", operation.path)
         app.router.routes.append(Route(path, _Endpoint(operation, services), methods=[operation.method]))
@@ -170,12 +171,12 @@ async def _http_problem(request: Request, error: Exception) -> Response:
     path = request.scope["path"]
     allowed = sorted({method for method, shape in _SHAPES if shape.match(path)})
     if allowed:
-        unserved(MethodNotAllowed.code)
+        count_unrouted(MethodNotAllowed.code)
         return _Problem(errors.wrong_method(request.method, path, allowed))
-    unserved(RouteNotFound.code)
+    count_unrouted(RouteNotFound.code)
     return _Problem(errors.no_route(path))
 
 
 async def _internal_problem(request: Request, error: Exception) -> Response:
-    unserved(LedgerError.code)
+    count_unrouted(LedgerError.code)
     return _Problem(errors.unforeseen(error, UNKNOWN, path=request.scope["path"][:200]))

@@ -14,11 +14,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from redis_ledger.app.http.asgi import Scope
 from redis_ledger.auth.acl import Caller
 from redis_ledger.errors import Unauthenticated
 
 if TYPE_CHECKING:
-    from redis_ledger.app.http.request import Scope
     from redis_ledger.broker.broker import Broker
 
 PEER = "redis_ledger.principal"  # in the scope: whom the client's certificate names

@@ -13,10 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from redis_ledger.app.http.asgi import Receive, Scope, Send
 from redis_ledger.app.http.errors import problem
-from redis_ledger.app.http.operations import Operation, unserved
-from redis_ledger.app.http.origin_check import is_foreign, is_renamed
-from redis_ledger.app.http.request import Receive, Scope, Send, Services
+from redis_ledger.app.http.operations import Operation, count_unrouted
+from redis_ledger.app.http.origin_check import is_cross_origin, is_rebound
+from redis_ledger.app.http.request import Services
 from redis_ledger.errors import Forbidden
 
 _PARAMETER = re.compile(r"\\{(\w+)\\}")
@@ -33,10 +34,10 @@ def pattern(path: str) -> re.Pattern[str]:
     return re.compile(shape + r"\Z", re.DOTALL)
 
 
-_FOREIGN = problem(
+_CROSS_ORIGIN = problem(
     Forbidden("A page of another origin asked for this, and may not change anything here. Send a token to be believed.")
 )
-_RENAMED = problem(
+_REBOUND = problem(
     Forbidden(
         "Nobody is asked who they are here, so this machine is asked by its own names only: use localhost or an "
         "address, or turn auth_required on."
@@ -57,16 +58,16 @@ class FastPath:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            if is_foreign(scope["method"], scope["headers"], scope.get("scheme", "http")):
-                unserved(Forbidden.code)
-                await _FOREIGN.send(send)
+            if is_cross_origin(scope["method"], scope["headers"], scope.get("scheme", "http")):
+                count_unrouted(Forbidden.code)
+                await _CROSS_ORIGIN.send(send)
                 return
             services = self._services
-            if services.is_given and not services.broker.security.is_on:
+            if services.has_broker and not services.broker.security.is_on:
                 server = scope.get("server")
-                if server and is_renamed(str(server[0]), scope["headers"]):
-                    unserved(Forbidden.code)
-                    await _RENAMED.send(send)
+                if server and is_rebound(str(server[0]), scope["headers"]):
+                    count_unrouted(Forbidden.code)
+                    await _REBOUND.send(send)
                     return
             path = scope["path"]
             for shape, operation in self._hot.get(scope["method"], ()):

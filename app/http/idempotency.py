@@ -24,39 +24,39 @@ KEY, TTL = b"idempotency-key", b"idempotency-key-ttl"
 TTL_S_MAX = 2_592_000
 
 
-def key_of(call: HttpRequest) -> str | None:
+def key_of(request: HttpRequest) -> str | None:
     """Raises InvalidRequest for a time to live without a key."""
-    key = call.header(KEY)
-    if key is None and call.header(TTL) is not None:
+    key = request.header(KEY)
+    if key is None and request.header(TTL) is not None:
         raise InvalidRequest("Idempotency-Key-TTL says how long a key is kept; send it with an Idempotency-Key.")
     return key
 
 
-def fingerprint(call: HttpRequest, body: bytes) -> bytes:
+def fingerprint(request: HttpRequest, body: bytes) -> bytes:
     """SHA-256 over what makes two requests the same: method, path, query, content type and body."""
-    scope = call.scope
-    head = (scope["method"], scope["path"], scope["query_string"].decode("latin-1"), call.content_type())
+    scope = request.scope
+    head = (scope["method"], scope["path"], scope["query_string"].decode("latin-1"), request.content_type())
     return hashlib.sha256("\0".join(head).encode() + b"\0" + body).digest()
 
 
 async def once(
-    call: HttpRequest, key: str, run: Callable[[], Awaitable[HttpResponse]], *, produces: bool = False
+    request: HttpRequest, key: str, run: Callable[[], Awaitable[HttpResponse]], *, produces: bool = False
 ) -> tuple[HttpResponse, str]:
     """produces: records may be written, so a producer id must be at hand.
 
     Raises what `run` raises, and what claiming raises."""
     check_key(key)
-    body = await call.body()
-    producer_id = await call.broker.producers.ids.allocate_keyed() if produces else None
+    body = await request.body()
+    producer_id = await request.broker.producers.ids.allocate_keyed() if produces else None
     # With rules on everybody has keys of its own: nobody is answered with what somebody else was told.
-    scope = call.caller.principal if call.broker.security.is_on else ""
-    claim = await call.broker.idempotency.claim(
-        key, fingerprint(call, body), producer_id=producer_id, scope=scope, keep_ms=_ttl_ms(call)
+    scope = request.caller.principal if request.broker.security.is_on else ""
+    claim = await request.broker.idempotency.claim(
+        key, fingerprint(request, body), producer_id=producer_id, scope=scope, keep_ms=_ttl_ms(request)
     )
     if claim.replay is not None:
         status, kept = claim.replay
         return HttpResponse(status, kept, JSON, [REPLAYED]), "replayed"
-    call.claim = claim
+    request.claim = claim
     try:
         answer = await run()
     except BaseException as error:
@@ -73,9 +73,9 @@ async def once(
     return answer, "ok"
 
 
-def _ttl_ms(call: HttpRequest) -> int | None:
+def _ttl_ms(request: HttpRequest) -> int | None:
     """Raises InvalidRequest."""
-    text = call.header(TTL)
+    text = request.header(TTL)
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:10]) <= TTL_S_MAX):

@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from redis_ledger import errors
-from redis_ledger.app.http import authorization
 from redis_ledger.app.http.errors import TYPE_PREFIX
 from redis_ledger.app.http.idempotency import TTL_S_MAX
 from redis_ledger.app.http.operations import Operation
@@ -163,7 +162,7 @@ def _operation(operation: Operation, components: dict[str, Any]) -> dict[str, An
         "summary": operation.summary,
         "description": _description(operation),
     }
-    if operation.is_open:
+    if operation.is_public:
         shown["security"] = []
     parameters = [*_path_parameters(operation), *_query_parameters(operation, components)]
     if operation.keyed:
@@ -178,9 +177,10 @@ def _operation(operation: Operation, components: dict[str, Any]) -> dict[str, An
 
 def _description(operation: Operation) -> str:
     text = operation.description or f"{operation.summary}."
-    if operation.is_open or not operation.needs:
+    if operation.is_public or not operation.requires:
         return text
-    return f"{text}\n\nNeeds, with rules on: {'; '.join(need.shown() for need in operation.needs)}."
+    permissions = "; ".join(each.describe() for each in operation.requires)
+    return f"{text}\n\nRequired permissions (with auth_required): {permissions}."
 
 
 def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
@@ -275,8 +275,9 @@ def problems_of(operation: Operation) -> list[type[LedgerError]]:
         found += KEY_ERRORS
     if operation.tag != "health":
         found.append(errors.QuotaExceeded)
-    if not operation.is_open:
-        found += [errors.Unauthenticated, *authorization.problems(operation.needs)]
+    if not operation.is_public:
+        found.append(errors.Unauthenticated)
+        found += [error for each in operation.requires for error in each.errors()]
     return list(dict.fromkeys(found))
 
 

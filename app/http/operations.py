@@ -26,9 +26,9 @@ from typing import Any, NamedTuple, cast
 import msgspec
 from prometheus_client import Counter
 
-from redis_ledger.app.http import authorization as needs
 from redis_ledger.app.http import errors, idempotency, json_counts
-from redis_ledger.app.http.authorization import Authorizer, Requirement
+from redis_ledger.app.http.asgi import Receive, Scope, Send
+from redis_ledger.app.http.authorization import PUBLIC, Authorizer
 from redis_ledger.app.http.decoding import BodyReader, QueryReader
 from redis_ledger.app.http.request import (
     BATCH,
@@ -37,13 +37,11 @@ from redis_ledger.app.http.request import (
     HttpRequest,
     HttpResponse,
     PathParameters,
-    Receive,
-    Scope,
-    Send,
     Services,
     reply,
 )
 from redis_ledger.auth.acl import ANONYMOUS
+from redis_ledger.auth.requirement import Requirement
 from redis_ledger.errors import (
     AlreadyAborted,
     AlreadyCommitted,
@@ -74,37 +72,39 @@ TRANSACTION_ERRORS = (
 )  # fmt: skip
 
 
-def unserved(outcome: str) -> None:
+def count_unrouted(outcome: str) -> None:
     """Counts a request that was answered before any operation was asked."""
     metrics.http_requests.labels(UNKNOWN, outcome).inc()
 
 
-class Asked(NamedTuple):
+class LoggedRequest(NamedTuple):
     """A request as the log sees it."""
 
     operation: Operation
-    call: HttpRequest
+    request: HttpRequest
     parameters: PathParameters
 
-    def known(self) -> dict[str, str]:
+    def resources(self) -> dict[str, str]:
         """What the request names: topic, partition, subscription, txn."""
         found = dict(self.parameters)
         if (name := found.pop("name", None)) is not None:
             found["subscription"] = name
         if (id := found.pop("id", None)) is not None and self.operation.tag == "transactions":
             found["txn"] = id
-        transaction = getattr(self.call.decoded, "transaction", None)
+        transaction = getattr(self.request.json_body, "transaction", None)
         return {**found, "txn": transaction} if isinstance(transaction, str) else found
 
     def log_fields(self) -> dict[str, str]:
-        principal = self.call.caller.principal
+        principal = self.request.caller.principal
         return {
-            "operation": self.operation.id, "request_id": self.call.request_id, **self.known(),
+            "operation": self.operation.id, "request_id": self.request.request_id, **self.resources(),
             "principal": "" if principal == ANONYMOUS else principal,
         }  # fmt: skip
 
 
-_asked = cast("Callable[[tuple[Operation, HttpRequest, PathParameters]], Asked]", partial(tuple.__new__, Asked))
+_logged_request = cast(
+    "Callable[[tuple[Operation, HttpRequest, PathParameters]], LoggedRequest]", partial(tuple.__new__, LoggedRequest)
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -129,25 +129,25 @@ class Operation:
     body: type[msgspec.Struct] | None
     query: type[msgspec.Struct] | None
     examples: Mapping[str, Any]
-    needs: tuple[Requirement, ...]
+    requires: tuple[Requirement, ...]
     act: str
 
     _body: BodyReader = field(init=False, repr=False)
     _query: QueryReader = field(init=False, repr=False)
-    _gate: Authorizer = field(init=False, repr=False)
+    _authorizer: Authorizer = field(init=False, repr=False)
     _seconds: Spread = field(init=False, repr=False)
     _outcomes: dict[str, Counter] = field(init=False, repr=False)
 
     @property
-    def is_open(self) -> bool:
-        return self.needs is needs.OPEN
+    def is_public(self) -> bool:
+        return self.requires is PUBLIC
 
     def __post_init__(self) -> None:
         if self.body is not None:
             self._body = BodyReader(self.body, raw=self.raw, optional=self.optional)
         if self.query is not None:
             self._query = QueryReader(self.query)
-        self._gate = Authorizer(self.needs)
+        self._authorizer = Authorizer(self.requires)
         self._seconds = metrics.http_request_seconds.of(self.id)
         self._outcomes = {"ok": metrics.http_requests.labels(self.id, "ok")}
 
@@ -157,21 +157,21 @@ class Operation:
         started = perf_counter()
         metrics.http_requests_running.inc()
         outcome = "gone"
-        call = HttpRequest(services, scope, receive)
-        logs.asked.set(_asked((self, call, parameters)))
+        request = HttpRequest(services, scope, receive)
+        logs.asked.set(_logged_request((self, request, parameters)))
         answer: HttpResponse | None = None
         try:
             if tracing.tracer is None:
-                answer, outcome = await self._answer(call, parameters)
+                answer, outcome = await self._answer(request, parameters)
             else:
-                answer, outcome = await self._traced(call, parameters)
+                answer, outcome = await self._traced(request, parameters)
         except ClientGone:
             return
         finally:
-            if answer is None or answer.pieces is None:
-                call.end()
+            if answer is None or answer.chunks is None:
+                request.end()
             else:
-                call.end_decoding()
+                request.end_decoding()
             metrics.http_requests_running.dec()
             self._seconds.observe(perf_counter() - started)
             counted = self._outcomes.get(outcome)
@@ -179,44 +179,44 @@ class Operation:
                 counted = self._outcomes[outcome] = metrics.http_requests.labels(self.id, outcome)
             counted.inc()
         if answer.status >= 400:
-            answer.headers.append((b"x-request-id", call.request_id.encode()))
+            answer.headers.append((b"x-request-id", request.request_id.encode()))
         try:
             await answer.send(send)
         finally:
-            if answer.pieces is not None:
-                call.end()
+            if answer.chunks is not None:
+                request.end()
 
-    async def _traced(self, call: HttpRequest, parameters: PathParameters) -> tuple[HttpResponse, str]:
+    async def _traced(self, request: HttpRequest, parameters: PathParameters) -> tuple[HttpResponse, str]:
         """As `_answer`, in a span of the caller's trace."""
-        given = dict(call.scope["headers"])
+        given = dict(request.scope["headers"])
         context = tracing.context_of(*(given.get(name, b"").decode("latin-1") or None for name in _TRACE_HEADERS))
         facts = {"http.request.method": self.method, "http.route": self.path, "redis_ledger.operation": self.id}
         with tracing.serving(f"{self.method} {self.path}", context, facts) as span:
-            answer, outcome = await self._answer(call, parameters)
+            answer, outcome = await self._answer(request, parameters)
             span.set_attribute("http.response.status_code", answer.status)
             span.set_attributes(
-                {f"redis_ledger.{name}": v for name, v in Asked(self, call, parameters).known().items()}
+                {f"redis_ledger.{name}": v for name, v in LoggedRequest(self, request, parameters).resources().items()}
             )
             if answer.status >= 500:
                 tracing.failed(span, outcome)
         return answer, outcome
 
-    async def _answer(self, call: HttpRequest, parameters: PathParameters) -> tuple[HttpResponse, str]:
+    async def _answer(self, request: HttpRequest, parameters: PathParameters) -> tuple[HttpResponse, str]:
         """The answer, and the outcome for the metrics.  Raises nothing but ClientGone and CancelledError."""
-        scope = call.scope
+        scope = request.scope
         try:
-            broker = call.services.broker
-            if broker.security.is_on and not self.is_open:
-                call.enter = partial(self._gate.enter, call, parameters)
-                if not self._gate.passes(call, parameters):
-                    await call.enter()
+            broker = request.services.broker
+            if broker.security.is_on and not self.is_public:
+                request.reauthorize = partial(self._authorizer.authorize, request, parameters)
+                if not self._authorizer.allows_at_once(request, parameters):
+                    await request.reauthorize()
             if self.tag != "health" and broker.quotas.is_on:
-                return await self._within_quota(call, parameters)
-            return await self._once(call, parameters)
+                return await self._within_quota(request, parameters)
+            return await self._once(request, parameters)
         except LedgerError as error:
-            if self._is_noted(call) or (self.act and isinstance(error, Forbidden)):
-                target = self._target(call, parameters)
-                await call.broker.audit.failed(call.caller, self.act, target, error, **call.facts)
+            if self._is_noted(request) or (self.act and isinstance(error, Forbidden)):
+                target = self._target(request, parameters)
+                await request.broker.audit.failed(request.caller, self.act, target, error, **request.facts)
             return errors.problem(error), error.code
         except (ClientGone, asyncio.CancelledError):
             raise
@@ -226,57 +226,59 @@ class Operation:
                 return errors.unforeseen(error, self.id, path=scope["path"][:200]), LedgerError.code
             return errors.problem(known), known.code
 
-    async def _within_quota(self, call: HttpRequest, parameters: PathParameters) -> tuple[HttpResponse, str]:
+    async def _within_quota(self, request: HttpRequest, parameters: PathParameters) -> tuple[HttpResponse, str]:
         """Refused before the body is read, and paid for by what was read and answered.  Raises QuotaExceeded."""
-        quotas, principal = call.broker.quotas, call.caller.principal
+        quotas, principal = request.broker.quotas, request.caller.principal
         # What is not read is not paid for: else who only says that much will come locks out everybody it is one of.
-        declared = min(call.declared_bytes(), call.config.body_bytes_max)
+        declared = min(request.declared_bytes(), request.config.body_bytes_max)
         quotas.admit(principal, bytes_in=declared)
         answered = 0
         try:
-            answer, outcome = await self._once(call, parameters)
-            answered = len(answer.body) or answer.pieces_bytes
+            answer, outcome = await self._once(request, parameters)
+            answered = len(answer.body) or answer.chunks_bytes
         finally:
             # What was decoded for the answer is paid for already.
-            bytes_out = max(answered - call.unpacked_bytes, 0)
-            quotas.charge(principal, bytes_in=max(call.body_bytes - declared, 0), bytes_out=bytes_out)
+            bytes_out = max(answered - request.decoded_bytes, 0)
+            quotas.charge(principal, bytes_in=max(request.body_bytes - declared, 0), bytes_out=bytes_out)
         return answer, outcome
 
-    async def _once(self, call: HttpRequest, parameters: PathParameters) -> tuple[HttpResponse, str]:
+    async def _once(self, request: HttpRequest, parameters: PathParameters) -> tuple[HttpResponse, str]:
         """Raises whatever the endpoint raises."""
-        if self.keyed and (key := idempotency.key_of(call)) is not None:
+        if self.keyed and (key := idempotency.key_of(request)) is not None:
             return await idempotency.once(
-                call,
+                request,
                 key,
-                lambda: self.run(call, parameters),
+                lambda: self.run(request, parameters),
                 produces=self.id in PRODUCES,
             )
-        return await self.run(call, parameters), "ok"
+        return await self.run(request, parameters), "ok"
 
-    async def run(self, call: HttpRequest, parameters: PathParameters) -> HttpResponse:
+    async def run(self, request: HttpRequest, parameters: PathParameters) -> HttpResponse:
         """Raises whatever the endpoint raises."""
         arguments: dict[str, Any] = dict(parameters)
         if self.body is not None:
-            data = await call.body()
-            if len(data) > json_counts.SMALL_BYTES and (not self.raw or call.content_type() != BATCH):
-                await json_counts.check(data, self.body, call.config)
-            arguments["body"] = call.decoded = self._body.read(data, call.content_type())
+            data = await request.body()
+            if len(data) > json_counts.SMALL_BYTES and (not self.raw or request.content_type() != BATCH):
+                await json_counts.check(data, self.body, request.config)
+            arguments["body"] = request.json_body = self._body.read(data, request.content_type())
         if self.query is not None:
-            arguments["query"] = self._query.read(call.scope["query_string"])
-        elif call.scope["query_string"] and self.tag != "health":
+            arguments["query"] = self._query.read(request.scope["query_string"])
+        elif request.scope["query_string"] and self.tag != "health":
             raise InvalidRequest(f"{self.method} {self.path} takes no query parameters; leave out what follows the ?.")
-        result = await self.endpoint(call, **arguments)
-        if self._is_noted(call):
-            await call.broker.audit.note(call.caller, self.act, self._target(call, parameters), **call.facts)
+        result = await self.endpoint(request, **arguments)
+        if self._is_noted(request):
+            await request.broker.audit.note(
+                request.caller, self.act, self._target(request, parameters), **request.facts
+            )
         if isinstance(result, HttpResponse):
             return result
         return _NO_CONTENT if result is None else reply(result, self.status)
 
-    def _is_noted(self, call: HttpRequest) -> bool:
-        return bool(self.act) and not (call.is_own and self.act in OWN_ACTS)
+    def _is_noted(self, request: HttpRequest) -> bool:
+        return bool(self.act) and not (request.is_own and self.act in OWN_ACTS)
 
-    def _target(self, call: HttpRequest, parameters: PathParameters) -> str:
-        return call.target or " ".join(parameters.values())
+    def _target(self, request: HttpRequest, parameters: PathParameters) -> str:
+        return request.target or " ".join(parameters.values())
 
 
 class Routes:
@@ -314,10 +316,10 @@ class Routes:
         raw: bool = False,
         optional: bool = False,
         examples: Mapping[str, Any] | None = None,
-        needs: tuple[Requirement, ...] | None = None,
+        requires: tuple[Requirement, ...] | None = None,
         act: str = "",
     ) -> Callable[[Endpoint], Endpoint]:
-        assert needs is not None, f"{method} {path} does not declare what a caller needs"
+        assert requires is not None, f"{method} {path} does not declare what a caller needs"
 
         def declare(endpoint: Endpoint) -> Endpoint:
             hints = typing.get_type_hints(endpoint)
@@ -333,7 +335,7 @@ class Routes:
                     summary=" ".join(summary.split()).rstrip("."), description=" ".join(description.split()),
                     answers=answers or {status: None if answered is type(None) else answered},
                     errors=tuple(errors), keyed=keyed, hot=hot, raw=raw, optional=optional, body=body,
-                    query=hints.get("query"), examples=examples or {}, needs=needs, act=act,
+                    query=hints.get("query"), examples=examples or {}, requires=requires, act=act,
                 )
             )  # fmt: skip
             return endpoint

@@ -4,8 +4,8 @@ A browser adds what it has to any request, whoever wrote the page: a client cert
 mere place in a network where nobody is asked who they are.  It also says where the request comes from, and a page
 cannot change that.  A bearer token is not among what it adds by itself, so a request with one was meant.
 
-    is_foreign   another origin asks for a change
-    is_renamed   a page's own name was made to point at this machine (DNS rebinding), so that the browser takes what is
+    is_cross_origin   another origin asks for a change
+    is_rebound   a page's own name was made to point at this machine (DNS rebinding), so that the browser takes what is
                  here for the page's own; where everybody is let in, only names that are this machine's will do
 Source: the Fetch standard (Sec-Fetch-Site, Origin); OWASP, "Cross-Site Request Forgery Prevention".
 """
@@ -22,7 +22,7 @@ HOST_BYTES_MAX = 300
 Headers = Iterable[tuple[bytes, bytes]]
 
 
-def is_foreign(method: str, headers: Headers, scheme: str = "http") -> bool:
+def is_cross_origin(method: str, headers: Headers, scheme: str = "http") -> bool:
     """Whether the request would change something for a page of another origin.  A proxy may end TLS before us."""
     if method in SAFE:
         return False
@@ -43,7 +43,7 @@ def is_foreign(method: str, headers: Headers, scheme: str = "http") -> bool:
     return origin is not None and origin not in own
 
 
-def is_renamed(address: str, headers: Headers) -> bool:
+def is_rebound(address: str, headers: Headers) -> bool:
     """address: where the connection ended here.  Whether that is a loopback address and the Host another's name."""
     if not _is_loopback(address):
         return False

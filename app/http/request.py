@@ -1,6 +1,6 @@
-"""One HTTP request as an endpoint sees it, and its answer: a thin view of ASGI that costs nothing it is not asked for.
+"""HTTP requests and responses as endpoints see them: a thin, lazy view of ASGI.
 
-An endpoint never touches `send`; it returns, and the operation that called it answers.
+An endpoint returns its response and never calls `send`; the operation sends it.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from redis_ledger.app.http.asgi import Receive, Scope, Send
 from redis_ledger.app.http.authentication import Authenticator, address_of
 from redis_ledger.auth.acl import ANONYMOUS, Caller, Op, Resource
 from redis_ledger.config import Config
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from redis_ledger.broker.idempotency import Claim
     from redis_ledger.decoding.budget import Budget, Reserve
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 T = TypeVar("T")
 
 JSON = b"application/json"
@@ -36,7 +34,7 @@ _COMMON_HEADERS = (
     (b"server", b"redis-ledger"),
     (b"x-content-type-options", b"nosniff"),
 )
-# An oversized body is read and dropped up to this many times the limit, so that the caller gets to read the answer.
+# An oversized body is read and discarded up to this many times the limit, so that the client can read the response.
 DRAINED_BODIES = 4
 DRAIN_S_MAX = 5
 
@@ -45,29 +43,33 @@ _REQUEST_ID = re.compile(rb"[\w.:/+=@-]{1,128}", re.ASCII)
 
 
 class ClientGone(Exception):
-    """The caller closed the connection while the answer was being waited for."""
+    """The client closed the connection before the response was ready."""
 
 
 @dataclass(slots=True, eq=False)
 class HttpResponse:
-    """cache: for how long it may be kept, as HTTP says it.  pieces: of a large body, instead of it, each made when the
-    client has read enough of those before; pieces_bytes: of records in them, for quotas."""
+    """A response.
+
+    cache         value of Cache-Control
+    chunks        a large body, instead of `body`; each chunk is encoded when the client has read the previous ones
+    chunks_bytes  bytes of the records in `chunks`, for quotas
+    """
 
     status: int
     body: bytes = b""
     content_type: bytes = JSON
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
     cache: bytes = b"no-store"
-    pieces: Iterator[bytes] | None = None
-    pieces_bytes: int = 0
+    chunks: Iterator[bytes] | None = None
+    chunks_bytes: int = 0
 
     async def send(self, send: Send) -> None:
         headers = [*_COMMON_HEADERS, (b"cache-control", self.cache), *self.headers]
-        if self.pieces is not None:
+        if self.chunks is not None:
             headers.append((b"content-type", self.content_type))
             await send({"type": "http.response.start", "status": self.status, "headers": headers})
-            for piece in self.pieces:
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            for chunk in self.chunks:
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
                 await asyncio.sleep(0)
             await send({"type": "http.response.body", "body": b""})
             return
@@ -81,27 +83,25 @@ _encode = msgspec.json.Encoder().encode
 
 
 def reply(body: msgspec.Struct, status: int = 200) -> HttpResponse:
-    return HttpResponse(status, _encode(body) + b"\n")  # a newline, so that a shell's prompt does not stick to it
+    return HttpResponse(status, _encode(body) + b"\n")  # the newline keeps a shell prompt on its own line
 
 
 class Services:
-    """What endpoints may ask for.  The broker is there from the end of start-up to the beginning of shutdown."""
+    """The services that endpoints use.  `broker` is available between start-up and shutdown."""
 
     def __init__(self, broker: Broker | None = None) -> None:
         self._broker = broker
         self.draining = asyncio.Event()
-        self.callers = Authenticator()
+        self.authenticator = Authenticator()
 
     @property
-    def is_given(self) -> bool:
+    def has_broker(self) -> bool:
         return self._broker is not None
 
     @property
     def broker(self) -> Broker:
         if self._broker is None:
-            raise Draining(
-                "This broker is starting or has shut down. Send the request to another one, or again shortly."
-            )
+            raise Draining("This broker is starting or has shut down. Retry, or use another broker.")
         return self._broker
 
     @broker.setter
@@ -110,29 +110,36 @@ class Services:
 
 
 class HttpRequest:
-    """body_bytes: how much of the body came.  claim: of the Idempotency-Key, if the caller gave one.  target, facts: of
-    an administrative act, what the audit is told besides the path.  is_own: whether the transaction of the path is the
-    caller's.  enter: asks again who the caller is and whether it may do this; None where nobody is asked."""
+    """A request.
+
+    body_bytes     bytes of the body received so far
+    decoded_bytes  bytes decoded for the response and charged to the caller's quota
+    json_body      the decoded JSON body
+    claim          the claim on the Idempotency-Key, if the request has one
+    target, facts  additional fields of the audit entry
+    is_own         whether the transaction in the path is the caller's
+    reauthorize    repeats authentication and authorization; None for public operations
+    """
 
     __slots__ = (
         "_body",
         "_budgets",
         "_caller",
+        "_decoded_lease",
         "_held",
+        "_read_lease",
         "_receive",
         "_request_id",
-        "_room",
-        "_unpacking",
         "body_bytes",
         "claim",
-        "decoded",
-        "enter",
+        "decoded_bytes",
         "facts",
         "is_own",
+        "json_body",
+        "reauthorize",
         "scope",
         "services",
         "target",
-        "unpacked_bytes",
     )
 
     def __init__(self, services: Services, scope: Scope, receive: Receive) -> None:
@@ -140,20 +147,20 @@ class HttpRequest:
         self.scope = scope
         self.claim: Claim | None = None
         self.is_own = True
-        self.enter: Callable[[], Awaitable[None]] | None = None
+        self.reauthorize: Callable[[], Awaitable[None]] | None = None
         self.target = ""
         self.facts: dict[str, Any] = {}
         self._receive = receive
         self._body: bytes | None = None
         self.body_bytes = 0
-        self.unpacked_bytes = 0  # decoded for it, and paid for
+        self.decoded_bytes = 0
         self._budgets: list[Budget] = []
-        self._room: Lease | None = None
-        self._unpacking: Lease | None = None
-        self._held = 0  # of the memory for requests that are not whole
+        self._read_lease: Lease | None = None
+        self._decoded_lease: Lease | None = None
+        self._held = 0  # bytes of client memory that the body occupies
         self._caller: Caller | None = None
         self._request_id = ""
-        self.decoded: Any = None  # the body, once it was read as JSON
+        self.json_body: Any = None
 
     @property
     def broker(self) -> Broker:
@@ -165,35 +172,35 @@ class HttpRequest:
 
     @property
     def caller(self) -> Caller:
-        """Who asks: nobody known, until `identify` found out."""
+        """The authenticated caller; anonymous before `identify`."""
         return self._caller or Caller(ANONYMOUS, address_of(self.scope))
 
-    def is_remembered(self) -> bool:
-        """Whether who asks is known at once, from an earlier request; `caller` is who it is then."""
-        self._caller = self.services.callers.remembered(self.broker, self.scope)
+    def identify_from_cache(self) -> bool:
+        """Sets `caller` if the credential of an earlier request is cached; returns whether it is."""
+        self._caller = self.services.authenticator.remembered(self.broker, self.scope)
         return self._caller is not None
 
     async def identify(self) -> None:
         """Raises Unauthenticated."""
-        self._caller = await self.services.callers.caller(self.broker, self.scope)
+        self._caller = await self.services.authenticator.caller(self.broker, self.scope)
 
-    def may(self, operation: Op, resource: Resource, name: str) -> bool:
+    def allows(self, operation: Op, resource: Resource, name: str) -> bool:
         return self.broker.security.allows(self.caller, operation, resource, name)
 
     def check(self, operation: Op, resource: Resource, name: str) -> None:
-        """Of what the body names.  Raises Forbidden."""
+        """Raises Forbidden."""
         self.broker.security.check(self.caller, operation, resource, name)
 
     @property
     def request_id(self) -> str:
-        """The caller's X-Request-Id, if it gave a usable one; made here when it is first asked for."""
+        """The client's X-Request-Id if it is valid, else a generated one."""
         if not self._request_id:
             given = next((value for key, value in self.scope["headers"] if key == b"x-request-id"), b"")
             self._request_id = given.decode("latin-1") if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
         return self._request_id
 
     def header(self, name: bytes) -> str | None:
-        """name in lower case.  Several headers of one name are refused."""
+        """name is in lower case.  Raises InvalidRequest for a repeated header."""
         found = None
         for key, value in self.scope["headers"]:
             if key == name:
@@ -209,12 +216,12 @@ class HttpRequest:
         return BATCH in (self.header(b"accept") or "").lower()
 
     def declared_bytes(self) -> int:
-        """How long the body is said to be; 0 if that is not said."""
+        """Content-Length; 0 without the header."""
         length = self.header(b"content-length")
         return int(length) if length is not None and length.isascii() and length.isdigit() else 0
 
     async def body(self) -> bytes:
-        """Raises RequestTooLarge before anything is done with it."""
+        """Raises RequestTooLarge, ClientMemoryFull."""
         if self._body is None:
             self._body = await self._read()
         return self._body
@@ -245,57 +252,57 @@ class HttpRequest:
             chunks.append(chunk)
 
     def _hold(self, count: int, *, is_whole: bool = False) -> None:
-        """Until the request has been carried out.  Raises ClientMemoryFull."""
+        """Reserves client memory until the request ends.  Raises ClientMemoryFull."""
         memory = self.broker.client_memory
         if not (memory.take_whole(count) if is_whole else memory.take_request(count)):
             raise ClientMemoryFull(client_bytes_max=self.config.client_bytes_max)
         self._held += count
 
-    def room(self) -> Lease:
-        """Memory for what the answer reads, until the answer is made; then its connection counts what is not sent."""
-        self._room = self.broker.client_memory.lease()
-        return self._room
+    def read_lease(self) -> Lease:
+        """Memory for records read until the response is encoded; then the connection counts the unsent bytes."""
+        self._read_lease = self.broker.client_memory.lease()
+        return self._read_lease
 
-    def unpacking(self) -> Lease:
-        """Memory for what is unpacked for the answer, until it is sent."""
-        self._unpacking = self.broker.unpacked_memory.lease()
-        return self._unpacking
+    def decoded_lease(self) -> Lease:
+        """Memory for decompressed records until the response is sent."""
+        self._decoded_lease = self.broker.unpacked_memory.lease()
+        return self._decoded_lease
 
     def budget(self, bytes_max: int | None = None, reserve: Reserve | None = None) -> Budget:
-        """For what the request decodes, until its answer is made.  Its caller pays for it."""
-        made = self.broker.decoding.budget(bytes_max, self.pay_decoded, reserve)
+        """The decoding budget of the request, charged to the caller's quota."""
+        made = self.broker.decoding.budget(bytes_max, self.charge_decoded, reserve)
         self._budgets.append(made)
         return made
 
     @property
-    def unpacked_held(self) -> int:
-        """Bytes of what was decoded for the answer."""
+    def decoded_held_bytes(self) -> int:
+        """Bytes of the decoded records that the response holds."""
         return sum(each.held for each in self._budgets)
 
     def end_decoding(self) -> None:
-        """The answer is made: what it holds until the client has read it is counted elsewhere."""
+        """Ends the decoding budgets; the connection counts the encoded response."""
         for budget in self._budgets:
             budget.end()
 
-    def pay_decoded(self, count: int) -> None:
-        self.unpacked_bytes += count
+    def charge_decoded(self, count: int) -> None:
+        self.decoded_bytes += count
         self.broker.quotas.charge(self.caller.principal, bytes_out=count)
 
     def end(self) -> None:
-        """The request has been carried out, or refused."""
+        """Releases the memory of the request."""
         self.end_decoding()
-        if self._room is not None:
-            self._room.hold(0)
-        if self._unpacking is not None:
-            self._unpacking.hold(0)
+        if self._read_lease is not None:
+            self._read_lease.hold(0)
+        if self._decoded_lease is not None:
+            self._decoded_lease.hold(0)
         if self._held:
             self.broker.client_memory.give_request(self._held)
             self._held = 0
 
     async def _refuse(self, limit: int, *, drain: bool) -> None:
-        """Raises RequestTooLarge.  drain: drop what else is coming first, within reason, so that the answer is read.
+        """Raises RequestTooLarge.  drain: discard the rest of the body first, so that the client reads the response.
 
-        Who waits for "100 Continue" has sent nothing yet, and draining would invite it.
+        A client that expects "100 Continue" has sent no body yet; draining would ask for it.
         """
         dropped = 0
         try:
@@ -307,16 +314,18 @@ class HttpRequest:
                     self.body_bytes += came
                     drain = message.get("more_body", False)
         except TimeoutError:
-            pass  # too slow to wait for; the connection is closed with the answer
+            pass  # the connection is closed with the response
         raise RequestTooLarge(
-            f"The body is larger than {limit} bytes, the most this broker accepts. Split it; nothing was written.",
+            f"The body is larger than {limit} bytes, the maximum of this broker. Split it; nothing was written.",
             body_bytes_max=limit,
         )
 
-    async def waiting(self, work: Coroutine[Any, Any, T]) -> T:
-        """Ends early when the caller leaves (ClientGone), may not do this any more (Unauthenticated, Forbidden) or the
-        broker drains (Draining), and cancels the work."""
-        await self.body()  # what comes after the body can only be the disconnect
+    async def run_while_connected(self, work: Coroutine[Any, Any, T]) -> T:
+        """Awaits `work`; cancels it if the client disconnects, loses the permission or the broker drains.
+
+        Raises ClientGone, Unauthenticated, Forbidden, Draining.
+        """
+        await self.body()  # the only message after the body is the disconnect
         task = asyncio.ensure_future(work)
         gone = asyncio.ensure_future(self._gone())
         drained = asyncio.ensure_future(self.services.draining.wait())
@@ -330,19 +339,19 @@ class HttpRequest:
         finally:
             for other in (task, gone, drained):
                 other.cancel()
-            # The work may hold something that its cancellation gives back: wait for that.
+            # Wait for the cancellation: the work may release resources.
             await asyncio.gather(task, gone, drained, return_exceptions=True)
 
     async def _until_one_of(self, *tasks: asyncio.Future[Any]) -> None:
-        """Or until rules or tokens change.  Raises Unauthenticated, Forbidden."""
-        if self.enter is None:
+        """Waits for a task; authorizes again when ACLs or tokens change.  Raises Unauthenticated, Forbidden."""
+        if self.reauthorize is None:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             return
         changed = asyncio.ensure_future(self.broker.security.changed.wait())
         try:
             await asyncio.wait((*tasks, changed), return_when=asyncio.FIRST_COMPLETED)
             if changed.done():
-                await self.enter()
+                await self.reauthorize()
         finally:
             changed.cancel()
 

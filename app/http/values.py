@@ -23,30 +23,30 @@ import msgspec
 from redis_ledger.app.http.json_depth import DEPTH_MAX, is_too_deep
 from redis_ledger.app.http.schemas.core import RecordIn
 from redis_ledger.app.http.schemas.core import Skipped as SkippedOut
-from redis_ledger.app.times import delivery
+from redis_ledger.app.http.times import delivery
 from redis_ledger.broker.types import Headers, NewRecord, Skipped
 from redis_ledger.errors import InvalidJson, InvalidRequest
 
 ASIDE_BYTES = 256 << 10  # a value that is larger is looked at in a thread
 _read_json = msgspec.json.Decoder(msgspec.Raw).decode
 _TOMBSTONE = msgspec.Raw(b"null")
-ShownValue = tuple[msgspec.Raw | msgspec.UnsetType, str | msgspec.UnsetType, bytes | msgspec.UnsetType]
+ValueFields = tuple[msgspec.Raw | msgspec.UnsetType, str | msgspec.UnsetType, bytes | msgspec.UnsetType]
 
 
-def new_record(record: RecordIn, where: str, index: int, partition: int | None = None) -> NewRecord:
+def parse_record(record: RecordIn, where: str, index: int, partition: int | None = None) -> NewRecord:
     """where, index: the record's place in the body, for errors; -1: where is no list.  partition: of the whole
     request."""
     if record.partition is not None:
         if partition is not None and partition != record.partition:
             raise InvalidRequest(
-                f"{place(where, index)}.partition is {record.partition}, but the request says partition {partition}; "
+                f"{json_path(where, index)}.partition is {record.partition}, but that of the request is {partition}; "
                 "give one of them."
             )
         partition = record.partition
     key = record.key_base64
     if record.key is not None:
         if key is not None:
-            raise InvalidRequest(f"{place(where, index)} has both key and key_base64; give one of them.")
+            raise InvalidRequest(f"{json_path(where, index)} has both key and key_base64; give one of them.")
         key = record.key.encode()
     headers: Headers = ()
     if record.headers or record.headers_base64:
@@ -55,7 +55,7 @@ def new_record(record: RecordIn, where: str, index: int, partition: int | None =
     found = NewRecord(key, _value(record, where, index), headers, partition, record.timestamp_ms)
     if record.deliver_at is None and record.deliver_after is None:
         return found
-    at_ms, after_ms = delivery(record.deliver_at, record.deliver_after, place(where, index))
+    at_ms, after_ms = delivery(record.deliver_at, record.deliver_after, json_path(where, index))
     return found._replace(deliver_at_ms=at_ms, deliver_after_ms=after_ms)
 
 
@@ -64,7 +64,7 @@ def is_large(record: RecordIn) -> bool:
     return isinstance(record.value, msgspec.Raw) and len(memoryview(record.value)) > ASIDE_BYTES
 
 
-def place(where: str, index: int) -> str:
+def json_path(where: str, index: int) -> str:
     return where if index < 0 else f"{where}[{index}]"
 
 
@@ -77,7 +77,7 @@ def _value(record: RecordIn, where: str, index: int) -> bytes | None:
             return text.encode()
     elif text is None and data is None:
         return _json_value(bytes(raw), where, index)
-    raise InvalidRequest(f"{place(where, index)} has more than one of value, text and base64; give one of them.")
+    raise InvalidRequest(f"{json_path(where, index)} has more than one of value, text and base64; give one of them.")
 
 
 def _json_value(value: bytes, where: str, index: int) -> bytes | None:
@@ -85,17 +85,17 @@ def _json_value(value: bytes, where: str, index: int) -> bytes | None:
         return None
     if value[0] in b"[{" and is_too_deep(value):
         raise InvalidJson(
-            f"{place(where, index)}.value is nested deeper than {DEPTH_MAX}; flatten it, or send it as text."
+            f"{json_path(where, index)}.value is nested deeper than {DEPTH_MAX}; flatten it, or send it as text."
         )
     if not value.isascii():
         try:
             value.decode()
         except UnicodeDecodeError:
-            raise InvalidJson(f"{place(where, index)}.value is not valid UTF-8; send bytes as base64.") from None
+            raise InvalidJson(f"{json_path(where, index)}.value is not valid UTF-8; send bytes as base64.") from None
     return value
 
 
-def shown_value(value: bytes | None, form: str = "auto") -> ShownValue:
+def value_to_body(value: bytes | None, form: str = "auto") -> ValueFields:
     """value, text, base64: exactly one of them set.  form: auto, text or base64."""
     if value is None:
         return _TOMBSTONE, msgspec.UNSET, msgspec.UNSET
@@ -117,14 +117,14 @@ def shown_value(value: bytes | None, form: str = "auto") -> ShownValue:
     return msgspec.UNSET, text, msgspec.UNSET
 
 
-def shown_skipped(each: Skipped) -> SkippedOut:
+def skipped_to_body(each: Skipped) -> SkippedOut:
     return SkippedOut(
         partition=each.partition, first_offset=each.first_offset, last_offset=each.last_offset,
         code=each.error.code, detail=each.error.detail,
     )  # fmt: skip
 
 
-def shown_key(key: bytes | None) -> tuple[str | msgspec.UnsetType, bytes | msgspec.UnsetType]:
+def key_to_body(key: bytes | None) -> tuple[str | msgspec.UnsetType, bytes | msgspec.UnsetType]:
     """key, key_base64: at most one of them set."""
     if key is None:
         return msgspec.UNSET, msgspec.UNSET
@@ -134,7 +134,7 @@ def shown_key(key: bytes | None) -> tuple[str | msgspec.UnsetType, bytes | msgsp
         return msgspec.UNSET, key
 
 
-def shown_headers(
+def headers_to_body(
     headers: Headers,
 ) -> tuple[dict[str, str] | msgspec.UnsetType, dict[str, bytes | None] | msgspec.UnsetType]:
     """headers, headers_base64.  Of a name that repeats, the last one is shown, as Kafka's lastHeader does."""

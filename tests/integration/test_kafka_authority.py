@@ -25,7 +25,7 @@ from tests.support.secured import Secured, secured
 
 TOPIC, GROUP, TRANSACTION, UNKNOWN_TOPIC, UNKNOWN_ID = 29, 30, 53, 3, 100
 INVALID_PRODUCER = (47, 48, 49, 59, 90)  # fenced, invalid state, id mapping, unknown producer
-NOT_ASKED = -(1 << 31)
+NOT_REQUESTED = -(1 << 31)
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ async def test_operations_are_told_as_bits_to_who_asks(world):
         answer = await client.ask(DescribeClusterRequest(True), 1)
         assert answer.cluster_authorized_operations == cluster
     answer = await metadata(ada, "orders", version=10)
-    assert (answer.topics[0].topic_authorized_operations, answer.cluster_authorized_operations) == (NOT_ASKED,) * 2
+    assert (answer.topics[0].topic_authorized_operations, answer.cluster_authorized_operations) == (NOT_REQUESTED,) * 2
     member = Member(ada)
     assert (await member.join()).error_code == 0
     answer = await ada.ask(DescribeGroupsRequest(["g"], True), 5)

@@ -27,7 +27,7 @@ def told(answer):
 
 
 @pytest.mark.parametrize(
-    "operation", [each for each in OPERATIONS if not each.is_open], ids=lambda operation: operation.id
+    "operation", [each for each in OPERATIONS if not each.is_public], ids=lambda operation: operation.id
 )
 async def test_nobody_gets_in_without_saying_who_it_is(redis_url, prefix, operation):
     async with secured(redis_url, prefix) as world:
@@ -39,7 +39,7 @@ async def test_the_way_in_and_the_probes_are_open_and_tell_nothing_of_others(red
     async with secured(redis_url, prefix) as world:
         for path in ("/livez", "/readyz", "/v1", "/openapi.json", "/docs"):
             assert (await world.http.get(path)).status_code == 200
-        assert {each.path for each in OPERATIONS if each.is_open} == {"/livez", "/readyz", "/v1"}
+        assert {each.path for each in OPERATIONS if each.is_public} == {"/livez", "/readyz", "/v1"}
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from redis_ledger.app.http.application import OPERATIONS
-from redis_ledger.app.http.authorization import By
 from redis_ledger.auth.acl import CLUSTER_NAME, Filter, Op, Resource
+from redis_ledger.auth.requirement import Scope
 from redis_ledger.broker.types import NewRecord
 from tests.support.people import ROOT
 from tests.support.secured_rest import secured
@@ -124,13 +124,13 @@ def test_every_operation_that_needs_something_is_among_the_cases():
     shapes = {"topic": "orders", "name": "billing", "partition": "0", "scheduled": "0:1.0"}
     left = set()
     for each in OPERATIONS:
-        if each.is_open or not each.needs or each.tag in ("security", "quotas") or "{id}" in each.path:
+        if each.is_public or not each.requires or each.tag in ("security", "quotas") or "{id}" in each.path:
             continue
         if (each.method, each.path.format(**shapes)) not in covered:
             left.add(each.id)
-    # noteOffsets is asked under another name; the others share their needs with a neighbour that is.
+    # noteOffsets is tested under another name; the others have the requirements of a tested operation.
     assert left <= {"note_offsets", "ack_cumulative", "swap_cold"}
-    needed = {each.id: each.needs for each in OPERATIONS}
+    needed = {each.id: each.requires for each in OPERATIONS}
     assert needed["ack_cumulative"] == needed["ack"]
     assert needed["swap_cold"] == needed["publish_cold"]
 
@@ -195,13 +195,13 @@ async def test_a_topic_that_this_broker_remembers_is_not_made_again_by_who_may_o
         assert (await world.get(ROOT, ONE)).status_code == 404
 
 
-def test_needs_are_data():
+def test_requirements_are_data():
     for each in OPERATIONS:
-        for need in each.needs:
-            assert need.by in By
-            assert each.is_open or need.shown() != "nothing"
-            if need.by is By.PATH:
-                assert f"{{{need.parameter}}}" in each.path
+        for requirement in each.requires:
+            assert requirement.scope in Scope
+            assert each.is_public or requirement.describe() != "nothing"
+            if requirement.scope is Scope.NAMED:
+                assert f"{{{requirement.field}}}" in each.path
 
 
 @pytest.mark.parametrize("how", ["rule", "token"])

@@ -33,21 +33,23 @@ _ONE = "/v1/topics/{topic}/partitions/{partition}/cold"
 _GONE = (UnknownTopic, UnknownPartition)
 
 
-@routes.get("/v1/topics/{topic}/cold", needs=(DESCRIBE_TOPIC,), errors=(UnknownTopic,), examples=examples.COLD)
-async def describe_cold(call: HttpRequest, topic: str, query: bodies.ColdQuery) -> bodies.ColdTopic:
+@routes.get("/v1/topics/{topic}/cold", requires=(DESCRIBE_TOPIC,), errors=(UnknownTopic,), examples=examples.COLD)
+async def describe_cold(request: HttpRequest, topic: str, query: bodies.ColdQuery) -> bodies.ColdTopic:
     """Show which stretches of a topic lie in Parquet, in which files, and what is to be written next.
 
     `after` of an answer asks for the next page; without it there is none. It begins with more segments of the last
     partition, or with the first of them when that is of another version by now.
     """
-    page = await call.broker.offload.page(topic, limit=query.limit, after=None if query.after is UNSET else query.after)
+    page = await request.broker.offload.page(
+        topic, limit=query.limit, after=None if query.after is UNSET else query.after
+    )
     return bodies.ColdTopic(
         topic_id=page.topic_id,
-        home=call.config.cold_home,
+        home=request.config.cold_home,
         partitions=[
             bodies.ColdPartition(
                 partition=number, start_offset=each.start, stable_offset=each.stable, cold_offset=each.cold,
-                version=each.manifest.version, plan=_shown(each.plan),
+                version=each.manifest.version, plan=_to_body(each.plan),
                 segments=[bodies.Segment(**msgspec.structs.asdict(segment)) for segment in each.manifest.segments],
             )
             for number, each in enumerate(page.standings, page.first)
@@ -58,87 +60,87 @@ async def describe_cold(call: HttpRequest, topic: str, query: bodies.ColdQuery) 
 
 @routes.post(
     _ONE + ":plan",
-    needs=(CLUSTER_ACTION,),
+    requires=(CLUSTER_ACTION,),
     keyed=True,
     optional=True,
     errors=(*_GONE, ColdOff, TopicBusy),
     examples=examples.PLAN,
 )
-async def plan_cold(call: HttpRequest, topic: str, partition: str, body: bodies.PlanCold) -> bodies.Planned:
+async def plan_cold(request: HttpRequest, topic: str, partition: str, body: bodies.PlanCold) -> bodies.Planned:
     """Plan which stretches of a partition are written next.
 
     The plan is stored before it is answered: whoever asks gets the same one until it is published or abandoned, or
     retention has taken all of it. It ends where sealed ledgers end, below the first open transaction.
     """
-    found = await call.broker.offload.plan(
+    found = await request.broker.offload.plan(
         topic, partition_number(partition), topic_id=body.topic_id, seal=body.seal, older_than_ms=body.older_than_ms
     )
-    return bodies.Planned(plan=_shown(found))
+    return bodies.Planned(plan=_to_body(found))
 
 
 @routes.post(
     _ONE + ":publish",
-    needs=(CLUSTER_ACTION,),
+    requires=(CLUSTER_ACTION,),
     keyed=True,
     errors=(*_GONE, ColdOff, UnknownPlan, SegmentMismatch, ColdUnavailable),
     examples=examples.PUBLISH,
 )
-async def publish_cold(call: HttpRequest, topic: str, partition: str, body: bodies.Publish) -> bodies.Published:
+async def publish_cold(request: HttpRequest, topic: str, partition: str, body: bodies.Publish) -> bodies.Published:
     """Publish what was written by a plan; then the payload of what it covers leaves Redis.
 
     Everything is checked first: the segments are the plan's stretches, and their files are in the home. Publishing
     again what was published is no error.
     """
-    published = await call.broker.offload.publish(
+    published = await request.broker.offload.publish(
         topic, partition_number(partition), body.plan, _segments(body.segments)
     )
     return bodies.Published(**published._asdict())
 
 
 @routes.post(
-    _ONE + ":abandon", needs=(CLUSTER_ACTION,), keyed=True, errors=(*_GONE, UnknownPlan), examples=examples.ABANDON
+    _ONE + ":abandon", requires=(CLUSTER_ACTION,), keyed=True, errors=(*_GONE, UnknownPlan), examples=examples.ABANDON
 )
-async def abandon_cold(call: HttpRequest, topic: str, partition: str, body: bodies.Abandon) -> bodies.Files:
+async def abandon_cold(request: HttpRequest, topic: str, partition: str, body: bodies.Abandon) -> bodies.Files:
     """Give up a plan, and learn which files it named.
 
     Nothing was taken from Redis for it. Delete those of the files that are there, once nobody writes them any more.
     """
-    return bodies.Files(files=await call.broker.offload.abandon(topic, partition_number(partition), body.plan))
+    return bodies.Files(files=await request.broker.offload.abandon(topic, partition_number(partition), body.plan))
 
 
 @routes.post(
     _ONE + ":swap",
-    needs=(CLUSTER_ACTION,),
+    requires=(CLUSTER_ACTION,),
     keyed=True,
     errors=(*_GONE, ColdOff, ManifestChanged, SegmentMismatch, ColdUnavailable),
     examples=examples.SWAP,
 )
-async def swap_cold(call: HttpRequest, topic: str, partition: str, body: bodies.Swap) -> bodies.Swapped:
+async def swap_cold(request: HttpRequest, topic: str, partition: str, body: bodies.Swap) -> bodies.Swapped:
     """Put segments in the place of others that cover the same stretch.
 
     Compaction does this: what it wrote has fewer records, in the same offsets. The files of the others can be deleted
     when nobody reads them any more. A topic that was made again since is refused, whatever its version is.
     """
-    swapped = await call.broker.offload.swap(
+    swapped = await request.broker.offload.swap(
         topic, partition_number(partition), body.version, body.remove, _segments(body.add), topic_id=body.topic_id
     )
     return bodies.Swapped(**swapped._asdict())
 
 
 @routes.post(
-    _ONE + ":forget", needs=(CLUSTER_ACTION,), keyed=True, optional=True, errors=_GONE, examples=examples.FORGET
+    _ONE + ":forget", requires=(CLUSTER_ACTION,), keyed=True, optional=True, errors=_GONE, examples=examples.FORGET
 )
-async def forget_cold(call: HttpRequest, topic: str, partition: str, body: bodies.Forget) -> bodies.Files:
+async def forget_cold(request: HttpRequest, topic: str, partition: str, body: bodies.Forget) -> bodies.Files:
     """Forget the segments that lie wholly below the log start, and learn their files.
 
     Retention moves the log start over what is in Parquet as over the rest. Brokers do this by themselves then, and
     delete the files where they can; those of this answer are left to the caller.
     """
-    found = await call.broker.offload.forget(topic, partition_number(partition), topic_id=body.topic_id)
+    found = await request.broker.offload.forget(topic, partition_number(partition), topic_id=body.topic_id)
     return bodies.Files(files=found)
 
 
-def _shown(plan: manifest.Plan | None) -> bodies.Plan | None:
+def _to_body(plan: manifest.Plan | None) -> bodies.Plan | None:
     if plan is None:
         return None
     return bodies.Plan(

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from redis_ledger.app.http.authorization import OPEN
+from redis_ledger.app.http.authorization import PUBLIC
 from redis_ledger.app.http.operations import Routes
 from redis_ledger.app.http.request import HttpRequest, HttpResponse
 from redis_ledger.app.http.schemas import core, examples
@@ -16,28 +16,28 @@ from redis_ledger.version import VERSION
 routes = Routes("health")
 
 
-@routes.get("/livez", needs=OPEN, examples=examples.LIVE)
-async def livez(call: HttpRequest) -> core.Live:
+@routes.get("/livez", requires=PUBLIC, examples=examples.LIVE)
+async def livez(request: HttpRequest) -> core.Live:
     """Whether the process answers; it says nothing about Redis."""
     return core.Live()
 
 
 @routes.get(
     "/readyz",
-    needs=OPEN,
+    requires=PUBLIC,
     answers={200: dict[str, Any]},
     errors=(StoreUnavailable, RedisUnfit, Draining),
     examples=examples.READY,
 )
-async def readyz(call: HttpRequest) -> HttpResponse:
+async def readyz(request: HttpRequest) -> HttpResponse:
     """Whether this broker can serve, and what it knows of its Redis."""
-    if call.services.draining.is_set():
+    if request.services.draining.is_set():
         raise Draining()
-    return HttpResponse(200, msgspec.json.encode(await call.broker.ready()))
+    return HttpResponse(200, msgspec.json.encode(await request.broker.ready()))
 
 
-@routes.get("/v1", needs=OPEN, examples=examples.ENTRY)
-async def entry(call: HttpRequest) -> core.Entry:
+@routes.get("/v1", requires=PUBLIC, examples=examples.ENTRY)
+async def entry(request: HttpRequest) -> core.Entry:
     """The name and version of this broker, and where to go from here."""
     links = {
         "topics": "/v1/topics",

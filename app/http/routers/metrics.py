@@ -12,11 +12,11 @@ from redis_ledger.telemetry import exposition
 routes = Routes("health")
 
 
-@routes.get("/metrics", needs=(DESCRIBE_CLUSTER,), answers={200: str})
-async def show_metrics(call: HttpRequest) -> HttpResponse:
+@routes.get("/metrics", requires=(DESCRIBE_CLUSTER,), answers={200: str})
+async def show_metrics(request: HttpRequest) -> HttpResponse:
     """Metrics of this broker for Prometheus."""
-    if call.services.is_given:
-        await asyncio.gather(call.broker.delayed.show(), call.broker.metrics_collector.show())
+    if request.services.has_broker:
+        await asyncio.gather(request.broker.delayed.show(), request.broker.metrics_collector.show())
     shown = []
     for part in exposition.parts():
         shown.append(part)

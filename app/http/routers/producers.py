@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redis_ledger.app.http.authorization import IDENTITY
+from redis_ledger.app.http.authorization import INIT_PRODUCER_ID
 from redis_ledger.app.http.operations import Routes
 from redis_ledger.app.http.request import HttpRequest
 from redis_ledger.app.http.schemas import core, examples
@@ -10,12 +10,14 @@ from redis_ledger.app.http.schemas import core, examples
 routes = Routes("producers")
 
 
-@routes.post("/v1/producers", needs=(IDENTITY,), status=201, keyed=True, optional=True, examples=examples.PRODUCER)
-async def create_producer(call: HttpRequest, body: core.Empty) -> core.Producer:
+@routes.post(
+    "/v1/producers", requires=(INIT_PRODUCER_ID,), status=201, keyed=True, optional=True, examples=examples.PRODUCER
+)
+async def create_producer(request: HttpRequest, body: core.Empty) -> core.Producer:
     """Get an id for idempotent producing.
 
     Count a sequence per partition from 0, one for every record. A repeated batch is then answered with its first
     outcome instead of being written twice.
     """
-    producer_id, epoch = await call.broker.producers.allocate()
+    producer_id, epoch = await request.broker.producers.allocate()
     return core.Producer(producer_id=producer_id, epoch=epoch)

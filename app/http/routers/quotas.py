@@ -16,40 +16,40 @@ _SHOWN = {"bytes_in_per_s": 1_048_576, "bytes_out_per_s": None, "requests_per_s"
 
 @routes.get(
     "/v1/quotas",
-    needs=(DESCRIBE_CLUSTER,),
+    requires=(DESCRIBE_CLUSTER,),
     examples={"200": {"quotas": [{"principal": "User:ada", **_SHOWN}]}},
 )
-async def list_quotas(call: HttpRequest) -> bodies.Quotas:
+async def list_quotas(request: HttpRequest) -> bodies.Quotas:
     """List the quotas that were set; what is null there applies as the row of `User:*` or the settings have it."""
-    found = await call.broker.quotas.all()
-    return bodies.Quotas(quotas=[_shown(principal, quota) for principal, quota in found.items()])
+    found = await request.broker.quotas.all()
+    return bodies.Quotas(quotas=[_to_body(principal, quota) for principal, quota in found.items()])
 
 
 @routes.put(
     "/v1/quotas/{principal}",
-    needs=(ALTER_CLUSTER,),
+    requires=(ALTER_CLUSTER,),
     act="quota.set",
     examples={
         "request": {"bytes_in_per_s": 1_048_576, "requests_per_s": 500},
         "200": {"principal": "User:ada", **_SHOWN},
     },
 )
-async def set_quota(call: HttpRequest, principal: str, body: bodies.SetQuota) -> bodies.Quota:
+async def set_quota(request: HttpRequest, principal: str, body: bodies.SetQuota) -> bodies.Quota:
     """Set parts of a principal's quota, or with null take them back; what is left out stays.
 
     Limits are each broker's own: with three brokers a principal may ask three times as much. They count on this broker
     at once, and on the others within two seconds. 0 lifts a limit that all others have.
     """
     wanted = msgspec.to_builtins(body)
-    call.facts = wanted
-    return _shown(principal, await call.broker.quotas.change(principal, wanted))
+    request.facts = wanted
+    return _to_body(principal, await request.broker.quotas.change(principal, wanted))
 
 
-@routes.delete("/v1/quotas/{principal}", needs=(ALTER_CLUSTER,), act="quota.remove", status=204)
-async def remove_quota(call: HttpRequest, principal: str) -> None:
+@routes.delete("/v1/quotas/{principal}", requires=(ALTER_CLUSTER,), act="quota.remove", status=204)
+async def remove_quota(request: HttpRequest, principal: str) -> None:
     """Take a principal's quota back; that of all others applies then. None there is no error."""
-    await call.broker.quotas.remove(principal)
+    await request.broker.quotas.remove(principal)
 
 
-def _shown(principal: str, quota: Quota) -> bodies.Quota:
+def _to_body(principal: str, quota: Quota) -> bodies.Quota:
     return bodies.Quota(principal=principal, **msgspec.structs.asdict(quota))

@@ -8,21 +8,28 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from redis_ledger.app.http.authorization import DESCRIBE_TOPIC, READ_TOPIC, TOLD_OWN, WRITE_TOPIC, creates, own
+from redis_ledger.app.http.authorization import (
+    DESCRIBE_TOPIC,
+    EACH_OWN,
+    READ_TOPIC,
+    WRITE_TOPIC,
+    create_check,
+    own_transaction,
+)
 from redis_ledger.app.http.json_counts import too_many_headers
+from redis_ledger.app.http.json_stream import LARGE_BYTES, LargeRecord, large_record, record_bytes, stream_records
 from redis_ledger.app.http.operations import TRANSACTION_ERRORS, Routes
 from redis_ledger.app.http.request import BATCH, HttpRequest, HttpResponse, reply
 from redis_ledger.app.http.schemas import core, examples
 from redis_ledger.app.http.values import (
     ASIDE_BYTES,
+    headers_to_body,
     is_large,
-    new_record,
-    shown_headers,
-    shown_key,
-    shown_skipped,
-    shown_value,
+    key_to_body,
+    parse_record,
+    skipped_to_body,
+    value_to_body,
 )
-from redis_ledger.app.pieces import LARGE_BYTES, LargeRecord, in_pieces, large_record, size_of
 from redis_ledger.broker import record_traces
 from redis_ledger.broker.client_memory import UNPACKED_BYTES
 from redis_ledger.broker.types import Appended, Fetched, NewRecord, Placed, ProducerSequence, Skipped
@@ -62,7 +69,7 @@ routes = Routes("records")
 
 @routes.post(
     "/v1/topics/{topic}/records",
-    needs=(WRITE_TOPIC, TOLD_OWN),
+    requires=(WRITE_TOPIC, EACH_OWN),
     keyed=True,
     hot=True,
     raw=True,
@@ -73,7 +80,9 @@ routes = Routes("records")
     ),
     examples=examples.PRODUCE,
 )  # fmt: skip
-async def produce(call: HttpRequest, topic: str, body: core.Produce | bytes, query: core.ProduceQuery) -> core.Produced:
+async def produce(
+    request: HttpRequest, topic: str, body: core.Produce | bytes, query: core.ProduceQuery
+) -> core.Produced:
     """Append records to a topic.
 
     Records with a key go to the partition the key hashes to (murmur2, as Kafka does); those without one stay
@@ -84,112 +93,112 @@ async def produce(call: HttpRequest, topic: str, body: core.Produce | bytes, que
     stored as they are; partition and transaction are then query parameters.
     """
     if isinstance(body, bytes):
-        return await _produce_batches(call, topic, body, query)
+        return await _produce_batches(request, topic, body, query)
     if query.partition is not UNSET or query.transaction is not UNSET:
         raise InvalidRequest("partition and transaction are members of a JSON body; leave them out of the query.")
-    records = await new_records(call, body.records, "$.records", body.partition)
-    transaction = await own(call, body.transaction)
+    records = await parse_records(request, body.records, "$.records", body.partition)
+    transaction = await own_transaction(request, body.transaction)
     if tracing.tracer is not None:
         record_traces.wrote(transaction)
-    appended = await call.broker.records.produce(
+    appended = await request.broker.records.produce(
         topic, records, partition=body.partition, transaction=transaction,
-        producer=await _producer(call, body), may_create=creates(call, topic),
+        producer=await _producer(request, body), may_create=create_check(request, topic),
     )  # fmt: skip
     return core.Produced(results=results(appended))
 
 
-async def _produce_batches(call: HttpRequest, topic: str, data: bytes, query: core.ProduceQuery) -> core.Produced:
-    if call.content_type() != BATCH:
+async def _produce_batches(request: HttpRequest, topic: str, data: bytes, query: core.ProduceQuery) -> core.Produced:
+    if request.content_type() != BATCH:
         raise InvalidRequest(
-            f"The content type {call.content_type()[:100]!r} cannot be read here; send application/json or {BATCH}."
+            f"The content type {request.content_type()[:100]!r} cannot be read here; send application/json or {BATCH}."
         )
     if query.partition is UNSET:
         raise InvalidRequest("Record batches go to one partition; name it in the query, as in ?partition=0.")
-    transaction = await own(call, None if query.transaction is UNSET else query.transaction)
+    transaction = await own_transaction(request, None if query.transaction is UNSET else query.transaction)
     if transaction is not None:
-        _refuse_if_in_doubt(call)
+        _refuse_if_in_doubt(request)
     return core.Produced(
         results=results(
-            await call.broker.records.produce_batches(
+            await request.broker.records.produce_batches(
                 topic,
                 query.partition,
                 data,
                 transaction=transaction,
-                owner=_owner(call),
-                may_create=creates(call, topic),
+                owner=_owner(request),
+                may_create=create_check(request, topic),
             )
         )
     )
 
 
-async def _producer(call: HttpRequest, body: core.Produce) -> ProducerSequence | None:
+async def _producer(request: HttpRequest, body: core.Produce) -> ProducerSequence | None:
     given = (body.producer_id, body.epoch, body.sequence)
     if given != (None, None, None):
         if body.producer_id is None or body.epoch is None or body.sequence is None:
             raise InvalidRequest("producer_id, epoch and sequence go together; give all three or none.")
         if body.partition is None:
             raise InvalidRequest("$.partition: sequences are counted per partition; name it beside producer_id.")
-        await call.broker.producers.ids.check(body.producer_id)
-        return ProducerSequence(body.producer_id, body.epoch, body.sequence, _owner(call))
-    if call.claim is not None and body.transaction is not None:
-        _refuse_if_in_doubt(call)
+        await request.broker.producers.ids.check(body.producer_id)
+        return ProducerSequence(body.producer_id, body.epoch, body.sequence, _owner(request))
+    if request.claim is not None and body.transaction is not None:
+        _refuse_if_in_doubt(request)
         return None
-    return claimed(call)
+    return claimed(request)
 
 
-def _owner(call: HttpRequest) -> str:
-    return call.broker.security.owner(call.caller.principal)
+def _owner(request: HttpRequest) -> str:
+    return request.broker.security.owner(request.caller.principal)
 
 
-def claimed(call: HttpRequest) -> ProducerSequence | None:
+def claimed(request: HttpRequest) -> ProducerSequence | None:
     """The producer under which a repeated request is found to be written already."""
-    if call.claim is None:
+    if request.claim is None:
         return None
-    assert call.claim.producer_id is not None, "the claim of what writes records carries a producer id"
-    return ProducerSequence(call.claim.producer_id, 0, 0, kept_for(call.claim.kept_for_s))
+    assert request.claim.producer_id is not None, "the claim of what writes records carries a producer id"
+    return ProducerSequence(request.claim.producer_id, 0, 0, kept_for(request.claim.kept_for_s))
 
 
-def _refuse_if_in_doubt(call: HttpRequest) -> None:
+def _refuse_if_in_doubt(request: HttpRequest) -> None:
     """Records of a transaction carry its own producer id, so a partition cannot tell a repeated request by it."""
-    if call.claim is not None and call.claim.resumed:
+    if request.claim is not None and request.claim.resumed:
         raise OutcomeUnknown(
             "An earlier attempt with this Idempotency-Key may have written these records. Abort the transaction and "
             "begin again."
         )
 
 
-def check_headers(call: HttpRequest, record: core.RecordIn) -> int:
+def check_headers(request: HttpRequest, record: core.RecordIn) -> int:
     """How many the record has.  Raises RequestTooLarge."""
     count = len(record.headers or ()) + len(record.headers_base64 or ())
-    if count > call.config.record_headers_max:
-        raise too_many_headers(call.config, of_record=True)
+    if count > request.config.record_headers_max:
+        raise too_many_headers(request.config, of_record=True)
     return count
 
 
-async def new_records(
-    call: HttpRequest, records: list[core.RecordIn], where: str, partition: int | None = None
+async def parse_records(
+    request: HttpRequest, records: list[core.RecordIn], where: str, partition: int | None = None
 ) -> list[NewRecord]:
     """Raises RequestTooLarge, InvalidRequest, InvalidJson.  Others have their turns meanwhile."""
-    limit = call.config.records_per_request_max
+    limit = request.config.records_per_request_max
     if len(records) > limit:
         raise RequestTooLarge(
             f"{where} holds {len(records)} records, and a request may carry {limit}. Split it; nothing was written.",
             records_per_request_max=limit,
         )
     made, pace, headers = list[NewRecord](), Pace(), 0
-    may_be_large = call.body_bytes > ASIDE_BYTES
+    may_be_large = request.body_bytes > ASIDE_BYTES
     for index, record in enumerate(records):
         if record.headers is not None or record.headers_base64 is not None:
-            headers += check_headers(call, record)
-            if headers > call.config.headers_max:
-                raise too_many_headers(call.config, of_record=False)
+            headers += check_headers(request, record)
+            if headers > request.config.headers_max:
+                raise too_many_headers(request.config, of_record=False)
         if may_be_large and is_large(record):
-            made.append(await asyncio.to_thread(new_record, record, where, index, partition))
+            made.append(await asyncio.to_thread(parse_record, record, where, index, partition))
         else:
-            made.append(new_record(record, where, index, partition))
+            made.append(parse_record(record, where, index, partition))
         if not index & 63:
             await pace.rest()
-    is_traced = tracing.tracer is not None and any(name == b"traceparent" for name, _ in call.scope["headers"])
+    is_traced = tracing.tracer is not None and any(name == b"traceparent" for name, _ in request.scope["headers"])
     return record_traces.carrying(made) if is_traced else made
 
 
@@ -197,25 +206,25 @@ def results(appended: list[Appended]) -> list[core.Appended]:
     return [
         core.Appended(
             partition=a.partition, base_offset=a.base_offset, records=a.records, duplicate=a.duplicate,
-            scheduled=placed(a.scheduled),
+            scheduled=scheduled_to_body(a.scheduled),
         )
         for a in appended
     ]  # fmt: skip
 
 
-def placed(found: Sequence[Placed]) -> list[core.Placed] | UnsetType:
-    return [core.Placed(id=str(p.id), deliver_at_ms=p.deliver_at_ms) for p in found] if found else UNSET
+def scheduled_to_body(found: Sequence[Placed]) -> list[core.ScheduledRef] | UnsetType:
+    return [core.ScheduledRef(id=str(p.id), deliver_at_ms=p.deliver_at_ms) for p in found] if found else UNSET
 
 
 @routes.get(
     "/v1/topics/{topic}/partitions/{partition}/records",
-    needs=(READ_TOPIC,),
+    requires=(READ_TOPIC,),
     hot=True,
     answers={200: core.Fetched},
     errors=(UnknownTopic, UnknownPartition, OffsetOutOfRange, DecodingBusy, ColdUnavailable, ColdDamaged),
     examples=examples.FETCH,
 )
-async def fetch(call: HttpRequest, topic: str, partition: str, query: core.FetchQuery) -> HttpResponse:
+async def fetch(request: HttpRequest, topic: str, partition: str, query: core.FetchQuery) -> HttpResponse:
     """Read records of a partition from an offset on.
 
     `read_committed` stops at the first open transaction and leaves out aborted ones. Read on at
@@ -230,39 +239,39 @@ async def fetch(call: HttpRequest, topic: str, partition: str, query: core.Fetch
     batches: the first may begin below `offset`), and the offsets are headers.
     """
     number = partition_number(partition)
-    wait_ms = min(query.wait_ms, call.config.wait_ms_max)
-    work = call.broker.records.fetch(
+    wait_ms = min(query.wait_ms, request.config.wait_ms_max)
+    work = request.broker.records.fetch(
         topic, number, query.offset, isolation=query.isolation, max_bytes=query.max_bytes, wait_ms=wait_ms,
         # An answer of batches is cut between batches only, so max_records means nothing there.
-        records_max=ALL_RECORDS if call.accepts_batches() else query.max_records, room=call.room(),
+        records_max=ALL_RECORDS if request.accepts_batches() else query.max_records, room=request.read_lease(),
     )  # fmt: skip
-    fetched = await (call.waiting(work) if wait_ms else work)
-    if call.accepts_batches():
+    fetched = await (request.run_while_connected(work) if wait_ms else work)
+    if request.accepts_batches():
         shown, unpacked = None, 0
     else:
-        shown, unpacked = await _records(call, number, fetched, query)
+        shown, unpacked = await _records(request, number, fetched, query)
     end = fetched.stable_offset if query.isolation == "read_committed" else fetched.end_offset
     is_whole = shown is None or shown.next_offset == fetched.next_offset
     if is_whole and fetched.next_offset < end and not fetched.leads_to_batch:
-        fetched.next_offset = await call.broker.partition_fetch.next_readable(
+        fetched.next_offset = await request.broker.partition_fetch.next_readable(
             topic, number, fetched.next_offset, isolation=query.isolation
         )
         if shown is not None:
             shown.next_offset = fetched.next_offset
     if shown is not None:
         shown.more = shown.next_offset < end
-    _count(call, topic, number, fetched, None if shown is None else len(shown.records))
+    _count(request, topic, number, fetched, None if shown is None else len(shown.records))
     if tracing.tracer is not None:
         record_traces.received(topic, number, [batch.data for batch in fetched.batches if not batch.is_control])
     if shown is None:
         return _batches(fetched)
-    return reply(shown) if unpacked <= LARGE_BYTES else in_pieces("records", shown, unpacked)
+    return reply(shown) if unpacked <= LARGE_BYTES else stream_records("records", shown, unpacked)
 
 
-def _count(call: HttpRequest, topic: str, number: int, fetched: Fetched, shown: int | None) -> None:
+def _count(request: HttpRequest, topic: str, number: int, fetched: Fetched, shown: int | None) -> None:
     """shown: how many records were told, if not all; their bytes are their share."""
     batches = [batch for batch in fetched.batches if not batch.is_control]
-    partition = call.broker.catalog.opened(topic, number)
+    partition = request.broker.catalog.opened(topic, number)
     if batches and partition is not None:
         there, size = sum(b.last_offset - b.base_offset + 1 for b in batches), sum(len(b.data) for b in batches)
         records = there if shown is None else min(shown, there)
@@ -271,24 +280,24 @@ def _count(call: HttpRequest, topic: str, number: int, fetched: Fetched, shown: 
 
 @routes.get(
     "/v1/topics/{topic}/partitions/{partition}/offsets",
-    needs=(DESCRIBE_TOPIC,),
+    requires=(DESCRIBE_TOPIC,),
     errors=(UnknownTopic, UnknownPartition, DecodingBusy),
     examples=examples.FIND_OFFSET,
 )
-async def find_offset(call: HttpRequest, topic: str, partition: str, query: core.OffsetQuery) -> core.OffsetFound:
+async def find_offset(request: HttpRequest, topic: str, partition: str, query: core.OffsetQuery) -> core.OffsetFound:
     """Find the offset for a time.
 
     It is that of the first record, in offset order, whose timestamp is as late. If there is none it is where the next
     record will be.
     """
-    offset, timestamp_ms = await call.broker.partition_fetch.offset_at(
-        topic, partition_number(partition), query.timestamp_ms, isolation=query.isolation, charge=call.pay_decoded
+    offset, timestamp_ms = await request.broker.partition_fetch.offset_at(
+        topic, partition_number(partition), query.timestamp_ms, isolation=query.isolation, charge=request.charge_decoded
     )
     return core.OffsetFound(offset=offset, timestamp_ms=UNSET if timestamp_ms is None else timestamp_ms)
 
 
 async def _records(
-    call: HttpRequest, number: int, fetched: Fetched, query: core.FetchQuery
+    request: HttpRequest, number: int, fetched: Fetched, query: core.FetchQuery
 ) -> tuple[core.Fetched, int]:
     """And how many bytes were unpacked for it.  Goes on behind what cannot be decoded: no reader gets stuck there.
     Large records are LargeRecord in the answer's list."""
@@ -296,8 +305,8 @@ async def _records(
     begin = max(query.offset if isinstance(query.offset, int) else 0, fetched.start_offset)
     shown: list[Any] = []
     skipped: list[core.Skipped] = []
-    unpacking = call.unpacking()
-    next_offset, budget = fetched.next_offset, call.budget(UNPACKED_BYTES, unpacking.instead)
+    decoded_lease = request.decoded_lease()
+    next_offset, budget = fetched.next_offset, request.budget(UNPACKED_BYTES, decoded_lease.instead)
     for batch in fetched.batches:
         if batch.is_control:
             continue
@@ -317,35 +326,35 @@ async def _records(
             next_offset = first
             break
         except UNREADABLE as error:
-            skipped.append(shown_skipped(Skipped(number, first, batch.last_offset, error.with_traceback(None))))
+            skipped.append(skipped_to_body(Skipped(number, first, batch.last_offset, error.with_traceback(None))))
             continue
         for record in records[:left]:
-            if size_of(record.key, record.value, record.headers) > LARGE_BYTES:
-                shown.append(await asyncio.to_thread(_shown_large, record, transaction, query))
+            if record_bytes(record.key, record.value, record.headers) > LARGE_BYTES:
+                shown.append(await asyncio.to_thread(_large_to_body, record, transaction, query))
             else:
-                shown.append(_shown(record, transaction, query))
+                shown.append(_to_body(record, transaction, query))
             if budget.pace.is_over:
                 await budget.pace.rest()
         if len(records) > left:
             next_offset = records[left].offset
             break
     if budget.spent_bytes > LARGE_BYTES:
-        unpacking.hold(budget.spent_bytes)
+        decoded_lease.hold(budget.spent_bytes)
     return core.Fetched(
         records=shown, next_offset=next_offset, more=True, start_offset=fetched.start_offset,
         stable_offset=fetched.stable_offset, end_offset=fetched.end_offset, skipped=skipped or UNSET,
     ), budget.spent_bytes  # fmt: skip
 
 
-def _shown_large(record: Record, transaction: Any, query: core.FetchQuery) -> LargeRecord:
+def _large_to_body(record: Record, transaction: Any, query: core.FetchQuery) -> LargeRecord:
     small = core.RecordOut(offset=record.offset, timestamp_ms=record.timestamp_ms, transaction=transaction)
     return large_record(small, record.key, record.value, record.headers, query.as_)
 
 
-def _shown(record: Record, transaction: Any, query: core.FetchQuery) -> core.RecordOut:
-    key, key_base64 = shown_key(record.key)
-    value, text, base64 = shown_value(record.value, query.as_)
-    headers, headers_base64 = shown_headers(record.headers) if record.headers else (UNSET, UNSET)
+def _to_body(record: Record, transaction: Any, query: core.FetchQuery) -> core.RecordOut:
+    key, key_base64 = key_to_body(record.key)
+    value, text, base64 = value_to_body(record.value, query.as_)
+    headers, headers_base64 = headers_to_body(record.headers) if record.headers else (UNSET, UNSET)
     return core.RecordOut(
         offset=record.offset, timestamp_ms=record.timestamp_ms, key=key, key_base64=key_base64, value=value,
         text=text, base64=base64, headers=headers, headers_base64=headers_base64, transaction=transaction,

@@ -11,16 +11,16 @@ from typing import TypeVar
 
 from msgspec import UNSET, UnsetType
 
-from redis_ledger.app.http.authorization import ALTER_TOPIC, DESCRIBE_TOPIC, READ_TOPIC, WRITE_TOPIC, creates
+from redis_ledger.app.http.authorization import ALTER_TOPIC, DESCRIBE_TOPIC, READ_TOPIC, WRITE_TOPIC, create_check
 from redis_ledger.app.http.operations import Routes
 from redis_ledger.app.http.request import HttpRequest
-from redis_ledger.app.http.routers.records import check_headers, claimed, new_records, results
+from redis_ledger.app.http.routers.records import check_headers, claimed, parse_records, results
 from redis_ledger.app.http.schemas import examples_scheduled as examples
 from redis_ledger.app.http.schemas import scheduled as bodies
-from redis_ledger.app.http.schemas.core import Placed
-from redis_ledger.app.http.schemas.scheduled import Outcome
-from redis_ledger.app.http.values import new_record, place, shown_headers, shown_key, shown_value
-from redis_ledger.app.times import delivery, moment_ms
+from redis_ledger.app.http.schemas.core import ScheduledRef
+from redis_ledger.app.http.schemas.scheduled import CancelResult
+from redis_ledger.app.http.times import delivery, moment_ms
+from redis_ledger.app.http.values import headers_to_body, json_path, key_to_body, parse_record, value_to_body
 from redis_ledger.broker import types
 from redis_ledger.delay.recurrence import Recurrence
 from redis_ledger.errors import (
@@ -51,13 +51,13 @@ _OWN = ("key", "key_base64", "value", "text", "base64", "headers", "headers_base
 
 @routes.post(
     _ALL,
-    needs=(WRITE_TOPIC,),
+    requires=(WRITE_TOPIC,),
     status=201,
     keyed=True,
     errors=(UnknownTopic, UnknownPartition, InvalidDelay, DelayTooLong, InvalidRepeat, OutcomeUnknown),
     examples=examples.SCHEDULE,
 )
-async def schedule(call: HttpRequest, topic: str, body: bodies.Schedule) -> bodies.ScheduledRecords:
+async def schedule(request: HttpRequest, topic: str, body: bodies.Schedule) -> bodies.ScheduledRecords:
     """Schedule records, to be delivered at a time or after a delay.
 
     Until then no reader, subscription or Kafka consumer sees them; then they get their offsets. What is due already is
@@ -65,36 +65,38 @@ async def schedule(call: HttpRequest, topic: str, body: bodies.Schedule) -> bodi
     transaction.
     """
     if body.repeat is not None:
-        return bodies.ScheduledRecords(scheduled=[_placed(await _repeated(call, topic, body, body.repeat))])
+        return bodies.ScheduledRecords(
+            scheduled=[_scheduled_to_body(await _repeated(request, topic, body, body.repeat))]
+        )
     for name in ("until", "times", "timezone"):
         if getattr(body, name) is not None:
             raise InvalidRepeat(f"$.{name} goes with repeat; give both or neither.")
-    given = await _given(call, body)
-    appended = await call.broker.records.produce(
-        topic, given, partition=body.partition, producer=claimed(call), may_create=creates(call, topic)
+    given = await _given(request, body)
+    appended = await request.broker.records.produce(
+        topic, given, partition=body.partition, producer=claimed(request), may_create=create_check(request, topic)
     )
     delivered = [a for a in appended if a.base_offset >= 0]
     return bodies.ScheduledRecords(
-        scheduled=[_placed(each) for a in appended for each in a.scheduled],
+        scheduled=[_scheduled_to_body(each) for a in appended for each in a.scheduled],
         delivered=results(delivered) if delivered else UNSET,
         duplicate=True if any(a.duplicate for a in appended) else UNSET,
     )
 
 
-async def _given(call: HttpRequest, body: bodies.Schedule) -> list[types.NewRecord]:
+async def _given(request: HttpRequest, body: bodies.Schedule) -> list[types.NewRecord]:
     if body.records is None:
-        check_headers(call, body)
-        found = [new_record(body, "$", -1)]
+        check_headers(request, body)
+        found = [parse_record(body, "$", -1)]
     else:
         for name in _OWN:
             if getattr(body, name) not in (None, UNSET):
                 raise InvalidRequest(f"$.{name} is a record's own; put it into $.records, or leave those out.")
-        found = await new_records(call, body.records, "$.records", body.partition)
+        found = await parse_records(request, body.records, "$.records", body.partition)
         at_ms, after_ms = delivery(body.deliver_at, body.deliver_after, "$")
         found = [r if _is_timed(r) else r._replace(deliver_at_ms=at_ms, deliver_after_ms=after_ms) for r in found]
     for index, record in enumerate(found):
         if not _is_timed(record):
-            where = place("$.records", index) if body.records is not None else "$"
+            where = json_path("$.records", index) if body.records is not None else "$"
             raise InvalidDelay(f"{where} does not say when; give deliver_at or deliver_after.")
     return found
 
@@ -103,27 +105,27 @@ def _is_timed(record: types.NewRecord) -> bool:
     return record.deliver_at_ms is not None or record.deliver_after_ms is not None
 
 
-async def _repeated(call: HttpRequest, topic: str, body: bodies.Schedule, repeat: str) -> types.Placed:
+async def _repeated(request: HttpRequest, topic: str, body: bodies.Schedule, repeat: str) -> types.Placed:
     if body.records is not None:
         raise InvalidRepeat("$.repeat goes with one record; give that as it is, and leave out $.records.")
-    if call.claim is not None and call.claim.resumed:
+    if request.claim is not None and request.claim.resumed:
         raise OutcomeUnknown(
             "An earlier attempt with this Idempotency-Key may have scheduled the record. Look for it by its key, and "
             "schedule it under another Idempotency-Key if it is not there."
         )
     until_ms = None if body.until is None else moment_ms(body.until, "$.until", InvalidRepeat)
     rule = Recurrence.parse(repeat, until_ms=until_ms, times=body.times, timezone=body.timezone or "UTC")
-    check_headers(call, body)
-    return await call.broker.delayed.schedule_repeat(topic, new_record(body, "$", -1), rule)
+    check_headers(request, body)
+    return await request.broker.delayed.schedule_repeat(topic, parse_record(body, "$", -1), rule)
 
 
 @routes.get(
     _ALL,
-    needs=(READ_TOPIC,),
+    requires=(READ_TOPIC,),
     errors=(UnknownTopic, UnknownPartition, InvalidDelay, DecodingBusy),
     examples=examples.LIST_SCHEDULED,
 )
-async def list_scheduled(call: HttpRequest, topic: str, query: bodies.ScheduledQuery) -> bodies.ScheduledPage:
+async def list_scheduled(request: HttpRequest, topic: str, query: bodies.ScheduledQuery) -> bodies.ScheduledPage:
     """List what waits, by the time it is due.
 
     `after` of an answer asks for the next page; without it there is none.
@@ -133,44 +135,47 @@ async def list_scheduled(call: HttpRequest, topic: str, query: bodies.ScheduledQ
         if key is not None:
             raise InvalidRequest("The query has both key and key_base64; give one of them.")
         key = query.key.encode()
-    found, after = await call.broker.delayed.list(
+    found, after = await request.broker.delayed.list(
         topic, partition=_set(query.partition), from_ms=_time(query.from_, "from") or 0, to_ms=_time(query.to, "to"),
-        key=key, limit=query.limit, after=_set(query.after), charge=call.pay_decoded,
+        key=key, limit=query.limit, after=_set(query.after), charge=request.charge_decoded,
     )  # fmt: skip
     return bodies.ScheduledPage(
-        scheduled=[_shown(each, query.as_) for each in found], after=UNSET if after is None else after
+        scheduled=[_to_body(each, query.as_) for each in found], after=UNSET if after is None else after
     )
 
 
-@routes.get(_ONE, needs=(READ_TOPIC,), errors=(*_ONE_ERRORS, DecodingBusy), examples=examples.GET_SCHEDULED)
+@routes.get(_ONE, requires=(READ_TOPIC,), errors=(*_ONE_ERRORS, DecodingBusy), examples=examples.GET_SCHEDULED)
 async def get_scheduled(
-    call: HttpRequest, topic: str, scheduled: str, query: bodies.OneScheduledQuery
+    request: HttpRequest, topic: str, scheduled: str, query: bodies.OneScheduledQuery
 ) -> bodies.ScheduledRecord:
     """Show a record that waits."""
-    return _shown(
-        await call.broker.delayed.get(topic, ScheduledId.parse(scheduled), charge=call.pay_decoded), query.as_
+    return _to_body(
+        await request.broker.delayed.get(topic, ScheduledId.parse(scheduled), charge=request.charge_decoded), query.as_
     )
 
 
 @routes.delete(
-    _ONE, needs=(WRITE_TOPIC,), status=204, errors=(UnknownTopic, UnknownPartition, UnknownScheduled, AlreadyDelivered)
+    _ONE,
+    requires=(WRITE_TOPIC,),
+    status=204,
+    errors=(UnknownTopic, UnknownPartition, UnknownScheduled, AlreadyDelivered),
 )
-async def cancel_scheduled(call: HttpRequest, topic: str, scheduled: str) -> None:
+async def cancel_scheduled(request: HttpRequest, topic: str, scheduled: str) -> None:
     """Cancel a record: it will not be delivered, nor repeated. Cancelling again is no error.
 
     A record is either cancelled or delivered; `already_delivered` says that it is in the log.
     """
-    for error in await call.broker.delayed.cancel(topic, [ScheduledId.parse(scheduled)]):
+    for error in await request.broker.delayed.cancel(topic, [ScheduledId.parse(scheduled)]):
         if error is not None:
             raise error
 
 
 @routes.post(
-    _ALL + ":cancel", needs=(WRITE_TOPIC,), keyed=True, errors=(UnknownTopic,), examples=examples.CANCEL_SCHEDULED
+    _ALL + ":cancel", requires=(WRITE_TOPIC,), keyed=True, errors=(UnknownTopic,), examples=examples.CANCEL_SCHEDULED
 )
-async def cancel_many(call: HttpRequest, topic: str, body: bodies.CancelScheduled) -> bodies.Cancelled:
+async def cancel_many(request: HttpRequest, topic: str, body: bodies.CancelScheduled) -> bodies.Cancelled:
     """Cancel records, and learn of each which came first: the cancellation or the delivery."""
-    limit = call.config.records_per_request_max
+    limit = request.config.records_per_request_max
     if len(body.ids) > limit:
         raise RequestTooLarge(
             f"$.ids: {len(body.ids)} is more than the {limit} a request may carry.", records_per_request_max=limit
@@ -180,16 +185,16 @@ async def cancel_many(call: HttpRequest, topic: str, body: bodies.CancelSchedule
         with contextlib.suppress(UnknownScheduled):
             id = ScheduledId.parse(text)
             by_partition.setdefault(id.partition, {})[text] = id
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, CancelResult] = {}
     for ids in by_partition.values():
         with contextlib.suppress(UnknownPartition):
-            told = await call.broker.delayed.cancel(topic, list(ids.values()))
-            outcomes.update((text, _outcome(error)) for text, error in zip(ids, told, strict=True))
+            errors = await request.broker.delayed.cancel(topic, list(ids.values()))
+            outcomes.update((text, _outcome(error)) for text, error in zip(ids, errors, strict=True))
     results = [bodies.CancelOutcome(id=text, outcome=outcomes.get(text, "unknown")) for text in body.ids]
     return bodies.Cancelled(results=results)
 
 
-def _outcome(error: LedgerError | None) -> Outcome:
+def _outcome(error: LedgerError | None) -> CancelResult:
     if error is None:
         return "cancelled"
     if isinstance(error, AlreadyDelivered):
@@ -200,37 +205,37 @@ def _outcome(error: LedgerError | None) -> Outcome:
 
 
 @routes.patch(
-    _ONE, needs=(WRITE_TOPIC,), errors=(*_ONE_ERRORS, InvalidDelay, DelayTooLong), examples=examples.RESCHEDULE
+    _ONE, requires=(WRITE_TOPIC,), errors=(*_ONE_ERRORS, InvalidDelay, DelayTooLong), examples=examples.RESCHEDULE
 )
-async def reschedule(call: HttpRequest, topic: str, scheduled: str, body: bodies.Reschedule) -> Placed:
+async def reschedule(request: HttpRequest, topic: str, scheduled: str, body: bodies.Reschedule) -> ScheduledRef:
     """Give a record that waits another time; its id stays."""
     at_ms, after_ms = delivery(body.deliver_at, body.deliver_after, "$")
     if at_ms is None and after_ms is None:
         raise InvalidDelay("$ does not say when; give deliver_at or deliver_after.")
-    moved = await call.broker.delayed.reschedule(
+    moved = await request.broker.delayed.reschedule(
         topic, ScheduledId.parse(scheduled), deliver_at_ms=at_ms, deliver_after_ms=after_ms
     )
-    return _placed(moved)
+    return _scheduled_to_body(moved)
 
 
 @routes.delete(
     _ALL,
-    needs=(WRITE_TOPIC,),
+    requires=(WRITE_TOPIC,),
     act="scheduled.clear",
     errors=(UnknownTopic, UnknownPartition),
     examples=examples.CLEAR_SCHEDULED,
 )
-async def clear_scheduled(call: HttpRequest, topic: str, query: bodies.PartitionQuery) -> bodies.Cleared:
+async def clear_scheduled(request: HttpRequest, topic: str, query: bodies.PartitionQuery) -> bodies.Cleared:
     """Cancel everything that waits in a topic, or in one of its partitions."""
-    cancelled = await call.broker.delayed.clear(topic, _set(query.partition))
-    call.facts = {"cancelled": cancelled}
+    cancelled = await request.broker.delayed.clear(topic, _set(query.partition))
+    request.facts = {"cancelled": cancelled}
     return bodies.Cleared(cancelled=cancelled)
 
 
-@routes.get(_ALL + ":stats", needs=(DESCRIBE_TOPIC,), errors=(UnknownTopic,), examples=examples.DELAY_STATS)
-async def delay_stats(call: HttpRequest, topic: str) -> bodies.DelayStats:
+@routes.get(_ALL + ":stats", requires=(DESCRIBE_TOPIC,), errors=(UnknownTopic,), examples=examples.DELAY_STATS)
+async def delay_stats(request: HttpRequest, topic: str) -> bodies.DelayStats:
     """Count what waits, by partition and in all."""
-    counts = await call.broker.delayed.counts(topic)
+    counts = await request.broker.delayed.counts(topic)
     partitions = [bodies.PartitionDelays(**each._asdict()) for each in counts]
     return bodies.DelayStats(partitions=partitions, total=_total(partitions))
 
@@ -243,27 +248,27 @@ def _total(partitions: Sequence[bodies.PartitionDelays]) -> bodies.Delays:
     return bodies.Delays(**total)
 
 
-@routes.get(_ALL + ":histogram", needs=(DESCRIBE_TOPIC,), errors=(UnknownTopic,), examples=examples.DELAY_HISTOGRAM)
-async def delay_histogram(call: HttpRequest, topic: str, query: bodies.HistogramQuery) -> bodies.Histogram:
+@routes.get(_ALL + ":histogram", requires=(DESCRIBE_TOPIC,), errors=(UnknownTopic,), examples=examples.DELAY_HISTOGRAM)
+async def delay_histogram(request: HttpRequest, topic: str, query: bodies.HistogramQuery) -> bodies.Histogram:
     """Count what waits by the time it is due, in parts of equal length."""
     begin, end = _time(query.from_, "from"), _time(query.to, "to")
     if begin is not None and end is not None and end <= begin:
         raise InvalidRequest(f"to is {end} and from {begin}; give a later time as to.")
-    bins = await call.broker.delayed.histogram(topic, from_ms=begin, to_ms=end, bins=query.bins)
+    bins = await request.broker.delayed.histogram(topic, from_ms=begin, to_ms=end, bins=query.bins)
     return bodies.Histogram(bins=[bodies.Bin(from_ms=first, to_ms=last, records=count) for first, last, count in bins])
 
 
 @routes.post(
     _ALL + ":rebuild",
-    needs=(ALTER_TOPIC,),
+    requires=(ALTER_TOPIC,),
     keyed=True,
     optional=True,
     errors=(UnknownTopic, UnknownPartition),
     examples=examples.REBUILD,
 )
-async def rebuild_scheduled(call: HttpRequest, topic: str, body: bodies.Rebuild) -> bodies.Rebuilt:
+async def rebuild_scheduled(request: HttpRequest, topic: str, body: bodies.Rebuild) -> bodies.Rebuilt:
     """Make the index of what waits again from the records themselves; nothing is delivered early or lost by it."""
-    return bodies.Rebuilt(entries=await call.broker.delayed.rebuild(topic, body.partition))
+    return bodies.Rebuilt(entries=await request.broker.delayed.rebuild(topic, body.partition))
 
 
 def _time(given: str | UnsetType, name: str) -> int | None:
@@ -275,14 +280,14 @@ def _set(given: T | UnsetType) -> T | None:
     return None if given is UNSET else given
 
 
-def _placed(found: types.Placed) -> Placed:
-    return Placed(id=str(found.id), deliver_at_ms=found.deliver_at_ms)
+def _scheduled_to_body(found: types.Placed) -> ScheduledRef:
+    return ScheduledRef(id=str(found.id), deliver_at_ms=found.deliver_at_ms)
 
 
-def _shown(found: types.Scheduled, form: str) -> bodies.ScheduledRecord:
-    key, key_base64 = shown_key(found.key)
-    value, text, base64 = shown_value(found.value, form)
-    headers, headers_base64 = shown_headers(found.headers)
+def _to_body(found: types.Scheduled, form: str) -> bodies.ScheduledRecord:
+    key, key_base64 = key_to_body(found.key)
+    value, text, base64 = value_to_body(found.value, form)
+    headers, headers_base64 = headers_to_body(found.headers)
     return bodies.ScheduledRecord(
         id=str(found.id), deliver_at_ms=found.deliver_at_ms, timestamp_ms=found.timestamp_ms, key=key,
         key_base64=key_base64, value=value, text=text, base64=base64, headers=headers, headers_base64=headers_base64,

@@ -25,41 +25,46 @@ routes = Routes("security")
 _OFF = (SecurityDisabled,)
 
 
-@routes.get("/v1/acls", needs=(DESCRIBE_CLUSTER,), errors=_OFF, examples=examples.LIST_ACLS)
-async def list_acls(call: HttpRequest, query: bodies.AclFilter) -> bodies.Acls:
+@routes.get("/v1/acls", requires=(DESCRIBE_CLUSTER,), errors=_OFF, examples=examples.LIST_ACLS)
+async def list_acls(request: HttpRequest, query: bodies.AclFilter) -> bodies.Acls:
     """List the rules that say who may do what."""
-    return bodies.Acls(acls=[_shown(each) for each in await _security(call).list_rules(_filter(query))])
+    return bodies.Acls(acls=[_to_body(each) for each in await _security(request).list_rules(_filter(query))])
 
 
-@routes.post("/v1/acls", needs=(ALTER_CLUSTER,), act="acl.add", keyed=True, errors=_OFF, examples=examples.ADD_ACLS)
-async def add_acls(call: HttpRequest, body: bodies.AddAcls) -> bodies.AclsAdded:
+@routes.post("/v1/acls", requires=(ALTER_CLUSTER,), act="acl.add", keyed=True, errors=_OFF, examples=examples.ADD_ACLS)
+async def add_acls(request: HttpRequest, body: bodies.AddAcls) -> bodies.AclsAdded:
     """Add rules: all of them, or none. A rule that is there already is no error.
 
     They count on this broker at once, and on the others within two seconds.
     """
     rules = [_rule(each) for each in body.acls]
-    call.target, call.facts = told(rules), facts(rules)
-    return bodies.AclsAdded(added=await _security(call).add_rules(rules))
+    request.target, request.facts = told(rules), facts(rules)
+    return bodies.AclsAdded(added=await _security(request).add_rules(rules))
 
 
 @routes.post(
-    "/v1/acls:delete", needs=(ALTER_CLUSTER,), act="acl.remove", keyed=True, errors=_OFF, examples=examples.DELETE_ACLS
+    "/v1/acls:delete",
+    requires=(ALTER_CLUSTER,),
+    act="acl.remove",
+    keyed=True,
+    errors=_OFF,
+    examples=examples.DELETE_ACLS,
 )
-async def delete_acls(call: HttpRequest, body: bodies.DeleteAcls) -> bodies.AclsDeleted:
+async def delete_acls(request: HttpRequest, body: bodies.DeleteAcls) -> bodies.AclsDeleted:
     """Delete every rule that one of the filters takes, and learn which they were."""
     if any(msgspec.to_builtins(each) == {} for each in body.filters):
         raise InvalidRequest("$.filters: a filter that says nothing takes every rule; give at least one member.")
     removed = [
-        rule for rules in await _security(call).remove_rules([_filter(f) for f in body.filters]) for rule in rules
+        rule for rules in await _security(request).remove_rules([_filter(f) for f in body.filters]) for rule in rules
     ]
-    call.target, call.facts = told(removed), facts(removed)
-    return bodies.AclsDeleted(deleted=[_shown(each) for each in removed])
+    request.target, request.facts = told(removed), facts(removed)
+    return bodies.AclsDeleted(deleted=[_to_body(each) for each in removed])
 
 
-@routes.get("/v1/tokens", needs=(), errors=_OFF, examples=examples.LIST_TOKENS)
-async def list_tokens(call: HttpRequest, query: bodies.TokensQuery) -> bodies.Tokens:
+@routes.get("/v1/tokens", requires=(), errors=_OFF, examples=examples.LIST_TOKENS)
+async def list_tokens(request: HttpRequest, query: bodies.TokensQuery) -> bodies.Tokens:
     """List API tokens, without their secrets: the caller's own, or with DESCRIBE on the cluster all."""
-    security, caller = _security(call), call.caller
+    security, caller = _security(request), request.caller
     sees_all = security.allows(caller, Op.DESCRIBE, Resource.CLUSTER, CLUSTER_NAME)
     found = (await security.list_tokens()).items()
     return bodies.Tokens(
@@ -72,65 +77,69 @@ async def list_tokens(call: HttpRequest, query: bodies.TokensQuery) -> bodies.To
 
 
 @routes.post(
-    "/v1/tokens", needs=(ALTER_CLUSTER,), act="token.create", status=201, errors=_OFF, examples=examples.CREATE_TOKEN
+    "/v1/tokens", requires=(ALTER_CLUSTER,), act="token.create", status=201, errors=_OFF, examples=examples.CREATE_TOKEN
 )
-async def create_token(call: HttpRequest, body: bodies.CreateToken) -> bodies.TokenCreated:
+async def create_token(request: HttpRequest, body: bodies.CreateToken) -> bodies.TokenCreated:
     """Create an API token for a principal. Its text is told once, in this answer."""
-    security = _security(call)
-    call.target = body.principal
+    security = _security(request)
+    request.target = body.principal
     id, text = await security.create_token(body.principal, expires_ms=body.expires_ms or 0, note=body.note)
-    call.facts = {"id": id, "expires_ms": body.expires_ms or 0, "super": body.super}
+    request.facts = {"id": id, "expires_ms": body.expires_ms or 0, "super": body.super}
     if body.super:
         await security.add_rules(everything(body.principal))
     return bodies.TokenCreated(token=text, **_token(id, security.tokens[id]))
 
 
-@routes.delete("/v1/tokens/{token}", needs=(OWN_TOKEN,), act="token.revoke", status=204, errors=(*_OFF, UnknownToken))
-async def revoke_token(call: HttpRequest, token: str) -> None:
+@routes.delete(
+    "/v1/tokens/{token}", requires=(OWN_TOKEN,), act="token.revoke", status=204, errors=(*_OFF, UnknownToken)
+)
+async def revoke_token(request: HttpRequest, token: str) -> None:
     """Revoke an API token, by its id. Everybody may revoke their own."""
-    call.facts = {"principal": (await _security(call).revoke_token(token)).principal}
+    request.facts = {"principal": (await _security(request).revoke_token(token)).principal}
 
 
-@routes.get("/v1/users", needs=(DESCRIBE_CLUSTER,), errors=_OFF, examples=examples.LIST_USERS)
-async def list_users(call: HttpRequest) -> bodies.Users:
+@routes.get("/v1/users", requires=(DESCRIBE_CLUSTER,), errors=_OFF, examples=examples.LIST_USERS)
+async def list_users(request: HttpRequest) -> bodies.Users:
     """List the users of Kafka clients, and how each can log in."""
-    _security(call)
-    found = await call.broker.scram_credentials.all()
+    _security(request)
+    found = await request.broker.scram_credentials.all()
     return bodies.Users(users=[bodies.User(user=name, mechanisms=sorted(each)) for name, each in found.items()])
 
 
 @routes.put(
     "/v1/users/{user}",
-    needs=(ALTER_CLUSTER,),
+    requires=(ALTER_CLUSTER,),
     act="user.add",
     errors=(*_OFF, UnacceptableCredential),
     examples=examples.SET_USER,
 )
-async def set_user(call: HttpRequest, user: str, body: bodies.SetUser) -> bodies.UserSet:
+async def set_user(request: HttpRequest, user: str, body: bodies.SetUser) -> bodies.UserSet:
     """Add a user of Kafka clients, or give one another password.
 
     Only what a password can be checked with is stored.
     """
-    _security(call)
-    is_new = await call.broker.scram_credentials.add(user, body.password)
-    call.facts = {"new": is_new}
+    _security(request)
+    is_new = await request.broker.scram_credentials.add(user, body.password)
+    request.facts = {"new": is_new}
     return bodies.UserSet(user=user, new=is_new)
 
 
-@routes.delete("/v1/users/{user}", needs=(ALTER_CLUSTER,), act="user.remove", status=204, errors=(*_OFF, UnknownUser))
-async def remove_user(call: HttpRequest, user: str) -> None:
+@routes.delete(
+    "/v1/users/{user}", requires=(ALTER_CLUSTER,), act="user.remove", status=204, errors=(*_OFF, UnknownUser)
+)
+async def remove_user(request: HttpRequest, user: str) -> None:
     """Remove a user of Kafka clients; connections it has are closed."""
-    _security(call)
-    await call.broker.scram_credentials.remove(user)
+    _security(request)
+    await request.broker.scram_credentials.remove(user)
 
 
-@routes.get("/v1/audit", needs=(DESCRIBE_CLUSTER,), examples=examples.AUDIT)
-async def list_audit(call: HttpRequest, query: bodies.AuditQuery) -> bodies.AuditEntries:
+@routes.get("/v1/audit", requires=(DESCRIBE_CLUSTER,), examples=examples.AUDIT)
+async def list_audit(request: HttpRequest, query: bodies.AuditQuery) -> bodies.AuditEntries:
     """List administrative acts, newest first: who did what, from where, and how it ended.
 
     `before`, the id of the last entry, asks for the next page. About 100 000 are kept.
     """
-    found = await call.broker.audit.entries(query.limit, "" if query.before is UNSET else query.before)
+    found = await request.broker.audit.entries(query.limit, "" if query.before is UNSET else query.before)
     return bodies.AuditEntries(
         entries=[
             bodies.AuditEntry(
@@ -142,10 +151,10 @@ async def list_audit(call: HttpRequest, query: bodies.AuditQuery) -> bodies.Audi
     )  # fmt: skip
 
 
-def _security(call: HttpRequest) -> Security:
+def _security(request: HttpRequest) -> Security:
     """Raises SecurityDisabled."""
-    call.broker.security.check_on()
-    return call.broker.security
+    request.broker.security.check_on()
+    return request.broker.security
 
 
 def _rule(acl: bodies.Acl) -> Rule:
@@ -155,12 +164,12 @@ def _rule(acl: bodies.Acl) -> Rule:
     )  # fmt: skip
 
 
-def _shown(rule: Rule) -> bodies.Acl:
-    shown: dict[str, Any] = {
+def _to_body(rule: Rule) -> bodies.Acl:
+    body: dict[str, Any] = {
         "principal": rule.principal, "operation": rule.operation.name, "resource": rule.resource.name,
         "name": rule.name, "pattern": rule.pattern.name, "permission": rule.effect.name, "host": rule.host,
     }  # fmt: skip
-    return bodies.Acl(**shown)
+    return bodies.Acl(**body)
 
 
 def _filter(given: bodies.AclFilter) -> Filter:

@@ -17,20 +17,20 @@ from redis_ledger.app.http.authorization import (  # fmt: skip
     DELETE_GROUP,
     DESCRIBE_GROUP,
     DESCRIBE_TOPIC,
+    EACH_OWN,
     READ_GROUP,
     READ_TOPIC,
-    TOLD_OWN,
-    creates,
-    own,
-    told,
+    create_check,
+    own_transaction,
 )
+from redis_ledger.app.http.json_stream import LARGE_BYTES, LargeRecord, large_record, record_bytes, stream_records
 from redis_ledger.app.http.operations import TRANSACTION_ERRORS, Routes
 from redis_ledger.app.http.request import HttpRequest, HttpResponse, reply
 from redis_ledger.app.http.schemas import examples
 from redis_ledger.app.http.schemas import subscriptions as bodies
-from redis_ledger.app.http.values import shown_headers, shown_key, shown_skipped, shown_value
-from redis_ledger.app.pieces import LARGE_BYTES, LargeRecord, in_pieces, large_record, size_of
+from redis_ledger.app.http.values import headers_to_body, key_to_body, skipped_to_body, value_to_body
 from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.auth.requirement import each_name
 from redis_ledger.broker import record_traces
 from redis_ledger.broker.subscriptions.leasing import DECODED_BYTES_MAX
 from redis_ledger.broker.types import Message, Skipped, SubscriptionStats
@@ -66,14 +66,14 @@ _ACK_ERRORS = (
 
 @routes.post(
     "/v1/topics/{topic}/subscriptions",
-    needs=(READ_TOPIC, told(Op.READ, Resource.GROUP)),
+    requires=(READ_TOPIC, each_name(Op.READ, Resource.GROUP)),
     status=201,
     answers={201: bodies.Subscription, 200: bodies.Subscription},
     keyed=True,
     errors=(UnknownTopic, SubscriptionExists),
     examples=examples.CREATE_SUBSCRIPTION,
 )
-async def create_subscription(call: HttpRequest, topic: str, body: bodies.CreateSubscription) -> HttpResponse:
+async def create_subscription(request: HttpRequest, topic: str, body: bodies.CreateSubscription) -> HttpResponse:
     """Create a subscription; one that exists with the same kind is answered with 200.
 
     A topic that does not exist is created where producing to it would create it (`auto_create_topics`).
@@ -81,51 +81,53 @@ async def create_subscription(call: HttpRequest, topic: str, body: bodies.Create
     order, and cumulative acknowledgement.
     """
     check_subscription_name(body.name)
-    call.check(Op.READ, Resource.GROUP, body.name)
-    create = partial(call.broker.subscriptions.create, topic, body.name, body.kind, body.start)
+    request.check(Op.READ, Resource.GROUP, body.name)
+    create = partial(request.broker.subscriptions.create, topic, body.name, body.kind, body.start)
     try:
         stats, created = await create()
     except UnknownTopic:
-        await call.broker.records.topic(topic, creates(call, topic))
+        await request.broker.records.topic(topic, create_check(request, topic))
         stats, created = await create()
-    return reply(await shown(call, stats), 201 if created else 200)
+    return reply(await to_body(request, stats), 201 if created else 200)
 
 
 @routes.get(
     "/v1/topics/{topic}/subscriptions",
-    needs=(DESCRIBE_TOPIC,),
+    requires=(DESCRIBE_TOPIC,),
     errors=(UnknownTopic,),
     examples=examples.LIST_SUBSCRIPTIONS,
 )
-async def list_subscriptions(call: HttpRequest, topic: str) -> bodies.Subscriptions:
+async def list_subscriptions(request: HttpRequest, topic: str) -> bodies.Subscriptions:
     """List the subscriptions of a topic, those that the caller may describe."""
     found = [
-        each for each in await call.broker.subscriptions.list(topic) if call.may(Op.DESCRIBE, Resource.GROUP, each[0])
+        each
+        for each in await request.broker.subscriptions.list(topic)
+        if request.allows(Op.DESCRIBE, Resource.GROUP, each[0])
     ]
     return bodies.Subscriptions(subscriptions=[bodies.SubscriptionRef(name=name, kind=kind) for name, kind in found])
 
 
 @routes.get(
-    _ONE, needs=(DESCRIBE_GROUP, DESCRIBE_TOPIC), errors=(UnknownTopic, UnknownSubscription),
+    _ONE, requires=(DESCRIBE_GROUP, DESCRIBE_TOPIC), errors=(UnknownTopic, UnknownSubscription),
     examples=examples.SUBSCRIPTION,
 )  # fmt: skip
-async def describe_subscription(call: HttpRequest, topic: str, name: str) -> bodies.Subscription:
+async def describe_subscription(request: HttpRequest, topic: str, name: str) -> bodies.Subscription:
     """Show where a subscription stands in every partition. A Kafka consumer group is one of the kind `kafka`."""
-    return await shown(call, await call.broker.subscriptions.stats(topic, _known(name)))
+    return await to_body(request, await request.broker.subscriptions.stats(topic, _known(name)))
 
 
 @routes.delete(
-    _ONE, needs=(DELETE_GROUP, DESCRIBE_TOPIC), act="subscription.delete", status=204,
+    _ONE, requires=(DELETE_GROUP, DESCRIBE_TOPIC), act="subscription.delete", status=204,
     errors=(UnknownTopic, UnknownSubscription),
 )  # fmt: skip
-async def delete_subscription(call: HttpRequest, topic: str, name: str) -> None:
+async def delete_subscription(request: HttpRequest, topic: str, name: str) -> None:
     """Delete a subscription with its position and leases."""
-    await call.broker.subscriptions.delete(topic, _known(name))
+    await request.broker.subscriptions.delete(topic, _known(name))
 
 
 @routes.post(
     _ONE + ":receive",
-    needs=(READ_GROUP, READ_TOPIC),
+    requires=(READ_GROUP, READ_TOPIC),
     keyed=True,
     hot=True,
     optional=True,
@@ -135,7 +137,7 @@ async def delete_subscription(call: HttpRequest, topic: str, name: str) -> None:
     ),
     examples=examples.RECEIVE,
 )  # fmt: skip
-async def receive(call: HttpRequest, topic: str, name: str, body: bodies.Receive) -> bodies.Received:
+async def receive(request: HttpRequest, topic: str, name: str, body: bodies.Receive) -> bodies.Received:
     """Receive messages; each is leased to the consumer until it is acknowledged or its ack timeout passes.
 
     With `wait_ms` the request waits for the first message. What is not acknowledged in time is delivered again, with a
@@ -153,86 +155,96 @@ async def receive(call: HttpRequest, topic: str, name: str, body: bodies.Receive
 
     The content of a value decides whether it is in `value`, `text` or `base64`, unless `as` is given.
     """
-    _limit(call, body.max_records, "$.max_records")
+    _limit(request, body.max_records, "$.max_records")
     if body.repeat and body.request_id is None:
         raise InvalidRequest("$.repeat: give the request_id of the request whose answer was lost.")
-    wait_ms = min(body.wait_ms, call.config.wait_ms_max)
+    wait_ms = min(body.wait_ms, request.config.wait_ms_max)
     skipped: list[Skipped] = []
-    await call.broker.client_memory.admit()
-    work = call.broker.subscriptions.receive(
+    await request.broker.client_memory.admit()
+    work = request.broker.subscriptions.receive(
         topic, _known(name), body.consumer, max_records=body.max_records, wait_ms=wait_ms,
         ack_timeout_ms=body.ack_timeout_ms, partitions=body.partitions,
         after=[MessageId.parse(text) for text in body.after], request=body.request_id or "", is_repeat=body.repeat,
-        skipped=skipped, budget=partial(call.budget, DECODED_BYTES_MAX),
+        skipped=skipped, budget=partial(request.budget, DECODED_BYTES_MAX),
     )  # fmt: skip
-    messages: Sequence[Message] = await (call.waiting(work) if wait_ms else work)
-    call.room().hold(call.unpacked_held)
+    messages: Sequence[Message] = await (request.run_while_connected(work) if wait_ms else work)
+    request.read_lease().hold(request.decoded_held_bytes)
     if tracing.tracer is not None:
         record_traces.delivered(topic, messages)
-    answer: bodies.Received = await _received(call, messages, skipped, body.as_)
+    answer: bodies.Received = await _received(request, messages, skipped, body.as_)
     return answer
 
 
-async def _received(call: HttpRequest, messages: Sequence[Message], skipped: Sequence[Skipped], form: str) -> Any:
-    pace, told, total = Pace(), list[Any](), 0
+async def _received(request: HttpRequest, messages: Sequence[Message], skipped: Sequence[Skipped], form: str) -> Any:
+    pace, found, total = Pace(), list[Any](), 0
     for message in messages:
-        size = size_of(message.key, message.value, message.headers)
+        size = record_bytes(message.key, message.value, message.headers)
         total += size
         if size > LARGE_BYTES:
-            told.append(await asyncio.to_thread(_large_message, message, form))
+            found.append(await asyncio.to_thread(_large_message, message, form))
         else:
-            told.append(_message(message, form))
+            found.append(_message(message, form))
         if pace.is_over:
             await pace.rest()
-    received = bodies.Received(messages=told, skipped=[shown_skipped(each) for each in skipped] or UNSET)
+    received = bodies.Received(messages=found, skipped=[skipped_to_body(each) for each in skipped] or UNSET)
     if total <= LARGE_BYTES:
         return received
-    call.unpacking().hold(total)
-    return in_pieces("messages", received, total)
+    request.decoded_lease().hold(total)
+    return stream_records("messages", received, total)
 
 
 @routes.post(
     _ONE + ":ack",
-    needs=(READ_GROUP, READ_TOPIC, TOLD_OWN),
+    requires=(READ_GROUP, READ_TOPIC, EACH_OWN),
     keyed=True,
     hot=True,
     errors=_ACK_ERRORS,
     examples=examples.ACK,
 )
-async def ack(call: HttpRequest, topic: str, name: str, body: bodies.Ack) -> bodies.Acknowledged:
+async def ack(request: HttpRequest, topic: str, name: str, body: bodies.Ack) -> bodies.Acknowledged:
     """Acknowledge messages, so that they are not delivered again.
 
     All or nothing for each partition: when the messages of one partition are refused, those of the others count. A
     list of more than 300 stretches of offsets is checked as a whole, and then done in steps.
     With `transaction` the acknowledgement counts when it commits, and is taken back when it aborts.
     """
-    done = await call.broker.subscriptions.ack(
-        topic, _known(name), body.consumer, message_ids(call, body.ids), transaction=await own(call, body.transaction)
+    done = await request.broker.subscriptions.ack(
+        topic,
+        _known(name),
+        body.consumer,
+        message_ids(request, body.ids),
+        transaction=await own_transaction(request, body.transaction),
     )
     return bodies.Acknowledged(acknowledged=done)
 
 
 @routes.post(
     _ONE + ":ackCumulative",
-    needs=(READ_GROUP, READ_TOPIC, TOLD_OWN),
+    requires=(READ_GROUP, READ_TOPIC, EACH_OWN),
     keyed=True,
     errors=_ACK_ERRORS,
     examples=examples.ACK_CUMULATIVE,
 )
-async def ack_cumulative(call: HttpRequest, topic: str, name: str, body: bodies.AckCumulative) -> bodies.Acknowledged:
+async def ack_cumulative(
+    request: HttpRequest, topic: str, name: str, body: bodies.AckCumulative
+) -> bodies.Acknowledged:
     """Acknowledge every message of a partition up to and including one; exclusive subscriptions only.
 
     It is refused when one of them was not delivered to this consumer.
     """
-    done = await call.broker.subscriptions.ack_cumulative(
-        topic, _known(name), body.consumer, MessageId.parse(body.id), transaction=await own(call, body.transaction)
+    done = await request.broker.subscriptions.ack_cumulative(
+        topic,
+        _known(name),
+        body.consumer,
+        MessageId.parse(body.id),
+        transaction=await own_transaction(request, body.transaction),
     )
     return bodies.Acknowledged(acknowledged=done)
 
 
 @routes.post(
     _ONE + ":nack",
-    needs=(READ_GROUP, READ_TOPIC),
+    requires=(READ_GROUP, READ_TOPIC),
     keyed=True,
     errors=(
         UnknownTopic, UnknownSubscription, UnknownPartition, InvalidPosition, NotYourMessage, NotDelivered,
@@ -240,46 +252,46 @@ async def ack_cumulative(call: HttpRequest, topic: str, name: str, body: bodies.
     ),
     examples=examples.NACK,
 )  # fmt: skip
-async def nack(call: HttpRequest, topic: str, name: str, body: bodies.Nack) -> bodies.Redelivering:
+async def nack(request: HttpRequest, topic: str, name: str, body: bodies.Nack) -> bodies.Redelivering:
     """Give messages back, to be delivered again after `delay_ms`."""
     if (body.ids is None) is not body.all:
         raise InvalidRequest("$: give either ids or all: true.")
-    ids = None if body.ids is None else message_ids(call, body.ids)
-    done = await call.broker.subscriptions.nack(topic, _known(name), body.consumer, ids, delay_ms=body.delay_ms)
+    ids = None if body.ids is None else message_ids(request, body.ids)
+    done = await request.broker.subscriptions.nack(topic, _known(name), body.consumer, ids, delay_ms=body.delay_ms)
     return bodies.Redelivering(redelivering=done)
 
 
 @routes.post(
     _ONE + ":seek",
-    needs=(READ_GROUP, READ_TOPIC),
+    requires=(READ_GROUP, READ_TOPIC),
     act="subscription.seek",
     keyed=True,
     errors=(UnknownTopic, UnknownSubscription, UnknownPartition, WrongSubscriptionKind),
     examples=examples.SEEK,
 )
-async def seek(call: HttpRequest, topic: str, name: str, body: bodies.Seek) -> bodies.Subscription:
+async def seek(request: HttpRequest, topic: str, name: str, body: bodies.Seek) -> bodies.Subscription:
     """Move a subscription: to the earliest or latest record, to offsets by partition, or to a time.
 
     Leases and acknowledgements beyond the new position are dropped.
     """
     if sum(given is not None for given in (body.to, body.offsets, body.timestamp_ms)) != 1:
         raise InvalidRequest("$: give exactly one of to, offsets and timestamp_ms.")
-    stats = await call.broker.subscriptions.seek(
+    stats = await request.broker.subscriptions.seek(
         topic, _known(name), to=body.to, offsets=body.offsets, timestamp_ms=body.timestamp_ms
     )
-    return await shown(call, stats)
+    return await to_body(request, stats)
 
 
 @routes.post(
     _ONE + ":deadLetters",
-    needs=(READ_GROUP, READ_TOPIC, told(Op.WRITE, Resource.TOPIC)),
+    requires=(READ_GROUP, READ_TOPIC, each_name(Op.WRITE, Resource.TOPIC)),
     act="subscription.deadLetters",
     keyed=True,
     errors=(UnknownTopic, UnknownSubscription, InvalidTopicName, WrongSubscriptionKind),
     examples=examples.SET_DEAD_LETTERS,
 )
 async def set_dead_letters(
-    call: HttpRequest, topic: str, name: str, body: bodies.SetDeadLetters
+    request: HttpRequest, topic: str, name: str, body: bodies.SetDeadLetters
 ) -> bodies.Subscription:
     """Say after how many deliveries a message is moved to another topic instead of being delivered again.
 
@@ -288,21 +300,21 @@ async def set_dead_letters(
     """
     if (body.max_deliveries == 0) is not (body.topic is None):
         raise InvalidRequest("$: give max_deliveries and topic, or max_deliveries 0 alone.")
-    call.facts = {"max_deliveries": body.max_deliveries, "to": body.topic or ""}
-    dead_letters = call.broker.dead_letters
+    request.facts = {"max_deliveries": body.max_deliveries, "to": body.topic or ""}
+    dead_letters = request.broker.dead_letters
     if body.topic is None:
-        await call.broker.subscriptions.stats(topic, _known(name))
+        await request.broker.subscriptions.stats(topic, _known(name))
         await dead_letters.remove(topic, name)
     else:
-        call.check(Op.WRITE, Resource.TOPIC, body.topic)
-        where = creates(call, body.topic)
+        request.check(Op.WRITE, Resource.TOPIC, body.topic)
+        where = create_check(request, body.topic)
         await dead_letters.set(topic, _known(name), body.max_deliveries, body.topic, may_create=where)
-    return await shown(call, await call.broker.subscriptions.stats(topic, name))
+    return await to_body(request, await request.broker.subscriptions.stats(topic, name))
 
 
 @routes.post(
     _ONE + ":putBack",
-    needs=(READ_GROUP, READ_TOPIC, told(Op.WRITE, Resource.TOPIC)),
+    requires=(READ_GROUP, READ_TOPIC, each_name(Op.WRITE, Resource.TOPIC)),
     act="subscription.putBack",
     keyed=True,
     optional=True,
@@ -311,37 +323,39 @@ async def set_dead_letters(
     ),
     examples=examples.PUT_BACK,
 )  # fmt: skip
-async def put_back(call: HttpRequest, topic: str, name: str, body: bodies.PutBack) -> bodies.WerePutBack:
+async def put_back(request: HttpRequest, topic: str, name: str, body: bodies.PutBack) -> bodies.PutBackResult:
     """Put dead letters back to the topics they came from, up to `limit` of what the subscription would get next.
 
     Each is produced as it was and acknowledged here, in one transaction. What does not say where it came from stays,
     and so does what came from a topic without a dead-letter rule to this one, or from one that is not there or that
     the caller may not write.
     """
-    _limit(call, body.limit, "$.limit")
+    _limit(request, body.limit, "$.limit")
     done = Counter[str]()
-    call.facts = {"to": done}
-    await call.broker.dead_letters.put_back(
-        topic, _known(name), body.limit, may_write=partial(call.may, Op.WRITE, Resource.TOPIC), done=done,
-        charge=call.pay_decoded,
+    request.facts = {"to": done}
+    await request.broker.dead_letters.put_back(
+        topic, _known(name), body.limit, may_write=partial(request.allows, Op.WRITE, Resource.TOPIC), done=done,
+        charge=request.charge_decoded,
     )  # fmt: skip
-    return bodies.WerePutBack(put_back=done.total())
+    return bodies.PutBackResult(put_back=done.total())
 
 
 @routes.post(
     _ONE + ":noteOffsets",
-    needs=(READ_GROUP, READ_TOPIC, TOLD_OWN),
+    requires=(READ_GROUP, READ_TOPIC, EACH_OWN),
     keyed=True,
     errors=(*TRANSACTION_ERRORS, UnknownTopic, UnknownSubscription, UnknownPartition, WrongSubscriptionKind),
     examples=examples.NOTE_OFFSETS,
 )
-async def note_offsets(call: HttpRequest, topic: str, name: str, body: bodies.NoteOffsets) -> bodies.Subscription:
+async def note_offsets(request: HttpRequest, topic: str, name: str, body: bodies.NoteOffsets) -> bodies.Subscription:
     """Note how far a reader has come that keeps offsets of its own; the subscription, of the kind `kafka`, is made.
 
     With `transaction` they count when it commits. Kafka's tools show them as the offsets of a group.
     """
-    await call.broker.external_offsets.note(_known(name), topic, body.offsets, await own(call, body.transaction))
-    return await shown(call, await call.broker.subscriptions.stats(topic, name))
+    await request.broker.external_offsets.note(
+        _known(name), topic, body.offsets, await own_transaction(request, body.transaction)
+    )
+    return await to_body(request, await request.broker.subscriptions.stats(topic, name))
 
 
 def _known(name: str) -> str:
@@ -352,23 +366,23 @@ def _known(name: str) -> str:
         raise UnknownSubscription(f"{name[:80]!r} is not a subscription name.") from None
 
 
-def _limit(call: HttpRequest, count: int, where: str) -> None:
-    limit = call.config.records_per_request_max
+def _limit(request: HttpRequest, count: int, where: str) -> None:
+    limit = request.config.records_per_request_max
     if count > limit:
         raise RequestTooLarge(
             f"{where}: {count} is more than the {limit} a request may carry.", records_per_request_max=limit
         )
 
 
-def message_ids(call: HttpRequest, ids: Sequence[str]) -> list[MessageId]:
-    _limit(call, len(ids), "$.ids")
+def message_ids(request: HttpRequest, ids: Sequence[str]) -> list[MessageId]:
+    _limit(request, len(ids), "$.ids")
     return [MessageId.parse(text) for text in ids]
 
 
 def _message(message: Message, form: str) -> bodies.Message:
-    key, key_base64 = shown_key(message.key)
-    value, text, base64 = shown_value(message.value, form)
-    headers, headers_base64 = shown_headers(message.headers)
+    key, key_base64 = key_to_body(message.key)
+    value, text, base64 = value_to_body(message.value, form)
+    headers, headers_base64 = headers_to_body(message.headers)
     return bodies.Message(
         id=str(message.id), partition=message.id.partition, offset=message.id.offset,
         redelivery_count=message.deliveries, timestamp_ms=message.timestamp_ms, key=key, key_base64=key_base64,
@@ -384,11 +398,11 @@ def _large_message(message: Message, form: str) -> LargeRecord:
     return large_record(small, message.key, message.value, message.headers, form)
 
 
-async def shown(call: HttpRequest, stats: SubscriptionStats) -> bodies.Subscription:
-    delayed = await call.broker.delayed.pending(stats.topic)
+async def to_body(request: HttpRequest, stats: SubscriptionStats) -> bodies.Subscription:
+    delayed = await request.broker.delayed.pending(stats.topic)
     names = bodies.CursorStats.__struct_fields__
     cursors = [bodies.CursorStats(**{name: getattr(c, name) for name in names}) for c in stats.cursors]
-    rule = call.broker.dead_letters.rule(stats.topic, stats.topic_id, stats.name)
+    rule = request.broker.dead_letters.rule(stats.topic, stats.topic_id, stats.name)
     dead_letters = UNSET if rule is None else bodies.DeadLetters(max_deliveries=rule.max_deliveries, topic=rule.topic)
     return bodies.Subscription(
         topic=stats.topic, name=stats.name, kind=stats.kind, cursors=cursors,

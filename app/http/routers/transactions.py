@@ -7,25 +7,25 @@ from functools import partial
 from msgspec import UNSET
 
 from redis_ledger.app.http.authorization import (
-    BEGIN,
+    BEGIN_TRANSACTION,
+    EACH_OWN,
     OWN,
     OWN_OR_ALTER,
     OWN_OR_DESCRIBE,
-    TOLD_NAME,
-    TOLD_OWN,
-    creates,
-    own,
-    principal,
-    told,
+    WRITE_TRANSACTIONAL_ID,
+    create_check,
+    own_transaction,
+    transaction_principal,
 )
 from redis_ledger.app.http.idempotency import REPLAYED
 from redis_ledger.app.http.operations import TRANSACTION_ERRORS, Routes
 from redis_ledger.app.http.request import HttpRequest, HttpResponse, reply
-from redis_ledger.app.http.routers.records import new_records, placed
+from redis_ledger.app.http.routers.records import parse_records, scheduled_to_body
 from redis_ledger.app.http.routers.subscriptions import message_ids
 from redis_ledger.app.http.schemas import commit_all as bodies_together
 from redis_ledger.app.http.schemas import core, examples
 from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.auth.requirement import each_name
 from redis_ledger.broker.security.transaction_owners import Owner
 from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, Transaction
 from redis_ledger.errors import (
@@ -56,13 +56,14 @@ from redis_ledger.ids import TxnId
 from redis_ledger.txn.commit_all import Once
 
 routes = Routes("transactions")
+_READ_TOPICS, _WRITE_TOPICS = each_name(Op.READ, Resource.TOPIC), each_name(Op.WRITE, Resource.TOPIC)
 _UNKNOWN = (TransactionNotFound, CoordinatorNotFound)
 BEGIN_SLACK_MS = 60_000  # the key of a begin outlives its transaction by this: repeated later, it begins another one
 
 
 @routes.post(
     "/v1/transactions",
-    needs=(BEGIN, TOLD_NAME),
+    requires=(BEGIN_TRANSACTION, WRITE_TRANSACTIONAL_ID),
     status=201,
     keyed=True,
     hot=True,
@@ -70,77 +71,77 @@ BEGIN_SLACK_MS = 60_000  # the key of a begin outlives its transaction by this: 
     errors=(InvalidTimeout, TooManyTransactions, TransactionQuotaExceeded),
     examples=examples.BEGIN,
 )
-async def begin(call: HttpRequest, body: core.Begin) -> core.Transaction:
+async def begin(request: HttpRequest, body: core.Begin) -> core.Transaction:
     """Begin a transaction.
 
     It is aborted when it has not ended by its deadline. Produce and acknowledge with its id, then commit or abort it.
     """
     if body.together:
-        call.check(Op.WRITE, Resource.TRANSACTIONAL_ID, body.together)
-    owner, begin = principal(call), call.broker.transactions.begin
-    quotas, who, counted, id = call.broker.quotas, call.caller.principal, object(), None
+        request.check(Op.WRITE, Resource.TRANSACTIONAL_ID, body.together)
+    owner, begin = transaction_principal(request), request.broker.transactions.begin
+    quotas, who, counted, id = request.broker.quotas, request.caller.principal, object(), None
     await quotas.may_open(who, counted)
     try:
         begun = await begin(
-            body.timeout_ms, owner=body.owner, nonce=_nonce(call), together=body.together, principal=owner
+            body.timeout_ms, owner=body.owner, nonce=_nonce(request), together=body.together, principal=owner
         )
         id = begun.id
     finally:
         quotas.opened(who, counted, id)
-    _remember(call, begun.id, owner)
-    if call.claim is not None:
-        call.claim.keep(begun.timeout_ms + BEGIN_SLACK_MS)
-    return shown(call, begun)
+    _remember(request, begun.id, owner)
+    if request.claim is not None:
+        request.claim.keep(begun.timeout_ms + BEGIN_SLACK_MS)
+    return to_body(request, begun)
 
 
-@routes.get("/v1/transactions", needs=(), examples=examples.LIST_TRANSACTIONS)
-async def list_transactions(call: HttpRequest, query: core.TransactionsQuery) -> core.Transactions:
+@routes.get("/v1/transactions", requires=(), examples=examples.LIST_TRANSACTIONS)
+async def list_transactions(request: HttpRequest, query: core.TransactionsQuery) -> core.Transactions:
     """List transactions, oldest first: the caller's own, or with DESCRIBE on the cluster all."""
     status = None if query.status is UNSET else query.status
-    sees = partial(call.broker.transaction_owners.sees, call.caller) if call.broker.security.is_on else None
-    found = await call.broker.transactions.list(status, query.min_age_ms, query.limit, query.owner, sees)
-    return core.Transactions(transactions=[shown(call, transaction) for transaction in found])
+    sees = partial(request.broker.transaction_owners.sees, request.caller) if request.broker.security.is_on else None
+    found = await request.broker.transactions.list(status, query.min_age_ms, query.limit, query.owner, sees)
+    return core.Transactions(transactions=[to_body(request, transaction) for transaction in found])
 
 
-@routes.get("/v1/transactions/{id}", needs=(OWN_OR_DESCRIBE,), errors=_UNKNOWN, examples=examples.TRANSACTION)
-async def get_transaction(call: HttpRequest, id: str) -> core.Transaction:
+@routes.get("/v1/transactions/{id}", requires=(OWN_OR_DESCRIBE,), errors=_UNKNOWN, examples=examples.TRANSACTION)
+async def get_transaction(request: HttpRequest, id: str) -> core.Transaction:
     """Show a transaction; one that has ended is remembered for a while."""
-    return shown(call, await call.broker.transactions.get(TxnId.parse(id)))
+    return to_body(request, await request.broker.transactions.get(TxnId.parse(id)))
 
 
 @routes.post(
     "/v1/transactions/{id}/partitions",
-    needs=(OWN, told(Op.WRITE, Resource.TOPIC)),
+    requires=(OWN, each_name(Op.WRITE, Resource.TOPIC)),
     keyed=True,
     errors=(*TRANSACTION_ERRORS, InvalidTopicName, UnknownTopic, UnknownPartition),
     examples=examples.ADD_PARTITIONS,
 )
-async def add_partitions(call: HttpRequest, id: str, body: core.AddPartitions) -> core.Transaction:
+async def add_partitions(request: HttpRequest, id: str, body: core.AddPartitions) -> core.Transaction:
     """Register partitions with a transaction ahead of the first record; producing does so by itself."""
     named = [(each.topic, each.partition) for each in body.partitions]
     for topic, _ in named:
-        call.check(Op.WRITE, Resource.TOPIC, topic)
-    return shown(call, await call.broker.transactions.add_partitions(TxnId.parse(id), named))
+        request.check(Op.WRITE, Resource.TOPIC, topic)
+    return to_body(request, await request.broker.transactions.add_partitions(TxnId.parse(id), named))
 
 
 @routes.post(
     "/v1/transactions/{id}/subscriptions",
-    needs=(OWN, told(Op.READ, Resource.TOPIC), told(Op.READ, Resource.GROUP)),
+    requires=(OWN, each_name(Op.READ, Resource.TOPIC), each_name(Op.READ, Resource.GROUP)),
     keyed=True,
     errors=(*TRANSACTION_ERRORS, InvalidTopicName, UnknownTopic, UnknownSubscription),
     examples=examples.ADD_SUBSCRIPTIONS,
 )
-async def add_subscriptions(call: HttpRequest, id: str, body: core.AddSubscriptions) -> core.Transaction:
+async def add_subscriptions(request: HttpRequest, id: str, body: core.AddSubscriptions) -> core.Transaction:
     """Register subscriptions with a transaction ahead of the first acknowledgement; acknowledging does so by itself."""
     named = [(each.topic, each.subscription) for each in body.subscriptions]
     for topic, name in named:
-        _check_acks(call, topic, name)
-    return shown(call, await call.broker.transactions.add_subscriptions(TxnId.parse(id), named))
+        _check_acks(request, topic, name)
+    return to_body(request, await request.broker.transactions.add_subscriptions(TxnId.parse(id), named))
 
 
 @routes.post(
     "/v1/transactions/{id}:commit",
-    needs=(OWN_OR_ALTER,),
+    requires=(OWN_OR_ALTER,),
     act="transaction.commit",
     keyed=True,
     hot=True,
@@ -148,37 +149,37 @@ async def add_subscriptions(call: HttpRequest, id: str, body: core.AddSubscripti
     errors=TRANSACTION_ERRORS,
     examples=examples.COMMIT,
 )
-async def commit(call: HttpRequest, id: str, body: core.Commit) -> core.Ended:
+async def commit(request: HttpRequest, id: str, body: core.Commit) -> core.Ended:
     """Commit a transaction; repeating it is safe.
 
     The answer comes when every partition and subscription has the outcome, or with `"wait": "logged"` as soon as the
     decision is durable.
     """
-    return _ended(await call.broker.transactions.commit(TxnId.parse(id), wait=body.wait))
+    return _ended(await request.broker.transactions.commit(TxnId.parse(id), wait=body.wait))
 
 
 @routes.post(
     "/v1/transactions/{id}:abort",
-    needs=(OWN_OR_ALTER,),
+    requires=(OWN_OR_ALTER,),
     act="transaction.abort",
     keyed=True,
     optional=True,
     errors=(*_UNKNOWN, AlreadyCommitted, InvalidTxnStatus),
     examples=examples.ABORT,
 )
-async def abort(call: HttpRequest, id: str, body: core.Empty) -> core.Ended:
+async def abort(request: HttpRequest, id: str, body: core.Empty) -> core.Ended:
     """Abort a transaction; repeating it is safe. Its records are never seen, its acknowledgements are taken back."""
-    return _ended(await call.broker.transactions.abort(TxnId.parse(id)))
+    return _ended(await request.broker.transactions.abort(TxnId.parse(id)))
 
 
 @routes.post(
     "/v1/transactions:commitAll",
-    needs=(TOLD_OWN, TOLD_NAME),
+    requires=(EACH_OWN, WRITE_TRANSACTIONAL_ID),
     keyed=True,
     errors=TRANSACTION_ERRORS,
     examples=examples.COMMIT_ALL,
 )
-async def commit_all(call: HttpRequest, body: bodies_together.CommitAll) -> bodies_together.CommittedAll:
+async def commit_all(request: HttpRequest, body: bodies_together.CommitAll) -> bodies_together.CommittedAll:
     """Commit several transactions in one step, all or none; repeating it is safe.
 
     They must have been begun with the same `together`. With `once`, of that same name, nothing is committed when a
@@ -186,28 +187,30 @@ async def commit_all(call: HttpRequest, body: bodies_together.CommitAll) -> bodi
     names the first transaction that cannot be committed.
     """
     if isinstance(body.once, bodies_together.Once):
-        call.check(Op.WRITE, Resource.TRANSACTIONAL_ID, body.once.name)
-    txns = [txn for each in body.transactions if (txn := await own(call, each)) is not None]
+        request.check(Op.WRITE, Resource.TRANSACTIONAL_ID, body.once.name)
+    txns = [txn for each in body.transactions if (txn := await own_transaction(request, each)) is not None]
     once = Once(body.once.name, body.once.number) if isinstance(body.once, bodies_together.Once) else None
-    done = await call.broker.transactions.commit_all(txns, once, wait=body.wait)
+    done = await request.broker.transactions.commit_all(txns, once, wait=body.wait)
     number = UNSET if done.number is None else done.number
     return bodies_together.CommittedAll(status=done.status, number=number)
 
 
-@routes.get("/v1/transactions:once", needs=(told(Op.DESCRIBE, Resource.TRANSACTIONAL_ID),), examples=examples.ONCE)
-async def once(call: HttpRequest, query: bodies_together.OnceQuery) -> bodies_together.OnceNumber:
+@routes.get(
+    "/v1/transactions:once", requires=(each_name(Op.DESCRIBE, Resource.TRANSACTIONAL_ID),), examples=examples.ONCE
+)
+async def once(request: HttpRequest, query: bodies_together.OnceQuery) -> bodies_together.OnceNumber:
     """Show the highest number that was committed under a name.
 
     It is forgotten when nothing was committed under the name for as long as `transactional_id_expiration_ms`.
     """
-    call.check(Op.DESCRIBE, Resource.TRANSACTIONAL_ID, query.name)
-    number = await call.broker.transactions.together.number(query.name)
+    request.check(Op.DESCRIBE, Resource.TRANSACTIONAL_ID, query.name)
+    number = await request.broker.transactions.together.number(query.name)
     return bodies_together.OnceNumber(name=query.name, number=number)
 
 
 @routes.post(
     "/v1/transactions:execute",
-    needs=(told(Op.READ, Resource.TOPIC), told(Op.READ, Resource.GROUP), told(Op.WRITE, Resource.TOPIC)),
+    requires=(_READ_TOPICS, each_name(Op.READ, Resource.GROUP), _WRITE_TOPICS),
     keyed=True,
     hot=True,
     answers={200: core.Executed},
@@ -218,7 +221,7 @@ async def once(call: HttpRequest, query: bodies_together.OnceQuery) -> bodies_to
     ),
     examples=examples.EXECUTE,
 )  # fmt: skip
-async def execute(call: HttpRequest, body: core.Execute) -> HttpResponse:
+async def execute(request: HttpRequest, body: core.Execute) -> HttpResponse:
     """Acknowledge and produce in one transaction, all or nothing, in one request.
 
     With an Idempotency-Key a repeated request is not carried out again.
@@ -226,67 +229,69 @@ async def execute(call: HttpRequest, body: core.Execute) -> HttpResponse:
     if not body.acks and not body.records:
         raise InvalidRequest("$: there is nothing to do; give acks, records, or both.")
     for ack in body.acks:
-        _check_acks(call, ack.topic, ack.subscription)
+        _check_acks(request, ack.topic, ack.subscription)
     for each in body.records:
-        call.check(Op.WRITE, Resource.TOPIC, each.topic)
+        request.check(Op.WRITE, Resource.TOPIC, each.topic)
     acks = [
-        ExecuteAcks(each.topic, each.subscription, each.consumer, message_ids(call, each.ids)) for each in body.acks
+        ExecuteAcks(each.topic, each.subscription, each.consumer, message_ids(request, each.ids)) for each in body.acks
     ]
     records = [
         ExecuteRecords(
-            each.topic, await new_records(call, each.records, f"$.records[{index}].records"), creates(call, each.topic)
+            each.topic,
+            await parse_records(request, each.records, f"$.records[{index}].records"),
+            create_check(request, each.topic),
         )
         for index, each in enumerate(body.records)
     ]
-    limit = call.config.records_per_request_max
+    limit = request.config.records_per_request_max
     if (count := sum(len(a.ids) for a in acks) + sum(len(r.records) for r in records)) > limit:
         raise RequestTooLarge(
             f"The request carries {count} records and ids, and may carry {limit}. Split it; nothing was written.",
             records_per_request_max=limit,
         )
-    done = await call.broker.transactions.execute(
-        acks, records, timeout_ms=body.timeout_ms, nonce=_nonce(call), principal=principal(call)
+    done = await request.broker.transactions.execute(
+        acks, records, timeout_ms=body.timeout_ms, nonce=_nonce(request), principal=transaction_principal(request)
     )
     results = [
         core.ExecuteResult(
             topic=topic, partition=a.partition, base_offset=a.base_offset, records=a.records,
-            scheduled=placed(a.scheduled),
+            scheduled=scheduled_to_body(a.scheduled),
         )
         for topic, appended in done.appended.items()
         for a in appended
     ]  # fmt: skip
-    if call.claim is not None:
-        call.claim.when_kept(partial(call.broker.transactions.answered, call.claim.nonce))
+    if request.claim is not None:
+        request.claim.when_kept(partial(request.broker.transactions.answered, request.claim.nonce))
     answer = reply(core.Executed(id=str(done.transaction), status="committed", results=results))
     if done.replayed:
         answer.headers.append(REPLAYED)
     return answer
 
 
-def _check_acks(call: HttpRequest, topic: str, subscription: str) -> None:
-    call.check(Op.READ, Resource.GROUP, subscription)
-    call.check(Op.READ, Resource.TOPIC, topic)
+def _check_acks(request: HttpRequest, topic: str, subscription: str) -> None:
+    request.check(Op.READ, Resource.GROUP, subscription)
+    request.check(Op.READ, Resource.TOPIC, topic)
 
 
-def _remember(call: HttpRequest, txn: TxnId, owner: str) -> None:
+def _remember(request: HttpRequest, txn: TxnId, owner: str) -> None:
     if owner:
-        call.broker.transaction_owners.remember(txn, Owner(owner))
+        request.broker.transaction_owners.remember(txn, Owner(owner))
 
 
-def _nonce(call: HttpRequest) -> str:
-    return "" if call.claim is None else call.claim.nonce
+def _nonce(request: HttpRequest) -> str:
+    return "" if request.claim is None else request.claim.nonce
 
 
 def _ended(transaction: Transaction) -> core.Ended:
     return core.Ended(id=str(transaction.id), status=transaction.status)
 
 
-def shown(call: HttpRequest, transaction: Transaction) -> core.Transaction:
+def to_body(request: HttpRequest, transaction: Transaction) -> core.Transaction:
     """With those of its topics and subscriptions that the caller may describe."""
 
     def sees(topic: str, subscription: str | None = None) -> bool:
-        return call.may(Op.DESCRIBE, Resource.TOPIC, topic) and (
-            subscription is None or call.may(Op.DESCRIBE, Resource.GROUP, subscription)
+        return request.allows(Op.DESCRIBE, Resource.TOPIC, topic) and (
+            subscription is None or request.allows(Op.DESCRIBE, Resource.GROUP, subscription)
         )
 
     return core.Transaction(

@@ -17,8 +17,8 @@ Partition = Annotated[int, Meta(ge=0, le=999_999_999, description="Partitions ar
 Offset = Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
 Milliseconds = Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
 TimeMs = Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Milliseconds since 1970, UTC.")]
-Moment = TimeMs | Annotated[str, Meta(max_length=64, description="ISO 8601 with a zone: 2027-01-31T09:00:00Z.")]
-Span = (
+Timestamp = TimeMs | Annotated[str, Meta(max_length=64, description="ISO 8601 with a zone: 2027-01-31T09:00:00Z.")]
+Duration = (
     Annotated[int, Meta(ge=0, le=NUMBER_MAX, description="Milliseconds.")]
     | Annotated[str, Meta(max_length=64, description="An ISO 8601 duration: PT5S, P1DT12H.")]
 )
@@ -158,8 +158,8 @@ class RecordIn(Request):
     headers_base64: dict[str, bytes | None] | None = None
     partition: Partition | None = None
     timestamp_ms: TimeMs | None = None
-    deliver_at: Moment | None = None
-    deliver_after: Span | None = None
+    deliver_at: Timestamp | None = None
+    deliver_after: Duration | None = None
 
 
 Records = Annotated[list[RecordIn], Meta(min_length=1)]
@@ -183,7 +183,7 @@ class ProduceQuery(Request):
     transaction: TxnIdText | UnsetType = UNSET
 
 
-class Placed(Reply):
+class ScheduledRef(Reply):
     """A record that waits to be delivered."""
 
     id: ScheduledIdText
@@ -195,7 +195,7 @@ class Appended(Reply):
     base_offset: Annotated[int, Meta(description="Offset of the first of these records; -1 when they are scheduled.")]
     records: int
     duplicate: Annotated[bool, Meta(description="The batch was in the log already; this is where.")] = False
-    scheduled: Annotated[list[Placed], Meta(description="In the order they were given.")] | UnsetType = UNSET
+    scheduled: Annotated[list[ScheduledRef], Meta(description="In the order they were given.")] | UnsetType = UNSET
 
 
 class Produced(Reply):
@@ -373,7 +373,7 @@ class ExecuteResult(Reply):
     partition: int
     base_offset: int
     records: int
-    scheduled: list[Placed] | UnsetType = UNSET
+    scheduled: list[ScheduledRef] | UnsetType = UNSET
 
 
 class Executed(Reply):

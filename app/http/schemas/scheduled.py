@@ -8,20 +8,20 @@ from msgspec import UNSET, Meta, Raw, UnsetType, field
 
 from redis_ledger.app.http.schemas.core import (
     Appended,
-    Moment,
+    Duration,
     Partition,
-    Placed,
     RecordIn,
     Records,
     Reply,
     Request,
     ScheduledIdText,
-    Span,
+    ScheduledRef,
     TimeMs,
+    Timestamp,
     ValueForm,
 )
 
-Outcome = Literal["cancelled", "already_delivered", "unknown"]
+CancelResult = Literal["cancelled", "already_delivered", "unknown"]
 Time = Annotated[str, Meta(max_length=64, description="Milliseconds since 1970, UTC, or ISO 8601 with a zone.")]
 
 
@@ -32,7 +32,7 @@ class Schedule(RecordIn):
 
     records: Records | None = None
     repeat: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
-    until: Moment | None = None
+    until: Timestamp | None = None
     times: Annotated[int, Meta(ge=1, le=1_000_000_000)] | None = None
     timezone: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
 
@@ -40,7 +40,7 @@ class Schedule(RecordIn):
 class ScheduledRecords(Reply):
     """scheduled: in the order they were given, as far as they are in one partition."""
 
-    scheduled: list[Placed]
+    scheduled: list[ScheduledRef]
     delivered: Annotated[list[Appended], Meta(description="What was due already.")] | UnsetType = UNSET
     duplicate: Annotated[bool, Meta(description="An earlier attempt did it; ids may be missing.")] | UnsetType = UNSET
 
@@ -102,7 +102,7 @@ class CancelOutcome(Reply):
     """cancelled: it will not be delivered; already_delivered: it is in the log."""
 
     id: str
-    outcome: Outcome
+    outcome: CancelResult
 
 
 class Cancelled(Reply):
@@ -112,8 +112,8 @@ class Cancelled(Reply):
 class Reschedule(Request):
     """Exactly one member."""
 
-    deliver_at: Moment | None = None
-    deliver_after: Span | None = None
+    deliver_at: Timestamp | None = None
+    deliver_after: Duration | None = None
 
 
 class Cleared(Reply):

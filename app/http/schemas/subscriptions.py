@@ -179,7 +179,7 @@ class PutBack(Request):
     limit: Annotated[int, Meta(ge=1, le=10_000)] = 100
 
 
-class WerePutBack(Reply):
+class PutBackResult(Reply):
     put_back: int
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -34,18 +34,15 @@ from redis_ledger.auth.acl import (
     check_somebody,
     flaw,
 )
+from redis_ledger.auth.requirement import FORBIDDEN
 from redis_ledger.broker.cluster.metadata_cache import MetadataCache, Row
 from redis_ledger.broker.security.jwks import Jwks
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import (
-    ClusterForbidden,
     Forbidden,
-    GroupForbidden,
     InvalidRequest,
     SecurityDisabled,
-    TopicForbidden,
-    TransactionForbidden,
     Unauthenticated,
     UnknownToken,
 )
@@ -59,12 +56,6 @@ ADMIN = "User:admin"  # whom the bootstrap token stands for
 BOOTSTRAP_CHARACTERS_MIN = 32
 NOTE_CHARACTERS_MAX = 200
 
-FORBIDDEN: Mapping[Resource, type[Forbidden]] = {
-    Resource.TOPIC: TopicForbidden,
-    Resource.GROUP: GroupForbidden,
-    Resource.CLUSTER: ClusterForbidden,
-    Resource.TRANSACTIONAL_ID: TransactionForbidden,
-}
 _WORDS = {
     Resource.TOPIC: "topic",
     Resource.GROUP: "group",

@@ -25,7 +25,7 @@ from redis_ledger.kafka.protocol.messages.consumer_group_describe_response impor
     TopicPartitions,
 )
 from redis_ledger.kafka.request_context import RequestContext, message_of
-from redis_ledger.kafka.security.api_authorization import NOT_ASKED, operations
+from redis_ledger.kafka.security.api_authorization import NOT_REQUESTED, operations
 
 VERSIONS = (0, 1)
 CONSUMER_MEMBER = 1
@@ -52,7 +52,7 @@ async def handle(request: ConsumerGroupDescribeRequest, call: RequestContext) ->
             assignor_name=found.assignor,
             members=[_shown(member, topics) for member in found.members],
             authorized_operations=(
-                operations(call, Resource.GROUP, group) if request.include_authorized_operations else NOT_ASKED
+                operations(call, Resource.GROUP, group) if request.include_authorized_operations else NOT_REQUESTED
             ),
         )
 

@@ -12,7 +12,7 @@ from redis_ledger.kafka.protocol.messages.describe_cluster_response import (
     DescribeClusterResponse,
 )
 from redis_ledger.kafka.request_context import RequestContext
-from redis_ledger.kafka.security.api_authorization import NOT_ASKED, cluster_operations
+from redis_ledger.kafka.security.api_authorization import NOT_REQUESTED, cluster_operations
 
 VERSIONS = (0, 2)
 IS_READ = True
@@ -30,7 +30,7 @@ async def handle(request: DescribeClusterRequest, call: RequestContext) -> Descr
         cluster_id=members.cluster_id,
         controller_id=nodes[0].id if nodes else -1,
         cluster_authorized_operations=(
-            cluster_operations(call) if request.include_cluster_authorized_operations else NOT_ASKED
+            cluster_operations(call) if request.include_cluster_authorized_operations else NOT_REQUESTED
         ),
         brokers=[
             DescribeClusterBroker(node.id, node.kafka_host, node.kafka_port)

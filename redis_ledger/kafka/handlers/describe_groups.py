@@ -21,7 +21,7 @@ from redis_ledger.kafka.protocol.messages.describe_groups_response import (
     DescribeGroupsResponse,
 )
 from redis_ledger.kafka.request_context import RequestContext, message_of
-from redis_ledger.kafka.security.api_authorization import NOT_ASKED, operations
+from redis_ledger.kafka.security.api_authorization import NOT_REQUESTED, operations
 
 VERSIONS = (0, 6)
 NOT_FOUND_FROM = 6
@@ -49,7 +49,7 @@ async def handle(request: DescribeGroupsRequest, call: RequestContext) -> Descri
             protocol_data=found.protocol,
             members=members,
             authorized_operations=(
-                operations(call, Resource.GROUP, group) if request.include_authorized_operations else NOT_ASKED
+                operations(call, Resource.GROUP, group) if request.include_authorized_operations else NOT_REQUESTED
             ),
         )
 

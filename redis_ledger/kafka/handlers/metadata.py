@@ -24,7 +24,7 @@ from redis_ledger.kafka.protocol.messages.metadata_response import (
 )
 from redis_ledger.kafka.protocol.primitives import NO_UUID
 from redis_ledger.kafka.request_context import NONE, UNKNOWN_TOPIC_ID, RequestContext, code_of
-from redis_ledger.kafka.security.api_authorization import NOT_ASKED, cluster_operations, operations
+from redis_ledger.kafka.security.api_authorization import NOT_REQUESTED, cluster_operations, operations
 from redis_ledger.ledger.catalog import OFFSETS_TOPIC
 from redis_ledger.ledger.topic_entry import TopicEntry
 
@@ -56,7 +56,7 @@ async def handle(request: MetadataRequest, call: RequestContext) -> MetadataResp
         controller_id=nodes[0].id if nodes else -1,
         topics=topics,
         cluster_authorized_operations=(
-            cluster_operations(call) if request.include_cluster_authorized_operations else NOT_ASKED
+            cluster_operations(call) if request.include_cluster_authorized_operations else NOT_REQUESTED
         ),
     )
 
@@ -113,5 +113,5 @@ def _shown(entry: TopicEntry, request: MetadataRequest, call: RequestContext) ->
     asked = request.include_topic_authorized_operations
     return MetadataResponseTopic(
         NONE, entry.name, bytes.fromhex(entry.id), entry.name == OFFSETS_TOPIC, partitions,
-        operations(call, Resource.TOPIC, entry.name) if asked else NOT_ASKED,
+        operations(call, Resource.TOPIC, entry.name) if asked else NOT_REQUESTED,
     )  # fmt: skip

@@ -1,11 +1,10 @@
-"""What each API asks of the rules: one row for every handler, or its reason to ask nothing.
+"""Authorization of Kafka APIs: one row for every API, with its requirements or the reason why it has none.
 
-    request ─▶ whole   may the caller do this at all?  no: the answer is that error, and the handler never runs
-          └──▶ items   in the handler: each topic, group or id for itself; what is refused is told in its place
+    request ─▶ named, cluster   checked here, before the handler runs; if denied, the whole response is the error
+          └──▶ each name        checked by the handler, which answers each denied topic, group or id with its own error
 
-`whole` is asked here.  `items` is what the handler asks by `call.check` or `call.allows`, after `whole`.  A handler
-without a row fails when the table of routes is made, so nothing is served that nobody has thought about.  While
-auth_required is off nothing is asked.  A handler whose errors do not fit into one `error_code` has `refused`.
+A handler without a row fails when the router is built.  Nothing is checked while auth_required is off.  A handler
+whose response has no top-level `error_code` defines `refused`.
 Source: Kafka's security documentation ("Protocols"), KafkaApis.scala and ControllerApis.scala.
 """
 
@@ -16,137 +15,139 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from redis_ledger.auth.acl import CLUSTER_NAME, OPERATIONS_OF, Op, Resource
+from redis_ledger.auth.requirement import Requirement, Scope, any_of, cluster, each_name, named
 from redis_ledger.errors import Forbidden, LedgerError
 from redis_ledger.kafka.protocol.api import Api
 from redis_ledger.kafka.protocol.registry import message_module
 from redis_ledger.kafka.request_context import RequestContext, message_of
 
 Handler = Callable[[Any, RequestContext], Awaitable[Any]]
-NOT_ASKED = -(1 << 31)  # what an answer has for operations that the client did not ask for
+NOT_REQUESTED = -(1 << 31)  # authorized operations in a response whose request did not ask for them
 
 
-class Requirement(NamedTuple):
-    """Any of the operations will do.  field: of the request, with the resource's name; null is not asked about."""
+class ApiRow(NamedTuple):
+    """The requirements of one API.
 
-    operations: tuple[Op, ...]
-    resource: Resource
-    field: str = ""
+    exempt  why the API has no requirements
+    act     name of a denied request in the audit log
+    """
 
-    def name(self, request: Any) -> str | None:
-        name: str | None = getattr(request, self.field) if self.field else CLUSTER_NAME
-        return name
-
-
-class Row(NamedTuple):
-    """free: why nothing is asked.  act: what a refusal is called in the audit."""
-
-    whole: tuple[Requirement, ...] = ()
-    items: tuple[Requirement, ...] = ()
-    free: str = ""
+    requirements: tuple[Requirement, ...] = ()
+    exempt: str = ""
     act: str = ""
 
+    @property
+    def checked_first(self) -> tuple[Requirement, ...]:
+        return tuple(r for r in self.requirements if not r.is_checked_by_handler)
+
     def target(self, request: Any) -> str:
-        """Of a refusal, as the audit names it."""
-        return " ".join(str(getattr(request, ask.field)) for ask in self.whole if ask.field) or "cluster"
+        """The denied resources as the audit log names them."""
+        fields = [requirement.field for requirement in self.checked_first if requirement.field]
+        return " ".join(str(getattr(request, field)) for field in fields) or "cluster"
 
 
-def _topic(*operations: Op) -> Requirement:
-    return Requirement(operations, Resource.TOPIC)
+def _row(*requirements: Requirement, act: str = "") -> ApiRow:
+    return ApiRow(requirements, act=act)
+
+
+def _topic(operation: Op) -> Requirement:
+    return each_name(operation, Resource.TOPIC)
 
 
 def _group(operation: Op, field: str = "") -> Requirement:
-    return Requirement((operation,), Resource.GROUP, field)
+    return named(operation, Resource.GROUP, field) if field else each_name(operation, Resource.GROUP)
 
 
 def _id(operation: Op, field: str = "") -> Requirement:
-    return Requirement((operation,), Resource.TRANSACTIONAL_ID, field)
+    resource = Resource.TRANSACTIONAL_ID
+    return named(operation, resource, field) if field else each_name(operation, resource)
 
 
-def _cluster(*operations: Op) -> Requirement:
-    return Requirement(operations, Resource.CLUSTER)
+def _each_cluster(operation: Op) -> Requirement:
+    """A permission on the cluster that the handler checks, because it depends on the request."""
+    return each_name(operation, Resource.CLUSTER)
 
 
-_MEMBER = Row(whole=(_group(Op.READ, "group_id"),))
-_BEFORE_LOGIN = Row(free="It is how a client logs in, and finds out how.")
+_MEMBER = _group(Op.READ, "group_id")
+_BEFORE_LOGIN = ApiRow(exempt="Clients need it to authenticate.")
 
-ROWS: dict[str, Row] = {
+ROWS: dict[str, ApiRow] = {
     "ApiVersions": _BEFORE_LOGIN,
     "SaslHandshake": _BEFORE_LOGIN,
     "SaslAuthenticate": _BEFORE_LOGIN,
-    "DescribeCluster": Row(free="Every client has to find the brokers; what it may do with the cluster is told."),
+    "DescribeCluster": ApiRow(
+        exempt="Every client discovers the brokers; the response lists the authorized operations."
+    ),
     # records
-    "Produce": Row(items=(_id(Op.WRITE), _topic(Op.WRITE))),
-    "Fetch": Row(items=(_topic(Op.READ),)),
-    "ListOffsets": Row(items=(_topic(Op.DESCRIBE),)),
-    "OffsetForLeaderEpoch": Row(items=(_topic(Op.DESCRIBE),)),
-    "DeleteRecords": Row(items=(_topic(Op.DELETE),)),
+    "Produce": _row(_id(Op.WRITE), _topic(Op.WRITE)),
+    "Fetch": _row(_topic(Op.READ)),
+    "ListOffsets": _row(_topic(Op.DESCRIBE)),
+    "OffsetForLeaderEpoch": _row(_topic(Op.DESCRIBE)),
+    "DeleteRecords": _row(_topic(Op.DELETE)),
     # topics
-    "Metadata": Row(items=(_topic(Op.DESCRIBE), _topic(Op.CREATE), _cluster(Op.CREATE))),
-    "DescribeTopicPartitions": Row(items=(_topic(Op.DESCRIBE),)),
-    "CreateTopics": Row(items=(_topic(Op.CREATE), _cluster(Op.CREATE), _topic(Op.DESCRIBE_CONFIGS))),
-    "DeleteTopics": Row(items=(_topic(Op.DELETE), _topic(Op.DESCRIBE))),
-    "CreatePartitions": Row(items=(_topic(Op.ALTER),)),
-    "DescribeConfigs": Row(
-        items=(_topic(Op.DESCRIBE_CONFIGS), _group(Op.DESCRIBE_CONFIGS), _cluster(Op.DESCRIBE_CONFIGS))
+    "Metadata": _row(_topic(Op.DESCRIBE), _topic(Op.CREATE), _each_cluster(Op.CREATE)),
+    "DescribeTopicPartitions": _row(_topic(Op.DESCRIBE)),
+    "CreateTopics": _row(_topic(Op.CREATE), _each_cluster(Op.CREATE), _topic(Op.DESCRIBE_CONFIGS)),
+    "DeleteTopics": _row(_topic(Op.DELETE), _topic(Op.DESCRIBE)),
+    "CreatePartitions": _row(_topic(Op.ALTER)),
+    "DescribeConfigs": _row(
+        _topic(Op.DESCRIBE_CONFIGS), _group(Op.DESCRIBE_CONFIGS), _each_cluster(Op.DESCRIBE_CONFIGS)
     ),
-    "AlterConfigs": Row(items=(_topic(Op.ALTER_CONFIGS), _group(Op.ALTER_CONFIGS), _cluster(Op.ALTER_CONFIGS))),
-    "IncrementalAlterConfigs": Row(
-        items=(_topic(Op.ALTER_CONFIGS), _group(Op.ALTER_CONFIGS), _cluster(Op.ALTER_CONFIGS))
+    "AlterConfigs": _row(_topic(Op.ALTER_CONFIGS), _group(Op.ALTER_CONFIGS), _each_cluster(Op.ALTER_CONFIGS)),
+    "IncrementalAlterConfigs": _row(
+        _topic(Op.ALTER_CONFIGS), _group(Op.ALTER_CONFIGS), _each_cluster(Op.ALTER_CONFIGS)
     ),
-    "DescribeLogDirs": Row(whole=(_cluster(Op.DESCRIBE),)),
+    "DescribeLogDirs": _row(cluster(Op.DESCRIBE)),
     # groups
-    "FindCoordinator": Row(items=(_group(Op.DESCRIBE), _id(Op.DESCRIBE))),
-    "JoinGroup": _MEMBER,
-    "SyncGroup": _MEMBER,
-    "Heartbeat": _MEMBER,
-    "LeaveGroup": _MEMBER,
-    "ConsumerGroupHeartbeat": _MEMBER._replace(items=(_topic(Op.DESCRIBE),)),
-    "OffsetCommit": _MEMBER._replace(items=(_topic(Op.READ),)),
-    "OffsetFetch": Row(items=(_group(Op.DESCRIBE), _topic(Op.DESCRIBE))),
-    "OffsetDelete": Row(whole=(_group(Op.DELETE, "group_id"),), items=(_topic(Op.READ),), act="subscription.delete"),
-    "DescribeGroups": Row(items=(_group(Op.DESCRIBE),)),
-    "ConsumerGroupDescribe": Row(items=(_group(Op.DESCRIBE), _topic(Op.DESCRIBE))),
-    "ListGroups": Row(items=(_cluster(Op.DESCRIBE), _group(Op.DESCRIBE))),
-    "DeleteGroups": Row(items=(_group(Op.DELETE),)),
+    "FindCoordinator": _row(_group(Op.DESCRIBE), _id(Op.DESCRIBE)),
+    "JoinGroup": _row(_MEMBER),
+    "SyncGroup": _row(_MEMBER),
+    "Heartbeat": _row(_MEMBER),
+    "LeaveGroup": _row(_MEMBER),
+    "ConsumerGroupHeartbeat": _row(_MEMBER, _topic(Op.DESCRIBE)),
+    "OffsetCommit": _row(_MEMBER, _topic(Op.READ)),
+    "OffsetFetch": _row(_group(Op.DESCRIBE), _topic(Op.DESCRIBE)),
+    "OffsetDelete": _row(_group(Op.DELETE, "group_id"), _topic(Op.READ), act="subscription.delete"),
+    "DescribeGroups": _row(_group(Op.DESCRIBE)),
+    "ConsumerGroupDescribe": _row(_group(Op.DESCRIBE), _topic(Op.DESCRIBE)),
+    "ListGroups": _row(_each_cluster(Op.DESCRIBE), _group(Op.DESCRIBE)),
+    "DeleteGroups": _row(_group(Op.DELETE)),
     # transactions
-    "InitProducerId": Row(items=(_id(Op.WRITE), _cluster(Op.IDEMPOTENT_WRITE), _topic(Op.WRITE))),
-    "AddPartitionsToTxn": Row(items=(_id(Op.WRITE), _topic(Op.WRITE), _cluster(Op.CLUSTER_ACTION))),
-    "AddOffsetsToTxn": Row(whole=(_id(Op.WRITE, "transactional_id"), _group(Op.READ, "group_id"))),
-    "TxnOffsetCommit": Row(
-        whole=(_id(Op.WRITE, "transactional_id"), _group(Op.READ, "group_id")), items=(_topic(Op.READ),)
-    ),
-    "EndTxn": Row(whole=(_id(Op.WRITE, "transactional_id"),)),
-    "DescribeProducers": Row(items=(_topic(Op.READ),)),
-    "DescribeTransactions": Row(items=(_id(Op.DESCRIBE), _topic(Op.DESCRIBE))),
-    "ListTransactions": Row(items=(_id(Op.DESCRIBE),)),
-    "WriteTxnMarkers": Row(whole=(_cluster(Op.ALTER, Op.CLUSTER_ACTION),), act="transaction.abort"),
-    # who may do what
-    "DescribeAcls": Row(whole=(_cluster(Op.DESCRIBE),)),
-    "CreateAcls": Row(whole=(_cluster(Op.ALTER),), act="acl.add"),
-    "DeleteAcls": Row(whole=(_cluster(Op.ALTER),), act="acl.remove"),
-    "DescribeClientQuotas": Row(whole=(_cluster(Op.DESCRIBE_CONFIGS),)),
-    "AlterClientQuotas": Row(whole=(_cluster(Op.ALTER_CONFIGS),), act="quota.set"),
-    "DescribeUserScramCredentials": Row(whole=(_cluster(Op.DESCRIBE),)),
-    "AlterUserScramCredentials": Row(whole=(_cluster(Op.ALTER),), act="user.change"),
+    "InitProducerId": _row(_id(Op.WRITE), _each_cluster(Op.IDEMPOTENT_WRITE), _topic(Op.WRITE)),
+    "AddPartitionsToTxn": _row(_id(Op.WRITE), _topic(Op.WRITE), _each_cluster(Op.CLUSTER_ACTION)),
+    "AddOffsetsToTxn": _row(_id(Op.WRITE, "transactional_id"), _group(Op.READ, "group_id")),
+    "TxnOffsetCommit": _row(_id(Op.WRITE, "transactional_id"), _group(Op.READ, "group_id"), _topic(Op.READ)),
+    "EndTxn": _row(_id(Op.WRITE, "transactional_id")),
+    "DescribeProducers": _row(_topic(Op.READ)),
+    "DescribeTransactions": _row(_id(Op.DESCRIBE), _topic(Op.DESCRIBE)),
+    "ListTransactions": _row(_id(Op.DESCRIBE)),
+    "WriteTxnMarkers": _row(any_of(cluster(Op.ALTER), cluster(Op.CLUSTER_ACTION)), act="transaction.abort"),
+    # security
+    "DescribeAcls": _row(cluster(Op.DESCRIBE)),
+    "CreateAcls": _row(cluster(Op.ALTER), act="acl.add"),
+    "DeleteAcls": _row(cluster(Op.ALTER), act="acl.remove"),
+    "DescribeClientQuotas": _row(cluster(Op.DESCRIBE_CONFIGS)),
+    "AlterClientQuotas": _row(cluster(Op.ALTER_CONFIGS), act="quota.set"),
+    "DescribeUserScramCredentials": _row(cluster(Op.DESCRIBE)),
+    "AlterUserScramCredentials": _row(cluster(Op.ALTER), act="user.change"),
 }
 
 
 def guarded(api: Api, handler: ModuleType) -> Handler:
-    """The handler behind what its row asks of whole requests."""
-    assert api.name in ROWS, (
-        f"{api.name} has a handler, and kafka/security/api_authorization.py no row that says who may ask for it"
-    )
+    """Wraps a handler in the check of its row."""
+    assert api.name in ROWS, f"{api.name} has a handler but no row in kafka/security/api_authorization.py"
     row, handle = ROWS[api.name], handler.handle
-    if not row.whole:
+    requirements = row.checked_first
+    if not requirements:
         found: Handler = handle
         return found
-    refused = getattr(handler, "refused", None) or _plain(api)
+    refused = getattr(handler, "refused", None) or _error_response(api)
 
     async def guard(request: Any, call: RequestContext) -> Any:
         if call.broker.security.is_on:
             try:
-                for ask in row.whole:
-                    _check(ask, request, call)
+                for requirement in requirements:
+                    _check(requirement, request, call)
             except Forbidden as error:
                 if row.act:
                     await note(call, row.act, row.target(request), error)
@@ -156,31 +157,43 @@ def guarded(api: Api, handler: ModuleType) -> Handler:
     return guard
 
 
-def _check(ask: Requirement, request: Any, call: RequestContext) -> None:
-    name = ask.name(request)
-    if name is None:
-        return
-    if not any(call.allows(operation, ask.resource, name) for operation in ask.operations):
-        call.check(ask.operations[0], ask.resource, name)
+def _check(requirement: Requirement, request: Any, call: RequestContext) -> None:
+    """Raises Forbidden."""
+    alternatives = requirement.alternatives or (requirement,)
+    if not any(_allows(alternative, request, call) for alternative in alternatives):
+        first = alternatives[0]
+        call.check(first.operation, first.resource, _name(first, request) or "")
 
 
-def _plain(api: Api) -> Callable[[Any, RequestContext, Forbidden], Any]:
-    """For an answer with an error of its own, and perhaps a message."""
-    answer = getattr(message_module(f"{api.module}_response"), f"{api.name}Response")
-    assert "error_code" in answer.__struct_fields__, (
-        f"{api.name} needs a function `refused`: its answer has no error code"
+def _allows(requirement: Requirement, request: Any, call: RequestContext) -> bool:
+    name = _name(requirement, request)
+    return name is None or call.allows(requirement.operation, requirement.resource, name)
+
+
+def _name(requirement: Requirement, request: Any) -> str | None:
+    if requirement.scope is Scope.CLUSTER:
+        return CLUSTER_NAME
+    name: str | None = getattr(request, requirement.field)
+    return name
+
+
+def _error_response(api: Api) -> Callable[[Any, RequestContext, Forbidden], Any]:
+    """Builds responses with a top-level error code, and with the message if the response has one."""
+    response = getattr(message_module(f"{api.module}_response"), f"{api.name}Response")
+    assert "error_code" in response.__struct_fields__, (
+        f"{api.name} needs a function `refused`: its response has no error code"
     )
-    tells = "error_message" in answer.__struct_fields__
+    has_message = "error_message" in response.__struct_fields__
 
     def refused(request: Any, call: RequestContext, error: Forbidden) -> Any:
-        more = {"error_message": message_of(error)} if tells else {}
-        return answer(error_code=error.kafka_code, **more)
+        more = {"error_message": message_of(error)} if has_message else {}
+        return response(error_code=error.kafka_code, **more)
 
     return refused
 
 
 async def note(call: RequestContext, act: str, target: str, error: LedgerError | None = None, /, **facts: Any) -> None:
-    """Tells the audit of an act that was done, or how it failed."""
+    """Writes an administrative act to the audit log: done, or failed with the error."""
     if error is None:
         await call.broker.audit.note(call.peer.caller, act, target, **facts)
     else:
@@ -188,13 +201,13 @@ async def note(call: RequestContext, act: str, target: str, error: LedgerError |
 
 
 def operations(call: RequestContext, resource: Resource, name: str) -> int:
-    """What the caller may do with the resource, as Kafka tells it: bit n is the operation of that number."""
+    """The authorized operations on a resource as Kafka's bit field: bit n is the operation with code n."""
     possible = OPERATIONS_OF[resource] - {Op.ALL}
     return sum(1 << operation for operation in possible if call.allows(operation, resource, name))
 
 
 def cluster_operations(call: RequestContext) -> int:
-    """0 for who may not describe the cluster."""
+    """The authorized operations on the cluster; 0 if the caller may not describe it."""
     if not call.allows(Op.DESCRIBE, Resource.CLUSTER, CLUSTER_NAME):
         return 0
     return operations(call, Resource.CLUSTER, CLUSTER_NAME)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.app.http.origin_check import is_foreign, is_renamed
+from redis_ledger.app.http.origin_check import is_cross_origin, is_rebound
 
 HOST = (b"host", b"broker:8080")
 
@@ -39,13 +39,13 @@ HOST = (b"host", b"broker:8080")
     ],
 )
 def test_what_changes_something_comes_from_our_own_pages_or_from_no_page(method, headers, foreign):
-    assert is_foreign(method, headers) is foreign
+    assert is_cross_origin(method, headers) is foreign
 
 
 def test_a_page_without_tls_is_of_another_origin_than_one_with_it():
     origin = (b"origin", b"http://broker:8080")
-    assert is_foreign("POST", [HOST, origin], "https")
-    assert not is_foreign("POST", [HOST, origin], "http")
+    assert is_cross_origin("POST", [HOST, origin], "https")
+    assert not is_cross_origin("POST", [HOST, origin], "http")
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_page_without_tls_is_of_another_origin_than_one_with_it():
 )  # fmt: skip
 def test_a_name_that_was_made_to_point_here_is_not_one_of_ours(host, is_ours):
     for address in ("127.0.0.1", "::1", "127.8.8.8"):
-        assert is_renamed(address, [(b"a", b"b"), (b"host", host)]) is not is_ours
+        assert is_rebound(address, [(b"a", b"b"), (b"host", host)]) is not is_ours
     for elsewhere in ("10.0.0.7", "fe80::1", "/run/rl.sock"):
-        assert not is_renamed(elsewhere, [(b"host", host)])
-    assert not is_renamed("127.0.0.1", []), "no browser leaves it out"
+        assert not is_rebound(elsewhere, [(b"host", host)])
+    assert not is_rebound("127.0.0.1", []), "no browser leaves it out"

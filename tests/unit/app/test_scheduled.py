@@ -177,7 +177,7 @@ async def test_what_waits_is_listed_by_time_key_and_partition_in_pages():
         "after": "next",
     }  # fmt: skip
     [asked] = broker.asked("list")
-    assert asked.pop("charge").__name__ == "pay_decoded"
+    assert asked.pop("charge").__name__ == "charge_decoded"
     assert asked == {"partition": 1, "from_ms": 5_000, "to_ms": 9_000, "key": b"k &", "limit": 5, "after": "x"}
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.app.times import delivery, duration_ms, moment_ms
+from redis_ledger.app.http.times import delivery, duration_ms, moment_ms
 from redis_ledger.errors import InvalidDelay, InvalidRequest
 
 

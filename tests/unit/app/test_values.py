@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from redis_ledger.app.http.json_depth import DEPTH_MAX, is_too_deep
 from redis_ledger.app.http.schemas.core import RecordIn
 from redis_ledger.app.http.schemas.subscriptions import Message
-from redis_ledger.app.http.values import new_record, shown_headers, shown_key, shown_value
+from redis_ledger.app.http.values import headers_to_body, key_to_body, parse_record, value_to_body
 from redis_ledger.errors import InvalidJson, InvalidRequest
 
 JSON_VALUES = st.recursive(
@@ -23,7 +23,7 @@ def read(body: str | bytes) -> RecordIn:
 
 def shown(value: bytes | None) -> dict[str, object]:
     """What a reader gets, decoded from the JSON that is sent."""
-    raw, text, base64 = shown_value(value)
+    raw, text, base64 = value_to_body(value)
     message = Message(
         id="0:0", partition=0, offset=0, redelivery_count=0, timestamp_ms=0, value=raw, text=text, base64=base64
     )
@@ -51,14 +51,14 @@ def nested(depth: int) -> bytes:
     ],
 )
 def test_a_value_is_stored_as_it_was_sent_and_comes_back_in_the_member_that_fits(body, stored, answer):
-    record = new_record(read(body), "$.records", 0)
+    record = parse_record(read(body), "$.records", 0)
     assert record.value == stored
     assert shown(record.value) == answer
 
 
 @given(JSON_VALUES)
 def test_any_json_value_comes_back_equal(value):
-    record = new_record(read(msgspec.json.encode({"value": value})), "$.records", 0)
+    record = parse_record(read(msgspec.json.encode({"value": value})), "$.records", 0)
     answer = shown(record.value)
     assert answer == {"value": value} if value is not None else answer == {"value": None}
 
@@ -68,7 +68,7 @@ def test_any_bytes_can_be_shown_and_read_back(value):
     answer = shown(value)
     assert len(answer) == 1
     if "base64" in answer or "text" in answer:
-        assert new_record(read(msgspec.json.encode(answer)), "$.records", 0).value == value
+        assert parse_record(read(msgspec.json.encode(answer)), "$.records", 0).value == value
 
 
 @pytest.mark.parametrize(
@@ -76,23 +76,23 @@ def test_any_bytes_can_be_shown_and_read_back(value):
 )
 def test_two_values_in_one_record_are_refused_by_its_place(body):
     with pytest.raises(InvalidRequest, match=r"\$\.records\[3\] has more than one of value, text and base64"):
-        new_record(read(body), "$.records", 3)
+        parse_record(read(body), "$.records", 3)
 
 
 def test_two_keys_in_one_record_are_refused():
     with pytest.raises(InvalidRequest, match=r"\$\.records\[0\] has both key and key_base64"):
-        new_record(read('{"key":"a","key_base64":"YQ=="}'), "$.records", 0)
+        parse_record(read('{"key":"a","key_base64":"YQ=="}'), "$.records", 0)
 
 
 def test_a_partition_that_contradicts_the_request_is_refused():
     with pytest.raises(InvalidRequest, match="give one of them"):
-        new_record(read('{"partition":1}'), "$.records", 0, partition=2)
-    assert new_record(read('{"partition":2}'), "$.records", 0, partition=2).partition == 2
+        parse_record(read('{"partition":1}'), "$.records", 0, partition=2)
+    assert parse_record(read('{"partition":2}'), "$.records", 0, partition=2).partition == 2
 
 
 @pytest.mark.parametrize("depth", [DEPTH_MAX, DEPTH_MAX - 1, 1])
 def test_a_value_may_nest_as_deep_as_allowed(depth):
-    record = new_record(read(b'{"value":' + nested(depth) + b"}"), "$.records", 0)
+    record = parse_record(read(b'{"value":' + nested(depth) + b"}"), "$.records", 0)
     assert record.value == nested(depth)
     assert "value" in shown(record.value)
 
@@ -100,7 +100,7 @@ def test_a_value_may_nest_as_deep_as_allowed(depth):
 @pytest.mark.parametrize("value", [nested(DEPTH_MAX + 1), b'{"a":' * 101 + b"1" + b"}" * 101])
 def test_a_value_that_nests_deeper_is_refused(value):
     with pytest.raises(InvalidJson, match="deeper than 100"):
-        new_record(read(b'{"value":' + value + b"}"), "$.records", 0)
+        parse_record(read(b'{"value":' + value + b"}"), "$.records", 0)
 
 
 @pytest.mark.parametrize("depth", [DEPTH_MAX + 1, 1_000, 10_000, 1_000_000])
@@ -126,21 +126,21 @@ def test_depth_counts_brackets_outside_of_strings(text, deep):
 
 def test_bytes_that_are_not_text_inside_a_json_value_are_refused():
     with pytest.raises(InvalidJson, match="UTF-8"):
-        new_record(read(b'{"value":"\xff"}'), "$.records", 0)
+        parse_record(read(b'{"value":"\xff"}'), "$.records", 0)
 
 
 def test_a_key_that_is_not_text_is_shown_as_base64():
-    assert shown_key(b"a") == ("a", msgspec.UNSET)
-    assert shown_key(b"\xff") == (msgspec.UNSET, b"\xff")
-    assert shown_key(None) == (msgspec.UNSET, msgspec.UNSET)
+    assert key_to_body(b"a") == ("a", msgspec.UNSET)
+    assert key_to_body(b"\xff") == (msgspec.UNSET, b"\xff")
+    assert key_to_body(None) == (msgspec.UNSET, msgspec.UNSET)
 
 
 def test_of_a_header_that_repeats_the_last_is_shown():
-    assert shown_headers([("a", b"1"), ("a", b"\xff"), ("b", b"2"), ("c", None)]) == (
+    assert headers_to_body([("a", b"1"), ("a", b"\xff"), ("b", b"2"), ("c", None)]) == (
         {"b": "2"},
         {"a": b"\xff", "c": None},
     )
-    assert shown_headers([("a", b"\xff"), ("a", b"1")]) == ({"a": "1"}, msgspec.UNSET)
+    assert headers_to_body([("a", b"\xff"), ("a", b"1")]) == ({"a": "1"}, msgspec.UNSET)
 
 
 @pytest.mark.parametrize("cut", range(-4, 5))

@@ -43,7 +43,7 @@ class LargeRecord(NamedTuple):
     headers_base64: Sequence[Member]
 
 
-def size_of(key: bytes | None, value: bytes | None, headers: Headers) -> int:
+def record_bytes(key: bytes | None, value: bytes | None, headers: Headers) -> int:
     size = len(key or b"") + len(value or b"")
     return size + sum(len(name) + len(each or b"") for name, each in headers) if headers else size
 
@@ -51,7 +51,7 @@ def size_of(key: bytes | None, value: bytes | None, headers: Headers) -> int:
 def large_record(
     small: msgspec.Struct, key: bytes | None, value: bytes | None, headers: Headers, form: str
 ) -> LargeRecord:
-    """Shows what `values.shown_key`, `shown_value` and `shown_headers` do.  Takes a while: to be done in a thread."""
+    """As `values.key_to_body`, `value_to_body` and `headers_to_body`.  Takes long: call it in a thread."""
     members = []
     if key is not None:
         members.append(Member("key", "text", key) if is_text(key) else Member("key_base64", "base64", key))
@@ -97,13 +97,13 @@ def is_text(data: bytes) -> bool:
     return True
 
 
-def in_pieces(name: str, body: msgspec.Struct, records_bytes: int) -> HttpResponse:
+def stream_records(name: str, body: msgspec.Struct, records_bytes: int) -> HttpResponse:
     """name: of the body's list of records, some of them large."""
     rest = msgspec.structs.replace(body, **{name: []})
-    return HttpResponse(200, pieces=text_of(name, getattr(body, name), rest), pieces_bytes=records_bytes)
+    return HttpResponse(200, chunks=encode_records(name, getattr(body, name), rest), chunks_bytes=records_bytes)
 
 
-def text_of(name: str, records: list[msgspec.Struct | LargeRecord], rest: msgspec.Struct) -> Iterator[bytes]:
+def encode_records(name: str, records: list[msgspec.Struct | LargeRecord], rest: msgspec.Struct) -> Iterator[bytes]:
     """The JSON text, as if `rest` had the records in its first member, which is empty.  Takes the records out of their
     list, so that what has been sent takes no memory."""
     text, begin = _encode(rest) + b"\n", b'{"%s":[' % name.encode()
@@ -133,18 +133,18 @@ def _large(record: LargeRecord) -> Iterator[bytes]:
     yield _encode(record.small)[:-1]
     for each in record.members:
         yield b"," + _encode(each.name) + b":"
-        yield from _shown(each)
+        yield from _encode_member(each)
     for name, headers in ((b"headers", record.headers), (b"headers_base64", record.headers_base64)):
         if headers:
             yield b',"%s":{' % name
             for number, each in enumerate(headers):
                 yield (b"," if number else b"") + _encode(each.name) + b":"
-                yield from _shown(each)
+                yield from _encode_member(each)
             yield b"}"
     yield b"}"
 
 
-def _shown(member: Member) -> Iterator[bytes]:
+def _encode_member(member: Member) -> Iterator[bytes]:
     if member.form == "json":
         yield from _cut(member.data)
         return

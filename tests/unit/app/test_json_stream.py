@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from redis_ledger.app.http.json_stream import LARGE_BYTES, PIECE_BYTES, encode_records, large_record, record_bytes
 from redis_ledger.app.http.schemas import core
-from redis_ledger.app.http.values import shown_headers, shown_key, shown_value
-from redis_ledger.app.pieces import LARGE_BYTES, PIECE_BYTES, large_record, size_of, text_of
+from redis_ledger.app.http.values import headers_to_body, key_to_body, value_to_body
 
 MEGABYTE = 1 << 20
 VALUES = {
@@ -36,23 +36,23 @@ def small(**content: Any) -> core.RecordOut:
 def test_a_large_record_is_shown_as_a_small_one_is(what, form):
     value = VALUES[what]
     key, headers = b"k" * LARGE_BYTES, [("h", b"1"), ("b", b"\xff" * 9), ("n", None), ("h", b"\n" * LARGE_BYTES)]
-    shown_as: dict[str, Any] = dict(zip(("value", "text", "base64"), shown_value(value, form), strict=True))
-    shown_as |= dict(zip(("key", "key_base64"), shown_key(key), strict=True))
-    shown_as |= dict(zip(("headers", "headers_base64"), shown_headers(headers), strict=True))
+    shown_as: dict[str, Any] = dict(zip(("value", "text", "base64"), value_to_body(value, form), strict=True))
+    shown_as |= dict(zip(("key", "key_base64"), key_to_body(key), strict=True))
+    shown_as |= dict(zip(("headers", "headers_base64"), headers_to_body(headers), strict=True))
     records: list[Any] = [small(text="before"), large_record(small(), key, value, headers, form), small(text="after")]
     rest = core.Fetched(records=[], next_offset=8, more=False, start_offset=0, stable_offset=8, end_offset=8)
     plain = msgspec.structs.replace(rest, records=[records[0], small(**shown_as), records[2]])
-    text = b"".join(text_of("records", records, rest))
+    text = b"".join(encode_records("records", records, rest))
     assert json.loads(text) == json.loads(msgspec.json.encode(plain))
 
 
 def test_the_pieces_of_a_large_record_take_little_memory():
     value = bytes(30 * MEGABYTE)
-    assert size_of(None, value, []) == len(value)
+    assert record_bytes(None, value, []) == len(value)
     rest = core.Fetched(records=[], next_offset=8, more=False, start_offset=0, stable_offset=8, end_offset=8)
     tracemalloc.start()
     try:
-        size = sum(map(len, text_of("records", [large_record(small(), None, value, [], "auto")], rest)))
+        size = sum(map(len, encode_records("records", [large_record(small(), None, value, [], "auto")], rest)))
         highest = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

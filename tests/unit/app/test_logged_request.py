@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from redis_ledger.app.http.application import OPERATIONS
-from redis_ledger.app.http.operations import Asked
+from redis_ledger.app.http.operations import LoggedRequest
 from redis_ledger.app.http.request import HttpRequest, Services
 from redis_ledger.auth.acl import Caller
 from redis_ledger.kafka import in_flight
@@ -18,10 +18,10 @@ from redis_ledger.kafka.request_context import RequestContext as KafkaCall
 
 def asked(operation: str, parameters: dict[str, str], *, body: Any = None, principal: str = "") -> dict[str, str]:
     call = HttpRequest(Services(), {"headers": [(b"x-request-id", b"r-1")], "client": ("h", 1)}, SimpleNamespace())  # type: ignore[arg-type]
-    call.decoded = body
+    call.json_body = body
     if principal:
         call._caller = Caller(principal, "h")
-    found = Asked(next(each for each in OPERATIONS if each.id == operation), call, parameters).log_fields()
+    found = LoggedRequest(next(each for each in OPERATIONS if each.id == operation), call, parameters).log_fields()
     assert (found.pop("operation"), found.pop("request_id")) == (operation, "r-1")
     return {name: value for name, value in found.items() if value}
 
