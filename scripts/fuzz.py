@@ -44,7 +44,7 @@ from tests.fuzz.process import Broker, running  # noqa: E402
 from tests.fuzz.rest import Rest  # noqa: E402
 from tests.fuzz.watch import Alive, Watch  # noqa: E402
 from tests.fuzz.words import Words  # noqa: E402
-from tests.support.kafka import KafkaClient  # noqa: E402
+from tests.support.kafka_client import KafkaClient  # noqa: E402
 
 FRAME_S, IDLE_S = 2.0, 10.0
 # Short, so that what a client leaves behind is cleared away while somebody looks.

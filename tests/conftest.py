@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 from redis_ledger.telemetry import logs, metrics
-from tests.support.servers import ClusterServers, Server, redis_cluster, redis_server
+from tests.support.redis_servers import ClusterServers, Server, redis_cluster, redis_server
 
 # Machines are shared: how long an example takes says nothing.
 settings.register_profile("ours", deadline=None)

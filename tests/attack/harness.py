@@ -36,10 +36,10 @@ from typing import Any
 
 import httpx
 
-from tests.support.kafka import KafkaClient
+from tests.support.kafka_client import KafkaClient
+from tests.support.processes import Serve
 from tests.support.reaper import ends_with_us
-from tests.support.servers import Server, redis_server
-from tests.support.serving import Serve
+from tests.support.redis_servers import Server, redis_server
 
 MEMORY_BYTES = 1 << 30
 LIVEZ_S_MAX, LIVEZ_TIMES_MAX = 0.2, 5.0

@@ -13,8 +13,8 @@ from redis_ledger.client import Client
 from redis_ledger.config import Config
 from redis_ledger.records.build import encode
 from tests.attack.harness import BATCH, Siege, besieged
-from tests.support.batches import produce, produced
 from tests.support.bombs import NOW_MS, batch, header_bomb, record, value_bomb
+from tests.support.kafka_batches import produce, produced
 
 LIMIT = Config().record_headers_max
 

@@ -45,9 +45,9 @@ from redis_ledger.kafka.protocol.messages.write_txn_markers_request import (
 from redis_ledger.kafka.protocol.primitives import ELEMENTS_MAX, NO_UUID
 from redis_ledger.records.build import encode
 from tests.attack.harness import Siege
-from tests.support.batches import produce, produced
 from tests.support.bombs import NOW_MS
-from tests.support.kafka import KafkaClient
+from tests.support.kafka_batches import produce, produced
+from tests.support.kafka_client import KafkaClient
 
 INVALID_REQUEST, UNKNOWN_TOPIC = 42, 3
 MANY = 40_000  # of each list: of what a request may have in all, a third

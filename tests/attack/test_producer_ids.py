@@ -19,10 +19,10 @@ from redis_ledger.kafka.protocol.messages.add_partitions_to_txn_request import (
 )
 from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
 from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
-from tests.support.batches import batch, produce, produced
 from tests.support.broker import one, values_of
-from tests.support.secured import Secured
-from tests.support.secured import secured as kafka_secured
+from tests.support.kafka_batches import batch, produce, produced
+from tests.support.secured_kafka import Secured
+from tests.support.secured_kafka import secured as kafka_secured
 from tests.support.secured_rest import World, secured
 
 INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED, INVALID_TXN_STATE = 49, 90, 48

@@ -12,8 +12,8 @@ import pytest
 
 from redis_ledger.records.build import encode
 from tests.attack.harness import BATCH, Siege, besieged
-from tests.support.batches import fetch
 from tests.support.bombs import NOW_MS
+from tests.support.kafka_batches import fetch
 from tests.support.kafka_codec import request
 
 FETCH = 1

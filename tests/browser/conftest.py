@@ -15,7 +15,7 @@ import pytest
 from tests.browser.chrome import chrome
 from tests.browser.looking import Looker
 from tests.browser.shop import Shop, fill, people
-from tests.support.served import Served, served
+from tests.support.threaded_broker import Served, served
 
 PATIENCE_MS = 20_000  # on a machine that is busy with other things
 

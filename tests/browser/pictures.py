@@ -22,8 +22,8 @@ from redis_ledger.clock import ManualClock
 from redis_ledger.store.server_info import NodeInfo
 from tests.browser.chrome import chrome
 from tests.browser.shop import Shop, fill, people
-from tests.support.served import served
-from tests.support.servers import redis_server
+from tests.support.redis_servers import redis_server
+from tests.support.threaded_broker import served
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images" / "console"
 NOON_MS = 1_993_806_000_000  # 2033-03-07 11:00 UTC: what is scheduled must not be due by the clock of Redis

@@ -11,8 +11,8 @@ from playwright.sync_api import expect
 from redis_ledger.broker.types import NewRecord
 from tests.browser.conftest import SECURED, Site
 from tests.browser.shop import fill, people
-from tests.support.served import served
-from tests.support.servers import redis_server
+from tests.support.redis_servers import redis_server
+from tests.support.threaded_broker import served
 
 
 def produce(site, topic: str, *values: str, partition: int = 1) -> None:

@@ -19,10 +19,10 @@ import httpx
 import pytest
 from aiokafka.client import AIOKafkaClient
 
-from tests.support import chart, servers
+from tests.support import chart, redis_servers
 from tests.support.certificates import Authority
 from tests.support.pod import Pod, secrets_of
-from tests.support.serving import eventually
+from tests.support.processes import eventually
 
 BROKERS, REDIS = "ledger-redis-ledger", "ledger-redis-ledger-redis"
 ADVERTISED = f"{BROKERS}-0.{BROKERS}-brokers.streams.svc.cluster.local:9092"
@@ -34,16 +34,16 @@ class World:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._pods: list[Pod] = []
-        self.ports = {door: f"127.0.0.1:{servers.free_port()}" for door in ("rest", "kafka", "kafka-external")}
+        self.ports = {door: f"127.0.0.1:{redis_servers.free_port()}" for door in ("rest", "kafka", "kafka-external")}
 
     def redis(self, values: str) -> str:
         """Starts the bundled server as rendered; HOST:PORT."""
-        server = servers.Server(self._folder)  # only to ask: it is not started
+        server = redis_servers.Server(self._folder)  # only to ask: it is not started
         here = {"bind * -::*": "bind 127.0.0.1", "port 6379": f"port {server.port}"}
         secrets = secrets_of(values)
         pod = Pod(values, REDIS, self._folder / "redis", secrets, here)
         self._pods.append(pod)
-        pod.start(servers.binary())
+        pod.start(redis_servers.binary())
         asked = ("AUTH", secrets[REDIS]["password"]), ("PING",)
         eventually(lambda: answers(server, *asked) == [b"OK", b"PONG"])
         return f"127.0.0.1:{server.port}"
@@ -61,7 +61,7 @@ class World:
             pod.clean_up()
 
 
-def answers(server: servers.Server, *commands: tuple[str, ...]) -> list[object]:
+def answers(server: redis_servers.Server, *commands: tuple[str, ...]) -> list[object]:
     try:
         return server.ask_all(*commands)
     except OSError:
@@ -187,7 +187,7 @@ async def test_who_has_the_token_is_let_in_by_kafka_and_told_the_name_of_the_pod
 
 
 async def test_who_has_none_is_served_where_the_values_say_so(world):
-    with servers.redis_server(appendonly="yes", appendfsync="no", maxmemory_policy="noeviction") as redis:
+    with redis_servers.redis_server(appendonly="yes", appendfsync="no", maxmemory_policy="noeviction") as redis:
         broker = world.broker("anonymous", {"redis.data:6379": f"127.0.0.1:{redis.port}"})
         broker.line()
         assert broker.probe("readinessProbe", world.ports) == 200
@@ -205,7 +205,7 @@ async def test_a_broker_behind_a_node_port_tells_its_own(world):
         "metadata.labels['apps.kubernetes.io/pod-index']": "3",
         "status.hostIP": "192.0.2.5",
     }
-    with servers.redis_server(appendonly="yes", appendfsync="always", maxmemory_policy="noeviction") as redis:
+    with redis_servers.redis_server(appendonly="yes", appendfsync="always", maxmemory_policy="noeviction") as redis:
         broker = world.broker("node-ports", {}, {"ledger-redis-url": {"url": redis.url}}, fields)
         broker.line()
         token = secrets_of("node-ports")[f"{BROKERS}-bootstrap"]["token"]
@@ -223,7 +223,7 @@ async def test_outside_kafka_speaks_tls_where_inside_it_does_not(world, tmp_path
     authority = Authority(tmp_path)
     certificate, key = (path.read_text() for path in authority.issue("server"))
     fields = {"metadata.labels['apps.kubernetes.io/pod-index']": "0", "status.hostIP": "192.0.2.5"}
-    with servers.redis_server(appendonly="yes", appendfsync="always", maxmemory_policy="noeviction") as redis:
+    with redis_servers.redis_server(appendonly="yes", appendfsync="always", maxmemory_policy="noeviction") as redis:
         secrets = {"ledger-cert": {"tls.crt": certificate, "tls.key": key}, "ledger-redis-url": {"url": redis.url}}
         broker = world.broker("two-networks", {}, secrets, fields)
         broker.line()
@@ -242,7 +242,7 @@ async def test_outside_kafka_speaks_tls_where_inside_it_does_not(world, tmp_path
 def test_settings_reach_the_broker_with_the_numbers_they_were_given(world):
     # Given the settings of external-redis.yaml, some of them large, and a token under another key
     secrets = {"ledger-redis-url": {"REDIS_URL": ""}, "first-admin": {"bearer": "x" * 40}, "redis-ca": {"ca.crt": ""}}
-    with servers.redis_server(appendonly="yes", appendfsync="always", maxmemory_policy="noeviction") as redis:
+    with redis_servers.redis_server(appendonly="yes", appendfsync="always", maxmemory_policy="noeviction") as redis:
         secrets["ledger-redis-url"]["REDIS_URL"] = redis.url
         broker = world.broker("external-redis", {}, secrets)
         broker.line()
@@ -269,7 +269,7 @@ def test_probes_and_clients_speak_tls_and_a_certificate_names_who_calls(world, t
         "ledger-cert": {"tls.crt": certificate, "tls.key": key},
         "client-ca": {"root.pem": authority.ca.read_text()},
     }
-    with servers.redis_server(appendonly="yes", appendfsync="always", maxmemory_policy="noeviction") as redis:
+    with redis_servers.redis_server(appendonly="yes", appendfsync="always", maxmemory_policy="noeviction") as redis:
         broker = world.broker("tls-secret", {}, secrets | {"ledger-redis-url": {"url": redis.url}})
         broker.line()
         # Then the kubelet, which shows none and trusts any, finds it ready

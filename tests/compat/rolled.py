@@ -1,4 +1,4 @@
-"""Brokers of a test's own that are stopped, killed and started again: what tests/support/rolling.py does."""
+"""Brokers of a test's own that are stopped, killed and started again: what tests/support/rolling_restart.py does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Brokers:
 
     def __init__(self, count: int = 2) -> None:
         self._process = subprocess.Popen(
-            [os.environ["PYTHON"], "-m", "tests.support.rolling", str(count)],
+            [os.environ["PYTHON"], "-m", "tests.support.rolling_restart", str(count)],
             cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True,
         )  # fmt: skip

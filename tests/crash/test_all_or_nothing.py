@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.support.broker import eventually, live_transactions, one, outstanding, visible
 from tests.support.crash_child import ROOT
-from tests.support.servers import redis_server
+from tests.support.redis_servers import redis_server
 
 TRANSACTIONS, PARTITIONS, WORKERS, KILLS_MIN = 1_000, 4, 3, 12
 

@@ -17,7 +17,7 @@ from redis_ledger.broker.types import NewRecord
 from redis_ledger.config import Config
 from redis_ledger.errors import TopicExists
 from tests.support.broker import SHORT, backlog, eventually, one, receive_values, records, vanish, visible
-from tests.support.cut_store import CutStore, When
+from tests.support.crashing_store import CutStore, When
 
 SETTINGS: dict[str, Any] = {**SHORT, "default_timeout_ms": 300, "ack_timeout_ms": 300}
 WRITES_MIN = 4  # lease, begin, append or hold, end

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from redis_ledger.app.embedded_redis.server import running_pid
-from tests.support.serving import ROOT, eventually
+from tests.support.processes import ROOT, eventually
 
 KEPT = "Every promise was kept."
 END_S_MAX = 100.0

@@ -17,10 +17,10 @@ from redis_ledger.kafka.protocol.messages.add_partitions_to_txn_request import (
 from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
 from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from redis_ledger.kafka.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from tests.support.batches import batch
 from tests.support.broker import one, values_of
-from tests.support.kafka import KafkaClient
-from tests.support.serving import Serve
+from tests.support.kafka_batches import batch
+from tests.support.kafka_client import KafkaClient
+from tests.support.processes import Serve
 
 PARTITIONS, ROUNDS = 100, 5
 

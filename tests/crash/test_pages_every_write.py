@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.support.broker import one
-from tests.support.paged_child import Case, paged_child
-from tests.support.paged_work import WORKS
+from tests.support.multi_write_child import Case, paged_child
+from tests.support.multi_write_work import WORKS
 
 WRITES_MAX = 80
 ON_A_CLUSTER = ("ack", "wide end", "delete subscription", "delete topic", "delete group", "clear")

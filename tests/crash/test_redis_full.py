@@ -20,8 +20,8 @@ from redis_ledger.app.http.application import create_app
 from redis_ledger.app.http.server import HttpServer
 from redis_ledger.client.models import Record
 from tests.support.broker import one
-from tests.support.kafka import listening
-from tests.support.servers import Server, redis_server
+from tests.support.kafka_client import listening
+from tests.support.redis_servers import Server, redis_server
 
 MAXMEMORY, KEPT = 20_000_000, 4_000_000
 SIZE = 20_000

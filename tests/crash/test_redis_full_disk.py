@@ -18,7 +18,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from redis_ledger.app.embedded_redis.server import running_pid
-from tests.support.serving import Serve, eventually
+from tests.support.processes import Serve, eventually
 
 CHUNK = base64.b64encode(os.urandom(60_000)).decode()
 LOOKS = 30

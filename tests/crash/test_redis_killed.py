@@ -10,7 +10,7 @@ from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, NewRecord, Pr
 from redis_ledger.errors import LedgerError, SequenceGap
 from redis_ledger.ids import MessageId
 from tests.support.broker import backlog, eventually, live_transactions, one, outstanding, visible
-from tests.support.servers import redis_server
+from tests.support.redis_servers import redis_server
 
 STEPS, WORKERS = 160, 8
 

@@ -23,7 +23,7 @@ from tests.fuzz.process import Broker
 from tests.fuzz.scenes import OURS, put_in_order, verdict
 from tests.fuzz.watch import LogTail
 from tests.fuzz.words import Words
-from tests.support.kafka import KafkaClient
+from tests.support.kafka_client import KafkaClient
 
 SETTLE_S_MAX = 40.0  # longest transaction, the sweep, and slack for a busy machine
 EARLIEST, LATEST = -2, -1

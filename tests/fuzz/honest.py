@@ -39,7 +39,7 @@ from redis_ledger.kafka.protocol.messages.txn_offset_commit_request import (
 )
 from redis_ledger.records.batch import split
 from redis_ledger.records.build import encode
-from tests.support.kafka import KafkaClient
+from tests.support.kafka_client import KafkaClient
 
 MEDIAN_S_MAX, WORST_S_MAX = 2.0, 10.0
 PAUSE_S = 0.02

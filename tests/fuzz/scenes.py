@@ -39,7 +39,7 @@ from tests.fuzz.drive import ANSWER_S_MAX, Address, Closed, Link
 from tests.fuzz.findings import Findings
 from tests.fuzz.mutate import described, framed
 from tests.fuzz.words import PARTITIONS, PASSING, TOPICS, Words
-from tests.support.kafka import KafkaClient
+from tests.support.kafka_client import KafkaClient
 
 KEEP_ORDER_EVERY_S = 0.3
 FLOOD = 1_000

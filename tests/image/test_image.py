@@ -22,7 +22,7 @@ from packaging.requirements import Requirement
 from bench import figures
 from tests.image.box import Container
 from tests.image.build import Image, build
-from tests.support.serving import ROOT, RedisServer, eventually
+from tests.support.processes import ROOT, RedisServer, eventually
 
 pytestmark = pytest.mark.timeout(1200)  # the first test waits for debootstrap and the build
 READY_S_GOAL = 2.0

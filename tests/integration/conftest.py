@@ -10,7 +10,7 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.store.store import Store
 from tests.support.broker import one, two
 from tests.support.kafka_groups import Node, nodes
-from tests.support.served import Served, served
+from tests.support.threaded_broker import Served, served
 
 
 @pytest.fixture

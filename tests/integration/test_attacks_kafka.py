@@ -29,11 +29,11 @@ from redis_ledger.kafka.protocol.messages.api_versions_request import ApiVersion
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from redis_ledger.kafka.protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from redis_ledger.kafka.protocol.messages.sasl_handshake_request import SaslHandshakeRequest
-from tests.support.attacked import PATIENCE_S, Target, attacked
-from tests.support.batches import batch, produce
+from tests.support.attack_target import PATIENCE_S, Target, attacked
 from tests.support.broker import one
 from tests.support.certificates import Authority
-from tests.support.kafka import KafkaClient
+from tests.support.kafka_batches import batch, produce
+from tests.support.kafka_client import KafkaClient
 from tests.support.kafka_codec import request
 
 CLOSED = (ConnectionError, asyncio.IncompleteReadError)

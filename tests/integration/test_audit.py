@@ -15,7 +15,7 @@ from redis_ledger.kafka.protocol.messages.offset_delete_request import (
 )
 from tests.support.broker import one
 from tests.support.rest import client_of
-from tests.support.secured import secured
+from tests.support.secured_kafka import secured
 
 ADA = Caller("User:ada", "10.0.0.7")
 

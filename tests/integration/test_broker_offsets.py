@@ -17,7 +17,7 @@ from redis_ledger.errors import (
 )
 from redis_ledger.store.keys import CatalogKeys, GroupKeys
 from tests.support.broker import eventually, one, receive_values, records, two
-from tests.support.offsets import commit, in_transaction, lags, offsets, registry
+from tests.support.group_offsets import commit, in_transaction, lags, offsets, registry
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from redis_ledger.groups import coordinator
 from redis_ledger.store.keys import GroupKeys
 from tests.support.broker import one
 from tests.support.consumer_members import Member as ConsumerMember
-from tests.support.kafka import KafkaClient, listening
+from tests.support.group_offsets import commit, in_transaction, offsets, registry
+from tests.support.kafka_client import KafkaClient, listening
 from tests.support.kafka_groups import Member as ClassicMember
 from tests.support.kafka_offsets import fetch
-from tests.support.offsets import commit, in_transaction, offsets, registry
 
 WEEK_MS = 604_800_000
 

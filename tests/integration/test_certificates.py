@@ -26,9 +26,9 @@ from redis_ledger.kafka.protocol.messages.metadata_request import MetadataReques
 from redis_ledger.kafka.server import KafkaServer, Listener
 from tests.support.broker import one
 from tests.support.certificates import Authority
-from tests.support.kafka import KafkaClient
-from tests.support.people import rule
-from tests.support.secured import log_in
+from tests.support.kafka_client import KafkaClient
+from tests.support.principals import rule
+from tests.support.secured_kafka import log_in
 
 CLOSED = (ConnectionError, asyncio.IncompleteReadError)
 WITHIN_S = 20.0

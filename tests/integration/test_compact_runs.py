@@ -20,8 +20,8 @@ from redis_ledger.offload.segment import SegmentWriter, check_file, open_home, r
 from redis_ledger.spark.pipelines import compact
 from redis_ledger.spark.pipelines.progress import Progress
 from tests.spark.offloaded import cold, named, offload
-from tests.support import compacting_here
-from tests.support.served import served
+from tests.support import compaction_in_process
+from tests.support.threaded_broker import served
 
 TOPIC = "orders"
 NOW_MS = time.time_ns() // 1_000_000
@@ -79,7 +79,7 @@ class World:
 @pytest.fixture
 def world(redis_url: str, prefix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """Two segments that stay apart, of which each loses a record."""
-    compacting_here.replace(monkeypatch)
+    compaction_in_process.replace(monkeypatch)
     home = tmp_path / "history"
     with served(redis_url, prefix, cold_home=str(home), retention_ms=-1) as brokers:
         with Client(brokers.urls) as client:

@@ -18,7 +18,7 @@ from redis_ledger.errors import (
 )
 from redis_ledger.telemetry import metrics
 from tests.support.broker import backlog, eventually, one, receive_values, records, two, visible
-from tests.support.servers import redis_server
+from tests.support.redis_servers import redis_server
 
 
 @pytest.fixture

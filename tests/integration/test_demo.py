@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.serving import ROOT
+from tests.support.processes import ROOT
 
 
 def demo(*arguments: str) -> tuple[int, dict[str, Any]]:

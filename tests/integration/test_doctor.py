@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from redis_ledger.app.cli.main import app
-from tests.support.serving import RedisServer, Serve
+from tests.support.processes import RedisServer, Serve
 
 
 @pytest.fixture

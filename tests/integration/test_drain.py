@@ -18,8 +18,8 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from redis_ledger import AsyncClient
-from tests.support.rolling import know_each_other
-from tests.support.serving import RedisServer, Serve, eventually
+from tests.support.processes import RedisServer, Serve, eventually
+from tests.support.rolling_restart import know_each_other
 
 TOPIC, PARTITIONS = "load", 4
 PATIENCE_S = 40.0

@@ -13,7 +13,7 @@ from redis_ledger import AsyncClient, Client
 from redis_ledger.client.models import Record
 from redis_ledger.clock import ManualClock, SystemClock
 from tests.support.rest import client_of, open_broker
-from tests.support.served import served
+from tests.support.threaded_broker import served
 
 DAY_S, MINUTE_S = 86_400, 60
 

@@ -24,11 +24,11 @@ from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
 from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from redis_ledger.ledger.partition import Accepted, Partition
 from redis_ledger.store.store import Store
-from tests.support.batches import batch, fetch, fetched, produce, produced
 from tests.support.broker import eventually, one, values_of
-from tests.support.kafka import KafkaClient, listening
+from tests.support.kafka_batches import batch, fetch, fetched, produce, produced
+from tests.support.kafka_client import KafkaClient, listening
 from tests.support.proxy import proxy
-from tests.support.servers import redis_server
+from tests.support.redis_servers import redis_server
 
 REQUEST_TIMED_OUT, COORDINATOR_NOT_AVAILABLE, NOT_ENOUGH_REPLICAS = 7, 15, 19
 OUT_OF_ORDER, STORAGE_ERROR, UNKNOWN_PRODUCER_ID = 45, 56, 59

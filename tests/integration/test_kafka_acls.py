@@ -11,9 +11,9 @@ from redis_ledger.auth.acl import Caller, Op, Resource
 from redis_ledger.kafka.protocol.messages.create_acls_request import AclCreation, CreateAclsRequest
 from redis_ledger.kafka.protocol.messages.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
 from redis_ledger.kafka.protocol.messages.describe_acls_request import DescribeAclsRequest
-from tests.support.kafka import KafkaClient
 from tests.support.kafka_admin import serving
-from tests.support.secured import Secured, secured
+from tests.support.kafka_client import KafkaClient
+from tests.support.secured_kafka import Secured, secured
 
 INVALID_REQUEST, SECURITY_DISABLED, CLUSTER_FORBIDDEN = 42, 54, 31
 VERSIONS = (1, 2, 3)

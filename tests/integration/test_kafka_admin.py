@@ -15,7 +15,6 @@ from redis_ledger.kafka.protocol.messages import (
 from redis_ledger.kafka.protocol.messages.create_topics_request import CreatableReplicaAssignment, CreatableTopic
 from redis_ledger.kafka.protocol.primitives import NO_UUID
 from tests.support.broker import one, records, values_of
-from tests.support.kafka import KafkaClient
 from tests.support.kafka_admin import (
     EXISTS,
     INVALID_CONFIG,
@@ -27,6 +26,7 @@ from tests.support.kafka_admin import (
     serving,
     topic,
 )
+from tests.support.kafka_client import KafkaClient
 
 
 @pytest.fixture

@@ -12,9 +12,7 @@ from redis_ledger.kafka.protocol.messages.describe_configs_request import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
 )
-from tests.support.batches import batch, produce, produced
 from tests.support.broker import eventually, one, records
-from tests.support.kafka import KafkaClient
 from tests.support.kafka_admin import (
     BROKER,
     GROUP,
@@ -27,6 +25,8 @@ from tests.support.kafka_admin import (
     serving,
     topic,
 )
+from tests.support.kafka_batches import batch, produce, produced
+from tests.support.kafka_client import KafkaClient
 from tests.support.rest import client_of
 
 

@@ -19,7 +19,7 @@ from tests.support.consumer_members import (
     committed,
     read,
 )
-from tests.support.kafka import KafkaClient, listening
+from tests.support.kafka_client import KafkaClient, listening
 
 TAKEN_OVER_S_MAX = 10.0  # a broker counts as dead some seconds after its last sign of life
 

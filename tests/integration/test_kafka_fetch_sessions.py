@@ -7,7 +7,7 @@ import pytest
 from redis_ledger.kafka.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from redis_ledger.ledger import waiters as waiting
 from tests.support.broker import eventually, one, records
-from tests.support.kafka import KafkaClient, listening
+from tests.support.kafka_client import KafkaClient, listening
 
 PARTITIONS = 60
 UNKNOWN_TOPIC = 3

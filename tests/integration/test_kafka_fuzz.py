@@ -28,9 +28,9 @@ from tests.fuzz.findings import Findings
 from tests.fuzz.honest import Honest
 from tests.fuzz.mutate import Mutator, described, framed
 from tests.fuzz.words import Words
-from tests.support.batches import batch, produce
 from tests.support.broker import one
-from tests.support.kafka import KafkaClient, listening
+from tests.support.kafka_batches import batch, produce
+from tests.support.kafka_client import KafkaClient, listening
 from tests.support.kafka_codec import read_response
 
 SEED = 20_261_121

@@ -18,7 +18,7 @@ from redis_ledger.kafka.protocol.messages.leave_group_request import LeaveGroupR
 from redis_ledger.kafka.protocol.messages.list_groups_request import ListGroupsRequest
 from redis_ledger.store.keys import GroupKeys
 from tests.support.broker import one
-from tests.support.kafka import KafkaClient, listening
+from tests.support.kafka_client import KafkaClient, listening
 from tests.support.kafka_groups import QUICK, Member, nodes
 
 COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, INCONSISTENT, INVALID_GROUP, UNKNOWN_MEMBER = 15, 16, 23, 24, 25

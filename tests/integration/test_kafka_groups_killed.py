@@ -11,8 +11,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError
 
-from tests.support.rolling import know_each_other
-from tests.support.serving import RedisServer, Serve
+from tests.support.processes import RedisServer, Serve
+from tests.support.rolling_restart import know_each_other
 
 TOPIC, GROUP, PARTITIONS, MEMBERS = "t", "g", 6, 3
 PATIENCE_S = 60.0

@@ -17,7 +17,7 @@ from redis_ledger.kafka.protocol.messages.describe_topic_partitions_request impo
 from redis_ledger.kafka.protocol.messages.find_coordinator_request import FindCoordinatorRequest
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from tests.support.broker import one
-from tests.support.kafka import KafkaClient, listening_at
+from tests.support.kafka_client import KafkaClient, listening_at
 
 NOWHERE = "192.0.2.1:9"  # for documentation: nobody is there
 COORDINATOR_NOT_AVAILABLE = 15

@@ -13,7 +13,7 @@ from redis_ledger.kafka.protocol.messages.offset_fetch_request import (
     OffsetFetchRequestTopic,
 )
 from tests.support.broker import one, two
-from tests.support.kafka import KafkaClient, listening
+from tests.support.kafka_client import KafkaClient, listening
 from tests.support.kafka_offsets import Producer, commit, delete, fetch, join, sync
 
 UNKNOWN_TOPIC, TOO_LARGE, ILLEGAL_GENERATION, INCONSISTENT, INVALID_GROUP = 3, 12, 22, 23, 24

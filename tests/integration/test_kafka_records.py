@@ -20,10 +20,10 @@ from redis_ledger.kafka.protocol.messages.metadata_request import MetadataReques
 from redis_ledger.kafka.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from redis_ledger.records.build import encode
 from redis_ledger.records.read import decode
-from tests.support import several
-from tests.support.batches import NOW_MS, batch, fetch, fetched, produce, produced, values
+from tests.support import several_partitions
 from tests.support.broker import one, receive_values, two, values_of
-from tests.support.kafka import BrokerClient, KafkaClient, listening
+from tests.support.kafka_batches import NOW_MS, batch, fetch, fetched, produce, produced, values
+from tests.support.kafka_client import BrokerClient, KafkaClient, listening
 from tests.support.kafka_transactional import NEW, Transactional
 
 UNKNOWN_TOPIC_ID = 100
@@ -346,10 +346,10 @@ async def test_a_topic_that_was_made_again_behind_a_brokers_back_is_written_afte
 @pytest.mark.parametrize(
     ("asked", "version", "refused"),
     [
-        (several.list_offsets, 7, UNKNOWN_TOPIC),
-        (several.fetch, 12, UNKNOWN_TOPIC),
-        (several.end_of_epoch, 4, 0),
-        (several.delete_records, 2, 0),
+        (several_partitions.list_offsets, 7, UNKNOWN_TOPIC),
+        (several_partitions.fetch, 12, UNKNOWN_TOPIC),
+        (several_partitions.end_of_epoch, 4, 0),
+        (several_partitions.delete_records, 2, 0),
     ],
 )
 async def test_a_topic_that_was_made_again_behind_a_brokers_back_is_found_at_once_or_after_one_refusal(
@@ -358,10 +358,10 @@ async def test_a_topic_that_was_made_again_behind_a_brokers_back_is_found_at_onc
     place = ("t", 0)
     async with two(redis_url, prefix) as (first, second), listening(first) as address, KafkaClient(address) as client:
         await first.topics.create("t")
-        assert several.codes(await client.ask(asked([place]), version)) == {place: 0}
+        assert several_partitions.codes(await client.ask(asked([place]), version)) == {place: 0}
         await second.topics.delete("t")
         await second.topics.create("t")
-        codes = [several.codes(await client.ask(asked([place]), version))[place] for _ in range(2)]
+        codes = [several_partitions.codes(await client.ask(asked([place]), version))[place] for _ in range(2)]
         assert codes in ([refused, 0], [0, 0])  # the second when this broker had noticed by itself
 
 

@@ -36,7 +36,7 @@ from redis_ledger.kafka.protocol.messages.sasl_authenticate_request import SaslA
 from redis_ledger.kafka.protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from redis_ledger.store.keys import CatalogKeys
 from tests.support.broker import eventually, one, two, values_of
-from tests.support.kafka import KafkaClient, listening
+from tests.support.kafka_client import KafkaClient, listening
 
 MECHANISMS = ["PLAIN", *HASHES]
 UNSUPPORTED_MECHANISM, ILLEGAL_STATE, FAILED, NOT_FOUND, DUPLICATE, UNACCEPTABLE = 33, 34, 58, 91, 92, 93

@@ -13,9 +13,9 @@ from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitPr
 from redis_ledger.records.build import encode
 from redis_ledger.records.read import decode
 from redis_ledger.records.split_by_due import STEP
-from tests.support.batches import fetch, fetched, produce, produced, values
 from tests.support.broker import eventually, one, receive_values, two, values_of, vanish
-from tests.support.kafka import BrokerClient, KafkaClient, listening
+from tests.support.kafka_batches import fetch, fetched, produce, produced, values
+from tests.support.kafka_client import BrokerClient, KafkaClient, listening
 from tests.support.kafka_transactional import NEW, OLD, Transactional
 
 INVALID_RECORD, OUT_OF_ORDER = 87, 45

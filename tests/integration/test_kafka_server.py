@@ -15,9 +15,9 @@ from redis_ledger.kafka.protocol.messages.metadata_request import MetadataReques
 from redis_ledger.kafka.router import routes
 from redis_ledger.kafka.security import session_revocation
 from redis_ledger.kafka.server import KafkaServer
-from tests.support.batches import batch, fetch, fetched, produce, produced, values
 from tests.support.broker import one
-from tests.support.kafka import KafkaClient, listening
+from tests.support.kafka_batches import batch, fetch, fetched, produce, produced, values
+from tests.support.kafka_client import KafkaClient, listening
 from tests.support.kafka_codec import read_response, request
 
 UNSUPPORTED_VERSION = 35

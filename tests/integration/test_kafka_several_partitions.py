@@ -17,14 +17,14 @@ from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from redis_ledger.ledger.partition import Accepted
-from tests.support import several
-from tests.support.batches import batch, fetch, produce, values
+from tests.support import several_partitions
 from tests.support.broker import eventually, one, records
-from tests.support.cut_store import Trouble
-from tests.support.kafka import BrokerClient, KafkaClient, listening
+from tests.support.crashing_store import Trouble
+from tests.support.kafka_batches import batch, fetch, produce, values
+from tests.support.kafka_client import BrokerClient, KafkaClient, listening
 from tests.support.kafka_transactional import NEW, OLD, Transactional
-from tests.support.secured import Secured, secured
-from tests.support.several import Place, answered, codes
+from tests.support.secured_kafka import Secured, secured
+from tests.support.several_partitions import Place, answered, codes
 
 GOOD: list[Place] = [("orders", 0), ("orders", 1)]
 LOST, MISSING, HELD, NOWHERE = ("orders", 2), ("orders", 9), ("held", 0), ("nowhere", 0)
@@ -54,7 +54,7 @@ class Stage(NamedTuple):
 
     async def committed(self) -> dict[Place, int]:
         """Offsets of group g, on the partitions of orders."""
-        answer = await self.ada.ask(several.fetch_offsets([*GOOD, LOST]), 8)
+        answer = await self.ada.ask(several_partitions.fetch_offsets([*GOOD, LOST]), 8)
         return {place: slot.committed_offset for place, slot in answered(answer)}
 
 
@@ -78,7 +78,7 @@ async def stage(redis_url, prefix) -> AsyncIterator[Stage]:
 @pytest.mark.parametrize("places", ORDERS)
 @pytest.mark.parametrize("version", [3, 9, 12])
 async def test_produce_answers_every_partition_with_its_own_outcome(stage, places, version):
-    answer = await stage.ada.ask(several.produce(places, "second"), version)
+    answer = await stage.ada.ask(several_partitions.produce(places, "second"), version)
     assert codes(answer) == WRONG | {LOST: NOT_ENOUGH_REPLICAS} | dict.fromkeys(GOOD, NONE)
     bases = {place: slot.base_offset for place, slot in answered(answer)}
     assert bases == dict.fromkeys(WRONG, -1) | dict.fromkeys(GOOD, 1)
@@ -101,7 +101,7 @@ async def test_a_produce_is_answered_when_the_last_of_its_batches_has_its_outcom
         return outcomes[partition.number]
 
     monkeypatch.setattr(broker.appends, "append", append)
-    answer = asyncio.ensure_future(stage.ada.ask(several.produce(places), 9))
+    answer = asyncio.ensure_future(stage.ada.ask(several_partitions.produce(places), 9))
     await sent.wait()
     for number in sorted(outcomes, key=lambda number: number == last):
         await asyncio.sleep(0.02)  # time for a broker that does not wait for the others to answer
@@ -115,14 +115,14 @@ async def test_a_produce_is_answered_when_the_last_of_its_batches_has_its_outcom
 
 async def test_produce_without_acknowledgements_closes_the_connection_when_any_batch_is_refused(stage):
     with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
-        await stage.ada.ask(several.produce([GOOD[0], MISSING, GOOD[1]], "second", acks=0), 9)
+        await stage.ada.ask(several_partitions.produce([GOOD[0], MISSING, GOOD[1]], "second", acks=0), 9)
     assert await eventually(lambda: stage.ends(*GOOD), [2, 2]) == [2, 2]
 
 
 @pytest.mark.parametrize("places", ORDERS)
 @pytest.mark.parametrize("version", [4, 12])
 async def test_fetch_answers_every_partition_with_its_own_outcome(stage, places, version):
-    answer = await stage.ada.ask(several.fetch(places, wait_ms=5_000), version)
+    answer = await stage.ada.ask(several_partitions.fetch(places, wait_ms=5_000), version)
     assert codes(answer) == WRONG | {LOST: STORAGE} | dict.fromkeys(GOOD, NONE)
     found = {place: values(slot) for place, slot in answered(answer) if not slot.error_code}
     assert found == {place: ["first"] for place in GOOD}
@@ -155,7 +155,7 @@ async def test_a_fetch_names_the_aborted_transactions_of_every_partition(redis_u
 @pytest.mark.parametrize("failing", [MISSING, LOST, HELD, NOWHERE])
 async def test_a_fetch_that_waits_is_answered_at_once_when_one_of_its_partitions_fails(stage, failing):
     """The partitions that could be read have nothing new, so the wait would be as long as it may be."""
-    answer = await stage.ada.ask(several.fetch([GOOD[0], failing, GOOD[1]], offset=1, wait_ms=60_000), 12)
+    answer = await stage.ada.ask(several_partitions.fetch([GOOD[0], failing, GOOD[1]], offset=1, wait_ms=60_000), 12)
     wrong = WRONG | {LOST: STORAGE}
     assert codes(answer) == {GOOD[0]: NONE, failing: wrong[failing], GOOD[1]: NONE}
 
@@ -163,7 +163,7 @@ async def test_a_fetch_that_waits_is_answered_at_once_when_one_of_its_partitions
 @pytest.mark.parametrize("places", ORDERS)
 @pytest.mark.parametrize("timestamp", [-1, -2, -3, 0])
 async def test_list_offsets_answers_every_partition_with_its_own_outcome(stage, places, timestamp):
-    answer = await stage.ada.ask(several.list_offsets(places, timestamp), 7)
+    answer = await stage.ada.ask(several_partitions.list_offsets(places, timestamp), 7)
     assert codes(answer) == WRONG | dict.fromkeys(GOOD, NONE)
     offsets = {place: slot.offset for place, slot in answered(answer)}
     assert offsets == dict.fromkeys(WRONG, -1) | dict.fromkeys(GOOD, 1 if timestamp == -1 else 0)
@@ -171,7 +171,7 @@ async def test_list_offsets_answers_every_partition_with_its_own_outcome(stage, 
 
 @pytest.mark.parametrize("places", ORDERS)
 async def test_offset_for_leader_epoch_answers_every_partition_with_its_own_outcome(stage, places):
-    answer = await stage.ada.ask(several.end_of_epoch(places), 4)
+    answer = await stage.ada.ask(several_partitions.end_of_epoch(places), 4)
     assert codes(answer) == WRONG | dict.fromkeys(GOOD, NONE)
     ends = {place: slot.end_offset for place, slot in answered(answer)}
     assert ends == dict.fromkeys(WRONG, -1) | dict.fromkeys(GOOD, 1)
@@ -179,7 +179,7 @@ async def test_offset_for_leader_epoch_answers_every_partition_with_its_own_outc
 
 @pytest.mark.parametrize("places", ORDERS)
 async def test_delete_records_answers_every_partition_with_its_own_outcome(stage, places):
-    answer = await stage.ada.ask(several.delete_records(places), 2)
+    answer = await stage.ada.ask(several_partitions.delete_records(places), 2)
     assert codes(answer) == WRONG | dict.fromkeys(GOOD, NONE)
     marks = {place: slot.low_watermark for place, slot in answered(answer)}
     assert marks == dict.fromkeys(WRONG, -1) | dict.fromkeys(GOOD, 1)
@@ -190,7 +190,7 @@ async def test_delete_records_answers_every_partition_with_its_own_outcome(stage
 
 @pytest.mark.parametrize("places", ORDERS)
 async def test_offset_commit_answers_every_partition_with_its_own_outcome(stage, places):
-    answer = await stage.ada.ask(several.commit_offsets(places, 1), 8)
+    answer = await stage.ada.ask(several_partitions.commit_offsets(places, 1), 8)
     assert codes(answer) == WRONG | {LOST: LOADING} | dict.fromkeys(GOOD, NONE)
     stage.trouble.lost.clear()
     assert await stage.committed() == {GOOD[0]: 1, GOOD[1]: 1, LOST: -1}
@@ -199,12 +199,12 @@ async def test_offset_commit_answers_every_partition_with_its_own_outcome(stage,
 @pytest.mark.parametrize("places", ORDERS)
 async def test_offset_fetch_answers_every_partition_with_its_own_outcome(stage, places):
     stage.trouble.lost.clear()
-    assert set(codes(await stage.ada.ask(several.commit_offsets([*GOOD, LOST], 1), 8)).values()) == {NONE}
+    assert set(codes(await stage.ada.ask(several_partitions.commit_offsets([*GOOD, LOST], 1), 8)).values()) == {NONE}
     stage.trouble.lost.add("{orders:2}")
     # An offset that cannot be read is the error of the group: as that of a partition Java's consumer throws it.
-    (group,) = (await stage.ada.ask(several.fetch_offsets(places), 8)).groups
+    (group,) = (await stage.ada.ask(several_partitions.fetch_offsets(places), 8)).groups
     assert (group.error_code, group.topics) == (LOADING, [])
-    answer = await stage.ada.ask(several.fetch_offsets([place for place in places if place != LOST]), 8)
+    answer = await stage.ada.ask(several_partitions.fetch_offsets([place for place in places if place != LOST]), 8)
     # A partition that does not exist has no committed offset, which is no error.
     assert codes(answer) == {HELD: FORBIDDEN} | dict.fromkeys((*GOOD, MISSING, NOWHERE), NONE)
     offsets = {place: slot.committed_offset for place, slot in answered(answer)}
@@ -216,9 +216,9 @@ async def test_a_fetch_of_all_offsets_leaves_out_topics_that_may_not_be_describe
     stage.trouble.lost.clear()
     root = await stage.world.client("root")
     places = [GOOD[0], HELD, GOOD[1]]
-    assert codes(await root.ask(several.commit_offsets(places, 1), 8)) == dict.fromkeys(places, NONE)
+    assert codes(await root.ask(several_partitions.commit_offsets(places, 1), 8)) == dict.fromkeys(places, NONE)
     for client, shown in ((stage.ada, GOOD), (root, places)):
-        asked = several.fetch_all_offsets(version)
+        asked = several_partitions.fetch_all_offsets(version)
         found = answered(await client.ask(asked, version))
         assert len(list(found)) == len(shown)
 
@@ -228,8 +228,8 @@ async def test_a_fetch_of_all_offsets_leaves_out_topics_that_may_not_be_describe
 async def test_txn_offset_commit_answers_every_partition_with_its_own_outcome(stage, places, version):
     txn = await stage.transaction()
     if version == 3:
-        assert set(codes(await stage.ada.ask(several.add_to_transaction(GOOD, txn), 3)).values()) == {NONE}
-    answer = await stage.ada.ask(several.commit_in_transaction(places, 1, txn), version)
+        assert set(codes(await stage.ada.ask(several_partitions.add_to_transaction(GOOD, txn), 3)).values()) == {NONE}
+    answer = await stage.ada.ask(several_partitions.commit_in_transaction(places, 1, txn), version)
     assert codes(answer) == WRONG | {LOST: LOADING} | dict.fromkeys(GOOD, NONE)
     stage.trouble.lost.clear()
     assert await stage.committed() == dict.fromkeys([*GOOD, LOST], -1)
@@ -243,7 +243,7 @@ async def test_the_right_to_write_the_topics_opens_no_transaction_of_another_to_
     txn = await stage.transaction()
     await stage.world.allow("sender", Op.WRITE, Resource.TOPIC, "orders")
     sender = await stage.world.client("sender")
-    answer = await sender.ask(several.add_to_transaction(GOOD, txn), 3)
+    answer = await sender.ask(several_partitions.add_to_transaction(GOOD, txn), 3)
     assert codes(answer) == dict.fromkeys(GOOD, TXN_FORBIDDEN)
     data = batch("x", producer=(*txn[1:], 0), transactional=True)
     answer = await sender.ask(produce("orders", data, transactional_id="tx"), NEW)
@@ -254,11 +254,11 @@ async def test_the_right_to_write_the_topics_opens_no_transaction_of_another_to_
 @pytest.mark.parametrize("places", ORDERS)
 async def test_add_partitions_to_txn_adds_all_or_none(stage, places):
     txn = await stage.transaction()
-    answer = await stage.ada.ask(several.add_to_transaction(places, txn), 3)
+    answer = await stage.ada.ask(several_partitions.add_to_transaction(places, txn), 3)
     wrong = {place: code for place, code in WRONG.items() if place != LOST}
     assert codes(answer) == wrong | dict.fromkeys([*GOOD, LOST], NOT_ATTEMPTED)
     assert await stage.world.broker.transactions.list(status="open") == []
-    answer = await stage.ada.ask(several.add_to_transaction(GOOD, txn), 3)
+    answer = await stage.ada.ask(several_partitions.add_to_transaction(GOOD, txn), 3)
     assert codes(answer) == dict.fromkeys(GOOD, NONE)
     (begun,) = await stage.world.broker.transactions.list(status="open")
     assert sorted(begun.partitions) == GOOD

@@ -14,8 +14,8 @@ from redis_ledger.kafka.protocol.messages.describe_acls_request import DescribeA
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
 from redis_ledger.store.store import ReplyError
 from tests.support.broker import eventually
-from tests.support.kafka import KafkaClient
-from tests.support.secured import Secured, log_in, secured
+from tests.support.kafka_client import KafkaClient
+from tests.support.secured_kafka import Secured, log_in, secured
 
 FAILED, CLUSTER_FORBIDDEN = 58, 31
 CLOSED = (ConnectionError, asyncio.IncompleteReadError)

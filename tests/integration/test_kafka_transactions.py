@@ -19,9 +19,9 @@ from redis_ledger.kafka.protocol.messages.write_txn_markers_request import (
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-from tests.support.batches import batch, fetch, fetched, produce, produced, values
 from tests.support.broker import SWEPT_S_MAX, eventually, live_transactions, one, two, values_of, vanish
-from tests.support.kafka import BrokerClient, KafkaClient, listening
+from tests.support.kafka_batches import batch, fetch, fetched, produce, produced, values
+from tests.support.kafka_client import BrokerClient, KafkaClient, listening
 from tests.support.kafka_transactional import NEW, OLD, Transactional
 
 INVALID_REQUEST, FENCED_EPOCH, INVALID_TXN_STATE, UNKNOWN_ID, INVALID_TIMEOUT, FENCED = 42, 47, 48, 49, 50, 90

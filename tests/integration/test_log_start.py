@@ -39,9 +39,9 @@ from redis_ledger.kafka.protocol.messages.list_offsets_request import (
 )
 from redis_ledger.records.batch import split
 from redis_ledger.records.read import decode
-from tests.support.batches import batch, fetch, fetched, produce, produced
 from tests.support.broker import eventually, one, receive_values, values_of
-from tests.support.kafka import KafkaClient, listening
+from tests.support.kafka_batches import batch, fetch, fetched, produce, produced
+from tests.support.kafka_client import KafkaClient, listening
 from tests.support.kafka_offsets import commit
 from tests.support.kafka_offsets import fetch as fetch_committed
 

@@ -16,12 +16,12 @@ from redis_ledger.errors import StoreUnavailable
 from redis_ledger.groups import coordinator
 from redis_ledger.ids import TxnId
 from redis_ledger.telemetry import logs
-from tests.support.batches import batch, produce
 from tests.support.broker import eventually, one
-from tests.support.kafka import BrokerClient, listening
+from tests.support.kafka_batches import batch, produce
+from tests.support.kafka_client import BrokerClient, listening
+from tests.support.processes import Serve
+from tests.support.redis_servers import Server
 from tests.support.rest import client_of
-from tests.support.servers import Server
-from tests.support.serving import Serve
 
 PASSWORD, TOKEN = "hunter22-the-password", "rl_0a1b2c3d_the-secret-part-of-a-token"
 

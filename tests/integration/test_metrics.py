@@ -17,9 +17,9 @@ from redis_ledger.broker.types import NewRecord
 from redis_ledger.config import Config
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.telemetry import exposition, metrics
-from tests.support.batches import batch, fetch, produce
 from tests.support.broker import one
-from tests.support.kafka import BrokerClient, listening
+from tests.support.kafka_batches import batch, fetch, produce
+from tests.support.kafka_client import BrokerClient, listening
 from tests.support.kafka_offsets import commit
 from tests.support.rest import client_of
 

@@ -26,7 +26,7 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import UnknownPartition, UnknownTopic
 from redis_ledger.records.read import decode
 from tests.support.broker import eventually, one, records, values_of
-from tests.support.kafka import listening
+from tests.support.kafka_client import listening
 
 PARTITIONS = 2
 

@@ -24,8 +24,8 @@ from redis_ledger.errors import AuthenticationFailed, UnreadableFormat
 from redis_ledger.ids import TxnId
 from redis_ledger.records.read import decode
 from tests.support.broker import one
-from tests.support.kafka import listening
-from tests.support.servers import Server, redis_server
+from tests.support.kafka_client import listening
+from tests.support.redis_servers import Server, redis_server
 
 DATA = Path(__file__).parent.parent / "data" / "format-1.aof.gz"
 # The data grows old in the repository: nothing of it may expire.

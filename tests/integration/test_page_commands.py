@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.pages import commands_of
-from tests.support.serving import ROOT, Serve
+from tests.support.doc_pages import commands_of
+from tests.support.processes import ROOT, Serve
 
 HOWTO = ROOT / "docs" / "howto"
 THIS = "tests/integration/test_page_commands.py"

@@ -18,8 +18,8 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ledger.partition import Accepted
 from redis_ledger.txn.coordinator import Participant
-from tests.support.batches import batch
 from tests.support.broker import eventually, live_transactions, two, values_of
+from tests.support.kafka_batches import batch
 
 
 class Producing:

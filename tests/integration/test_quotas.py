@@ -33,11 +33,11 @@ from redis_ledger.kafka.protocol.messages.fetch_response import PartitionData
 from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
 from redis_ledger.telemetry import metrics
-from tests.support.batches import batch, fetch, fetched, produce, produced
 from tests.support.broker import eventually, one, two
-from tests.support.kafka import KafkaClient, listening
+from tests.support.kafka_batches import batch, fetch, fetched, produce, produced
+from tests.support.kafka_client import KafkaClient, listening
 from tests.support.rest import client_of
-from tests.support.secured import secured
+from tests.support.secured_kafka import secured
 
 COORDINATOR_LOADING, INVALID_REQUEST, CONCURRENT_TRANSACTIONS = 14, 42, 51
 

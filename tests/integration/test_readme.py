@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.pages import HERE, KAFKA_HERE, blocks, calls, differences, names, program, renamed
-from tests.support.serving import ROOT, Serve
+from tests.support.doc_pages import HERE, KAFKA_HERE, blocks, calls, differences, names, program, renamed
+from tests.support.processes import ROOT, Serve
 
 README = ROOT / "README.md"
 TUTORIAL = ROOT / "docs" / "tutorial.md"

@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 
 from redis_ledger.app.embedded_redis.probe import command_line
+from tests.support.processes import ROOT, Serve, eventually
 from tests.support.reaper import server_pid
-from tests.support.serving import ROOT, Serve, eventually
 
 # What a test leaves when it is killed: a broker with its own server, a server without its broker, and two bare ones.
 LEAVES = """
 import json, signal
 from pathlib import Path
 from tests.support.reaper import server_pid
-from tests.support.servers import Server
-from tests.support.serving import RedisServer, Serve
+from tests.support.redis_servers import Server
+from tests.support.processes import RedisServer, Serve
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell runs in the background is begun without
 

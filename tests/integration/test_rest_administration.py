@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.auth.acl import Op, Resource
-from tests.support.people import ROOT
+from tests.support.principals import ROOT
 from tests.support.secured_rest import secured
 
 ORDERS = {"principal": "User:ada", "operation": "WRITE", "resource": "TOPIC", "name": "orders-", "pattern": "PREFIXED"}

@@ -8,10 +8,10 @@ import pytest
 from redis_ledger import AsyncClient
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.client.models import DeadLetters
-from tests.support.people import ROOT
+from tests.support.principals import ROOT
 from tests.support.rest import rest
 from tests.support.secured_rest import secured
-from tests.support.served import served
+from tests.support.threaded_broker import served
 
 SUB = "/v1/topics/orders/subscriptions/billing"
 LOOK = "/v1/topics/orders.dead/subscriptions/look"

@@ -14,8 +14,8 @@ from redis_ledger import AsyncClient, Client, Record, errors
 from redis_ledger.app.cli import main
 from redis_ledger.client import TxnState
 from tests.support.proxy import proxy
-from tests.support.served import LosesFirstAnswers, Served, served
-from tests.support.servers import redis_server
+from tests.support.redis_servers import redis_server
+from tests.support.threaded_broker import LosesFirstAnswers, Served, served
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from redis_ledger import AsyncClient, Client, Message, Record, errors
 from redis_ledger.app.cli import main
-from tests.support.served import LosesFirstAnswers
+from tests.support.threaded_broker import LosesFirstAnswers
 
 FAR = datetime(2999, 1, 1, tzinfo=UTC)
 FAR_MS = 32_472_144_000_000

@@ -9,7 +9,7 @@ from redis_ledger import AsyncClient
 from redis_ledger.app.http.application import create_app
 from redis_ledger.client import Acl
 from redis_ledger.errors import ClusterForbidden, TopicForbidden, Unauthenticated, UnknownToken
-from tests.support.people import ROOT
+from tests.support.principals import ROOT
 from tests.support.secured_rest import secured
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from redis_ledger.auth.acl import Caller, Op, Resource
 from tests.support.broker import one
-from tests.support.commands import run
-from tests.support.serving import Serve
+from tests.support.cli import run
+from tests.support.processes import Serve
 
 
 async def test_a_token_is_printed_once_and_counts_until_it_is_revoked(redis_url, prefix):

@@ -1,8 +1,8 @@
 """The security matrix: every act, every principal, both doors.  An act is done by who the table names, and refused to
 all others, at each door where it can be done.
 
-Who the principals are and what rules they have: tests/support/matrix.py.  A door where an act is missing has no such
-act; UNEQUAL says why where the doors do not ask the same.
+The principals and their ACLs are in tests/support/security_matrix.py.  A protocol from which an operation is missing
+does not have it; UNEQUAL gives the reason where the protocols require different permissions.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import pytest
 
 from redis_ledger.app.http.application import OPERATIONS
 from redis_ledger.kafka.router import routes
-from tests.support import matrix_kafka as kafka
-from tests.support import matrix_rest as rest
-from tests.support.matrix import EVERYBODY, FORBIDDEN, Ground, ground
-from tests.support.matrix_rest import ACK, COLD, NOTE, ONE, RECORDS, RULE, SUB, calls, with_another_s
+from tests.support import security_matrix_kafka as kafka
+from tests.support import security_matrix_rest as rest
+from tests.support.security_matrix import EVERYBODY, FORBIDDEN, Ground, ground
+from tests.support.security_matrix_rest import ACK, COLD, NOTE, ONE, RECORDS, RULE, SUB, calls, with_another_s
 
 ADMINS = frozenset({"admin", "root"})
 READERS = frozenset({"reader", "member", "prefixed"}) | ADMINS

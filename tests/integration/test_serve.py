@@ -19,7 +19,7 @@ from redis_ledger.app.embedded_redis.server import running_pid
 from redis_ledger.app.process import python
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
 from tests.support.kafka_codec import read_response, request
-from tests.support.serving import ROOT, RedisServer, Serve, eventually, kill_server
+from tests.support.processes import ROOT, RedisServer, Serve, eventually, kill_server
 
 T = TypeVar("T", Serve, RedisServer)
 SUITABLE = ("appendonly yes", "appendfsync no")

@@ -14,7 +14,7 @@ import pytest
 from redis_ledger.app.process.addresses import HostPort, listen, told
 from tests.integration.test_serve import kafka_address_told, refusal
 from tests.support.certificates import Authority
-from tests.support.serving import Serve
+from tests.support.processes import Serve
 
 ANYWHERE = ("--allow-anonymous", "--kafka", "0.0.0.0:0")
 

@@ -9,9 +9,9 @@ import pytest
 
 from redis_ledger.errors import LedgerError, RedisUnfit, StorageFull, StoreUnavailable, TooFewReplicas, Unavailable
 from redis_ledger.store.store import ReplyError, Script, ScriptCall, ScriptMissing, Store
+from tests.support.processes import eventually
 from tests.support.proxy import proxy
-from tests.support.servers import Server, redis_server
-from tests.support.serving import eventually
+from tests.support.redis_servers import Server, redis_server
 
 PUSH = Script("test/push", b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
 FREE = Script("test/free", b"#!lua flags=allow-oom\nreturn redis.call('DEL', KEYS[1])")

@@ -10,7 +10,7 @@ import pytest
 from redis_ledger.app.embedded_redis.binary import bundled
 from redis_ledger.store.checks import Report, UnsuitableRedis, check
 from redis_ledger.store.store import Script, Store
-from tests.support.servers import redis_server
+from tests.support.redis_servers import redis_server
 
 DURABLE = {"appendonly": "yes", "appendfsync": "always"}
 

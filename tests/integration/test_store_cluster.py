@@ -11,7 +11,7 @@ import pytest
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.cluster import key_slot
 from redis_ledger.store.store import Script, ScriptCall, Store
-from tests.support.servers import ClusterServers, Server, redis_cluster
+from tests.support.redis_servers import ClusterServers, Server, redis_cluster
 
 PUSH = Script("test/push", b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
 PUSH_BOTH = Script(

@@ -12,7 +12,7 @@ from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.cluster import key_slot
 from redis_ledger.store.store import ReplyError, Script, Store
 from tests.support.proxy import proxy
-from tests.support.servers import Server, redis_server
+from tests.support.redis_servers import Server, redis_server
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ import pytest
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.store import Script, Store
 from tests.support.reaper import ends_with_us
-from tests.support.servers import Server, binary, free_port, redis_server
+from tests.support.redis_servers import Server, binary, free_port, redis_server
 
 PUSH = Script("test/push", b"#!lua\nreturn redis.call('RPUSH', KEYS[1], ARGV[1])")
 

@@ -11,7 +11,7 @@ import pytest
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.store.store import Script, Store
 from tests.support.proxy import proxy
-from tests.support.servers import Server
+from tests.support.redis_servers import Server
 
 
 @pytest.fixture(autouse=True)

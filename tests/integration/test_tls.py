@@ -26,7 +26,7 @@ from redis_ledger import AsyncClient, Client
 from redis_ledger.app.cli.main import app
 from redis_ledger.errors import InvalidRequest, Unavailable
 from tests.support.certificates import Authority
-from tests.support.serving import Serve, eventually
+from tests.support.processes import Serve, eventually
 
 PATIENCE_S = 20.0
 

@@ -19,12 +19,12 @@ from opentelemetry.trace import StatusCode
 
 from redis_ledger.app.http.application import create_app
 from redis_ledger.telemetry import tracing
-from tests.support.batches import NOW_MS, fetch, fetched, values
 from tests.support.broker import one
-from tests.support.kafka import BrokerClient, listening
+from tests.support.kafka_batches import NOW_MS, fetch, fetched, values
+from tests.support.kafka_client import BrokerClient, listening
 from tests.support.kafka_transactional import NEW, Transactional
+from tests.support.processes import ROOT, Serve
 from tests.support.rest import client_of
-from tests.support.serving import ROOT, Serve
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 TRACEPARENT = f"00-{TRACE}-{PARENT}-01"

@@ -12,14 +12,14 @@ import pytest
 
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import LedgerError
-from tests.support.batches import batch, fetch, produce
 from tests.support.broker import one, records
-from tests.support.kafka import KafkaClient, listening
+from tests.support.kafka_batches import batch, fetch, produce
+from tests.support.kafka_client import KafkaClient, listening
 from tests.support.kafka_groups import QUICK
 from tests.support.kafka_offsets import commit
 from tests.support.kafka_transactional import NEW, OLD, Transactional
 from tests.support.proxy import proxy
-from tests.support.servers import Server
+from tests.support.redis_servers import Server
 
 TOPIC, PARTITIONS = "t", 4
 WORKERS = 4

@@ -12,7 +12,7 @@ import pytest
 
 from redis_ledger.app.embedded_redis.server import running_pid
 from tests.support.broker import one
-from tests.support.serving import ROOT, Serve
+from tests.support.processes import ROOT, Serve
 
 
 def users(*words: object, given: str = "", **environ: str) -> SimpleNamespace:

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.serving import Release, Serve
+from tests.support.processes import Release, Serve
 from tests.support.wheel import Environment, build, project
 
 THEIRS = "WHOSE = 'theirs'\n"

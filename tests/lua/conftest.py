@@ -9,10 +9,10 @@ import pytest
 import redis
 from redis.crc import key_slot
 
-from tests.support.cursors import Subscription, connected
-from tests.support.delays import Delays
-from tests.support.fakelog import FakeLog
-from tests.support.ledgers import Ledger, TxnCoordinator
+from tests.support.cursor_scripts import Subscription, connected
+from tests.support.delay_scripts import Delays
+from tests.support.fake_log import FakeLog
+from tests.support.ledger_scripts import Ledger, TxnCoordinator
 
 Connect = Callable[[str], redis.Redis]
 

@@ -8,7 +8,7 @@ import pytest
 
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.script_status import Status
-from tests.support.ledgers import Node
+from tests.support.ledger_scripts import Node
 
 SILENT, EVERY = 3_500, 1_000
 START = 1_700_000_000_000

@@ -6,7 +6,7 @@ import pytest
 
 from redis_ledger.store.keys import CatalogKeys
 from redis_ledger.store.script_status import Status
-from tests.support.ledgers import Node
+from tests.support.ledger_scripts import Node
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 
 from redis_ledger.ledger.entries import covers, is_aborted, parse_aborted, parse_log
 from redis_ledger.store.script_status import Status
-from tests.support.cursors import Subscription
-from tests.support.fakelog import FakeLog
+from tests.support.cursor_scripts import Subscription
+from tests.support.fake_log import FakeLog
 
 ABORTS = 700
 

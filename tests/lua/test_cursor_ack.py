@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from redis_ledger.store.script_status import Status
-from tests.support.cursors import ACK_TIMEOUT, CHUNK, Subscription
-from tests.support.fakelog import FakeLog
+from tests.support.cursor_scripts import ACK_TIMEOUT, CHUNK, Subscription
+from tests.support.fake_log import FakeLog
 
 
 def test_acks_in_order_move_the_mark_and_set_no_bit(log, sub):

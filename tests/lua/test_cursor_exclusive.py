@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.store.script_status import Status
-from tests.support.cursors import ACK_TIMEOUT, SESSION, Subscription
+from tests.support.cursor_scripts import ACK_TIMEOUT, SESSION, Subscription
 
 
 @pytest.fixture

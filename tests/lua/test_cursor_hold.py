@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.store.script_status import Status
-from tests.support.cursors import ACK_TIMEOUT, Subscription
-from tests.support.fakelog import TOPIC_ID
+from tests.support.cursor_scripts import ACK_TIMEOUT, Subscription
+from tests.support.fake_log import TOPIC_ID
 
 OK, CONFLICT = Status.OK, Status.TXN_CONFLICT
 

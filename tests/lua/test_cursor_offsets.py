@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.store.script_status import Status
-from tests.support.cursors import Subscription
-from tests.support.registers import Group, Value
+from tests.support.cursor_scripts import Subscription
+from tests.support.group_offset_scripts import Group, Value
 
 OK, FENCED, WRONG_KIND = Status.OK, Status.FENCED, Status.WRONG_KIND
 

@@ -12,8 +12,8 @@ import pytest
 from redis_ledger.cursor import paged_acks
 from redis_ledger.cursor.ranges import Range, to_ranges
 from redis_ledger.store.script_status import Status
-from tests.support.cursors import NOW, Placed, Subscription
-from tests.support.fakelog import FakeLog
+from tests.support.cursor_scripts import NOW, Placed, Subscription
+from tests.support.fake_log import FakeLog
 
 COUNT = 3_000
 TXN = "0-7"

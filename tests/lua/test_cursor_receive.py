@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.store.script_status import Status
-from tests.support.cursors import ACK_TIMEOUT, CHUNK, Subscription, connected
-from tests.support.fakelog import FakeLog
-from tests.support.servers import redis_server
+from tests.support.cursor_scripts import ACK_TIMEOUT, CHUNK, Subscription, connected
+from tests.support.fake_log import FakeLog
+from tests.support.redis_servers import redis_server
 
 
 @pytest.fixture

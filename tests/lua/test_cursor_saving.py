@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.cursors import ACK_TIMEOUT, Subscription
+from tests.support.cursor_scripts import ACK_TIMEOUT, Subscription
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from redis_ledger.delay.entry import Bucket
 from redis_ledger.delay.scripts import next_member
 from redis_ledger.store.script_status import Status
-from tests.support.delays import Delays
+from tests.support.delay_scripts import Delays
 
 STALE, UNKNOWN = [Status.STALE], [Status.UNKNOWN_TOPIC]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from redis_ledger.store.script_status import Status
-from tests.support.delays import Delays
+from tests.support.delay_scripts import Delays
 
 NOW, BEFORE, NOT = 1, 2, 0  # what cancel answers
 STALE, UNKNOWN = [Status.STALE], [Status.UNKNOWN_TOPIC]

@@ -6,7 +6,7 @@ import pytest
 
 from redis_ledger.ledger.entries import PARTIAL
 from redis_ledger.store.script_status import Status
-from tests.support.delays import Delays, Later
+from tests.support.delay_scripts import Delays, Later
 
 FAR = 1 << 50
 

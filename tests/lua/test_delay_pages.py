@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.store.script_status import Status
-from tests.support.delays import Delays
+from tests.support.delay_scripts import Delays
 
 TXN, NAME = (3, 17), "3-17"
 COUNT = 1_000

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from redis_ledger.store.script_status import Status
-from tests.support.delays import Delays, Later
+from tests.support.delay_scripts import Delays, Later
 
 PRODUCER = {"pid": 5, "epoch": 0}
 TXN = (3, 17)

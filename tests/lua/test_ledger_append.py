@@ -10,7 +10,7 @@ from redis.exceptions import NoScriptError
 
 from redis_ledger.ids import TxnId
 from redis_ledger.store.script_status import Status
-from tests.support.ledgers import Ledger
+from tests.support.ledger_scripts import Ledger
 
 TOP = 2**31 - 1
 

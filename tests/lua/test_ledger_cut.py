@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.store.script_status import Status
-from tests.support.ledgers import Ledger
+from tests.support.ledger_scripts import Ledger
 
 MANY = 1_000
 

@@ -6,7 +6,7 @@ import pytest
 
 from redis_ledger.store.keys import encode_name
 from redis_ledger.store.script_status import Status
-from tests.support.ledgers import TOPIC_ID, Ledger
+from tests.support.ledger_scripts import TOPIC_ID, Ledger
 
 ALL = {"bytes_max": 0}
 

@@ -9,7 +9,7 @@ import pytest
 
 from redis_ledger.store.script_status import Status
 from redis_ledger.txn.states import Request, State, follow
-from tests.support.ledgers import TxnCoordinator
+from tests.support.ledger_scripts import TxnCoordinator
 
 WAYS: dict[State, list[str]] = {  # how a transaction gets into a state; {} is its serial
     State.OPEN: [],

@@ -7,8 +7,8 @@ import pytest
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.entries import COMMIT, MARKER, TRANSACTIONAL, is_aborted
 from redis_ledger.store.script_status import Status
-from tests.support.cursors import Subscription
-from tests.support.ledgers import TOMBSTONE_MS, Ledger
+from tests.support.cursor_scripts import Subscription
+from tests.support.ledger_scripts import TOMBSTONE_MS, Ledger
 
 COMMITTED, ABORTED = TRANSACTIONAL | MARKER | COMMIT, TRANSACTIONAL | MARKER
 COORDINATORS = (0, 31, 32, 32_767)  # 32 << 48 is where a double loses serials

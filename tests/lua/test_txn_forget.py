@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from redis_ledger.store.script_status import Status
-from tests.support.ledgers import TOMBSTONE_MS, Ledger, TxnCoordinator
+from tests.support.ledger_scripts import TOMBSTONE_MS, Ledger, TxnCoordinator
 
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 

@@ -8,7 +8,7 @@ from redis_ledger.proto.txn_log_pb2 import TransactionLogOp as Op
 from redis_ledger.proto.txn_log_pb2 import TransactionLogRecord as Record
 from redis_ledger.proto.txn_log_pb2 import TransactionLogStatus as Status
 from redis_ledger.txn.log import MAGIC, VERSION, decode
-from tests.support.ledgers import TxnCoordinator
+from tests.support.ledger_scripts import TxnCoordinator
 
 P0, P1, SUB = "orders/t-1/0", "orders/t-1/1", "orders/t-1/0/s%20u"
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from redis_ledger.ids import TxnId
-from tests.support.ledgers import TxnCoordinator
+from tests.support.ledger_scripts import TxnCoordinator
 
 SINCE_MS = int(datetime(2025, 1, 1, tzinfo=UTC).timestamp() * 1000)
 TODAY_MS = SINCE_MS + 700 * 86_400_000

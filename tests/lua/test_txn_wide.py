@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from redis_ledger.proto.txn_log_pb2 import TransactionLogOp as Op
-from tests.support.ledgers import TxnCoordinator
+from tests.support.ledger_scripts import TxnCoordinator
 
 PAGE = 200
 

@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from redis_ledger.store.script_status import Status
-from tests.support.cursors import ACK_TIMEOUT, CHUNK, SESSION, Subscription, connected
-from tests.support.fakelog import FakeLog
+from tests.support.cursor_scripts import ACK_TIMEOUT, CHUNK, SESSION, Subscription, connected
+from tests.support.fake_log import FakeLog
 
 CONSUMERS = ("c1", "c2", "c3")
 COORDINATORS = (0, 31, 32, 32767)  # 32 << 48 is where a double loses serials

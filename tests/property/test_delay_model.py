@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from redis_ledger.delay.index import SnapshotSwept
 from redis_ledger.store.store import Store
-from tests.support.delay_upkeep import UPKEEP
-from tests.support.delay_world import Killed, Wire, World
-from tests.support.servers import redis_server
+from tests.support.delay_maintenance import UPKEEP
+from tests.support.delay_model import Killed, Wire, World
+from tests.support.redis_servers import redis_server
 
 EXAMPLES = int(os.environ.get("DELAY_MODEL_EXAMPLES", "400"))
 

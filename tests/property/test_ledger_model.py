@@ -30,8 +30,8 @@ from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Decision, Participant
 from redis_ledger.txn.participants import Participants
 from redis_ledger.txn.states import State
-from tests.support.ledgers import Ledger
-from tests.support.servers import redis_server
+from tests.support.ledger_scripts import Ledger
+from tests.support.redis_servers import redis_server
 
 WRAP = 2**31
 TOPIC, TOPIC_ID = "orders", "t-1"

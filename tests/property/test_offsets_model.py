@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from redis_ledger.store.script_status import Status
-from tests.support.ledgers import Ledger
-from tests.support.registers import Group
+from tests.support.group_offset_scripts import Group
+from tests.support.ledger_scripts import Ledger
 
 TXNS = [(0, 5), (0, 6), (32, 2**53), (32, 2**53 + 1)]  # the last two are one double
 

@@ -29,7 +29,7 @@ from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Decision, Participant
 from redis_ledger.txn.participants import Participants
 from redis_ledger.txn.states import State
-from tests.support.servers import redis_server
+from tests.support.redis_servers import redis_server
 
 TOPIC, TOPIC_ID, CONSUMER = "orders", "t-1", "c"
 SUBS = ("a", "b/b")

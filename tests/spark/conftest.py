@@ -23,8 +23,8 @@ from redis_ledger.kafka.protocol.messages.delete_records_request import (
 )
 from tests.spark.quick import is_quick
 from tests.spark.secured import Secured
-from tests.support.kafka import KafkaClient
-from tests.support.serving import Serve
+from tests.support.kafka_client import KafkaClient
+from tests.support.processes import Serve
 
 if find_spec("pyspark") is None:
     collect_ignore_glob = ["test_*"]

@@ -15,7 +15,7 @@ from redis_ledger import Client
 from redis_ledger.client.models import ColdPartition
 from redis_ledger.offload.manifest import Segment, Stretch
 from redis_ledger.offload.segment import Row, SegmentWriter, open_home, table_of
-from tests.support.serving import Serve
+from tests.support.processes import Serve
 
 
 class Brokers:

@@ -14,7 +14,7 @@ QUICK: Mapping[str, frozenset[str]] = {
     "test_batch.py": ALL,
     "test_fields.py": ALL,
     "test_matrix.py": ALL,
-    "test_piles.py": ALL,
+    "test_arrow_accumulator.py": ALL,
     "test_sink.py": ALL,
     "test_guide.py": frozenset({"test_the_python_of_the_guide_prints_what_the_guide_says"}),
     "test_secured.py": frozenset({

@@ -15,7 +15,7 @@ from redis_ledger import Client
 from redis_ledger.client import Acl
 from redis_ledger.client.security_models import NewToken
 from tests.support.certificates import Authority
-from tests.support.serving import ROOT, Serve
+from tests.support.processes import ROOT, Serve
 
 Rule = tuple[str, str, str]  # WRITE, TOPIC, orders; a name that ends in * stands for all that begin so
 

@@ -24,7 +24,7 @@ from redis_ledger.spark.pipelines import compact, compact_spark
 from redis_ledger.spark.pipelines.progress import Progress
 from tests.spark import dying
 from tests.spark.offloaded import Brokers, Kept, cold, named, offload, read
-from tests.support.serving import ROOT
+from tests.support.processes import ROOT
 
 DAY_MS = 86_400_000
 NOW_MS = time.time_ns() // 1_000_000

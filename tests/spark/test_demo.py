@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.serving import ROOT
+from tests.support.processes import ROOT
 
 TEST_S_MAX = 1600  # five starts of Spark, on a machine that is busy with other things
 

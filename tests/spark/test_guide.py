@@ -9,8 +9,8 @@ import shlex
 from pathlib import Path
 
 from redis_ledger.spark.pipelines import offload
-from tests.support.pages import blocks, program
-from tests.support.serving import ROOT, Serve
+from tests.support.doc_pages import blocks, program
+from tests.support.processes import ROOT, Serve
 
 PAGE = ROOT / "docs" / "howto" / "use-spark.md"
 

@@ -30,8 +30,8 @@ from pyspark.errors import PySparkException
 
 from tests.spark.driver import SETTINGS, prepared
 from tests.spark.world import RECORDS, Job, World
+from tests.support.processes import ROOT, eventually
 from tests.support.reaper import ends_with_us
-from tests.support.serving import ROOT, eventually
 
 HELD_S_MAX = 600  # on a machine that is busy with other things
 RERUNS_MAX = 3

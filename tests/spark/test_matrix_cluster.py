@@ -19,8 +19,8 @@ import pytest
 
 from tests.spark.cluster import MASTER, WORKERS, Cluster
 from tests.spark.world import Job, World
-from tests.support.pages import program
-from tests.support.serving import ROOT, eventually
+from tests.support.doc_pages import program
+from tests.support.processes import ROOT, eventually
 
 pytestmark = [
     pytest.mark.slow,

@@ -14,7 +14,7 @@ from redis_ledger.broker.topics import offload as broker_cold
 from redis_ledger.offload import plan
 from redis_ledger.offload.manifest import is_chain
 from tests.spark.offload_child import OffloadChild, offload_child
-from tests.support.served import served
+from tests.support.threaded_broker import served
 
 RECORDS = 9  # of a topic, besides the one that is aborted
 VALUE = "v" * 200

@@ -18,10 +18,10 @@ from redis_ledger.spark import offloading, segment_tasks
 from redis_ledger.spark.pipelines import offload
 from redis_ledger.spark.read_options import Connection
 from tests.spark.dying_tasks import Dying
-from tests.support.batches import batch, produce, produced
 from tests.support.bombs import header_bomb
-from tests.support.kafka import KafkaClient
-from tests.support.serving import ROOT
+from tests.support.kafka_batches import batch, produce, produced
+from tests.support.kafka_client import KafkaClient
+from tests.support.processes import ROOT
 
 
 @pytest.fixture

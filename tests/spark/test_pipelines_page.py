@@ -7,7 +7,7 @@ import shlex
 import subprocess
 from importlib import import_module
 
-from tests.support.serving import ROOT, Serve
+from tests.support.processes import ROOT, Serve
 
 PAGE = "docs/howto/pipelines.md"
 COMMAND = ["redis-ledger", "pipeline"]

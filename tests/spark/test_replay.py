@@ -16,7 +16,7 @@ from redis_ledger.records.partitioner import partition_for
 from redis_ledger.spark.pipelines import replay
 from tests.spark import dying
 from tests.spark.offloaded import Brokers, offload
-from tests.support.serving import ROOT
+from tests.support.processes import ROOT
 
 T0 = 1_767_268_800_000  # 2026-01-01 12:00 UTC
 START = "2026-01-01T12:00:00Z"

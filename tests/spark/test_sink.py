@@ -12,7 +12,7 @@ from pyspark.sql.streaming.query import StreamingQueryException
 
 from redis_ledger import Client
 from redis_ledger.records.partitioner import partition_for
-from tests.support.served import Served, served
+from tests.support.threaded_broker import Served, served
 
 REFUSED = (AnalysisException, PySparkException)
 

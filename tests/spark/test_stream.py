@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 from tests.spark.conftest import Topic
-from tests.support.serving import eventually
+from tests.support.processes import eventually
 
 STREAM_S_MAX = 120
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from redis_ledger.app.cli.pipeline import PIPELINES
-from tests.support.serving import ROOT
+from tests.support.processes import ROOT
 from tests.support.wheel import Environment, build
 
 REGISTERS = """

@@ -15,8 +15,8 @@ from redis_ledger import Client
 from redis_ledger.errors import UnknownSubscription
 from tests.spark.driver import BATCHES, SUBSCRIPTION, Copy
 from tests.spark.failing import Point
+from tests.support.processes import Serve, eventually, kill_server
 from tests.support.reaper import server_pid
-from tests.support.serving import Serve, eventually, kill_server
 
 RECORDS = 20 * BATCHES
 IN_PARTITIONS, OUT_PARTITIONS = 2, 3

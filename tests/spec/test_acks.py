@@ -16,7 +16,7 @@ from redis_ledger.errors import InvalidTopicName, NotDelivered, NotYourMessage, 
 from redis_ledger.ids import MessageId, TxnId
 from tests.support.broker import eventually, one, receive_values, records, two, vanish
 from tests.support.proxy import proxy
-from tests.support.served import served
+from tests.support.threaded_broker import served
 
 
 async def filled(broker, count, name="s"):

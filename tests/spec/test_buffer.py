@@ -12,8 +12,8 @@ import pytest
 
 from redis_ledger.errors import LedgerError
 from tests.support.broker import one, outstanding, records, two, values_of, vanish
+from tests.support.redis_servers import redis_server
 from tests.support.rest import client_of
-from tests.support.servers import redis_server
 
 
 async def heads(broker, topic="t"):

@@ -14,7 +14,7 @@ from redis_ledger.client import TxnState
 from redis_ledger.proto.txn_log_pb2 import TransactionLogOp as Op
 from redis_ledger.txn import log as txn_log
 from tests.support.broker import eventually, one, receive_values, records
-from tests.support.served import served
+from tests.support.threaded_broker import served
 
 
 @pytest.fixture

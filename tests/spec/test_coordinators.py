@@ -19,8 +19,8 @@ from redis_ledger.proto.txn_log_pb2 import TransactionLogOp as Op
 from redis_ledger.txn import log as txn_log
 from tests.support.broker import eventually, one, receive_values, records, status, two, values_of
 from tests.support.proxy import proxy
+from tests.support.redis_servers import redis_server
 from tests.support.rest import client_of
-from tests.support.servers import redis_server
 
 # -- TC-01: many coordinators ------------------------------------------------------------------------------------------
 

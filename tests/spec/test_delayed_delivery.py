@@ -10,9 +10,9 @@ import pytest
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import DelayTooLong
 from redis_ledger.records.read import decode
-from tests.support.batches import fetch, fetched, values
 from tests.support.broker import eventually, one, values_of, vanish
-from tests.support.kafka import KafkaClient, listening
+from tests.support.kafka_batches import fetch, fetched, values
+from tests.support.kafka_client import KafkaClient, listening
 from tests.support.rest import client_of
 from tests.support.scheduled import BUCKETS, HOUR_MS, LATE_MS_MAX, ScheduledTopic, Witness, scheduling
 

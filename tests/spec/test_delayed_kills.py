@@ -14,7 +14,7 @@ import pytest
 from redis_ledger.clock import ManualClock, SystemClock
 from redis_ledger.delay.index import BEGUN_MS_MAX, DelayIndex
 from tests.support.broker import eventually, one
-from tests.support.cut_store import When, cut_index, index_on, run_until_cut
+from tests.support.crashing_store import When, cut_index, index_on, run_until_cut
 from tests.support.scheduled import BUCKETS, HOUR_MS, PATIENCE_S, ScheduledTopic
 
 WRITES_MAX = 60  # of one step; more would mean that it never ends

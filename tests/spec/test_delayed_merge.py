@@ -7,7 +7,7 @@ import pytest
 from redis_ledger.delay.entry import Bucket
 from redis_ledger.delay.merge import choose
 from tests.support.broker import eventually, vanish
-from tests.support.cut_store import index_on
+from tests.support.crashing_store import index_on
 from tests.support.scheduled import HOUR_MS, PATIENCE_S, ScheduledTopic, scheduling
 
 YEAR_MS = 365 * 24 * HOUR_MS

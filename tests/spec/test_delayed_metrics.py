@@ -19,7 +19,7 @@ from redis_ledger.errors import StoreUnavailable
 from redis_ledger.telemetry import metrics
 from scripts import pulsar_metrics
 from tests.support.broker import eventually, values_of
-from tests.support.cut_store import Trouble, index_on
+from tests.support.crashing_store import Trouble, index_on
 from tests.support.rest import client_of
 from tests.support.scheduled import HOUR_MS, PATIENCE_S, ScheduledTopic, scheduling
 

@@ -10,7 +10,7 @@ from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.telemetry import exposition
 from tests.support.broker import eventually, values_of, vanish
-from tests.support.cut_store import Trouble, index_on
+from tests.support.crashing_store import Trouble, index_on
 from tests.support.scheduled import HOUR_MS, PATIENCE_S, ScheduledTopic, Witness, scheduling
 
 

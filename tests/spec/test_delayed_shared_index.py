@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from tests.support.batches import fetch, fetched, values
 from tests.support.broker import backlog, eventually, receive_values, values_of, vanish
-from tests.support.kafka import KafkaClient, listening
+from tests.support.kafka_batches import fetch, fetched, values
+from tests.support.kafka_client import KafkaClient, listening
 from tests.support.scheduled import HOUR_MS, PATIENCE_S, ScheduledTopic, scheduling
 
 
@@ -234,7 +234,7 @@ async def test_a_subscription_that_sleeps_costs_nothing_when_records_fire_and_ge
 
 async def test_subscriptions_of_each_kind_use_the_one_index_there_is_before_and_after_a_restart(redis_url, prefix):
     """DD-58: there is no flag, and so nothing to rebuild or to clean; what was pending comes once.  That Pulsar's names
-    of the flag take only `true` is tests/unit/app/test_settings.py's."""
+    of the flag take only `true` is tests/unit/app/process/test_settings.py's."""
     async with scheduling(redis_url, prefix) as topic:
         await subscribed(topic, "s")
         await topic.broker.subscriptions.create("t", "e", "exclusive")

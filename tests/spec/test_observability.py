@@ -17,13 +17,13 @@ from redis_ledger.kafka.protocol.messages.metadata_request import MetadataReques
 from redis_ledger.records.batch import split
 from redis_ledger.records.control import read_marker
 from redis_ledger.telemetry import metrics
-from tests.support.batches import batch, fetch, fetched, produce
 from tests.support.broker import eventually, one, records, values_of
 from tests.support.chart import CHART
-from tests.support.kafka import KafkaClient, listening
+from tests.support.kafka_batches import batch, fetch, fetched, produce
+from tests.support.kafka_client import KafkaClient, listening
+from tests.support.redis_servers import redis_server
 from tests.support.rest import client_of
 from tests.support.secured_rest import secured
-from tests.support.servers import redis_server
 
 
 class Ahead:

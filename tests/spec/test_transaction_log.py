@@ -24,7 +24,7 @@ from tests.support.broker import (
     vanish,
 )
 from tests.support.proxy import proxy
-from tests.support.servers import redis_server
+from tests.support.redis_servers import redis_server
 
 
 async def logged(broker, txn):

@@ -21,7 +21,7 @@ from redis_ledger.kafka.protocol.messages.offset_fetch_request import (
     OffsetFetchRequestTopics,
 )
 from tests.support.broker import eventually
-from tests.support.kafka import KafkaClient
+from tests.support.kafka_client import KafkaClient
 
 NOT_COORDINATOR, INVALID_GROUP, INCONSISTENT, UNKNOWN_MEMBER = 16, 24, 23, 25
 UNSUPPORTED_VERSION, INVALID_REQUEST, NOT_EMPTY, NOT_FOUND = 35, 42, 68, 69

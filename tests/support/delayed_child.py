@@ -19,7 +19,7 @@ from redis_ledger.delay.recurrence import Recurrence
 from redis_ledger.ids import ScheduledId
 from redis_ledger.store.store import ScriptCall, Store
 from tests.support.crash_child import SteppingStore, StepsReport, child, serve_cases
-from tests.support.cut_store import LOOKS
+from tests.support.crashing_store import LOOKS
 from tests.support.scheduled import ScheduledTopic
 
 TOPIC = "t"

@@ -13,7 +13,7 @@ from redis_ledger.kafka.protocol.messages.create_topics_request import (
     CreateTopicsRequest,
 )
 from tests.support.broker import one
-from tests.support.kafka import KafkaClient, listening
+from tests.support.kafka_client import KafkaClient, listening
 
 TOPIC, BROKER, GROUP = 2, 4, 32
 UNKNOWN_TOPIC, UNKNOWN_ID, EXISTS, INVALID_CONFIG, INVALID_REQUEST = 3, 100, 36, 40, 42

@@ -16,7 +16,7 @@ from redis_ledger.kafka.protocol.messages.leave_group_request import LeaveGroupR
 from redis_ledger.kafka.protocol.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from redis_ledger.store.keys import GroupKeys
 from tests.support.broker import eventually, one, vanish
-from tests.support.kafka import KafkaClient, listening
+from tests.support.kafka_client import KafkaClient, listening
 
 MEMBER_ID_REQUIRED = 79
 TAKEN_OVER_S_MAX = 10.0  # a broker counts as dead some seconds after its last sign of life

@@ -31,7 +31,7 @@ from redis_ledger.kafka.protocol.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from tests.support.kafka import KafkaClient
+from tests.support.kafka_client import KafkaClient
 from tests.support.kafka_codec import subscription
 
 Found = dict[tuple[Any, int], tuple[int, int]]  # topic, partition → offset, error code

@@ -12,8 +12,8 @@ from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
 from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
 from redis_ledger.kafka.protocol.messages.produce_response import PartitionProduceResponse
 from redis_ledger.records.build import NewRecord, encode
-from tests.support.batches import NOW_MS, produce, produced
-from tests.support.kafka import KafkaClient
+from tests.support.kafka_batches import NOW_MS, produce, produced
+from tests.support.kafka_client import KafkaClient
 
 OLD, NEW = 10, 12  # versions of Produce: with AddPartitionsToTxn, and without (KIP-890)
 

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from redis_ledger.broker.broker import Broker
-from tests.support.people import SECURED, People
+from tests.support.principals import SECURED, People
 from tests.support.rest import client_of, open_broker
 
 

@@ -8,7 +8,7 @@ import sysconfig
 import zipfile
 from pathlib import Path
 
-from tests.support.serving import ROOT
+from tests.support.processes import ROOT
 
 
 def build(folder: Path) -> Path:

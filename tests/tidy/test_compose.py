@@ -12,7 +12,7 @@ import yaml
 from redis_ledger.app.process.doctor import OF_COMMANDS
 from redis_ledger.config import Config
 from tests.image import dockerfile
-from tests.support.pages import blocks
+from tests.support.doc_pages import blocks
 from tests.tidy.tree import ROOT
 
 PAGE = ROOT / "docs" / "howto" / "container.md"

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.integration.test_readme import HOWTO, README, TUTORIAL, WITH_CURL, WITH_PYTHON
-from tests.support.pages import Block, noted_blocks
+from tests.support.doc_pages import Block, noted_blocks
 from tests.tidy.tree import ROOT, shown
 
 PAGES = [README, TUTORIAL, *sorted(HOWTO.glob("*.md"))]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.serving import Release
+from tests.support.processes import Release
 
 
 @pytest.fixture(scope="session")

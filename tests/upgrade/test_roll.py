@@ -2,7 +2,7 @@
 
 broker 0   old ───✗ new ────────────────────────────────────────┐
 broker 1   old ────────────✗ new ────────────✗ old ─────────────┤  the log, read by both releases, against what
-broker 2   old ─────────────────────✗ new ──────────────────────┘  applications were told (tests/support/history.py)
+broker 2   old ─────────────────────✗ new ──────────────────────┘  clients saw (tests/support/client_history.py)
            all the while: librdkafka, aiokafka, and the SDK of both releases
 """
 
@@ -18,9 +18,9 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 
 from redis_ledger import AsyncClient
-from tests.support.history import History, Log, made_once
-from tests.support.servers import redis_server
-from tests.support.serving import Release
+from tests.support.client_history import History, Log, made_once
+from tests.support.processes import Release
+from tests.support.redis_servers import redis_server
 from tests.upgrade.fleet import Fleet, Load, Turn
 
 NEW = Release()

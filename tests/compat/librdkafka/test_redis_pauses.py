@@ -27,11 +27,11 @@ PATIENCE_S = 90.0
 
 @pytest.fixture
 def paused() -> Iterator[tuple[str, Callable[[str], None]]]:
-    """The brokers' address, and what gives orders to tests/support/pausing.py."""
+    """The brokers' address, and what gives orders to tests/support/redis_pauses.py."""
     if not os.environ.get("HTTP"):
         pytest.skip("HTTP is not the address of the broker's REST port, so it may not be redis-ledger")
     process = subprocess.Popen(
-        [os.environ["PYTHON"], "-m", "tests.support.pausing"],
+        [os.environ["PYTHON"], "-m", "tests.support.redis_pauses"],
         cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdin is not None

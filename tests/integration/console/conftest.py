@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.console_browser import Visitor
 from tests.support.rest import client_of, open_broker
 from tests.support.secured_rest import World, secured
-from tests.support.visitor import Visitor
 
 
 @pytest.fixture

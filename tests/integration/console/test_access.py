@@ -14,9 +14,9 @@ from redis_ledger.app.console.pages import ACTS, PAGES
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import AuthenticationFailed, Unauthenticated
-from tests.support.people import ROOT
+from tests.support.console_browser import BASE, Visitor, fill
+from tests.support.principals import ROOT
 from tests.support.rest import client_of
-from tests.support.visitor import BASE, Visitor, fill
 
 # -- other sites -----------------------------------------------------------------------------------------------------
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from redis_ledger.auth.acl import Op, Resource
 from tests.support.broker import records
-from tests.support.people import ROOT
-from tests.support.visitor import forms, visitor_of
+from tests.support.console_browser import forms, visitor_of
+from tests.support.principals import ROOT
 
 BILLING = "/subscription?topic=orders&name=billing"
 LOOK = "/subscription?topic=dead&name=look"

@@ -8,10 +8,10 @@ from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.quota import Quota
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.clock import ManualClock
-from tests.support.people import ROOT
+from tests.support.console_browser import Visitor, fill, forms, visitor_of
+from tests.support.principals import ROOT
+from tests.support.redis_servers import redis_server
 from tests.support.rest import client_of, open_broker
-from tests.support.servers import redis_server
-from tests.support.visitor import Visitor, fill, forms, visitor_of
 
 
 async def test_pages_have_the_forms_that_their_visitor_may_send(world):

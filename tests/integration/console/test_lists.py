@@ -10,8 +10,8 @@ import pytest
 from redis_ledger.app.console.paging import ROWS_MAX, paged
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import NewRecord
+from tests.support.console_browser import visitor_of
 from tests.support.rest import open_broker
-from tests.support.visitor import visitor_of
 
 TOPICS = 230
 

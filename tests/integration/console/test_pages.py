@@ -16,9 +16,9 @@ from redis_ledger.broker.types import DelayStats, NewRecord
 from redis_ledger.ids import TxnId
 from redis_ledger.telemetry import exposition
 from tests.support.broker import eventually
+from tests.support.console_browser import BASE, Visitor, fill
+from tests.support.redis_servers import redis_server
 from tests.support.rest import client_of, open_broker
-from tests.support.servers import redis_server
-from tests.support.visitor import BASE, Visitor, fill
 
 
 def pages(txn: TxnId) -> list[str]:

@@ -23,7 +23,7 @@ from redis_ledger.kafka.protocol.messages.produce_response import (
 )
 from redis_ledger.records.build import encode
 from redis_ledger.records.read import decode
-from tests.support.small_server import small_server
+from tests.support.tcp_server import small_server
 
 FIRE = Figure("fire", "one_partition", "records_per_s", 61_000, "records/s", 50_000, "process")
 EARLIEST = Figure("lateness", "1000_per_s", "min_ms", 0.4, "ms", 0, "process")

@@ -9,7 +9,7 @@ import pytest
 
 from bench.load import connected, request
 from bench.processes import BenchFailed, Served
-from tests.support.small_server import small_server
+from tests.support.tcp_server import small_server
 
 
 @pytest.fixture

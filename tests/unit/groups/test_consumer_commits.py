@@ -13,7 +13,7 @@ from redis_ledger.errors import (
     UnsupportedAssignor,
 )
 from redis_ledger.groups.consumer_member import Heartbeat, check
-from tests.support.consumers import (
+from tests.support.consumer_group import (
     NOBODY_OWNS,
     World,
     joining,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.consumers import (
+from tests.support.consumer_group import (
     Client,
     World,
     slices,

@@ -11,7 +11,7 @@ from redis_ledger.errors import (
     UnreleasedInstance,
 )
 from redis_ledger.groups.consumer_member import Heartbeat, HeartbeatResult
-from tests.support.consumers import (
+from tests.support.consumer_group import (
     SESSION_MS,
     World,
     joining,

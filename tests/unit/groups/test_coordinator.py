@@ -15,7 +15,7 @@ from redis_ledger.errors import (
     StoreUnavailable,
 )
 from redis_ledger.groups import coordinator as module
-from tests.support.coordinated import ME, Redis, coordinating, join, joining, settled
+from tests.support.group_coordinator import ME, Redis, coordinating, join, joining, settled
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from redis_ledger.groups import coordinator as module
 from redis_ledger.groups.coordinator import Coordinator
 from redis_ledger.groups.member import Sync
 from redis_ledger.groups.ownership import Summary
-from tests.support.coordinated import Redis, coordinating, join, joining, settled
+from tests.support.group_coordinator import Redis, coordinating, join, joining, settled
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from redis_ledger.spark.filters import Bounds
 from redis_ledger.spark.plain_http import PlainHttp
 from redis_ledger.spark.plan import Range
 from redis_ledger.spark.read_options import Connection
-from tests.support.serving import eventually
+from tests.support.processes import eventually
 from tests.unit.spark.log_server import LogServer, log_server
 
 ORDERS = TopicPartition("orders", 0)

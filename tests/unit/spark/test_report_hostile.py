@@ -11,7 +11,7 @@ from redis_ledger.spark.pipelines.reconcile_bins import Bins, Cells
 from redis_ledger.spark.pipelines.reconcile_facts import Check, Hole, Matched, PartitionFacts, SideFacts, Verdict
 from redis_ledger.spark.pipelines.reconcile_samples import Sample, Samples
 from redis_ledger.spark.pipelines.report import page, text
-from tests.support.hostile import TEXTS, Seen
+from tests.support.html_injection import TEXTS, Seen
 
 AT_MS = 1_000_000_000_000
 

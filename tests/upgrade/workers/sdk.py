@@ -2,7 +2,7 @@
 
     python sdk.py ROLE NAME URL,URL
 
-Each line it prints is JSON: what it asked for, was answered, got and could not do (tests/support/history.py).
+Each line it prints is JSON: what it asked for, was answered, got and could not do (tests/support/client_history.py).
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ final class Rolling {
 
     private Rolling() {}
 
-    /** What tests/support/rolling.py does. */
+    /** What tests/support/rolling_restart.py does. */
     private static final class Brokers implements AutoCloseable {
         private final Process process;
         private final BufferedReader told;
@@ -52,7 +52,7 @@ final class Rolling {
             String python = System.getenv("PYTHON");
             Lab.check(python != null, "PYTHON is the interpreter that redis-ledger runs with");
             Path root = Path.of("../../..").toRealPath();
-            var command = new ProcessBuilder(python, "-m", "tests.support.rolling").directory(root.toFile());
+            var command = new ProcessBuilder(python, "-m", "tests.support.rolling_restart").directory(root.toFile());
             command.environment().put("PYTHONPATH", root.toString());
             process = command.redirectError(ProcessBuilder.Redirect.INHERIT).start();
             told = process.inputReader();

@@ -13,7 +13,7 @@ import pytest
 from redis_ledger.app.console.pages import PAGES, Done
 from redis_ledger.app.console.rendering import render
 from redis_ledger.app.console.site import bare
-from tests.support.hostile import TEXTS, Seen
+from tests.support.html_injection import TEXTS, Seen
 
 LINKS = {"link", "go_to"}  # made by the console itself
 OURS = re.compile(r"#[a-z]+|/docs|/metrics|/console([/?#][\w/?#=&%.+*~-]*)?", re.ASCII)

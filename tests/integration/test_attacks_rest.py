@@ -1,0 +1,370 @@
+"""Attacks on the HTTP door, over real sockets: each is refused, and nothing is done."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import gzip
+import hmac
+import json
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.auth.tokens import digest, read
+from redis_ledger.records.build import encode
+from tests.support.attack_target import PATIENCE_S, Target, attacked, parse
+
+RECORDS = b'{"records":[{"value":1}]}'
+PRODUCE = b"POST /v1/topics/orders/records HTTP/1.1\r\nhost: a\r\n"
+
+
+@pytest.fixture
+async def target(redis_url, prefix) -> AsyncIterator[Target]:
+    async with attacked(redis_url, prefix) as opened:
+        await opened.allow("ada", Op.WRITE, Resource.TOPIC, "orders")
+        yield opened
+
+
+async def written(target: Target) -> int:
+    return (await target.broker.topics.describe("orders"))[1][0].end_offset
+
+
+def with_token(target: Target, name: str = "ada") -> bytes:
+    return b"authorization: Bearer " + target.tokens[name].encode() + b"\r\n"
+
+
+# -- who it is ---------------------------------------------------------------------------------------------------------
+
+
+async def test_a_token_in_the_address_is_not_taken_and_not_repeated(target, capsys):
+    token = await target.token("ada")
+    for query in (f"access_token={token}", f"token={token}", f"authorization=Bearer%20{token}"):
+        status, body = await target.ask(None, "POST", f"/v1/topics/orders/records?{query}", RECORDS)
+        assert status == 401
+        assert token.encode() not in body
+    assert token not in capsys.readouterr().err
+    assert await written(target) == 0
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"x-forwarded-user: root",
+        b"x-remote-user: root",
+        b"remote-user: root",
+        b"x-ssl-client-s-dn: CN=root",
+        b"x-forwarded-client-cert: Subject=CN=root",
+        b"redis_ledger.principal: User:root",
+        b"redis-ledger-principal: User:root",
+        b"forwarded: for=127.0.0.1;user=root",
+        b"authorization: Basic cm9vdDpyb290",
+        b"authorization: Bearer User:root",
+        b"authorization: Bearer ",
+        b"cookie: authorization=root",
+    ],
+)
+async def test_headers_that_other_servers_believe_name_nobody(target, header):
+    status, _ = await target.ask(None, "POST", "/v1/topics/orders/records", RECORDS, header)
+    assert status == 401
+    assert await written(target) == 0
+
+
+async def test_a_second_authorization_is_not_chosen_from(target):
+    await target.token("ada")
+    mine, other = with_token(target), b"authorization: Bearer rl_0_0\r\n"
+    for both in (mine + other, other + mine, mine + mine, mine + other.upper()):
+        sent = PRODUCE + both + b"content-length: %d\r\n\r\n" % len(RECORDS) + RECORDS
+        assert parse(await target.http(sent))[0] == 401
+    assert await written(target) == 0
+
+
+async def test_a_revoked_token_and_those_near_it_are_nothing(target):
+    text = await target.token("ada")
+    id, secret = text.removeprefix("rl_").split("_")
+    assert (await target.ask("ada", "POST", "/v1/topics/orders/records", RECORDS))[0] == 200
+    shown = read(text)
+    assert shown is not None
+    near = [
+        f"rl_{id}_{'0' * len(secret)}", f"rl_{id}_{secret[:-1]}", f"rl_{id}_{secret}0", f"rl_{id}_", f"rl__{secret}",
+        f"rl_{id}_{digest(shown.secret)!s}", f"{id}_{secret}", f"rl_{id}_{secret}\\u0000", f"RL_{id}_{secret}",
+    ]  # fmt: skip
+    for each in near:
+        sent = PRODUCE + f"authorization: Bearer {each}\r\ncontent-length: {len(RECORDS)}\r\n\r\n".encode() + RECORDS
+        assert parse(await target.http(sent))[0] == 401, each
+    await target.broker.security.revoke_token(id)
+    assert (await target.ask("ada", "POST", "/v1/topics/orders/records", RECORDS))[0] == 401
+    assert await written(target) == 1
+
+
+async def test_a_jwt_that_nobody_signed_for_us_is_nothing(redis_url, prefix, tmp_path):
+    key, other = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    curve = jwt.get_algorithm_by_name("ES256")
+    public = {**curve.to_jwk(key.public_key(), as_dict=True), "kid": "k"}
+    (tmp_path / "jwks").write_text(json.dumps({"keys": [public]}))
+    pem = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    fair = {"iss": "us", "aud": "ledger", "sub": "root", "exp": int(time.time()) + 600}
+    kid = {"kid": "k"}
+
+    def signed(changes: dict[str, Any], by: Any = key, **head: Any) -> str:
+        told = {name: value for name, value in {**fair, **changes}.items() if value is not None}
+        return jwt.encode(told, by, "ES256", headers={**kid, **head})
+
+    def shared(secret: bytes) -> str:
+        """Signed by what everybody can read, as if it were a shared secret."""
+        text = ".".join(b64(json.dumps(each).encode()) for each in ({"alg": "HS256", **kid}, fair))
+        return f"{text}.{b64(hmac.digest(secret, text.encode(), 'sha256'))}"
+
+    own = {**curve.to_jwk(other.public_key(), as_dict=True), "kid": "k"}
+    good = signed({})
+    head, body, proof = good.split(".")
+    forged = [
+        jwt.encode(fair, "", "none", headers=kid),
+        ".".join((b64(b'{"alg":"NoNe","kid":"k"}'), body, "")),
+        f"{head}.{body}.",
+        f"{head}.{b64(json.dumps({**fair, 'sub': 'admin'}).encode())}.{proof}",
+        shared(pem), shared(json.dumps(public).encode()), shared(b""),
+        signed({}, other), signed({}, other, jwk=own), signed({}, other, jku="http://127.0.0.1:1/jwks"),
+        signed({}, other, kid="../../../dev/null"), signed({}, other, kid=""),
+        signed({"exp": int(time.time()) - 600}), signed({"exp": None}), signed({"nbf": int(time.time()) + 600}),
+        signed({"aud": "elsewhere"}), signed({"aud": None}), signed({"iss": "them"}), signed({"iss": None}),
+        signed({"sub": None}), signed({"sub": ""}), signed({"sub": "a\nb"}),
+    ]  # fmt: skip
+    settings = {"jwt_jwks": str(tmp_path / "jwks"), "jwt_issuer": "us", "jwt_audience": "ledger"}
+    async with attacked(redis_url, prefix, **settings) as target:
+        for number, text in enumerate(forged):
+            header = b"authorization: Bearer " + text.encode()
+            status, _ = await target.ask(None, "POST", "/v1/topics/orders/records", RECORDS, header)
+            assert status == 401, number
+        assert await written(target) == 0
+        header = b"authorization: Bearer " + good.encode()
+        assert (await target.ask(None, "POST", "/v1/topics/orders/records", RECORDS, header))[0] == 200
+
+
+def b64(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+async def test_an_idempotency_key_of_somebody_else_tells_and_does_nothing(target):
+    await target.allow("eve", Op.WRITE, Resource.TOPIC, "orders")
+    key = b"idempotency-key: the-same"
+    first = await target.ask("ada", "POST", "/v1/transactions", b"{}", key)
+    stolen = await target.ask("eve", "POST", "/v1/transactions", b"{}", key)
+    assert first[0] == 201
+    assert stolen[0] == 201
+    assert json.loads(first[1])["id"] != json.loads(stolen[1])["id"]
+    again = await target.ask("ada", "POST", "/v1/transactions", b"{}", key)
+    assert json.loads(again[1])["id"] == json.loads(first[1])["id"]
+    id = json.loads(first[1])["id"]
+    assert (await target.ask("eve", "POST", f"/v1/transactions/{id}:commit", b"{}"))[0] == 403
+
+
+# -- what it may do ----------------------------------------------------------------------------------------------------
+
+
+async def test_rules_cover_what_they_say_and_nothing_that_looks_like_it(target):
+    for topic in ("a", "ab", "Ab", "b", "prefix", "x.a"):
+        await target.broker.topics.create(topic, 1)
+    await target.allow("bob", Op.WRITE, Resource.TOPIC, "a", prefix=True)
+    # No topic begins with a star, so this is nobody's.
+    await target.allow("bob", Op.WRITE, Resource.TOPIC, "*", prefix=True)
+    may = {}
+    for topic in ("a", "ab", "Ab", "b", "x.a", "%61b", "%41b", "orders", "*", "%2a", "%EF%BD%81b", "a%CC%8A"):
+        may[topic] = (await target.ask("bob", "POST", f"/v1/topics/{topic}/records", RECORDS))[0]
+    assert {topic for topic, status in may.items() if status == 200} == {"a", "ab", "%61b"}  # %61 is an a
+    assert set(may.values()) <= {200, 400, 403}
+    await target.allow("bob", Op.WRITE, Resource.TOPIC, "ab", deny=True)
+    assert (await target.ask("bob", "POST", "/v1/topics/ab/records", RECORDS))[0] == 403
+    assert (await target.ask("bob", "POST", "/v1/topics/%61%62/records", RECORDS))[0] == 403
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "..", ".", "%2e%2e", "%2e", "..%2f..%2facls", "%2e%2e%2facls", "a%2fb", "a%5cb", "a%00b", "a%0ab", "a%0d%0ab",
+        "%ff", "%C0%AE%C0%AE", "a%20b", "%E2%80%AEb", "a;b", "a%3ab", "a%7Bb%7D", "%25%32%65", "a" * 250, "a%EF%BC%8Fb",
+    ],
+)  # fmt: skip
+async def test_names_that_would_be_paths_or_keys_are_no_topics(target, name):
+    for method, path, body in (
+        ("POST", f"/v1/topics/{name}/records", RECORDS),
+        ("GET", f"/v1/topics/{name}", b""),
+        ("POST", f"/v1/topics/{name}/../../acls", b'{"acls":[]}'),
+    ):
+        status, _ = await target.ask("root", method, path, body)
+        assert status in (400, 404, 405), (method, path)
+    assert [topic.name for topic in await target.broker.topics.list()] == ["orders"]
+
+
+@pytest.mark.parametrize(
+    "kind", [b"text/plain", b"application/x-www-form-urlencoded", b"multipart/form-data", b"application/json"]
+)
+@pytest.mark.parametrize(
+    "origin",
+    [b"origin: https://evil.example", b"origin: null", b"sec-fetch-site: cross-site", b"sec-fetch-site: same-site"],
+)
+async def test_what_a_foreign_page_makes_a_browser_send_changes_nothing(redis_url, prefix, kind, origin):
+    """Nobody is asked who they are, as with a certificate that the browser adds: only the request's origin tells."""
+    async with attacked(redis_url, prefix, auth_required=False) as target:
+        status, body = await target.ask(
+            None, "POST", "/v1/topics/orders/records", RECORDS, b"content-type: " + kind, origin
+        )
+        assert (status, json.loads(body)["code"]) == (403, "forbidden")
+        assert await written(target) == 0
+        own = (b"origin: http://localhost", b"sec-fetch-site: same-origin", b"sec-fetch-site: none", b"x-a: b")
+        for each in own:
+            assert (await target.ask(None, "POST", "/v1/topics/orders/records", RECORDS, each))[0] == 200
+
+
+# -- HTTP itself -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [
+        b"content-length: 4\r\ntransfer-encoding: chunked\r\n",
+        b"transfer-encoding: chunked\r\ncontent-length: 4\r\n",
+        b"content-length: 4\r\ncontent-length: 40\r\n",
+        b"content-length: 4, 40\r\n",
+        b"content-length: +4\r\n",
+        b"content-length: 0x4\r\n",
+        b"content-length: -4\r\n",
+        b"content-length: 99999999999999999999999999\r\n",
+        b"transfer-encoding: chunked, identity\r\n",
+        b"transfer-encoding: xchunked\r\n",
+        b"transfer-encoding : chunked\r\n",
+        b"transfer-encoding:\x0bchunked\r\n",
+        b" transfer-encoding: chunked\r\n",
+        b"x: a\r\n\tb\r\ncontent-length: 4\r\n",
+        b"x: a\rcontent-length: 4\r\n",
+        b"x: a\x00b\r\ncontent-length: 4\r\n",
+    ],
+)
+async def test_a_request_whose_length_can_be_read_in_two_ways_smuggles_nothing(target, framing):
+    await target.token("ada")
+    hidden = b"0\r\n\r\n" + PRODUCE + with_token(target) + b"content-length: %d\r\n\r\n" % len(RECORDS) + RECORDS
+    answer = await target.http(b"POST /v1/topics HTTP/1.1\r\nhost: a\r\n" + framing + b"\r\n" + hidden)
+    status, head, _ = parse(answer)
+    assert status in (0, 400, 401, 413), answer[:200]
+    assert answer.count(b"HTTP/1.1 200") == 0
+    assert status in (0, 401) or b"connection: close" in head
+    assert await written(target) == 0
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"a: " + b"x" * 200_000,  # a header without an end
+        b"".join(b"h%d: x\r\n" % n for n in range(200)),
+        b"".join(b"h%d: %s\r\n" % (n, b"x" * 2_000) for n in range(90)),
+        b"x" * 200_000,
+    ],
+)
+async def test_a_head_that_is_too_large_is_refused_and_the_connection_ends(target, head):
+    status, told, body = parse(await target.http(b"GET /livez HTTP/1.1\r\nhost: a\r\n" + head + b"\r\n\r\n"))
+    assert status in (400, 431)
+    assert b"connection: close" in told
+    assert b"application/problem+json" in told
+    assert json.loads(body)["status"] == status
+    assert parse(await target.http(b"GET /livez HTTP/1.1\r\nhost: a\r\n\r\n"))[0] == 200
+
+
+async def test_an_address_without_an_end_is_refused(target):
+    status, _, _ = parse(await target.http(b"GET /" + b"a" * 300_000 + b" HTTP/1.1\r\nhost: a\r\n\r\n"))
+    assert status in (400, 431)
+
+
+async def slowly(target: Target, first: bytes, then: bytes) -> tuple[float, bytes]:
+    """How long the connection lasts when a byte follows another, and what is answered."""
+    reader, writer = await asyncio.open_connection(*target.rest)
+    began = time.monotonic()
+    writer.write(first)
+    answer = b""
+
+    async def trickle() -> None:
+        while not writer.is_closing():
+            writer.write(then)
+            await asyncio.sleep(0.05)  # an attacker's pace
+
+    sending = asyncio.ensure_future(trickle())
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            while more := await reader.read(65_536):
+                answer += more
+    except ConnectionError:
+        pass
+    finally:
+        sending.cancel()
+        writer.transport.abort()
+    return time.monotonic() - began, answer
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "status"),
+    [
+        (b"", b"", 0),  # nothing is asked
+        (b"GET /livez HT", b"", 408),
+        (b"GET /livez HTTP/1.1\r\nhost: a\r\n", b"a: b\r\n", 408),
+        (b"GET /livez HTTP/1.1\r\na: ", b"x", 408),
+        (b"\r\n", b"\r\n", 408),
+    ],
+)
+async def test_a_head_that_comes_byte_by_byte_is_given_up(target, first, then, status):
+    took, answer = await slowly(target, first, then)
+    assert took < 5.0
+    assert parse(answer)[0] == status
+
+
+async def test_a_body_that_stalls_is_given_up_and_a_kept_connection_is_none_longer(target):
+    await target.token("ada")
+    head = PRODUCE + with_token(target) + b"content-length: 1000\r\n\r\n"
+    took, _ = await slowly(target, head + b"{", b"")
+    assert took < 5.0
+    took, _ = await slowly(target, head + b"{", b" ")
+    assert took < 5.0
+    took, answer = await slowly(target, b"GET /livez HTTP/1.1\r\nhost: a\r\n\r\n", b"\r\n")
+    assert took < 5.0
+    assert parse(answer)[0] == 200
+    assert await written(target) == 0
+
+
+async def test_depth_and_numbers_in_json_end_in_a_refusal(target):
+    for body in (
+        b'{"records":' + b"[" * 200_000,
+        b'{"records":[{"value":' + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"}]}",
+        b'{"records":[{"partition":1e400}]}',
+        b'{"records":[{"value":"\xff\xfe"}]}',
+        b'{"records":' + b"9" * 100_000 + b"}",
+    ):
+        status, _ = await target.ask("ada", "POST", "/v1/topics/orders/records", body)
+        assert status in (400, 422), body[:40]
+    assert await written(target) == 0
+
+
+async def test_a_body_that_unpacks_into_very_much_is_bounded(target):
+    await target.allow("ada", Op.READ, Resource.TOPIC, "orders")
+    packed = b"content-encoding: gzip"
+    status, _ = await target.ask("ada", "POST", "/v1/topics/orders/records", gzip.compress(b"0" * 50_000_000), packed)
+    assert status in (400, 415)
+    bomb = encode([(None, b"\0" * 200_000_000, (), 1)], compression=4)
+    assert len(bomb) < 100_000
+    kind = b"content-type: application/vnd.redis-ledger.batch"
+    refused, _ = await target.ask("ada", "POST", "/v1/topics/orders/records?partition=0", bomb, kind)
+    status, told = await target.ask("ada", "GET", "/v1/topics/orders/partitions/0/records?offset=0")
+    assert (refused, status, len(told) < 10_000) == (413, 200, True)
+    assert (await target.ask(None, "GET", "/livez"))[0] == 200
+
+
+async def test_a_line_break_in_a_name_is_no_line_in_the_log(target, capsys):
+    forged = "%0a{%22event%22:%22forged%22}"
+    await target.ask("root", "GET", f"/v1/topics/{forged}")
+    await target.ask("root", "POST", f"/v1/topics/orders/subscriptions/{forged}:receive", b'{"consumer":"a\\n{}"}')
+    await target.ask(None, "GET", "/livez", b"", b"x-request-id: a\\n{}")
+    for line in capsys.readouterr().err.splitlines():
+        assert json.loads(line)["event"] != "forged"

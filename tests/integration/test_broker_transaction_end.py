@@ -1,0 +1,350 @@
+"""How transactions end: by their caller, by their deadline, by whoever finds them, and never by two of these."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from redis_ledger.errors import (
+    AlreadyAborted,
+    AlreadyCommitted,
+    StoreUnavailable,
+    TransactionError,
+    TransactionNotFound,
+    TransactionTimedOut,
+    UnsupportedTxnAction,
+)
+from tests.support.broker import (
+    begun,
+    eventually,
+    live_transactions,
+    log_length,
+    one,
+    outstanding,
+    receive_values,
+    records,
+    status,
+    two,
+    values_of,
+    vanish,
+    visible,
+)
+from tests.support.crashing_store import Trouble
+
+
+@pytest.fixture
+async def broker(broker):
+    await broker.topics.create("u")
+    return broker
+
+
+# -- ends --------------------------------------------------------------------------------------------------------------
+
+ENDS: dict[tuple[str, str], str | type[TransactionError]] = {
+    ("open", "commit"): "committed",
+    ("open", "abort"): "aborted",
+    ("committing", "commit"): "committed",
+    ("committing", "abort"): AlreadyCommitted,
+    ("committed", "commit"): "committed",
+    ("committed", "abort"): AlreadyCommitted,
+    ("aborting", "commit"): AlreadyAborted,
+    ("aborting", "abort"): "aborted",
+    ("aborted", "commit"): AlreadyAborted,
+    ("aborted", "abort"): "aborted",
+    ("timed out", "commit"): TransactionTimedOut,
+    ("timed out", "abort"): "aborted",
+}
+
+
+@pytest.mark.parametrize(("state", "request_"), ENDS)
+async def test_every_end_in_every_state_is_answered_by_the_table(redis_url, prefix, state, request_):
+    """TS-05, TS-06: at a broker that has not seen the transaction before."""
+    async with two(redis_url, prefix, end_overdue_ms=60_000) as (first, second):
+        await first.topics.create("t")
+        txn = await begun(first, "a", timeout_ms=20 if state == "timed out" else 60_000)
+        if state in ("committing", "aborting"):
+            await first.coordinators.decide(txn, commit=state == "committing")
+        elif state in ("committed", "aborted"):
+            await (first.transactions.commit if state == "committed" else first.transactions.abort)(txn)
+            await eventually(lambda: status(first, txn), state)
+        elif state == "timed out":
+            assert await eventually(lambda: status(first, txn), "aborted") == "aborted"
+        act = getattr(second.transactions, request_)
+        expected = ENDS[state, request_]
+        if isinstance(expected, str):
+            assert (await act(txn)).status == expected
+            assert await values_of(second, "t") == (["a"] if expected == "committed" else [])
+        else:
+            with pytest.raises(expected):
+                await act(txn)
+
+
+async def test_an_unknown_action_is_refused_and_changes_nothing(broker):
+    """TS-05"""
+    txn = await begun(broker, "a")
+    with pytest.raises(UnsupportedTxnAction):
+        await broker.transactions.commit(txn, wait="perhaps")
+    assert await status(broker, txn) == "open"
+
+
+async def test_a_repeated_decision_writes_nothing(broker):
+    """TS-02"""
+    txn = await begun(broker, "a")
+    await broker.coordinators.decide(txn, commit=True)
+    before = await log_length(broker, txn)
+    await broker.coordinators.decide(txn, commit=True)
+    with pytest.raises(AlreadyCommitted):
+        await broker.coordinators.decide(txn, commit=False)
+    assert await log_length(broker, txn) == before
+
+
+async def test_outcomes_are_remembered_for_their_time_and_number(redis_url, prefix):
+    """TS-06"""
+    async with one(redis_url, prefix, coordinators=1, ended_status_max_records=3) as broker:
+        txns = [await begun(broker) for _ in range(8)]
+        for txn in txns:
+            await broker.transactions.commit(txn)
+            await eventually(partial(status, broker, txn), "committed")
+        assert [await status(broker, txn) for txn in txns[-3:]] == ["committed"] * 3
+        with pytest.raises(TransactionNotFound):
+            await broker.transactions.commit(txns[0])
+
+
+@pytest.mark.parametrize("commit", [True, False])
+async def test_a_decision_is_carried_out_by_whoever_is_left(pair, commit):
+    """TS-04, TS-13, AK-18: the broker dies right after the decision, no client is there."""
+    first, second = pair
+    await first.subscriptions.create("t", "s")
+    await first.records.produce("t", records("in"))
+    (id_,) = await receive_values(first, "t", "s")
+    await first.topics.create("out", 2)
+    txn = (await first.transactions.begin()).id
+    for number in (0, 1):
+        await first.records.produce("out", records("a"), partition=number, transaction=txn)
+    await first.subscriptions.ack("t", "s", "c1", [id_], transaction=txn)
+    await first.coordinators.decide(txn, commit=commit)
+    await vanish(first)
+    final = "committed" if commit else "aborted"
+    assert await eventually(lambda: status(second, txn), final) == final
+    assert await visible(second, "out") == ({0: ["a"], 1: ["a"]} if commit else {})
+    assert list((await receive_values(second, "t", "s", wait_ms=0)).values()) == ([] if commit else ["in"])
+    assert await outstanding(second, "out") == 0
+
+
+async def test_a_participant_that_ends_at_the_sixth_try_is_ended_once(redis_url, prefix, monkeypatch):
+    """TS-09, TB-27: what failed before has left nothing."""
+    async with one(redis_url, prefix, end_overdue_ms=60_000) as broker:
+        await broker.topics.create("t")
+        txn = await begun(broker, "a")
+        ends, tried = broker.transactions._participants.end, []
+
+        async def failing(decision):
+            tried.append(decision)
+            if len(tried) < 6:
+                raise StoreUnavailable("not now")
+            await ends(decision)
+
+        monkeypatch.setattr(broker.transactions._participants, "end", failing)
+        assert (await broker.transactions.commit(txn)).status == "committed"
+        assert len(tried) == 6
+        assert await values_of(broker, "t", isolation="read_uncommitted") == ["a", "[marker]"]
+
+
+async def test_finished_transactions_leave_nothing_in_the_log_and_live_ones_stay(redis_url, prefix):
+    """TS-07, TS-20: a very old open transaction pins nothing but its own records."""
+    async with one(redis_url, prefix, coordinators=1) as broker:
+        await broker.topics.create("t")
+        old = await begun(broker, "old")
+        for _ in range(40):
+            await broker.transactions.commit(await begun(broker, "young"))
+        assert await eventually(lambda: live_transactions(broker), 1) == 1
+        assert await eventually(lambda: log_length(broker, old), 2) == 2  # its begin and its partition
+        await broker.transactions.commit(old)
+        assert await eventually(lambda: log_length(broker, old), 0) == 0
+
+
+async def test_commit_answers_when_all_can_be_read_or_once_it_is_logged(broker):
+    """TS-10: what a caller has committed it can read; `logged` answers before the participants are done."""
+    for n in range(20):
+        await broker.transactions.commit(await begun(broker, str(n)))
+        assert len(await values_of(broker, "t")) == n + 1
+    ends, free = broker.transactions._participants.end, asyncio.Event()
+
+    async def held(decision):
+        await free.wait()
+        await ends(decision)
+
+    broker.transactions._participants.end = held
+    txn = await begun(broker, "later")
+    async with asyncio.timeout(1):
+        assert (await broker.transactions.commit(txn, wait="logged")).status == "committing"
+    assert await status(broker, txn) == "committing"
+    free.set()
+    assert await eventually(lambda: status(broker, txn), "committed") == "committed"
+
+
+# -- time --------------------------------------------------------------------------------------------------------------
+
+
+async def test_an_expired_transaction_is_aborted_in_time_with_no_client_there(pair):
+    """TS-11, TB-37: output never seen, input delivered again, the timeout counted."""
+    first, second = pair
+    await first.subscriptions.create("t", "s")
+    await first.records.produce("t", records("in"))
+    (id_,) = await receive_values(first, "t", "s")
+    await first.topics.create("out")
+    txn = (await first.transactions.begin(400)).id
+    await first.records.produce("out", records("never"), transaction=txn)
+    await first.subscriptions.ack("t", "s", "c1", [id_], transaction=txn)
+    await first.records.produce("out", records("behind"))
+    await vanish(first)
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    assert await receive_values(second, "t", "s", wait_ms=5_000) == {id_: "in"}
+    assert loop.time() - started < 0.4 + 1.0
+    assert await eventually(lambda: values_of(second, "out"), ["behind"]) == ["behind"]
+    assert await eventually(lambda: status(second, txn), "aborted") == "aborted"
+    assert (await second.transactions.get(txn)).timed_out
+    keys = second.coordinators.of(txn).keys
+    assert await second.store.command("HGET", keys.state, "timeout", key=keys.state) == b"1"
+    with pytest.raises(TransactionTimedOut):
+        await second.transactions.commit(txn)
+
+
+async def test_deadlines_run_while_nobody_is_there(redis_url, prefix):
+    """TS-12: aborted right after a broker is back, and one with time left keeps its deadline."""
+    async with one(redis_url, prefix) as broker:
+        await broker.topics.create("t")
+        short, long = await begun(broker, "a", timeout_ms=300), await begun(broker, "b", timeout_ms=60_000)
+        deadline = (await broker.transactions.get(long)).deadline_ms
+        await vanish(broker)
+    await asyncio.sleep(0.5)
+    async with one(redis_url, prefix) as broker:
+        assert await eventually(lambda: status(broker, short), "aborted", 1.0) == "aborted"
+        shown = await broker.transactions.get(long)
+        assert (shown.status, shown.deadline_ms) == ("open", deadline)
+
+
+async def test_a_committing_transaction_never_expires(redis_url, prefix):
+    """TS-11, TS-04"""
+    async with one(redis_url, prefix, end_overdue_ms=60_000) as broker:
+        await broker.topics.create("t")
+        txn = await begun(broker, "a", timeout_ms=200)
+        await broker.coordinators.decide(txn, commit=True)
+        await asyncio.sleep(0.5)
+        assert await status(broker, txn) == "committing"
+        assert (await broker.transactions.commit(txn)).status == "committed"
+        assert await values_of(broker, "t") == ["a"]
+
+
+async def test_of_a_commit_and_an_expiry_at_the_same_instant_one_wins_and_the_caller_knows(pair):
+    """TS-21, TS-03: what is visible is what the callers were told, also at another broker."""
+    first, second = pair
+    told = {}
+
+    async def race(n):
+        txn = await begun(first, str(n), timeout_ms=500)
+        left_ms = (await first.transactions.get(txn)).deadline_ms - first.clock.now_ms()
+        await asyncio.sleep((left_ms - 30 + n % 20 * 4) / 1_000)
+        try:
+            await (first, second)[n % 2].transactions.commit(txn)
+            told[str(n)] = True
+        except TransactionError:
+            told[str(n)] = False
+
+    await asyncio.gather(*(race(n) for n in range(120)))
+    assert await eventually(lambda: outstanding(second, "t"), 0) == 0
+    assert set(await values_of(second, "t")) == {n for n, won in told.items() if won}
+    assert {True, False} == set(told.values()), "the race was none"
+
+
+async def test_of_a_commit_and_an_abort_at_once_exactly_one_wins(pair):
+    """TS-21"""
+    first, second = pair
+    for n in range(30):
+        txn = await begun(first, str(n))
+        results = await asyncio.gather(
+            first.transactions.commit(txn), second.transactions.abort(txn), return_exceptions=True
+        )
+        losers = [r for r in results if isinstance(r, BaseException)]
+        assert len(losers) == 1
+        assert isinstance(losers[0], AlreadyCommitted | AlreadyAborted)
+        committed = not isinstance(results[0], BaseException)
+        assert (str(n) in await values_of(first, "t")) is committed
+
+
+async def test_concurrent_commits_both_succeed_and_the_work_is_done_once(pair):
+    """TS-22"""
+    first, second = pair
+    for n in range(40):
+        txn = await begun(first, str(n))
+        answers = await asyncio.gather(first.transactions.commit(txn), second.transactions.commit(txn))
+        assert [a.status for a in answers] == ["committed", "committed"]
+    log = await values_of(first, "t", isolation="read_uncommitted")
+    assert log.count("[marker]") == 40
+    assert await values_of(second, "t") == [str(n) for n in range(40)]
+
+
+@pytest.mark.parametrize("lost", [{0}, {1}, {2}, {0, 2}])
+async def test_a_decision_is_not_carried_out_while_any_participant_fails(redis_url, prefix, lost):
+    """Those that can be reached are ended all the same, and the others by the next attempt."""
+    async with one(redis_url, prefix, end_overdue_ms=60_000) as broker:
+        await broker.topics.create("wide", 3)
+        txn = (await broker.transactions.begin()).id
+        for number in range(3):
+            await broker.records.produce("wide", records(str(number)), partition=number, transaction=txn)
+        decision = await broker.coordinators.decide(txn, commit=True)
+        trouble = Trouble(broker.store)
+        trouble.lost = {f"{{wide:{number}}}" for number in lost}
+        with pytest.raises(StoreUnavailable):
+            await broker.transactions.carry(decision)
+        trouble.lost.clear()
+        assert await visible(broker, "wide") == {number: [str(number)] for number in range(3) if number not in lost}
+        await broker.transactions.carry(decision)
+        assert await visible(broker, "wide") == {number: [str(number)] for number in range(3)}
+
+
+@pytest.mark.parametrize("together", [False, True])
+async def test_a_commit_is_not_answered_while_a_participant_fails(redis_url, prefix, together):
+    async with one(redis_url, prefix, end_overdue_ms=60_000, redis_timeout_ms=300) as broker:
+        await broker.topics.create("wide", 3)
+        txns = [(await broker.transactions.begin(together="nightly")).id for _ in range(3)]
+        for number, txn in enumerate(txns):
+            for partition in (0, number):
+                await broker.records.produce("wide", records("a"), partition=partition, transaction=txn)
+        trouble = Trouble(broker.store)
+        trouble.lost = {"{wide:1}"}
+        with pytest.raises(StoreUnavailable):
+            await (broker.transactions.commit_all(txns) if together else broker.transactions.commit(txns[1]))
+        trouble.lost.clear()
+        assert await status(broker, txns[1]) == "committing"
+
+
+async def test_participants_are_ended_in_parallel(broker):
+    """TS-23: every partition gets its own call, all of them under way at once."""
+    await broker.topics.create("wide", 50)
+    txn = (await broker.transactions.begin()).id
+    await broker.transactions.add_partitions(txn, [("wide", n) for n in range(50)])
+    under_way, most = 0, 0
+    call = broker.store.call
+
+    def slow(script, keys, args, *, retry=True):
+        if script.name != "txn/end":
+            return call(script, keys, args, retry=retry)
+
+        async def later():
+            nonlocal under_way, most
+            under_way += 1
+            most = max(most, under_way)
+            await asyncio.sleep(0.2)
+            under_way -= 1
+            return await call(script, keys, args, retry=retry)
+
+        return asyncio.ensure_future(later())
+
+    broker.store.call = slow
+    async with asyncio.timeout(2):
+        await broker.transactions.commit(txn)
+    assert most == 50

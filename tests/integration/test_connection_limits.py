@@ -1,0 +1,55 @@
+"""A broker with as many connections as it may have: it takes no more work, and is not restarted for that."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import pytest
+
+from redis_ledger.app.http.application import create_app
+from redis_ledger.app.http.connection_limits import SPARE_CONNECTIONS, Limits
+from redis_ledger.app.http.server import HttpServer
+from tests.support.attack_target import PATIENCE_S, parse
+from tests.support.broker import one
+
+MOST = 3
+
+
+@pytest.fixture
+async def port(redis_url, prefix) -> AsyncIterator[int]:
+    """Of a broker whose connections are all taken."""
+    async with one(redis_url, prefix) as broker, contextlib.AsyncExitStack() as stack:
+        server = HttpServer(create_app(broker), "127.0.0.1", 0, drain_s=1, limits=Limits(connections_max=MOST))
+        await server.start()
+        stack.push_async_callback(server.stop)
+        number = int(server.address.rpartition(":")[2])
+        for _ in range(MOST):
+            assert (await asked(number, "/readyz", stack))[0] == 200
+        yield number
+
+
+async def asked(port: int, path: str, stack: contextlib.AsyncExitStack) -> tuple[int, bytes, bytes]:
+    """What a connection of its own, which stays open, is answered; status 0 when it is closed instead."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    stack.callback(writer.close)
+    with contextlib.suppress(ConnectionError):
+        writer.write(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
+        return parse(await asyncio.wait_for(reader.read(4096), PATIENCE_S))
+    return 0, b"", b""
+
+
+async def test_a_full_broker_lives_and_takes_no_further_requests(port):
+    async with contextlib.AsyncExitStack() as stack:
+        # It is not ready for more, so that nobody is sent here
+        assert (await asked(port, "/readyz", stack))[0] == 0
+        assert (await asked(port, "/v1/topics", stack))[0] == 0
+        # And who restarts what does not live leaves those alone that are served
+        assert (await asked(port, "/livez", stack))[0] == 200
+
+
+async def test_what_is_spared_for_that_has_an_end(port):
+    async with contextlib.AsyncExitStack() as stack:
+        lived = [(await asked(port, "/livez", stack))[0] for _ in range(SPARE_CONNECTIONS + 2)]
+    assert lived == [200] * SPARE_CONNECTIONS + [0, 0]

@@ -1,0 +1,271 @@
+"""Reading history while its files are replaced, gone or damaged; and what it costs."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from redis_ledger.errors import ColdDamaged, ColdUnavailable, OffsetOutOfRange, UnknownTopic
+from redis_ledger.offload import reader
+from redis_ledger.offload import segment as segments
+from redis_ledger.records.read import decode
+from tests.support.broker import one, records, values_of
+from tests.support.kafka_batches import fetch, fetched, values
+from tests.support.kafka_client import BrokerClient, listening
+from tests.support.offload_job import (
+    CORRUPT_MESSAGE,
+    STORAGE_ERROR,
+    compact,
+    end_of,
+    files_of,
+    fill,
+    offload,
+    seen,
+    texts,
+)
+from tests.support.processes import ROOT
+from tests.support.rest import client_of
+
+
+@pytest.fixture
+def kept(tmp_path):
+    return {"cold_home": str(tmp_path / "cold"), "retention_ms": -1}
+
+
+@pytest.fixture
+async def broker(redis_url, prefix, kept):
+    async with one(redis_url, prefix, **kept) as broker:
+        await broker.topics.create("t")
+        yield broker
+
+
+async def payload_ledgers(broker):
+    keys = (await broker.catalog.partition("t", 0)).keys
+    return await broker.store.command("HKEYS", keys.ledgers, key=keys.state)
+
+
+async def received(broker, name="s", **more):
+    return await broker.subscriptions.receive("t", name, **more)
+
+
+# -- files that change, are gone, or are damaged -----------------------------------------------------------------------
+
+
+async def test_a_reader_goes_on_over_a_compaction_under_its_feet(broker, redis_url, prefix, kept, monkeypatch):
+    await fill(broker)
+    await offload(broker, "t", 0, group_bytes=300, rows_max=3)
+    everything = await seen(broker, "t", 0, 0)
+    gone = {shown[0] for shown in everything[::3]}
+    rest = [shown for shown in everything if shown[0] not in gone]
+    async with one(redis_url, prefix, cold_cache_bytes=1, **kept) as reading, one(redis_url, prefix, **kept) as idle:
+        first = await reading.partition_fetch.fetch("t", 0, 0, isolation="read_committed", max_bytes=1, wait_ms=0)
+        await idle.catalog.partition("t", 0)
+        assert first.batches
+        await compact(broker, "t", 0, lambda row: row.offset not in gone)
+        # Who has the old file open reads it to its end: nothing twice, and nothing missing that is still there.
+        found = await seen(reading, "t", 0, first.next_offset)
+        offsets = [shown[0] for shown in found]
+        assert offsets == sorted(set(offsets))
+        assert [shown for shown in found if shown[0] not in gone] == [s for s in rest if s[0] >= first.next_offset]
+        # Who looks at the manifest after a while, or for the first time, reads the new one.
+        assert await seen(idle, "t", 0, 0) == rest
+        monkeypatch.setattr("redis_ledger.offload.reader.MANIFEST_S_MAX", 0.0)
+        assert await seen(reading, "t", 0, 0) == rest
+
+
+async def test_a_manifest_that_is_kept_is_compared_with_the_present_one_after_a_while(
+    broker, redis_url, prefix, kept, monkeypatch
+):
+    """All blocks of the old files are in memory, so that no missing file betrays the compaction."""
+    await fill(broker)
+    await offload(broker, "t", 0, group_bytes=300, rows_max=3)
+    async with one(redis_url, prefix, **kept) as other:
+        everything = await seen(other, "t", 0, 0)
+        gone = {shown[0] for shown in everything[::3]}
+        await compact(broker, "t", 0, lambda row: row.offset not in gone)
+        assert await seen(other, "t", 0, 0) == everything
+        monkeypatch.setattr(reader, "MANIFEST_S_MAX", 0.0)
+        assert await seen(other, "t", 0, 0) == [shown for shown in everything if shown[0] not in gone]
+
+
+async def test_a_file_that_was_replaced_before_it_was_opened_is_looked_up_again(broker, redis_url, prefix, kept):
+    await fill(broker)
+    await offload(broker, "t", 0, group_bytes=300, rows_max=3)
+    everything = await seen(broker, "t", 0, 0)
+    async with one(redis_url, prefix, **kept) as other:
+        partition = await other.catalog.partition("t", 0)
+        assert other.offload_reader is not None
+        await other.offload_reader._manifest(partition, 1)  # which it remembers
+        await compact(broker, "t", 0, lambda row: row.offset != everything[3][0])
+        assert await seen(other, "t", 0, 0) == everything[:3] + everything[4:]
+
+
+async def test_a_broker_finds_what_another_published_meanwhile(broker, redis_url, prefix, kept):
+    async with one(redis_url, prefix, **kept) as other:
+        for n in range(4):
+            await fill(broker, first=n * 10, count=10)
+            expected = await seen(other, "t", 0, 0)
+            await offload(broker, "t", 0, group_bytes=400, rows_max=3)
+            assert len(await payload_ledgers(broker)) == 1
+            (await other.catalog.partition("t", 0)).tail.clear()
+            assert await seen(other, "t", 0, 0) == expected
+            assert await values_of(other, "t") == texts(expected)
+
+
+@pytest.mark.parametrize("kept_s", [reader.MANIFEST_S_MAX, 0])
+async def test_the_manifest_of_another_topic_of_the_name_is_never_taken_for_this_ones(
+    broker, redis_url, prefix, kept, monkeypatch, kept_s
+):
+    # Given a reader of a topic, which has read there or not, when it is deleted and made again, with history of its own
+    monkeypatch.setattr(reader, "MANIFEST_S_MAX", kept_s)
+    await fill(broker, count=4)
+    end = await offload(broker, "t", 0)
+    partition = await broker.catalog.partition("t", 0)
+    if not kept_s:
+        await broker.offload_reader.read(partition, 0, end, 1)
+    async with one(redis_url, prefix, **kept) as other:
+        await other.topics.delete("t")
+        await other.topics.create("t")
+        await fill(other, first=100, count=4)
+        assert await offload(other, "t", 0) == end
+    # When it reads on, as one does that has seen the old topic's state just before, then it is told
+    with pytest.raises(UnknownTopic):
+        await broker.offload_reader.read(partition, 0, end, 1)
+
+
+async def test_a_home_that_is_gone_is_told_as_something_to_try_again(broker, tmp_path):
+    await broker.records.produce("t", records("a", "b"))
+    await broker.subscriptions.create("t", "s")
+    await offload(broker, "t", 0)
+    broker.catalog.forget("t")
+    (tmp_path / "cold").rename(tmp_path / "elsewhere")
+    async with listening(broker) as address, BrokerClient(broker, address) as client:
+        for _ in range(2):
+            with pytest.raises(ColdUnavailable, match="mounted"):
+                await values_of(broker, "t")
+            with pytest.raises(ColdUnavailable):
+                await received(broker)
+            assert fetched(await client.ask(fetch("t"), 11)).error_code == STORAGE_ERROR
+        async with client_of(broker) as api:
+            answer = await api.get("/v1/topics/t/partitions/0/records?offset=0")
+            assert (answer.status_code, answer.json()["code"]) == (503, "cold_unavailable")
+        # What Redis has goes on, and as soon as the home is back so does the rest.
+        await broker.records.produce("t", records("c"))
+        assert values(fetched(await client.ask(fetch("t", 2), 11))) == ["c"]
+        (tmp_path / "elsewhere").rename(tmp_path / "cold")
+        assert values(fetched(await client.ask(fetch("t"), 11))) == ["a", "b"]
+    await broker.subscriptions.nack("t", "s", "default", None)
+    assert [m.value for m in await received(broker)] == [b"a", b"b", b"c"]
+
+
+async def test_a_damaged_file_is_told_and_never_passed_over(broker, redis_url, prefix, kept, tmp_path):
+    await fill(broker, count=20)
+    await offload(broker, "t", 0, group_bytes=400, rows_max=3)
+    everything = await seen(broker, "t", 0, 0)
+    (file,) = files_of(broker)
+    path = tmp_path / "cold" / file
+    whole = path.read_bytes()
+    half = len(whole) // 2
+    path.write_bytes(whole[:4] + bytes(byte ^ 0x55 for byte in whole[4:half]) + whole[half:])
+
+    async def read_through(broker):
+        found, at = [], 0
+        while at < await end_of(broker):
+            fetched = await broker.partition_fetch.fetch("t", 0, at, isolation="read_committed", max_bytes=1, wait_ms=0)
+            found += [record.offset for batch in fetched.batches for record in decode(batch.data)]
+            at = fetched.next_offset
+        return found
+
+    async with one(redis_url, prefix, **kept) as other:
+        with pytest.raises(ColdDamaged, match=r"\.parquet"):
+            await read_through(other)
+        async with listening(other) as address, BrokerClient(other, address) as client:
+            codes = set()
+            for shown in everything:
+                codes.add(fetched(await client.ask(fetch("t", shown[0], bytes_max=1), 11)).error_code)
+            assert CORRUPT_MESSAGE in codes
+            # As soon as the file is restored it is read.
+            path.write_bytes(whole)
+            assert await read_through(other) == [shown[0] for shown in everything]
+
+
+async def test_a_broker_without_a_home_says_what_it_lacks(broker, redis_url, prefix):
+    await broker.records.produce("t", records("a"))
+    await offload(broker, "t", 0)
+    await broker.records.produce("t", records("b"))
+    async with one(redis_url, prefix) as other:
+        with pytest.raises(ColdUnavailable, match="has no cold_home"):
+            await values_of(other, "t")
+        assert await values_of(other, "t", offset=1) == ["b"]
+
+
+async def test_what_was_deleted_out_of_history_is_out_of_range(broker, redis_url, prefix, kept):
+    await broker.records.produce("t", records("a", "b"))
+    await offload(broker, "t", 0)
+    await broker.records.produce("t", records("c"))
+    await offload(broker, "t", 0)
+    await broker.topics.delete_records("t", 0, 2)
+    await broker.offload.forget("t", 0)
+    async with one(redis_url, prefix, **kept) as other:
+        with pytest.raises(OffsetOutOfRange):
+            await values_of(other, "t", offset=0)
+        assert await values_of(other, "t") == ["c"]
+
+
+# -- cost --------------------------------------------------------------------------------------------------------------
+
+
+async def test_files_are_read_by_other_threads_and_each_row_group_once(broker, redis_url, prefix, kept, monkeypatch):
+    await fill(broker)
+    await offload(broker, "t", 0, group_bytes=300, rows_max=3)
+    loads: list[int] = []
+    threads: set[str] = set()
+    read, opened = segments.SegmentFile.read, segments.SegmentFile.__init__
+
+    def watched_read(self, number, columns=None):
+        loads.append(number)
+        threads.add(threading.current_thread().name)
+        return read(self, number, columns)
+
+    def watched_open(self, *args):
+        threads.add(threading.current_thread().name)
+        opened(self, *args)
+
+    monkeypatch.setattr(segments.SegmentFile, "read", watched_read)
+    monkeypatch.setattr(segments.SegmentFile, "__init__", watched_open)
+    async with one(redis_url, prefix, **kept) as other:
+        await asyncio.gather(*(seen(other, "t", 0, 0, max_bytes=200) for _ in range(3)))
+        groups = len(set(loads))
+        assert groups > 10
+        assert len(loads) == groups
+        assert all(name.startswith("cold") for name in threads)
+
+
+async def test_a_reader_finds_the_next_row_group_loaded(broker, redis_url, prefix, kept):
+    await fill(broker)
+    await offload(broker, "t", 0, group_bytes=300, rows_max=3)
+    async with one(redis_url, prefix, **kept) as other:
+        partition = await other.catalog.partition("t", 0)
+        await partition.read(0, committed=True, bytes_max=1)
+        reader = other.offload_reader
+        assert reader is not None
+        await asyncio.gather(*reader._loading.values())
+        assert sorted(key.group for key in reader._blocks._held) == [0, 1]
+
+
+def test_the_sdk_and_brokers_import_without_pyarrow():
+    program = """
+import sys
+sys.modules["pyarrow"] = None
+import redis_ledger.broker.broker, redis_ledger.client, redis_ledger.offload.reader
+try:
+    import redis_ledger.offload.segment
+except ImportError as error:
+    print(error)
+"""
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert "pip install '.[cold]'" in told.stdout

@@ -1,0 +1,111 @@
+"""The manifests of a topic, page by page: over REST, and put together again by the SDK."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from redis_ledger.broker.topics.offload import Page
+from redis_ledger.errors import UnknownTopic
+from redis_ledger.offload.manifest import SEGMENTS_MAX
+from tests.support.broker import records
+from tests.support.offload_job import offload
+from tests.support.offload_topic import ColdWorld, cold_world
+from tests.support.rest import client_of
+
+WIDE = "wide"
+SEGMENTS = (2, 0, 3, 0)  # of each partition
+FIRSTS = [[0, 1], [], [0, 1, 2], []]
+
+
+@pytest.fixture
+async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[ColdWorld]:
+    async with cold_world(redis_url, prefix, tmp_path / "history") as world:
+        await make(world)
+        yield world
+
+
+async def make(world: ColdWorld) -> None:
+    await world.broker.topics.create(WIDE, len(SEGMENTS))
+    for number, count in enumerate(SEGMENTS):
+        for _ in range(count):
+            await world.broker.records.produce(WIDE, records("x", partition=number))
+            await offload(world.broker, WIDE, number)
+
+
+@pytest.fixture
+def after_page(world: ColdWorld, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], None]:
+    """Something that happens once, when the first page has been read."""
+
+    def arrange(what: Callable[[], Any]) -> None:
+        page = world.broker.offload.page
+
+        async def read(*given: Any, **more: Any) -> Page:
+            found = await page(*given, **more)
+            monkeypatch.undo()
+            await what()
+            return found
+
+        monkeypatch.setattr(world.broker.offload, "page", read)
+
+    return arrange
+
+
+def firsts(partitions: list[dict[str, Any]]) -> list[tuple[int, list[int]]]:
+    return [(each["partition"], [segment["first"] for segment in each["segments"]]) for each in partitions]
+
+
+async def pages(api: httpx.AsyncClient, limit: int) -> list[list[tuple[int, list[int]]]]:
+    """The first offsets of segments, partition by partition."""
+    found, params = [], dict[str, Any](limit=limit)
+    while True:
+        page = (await api.get(f"/v1/topics/{WIDE}/cold", params=params)).json()
+        found.append(firsts(page["partitions"]))
+        if "after" not in page:
+            return found
+        params["after"] = page["after"]
+
+
+async def test_a_page_has_as_many_segments_as_were_asked_for_and_says_where_the_next_begins(world):
+    async with client_of(world.broker) as api:
+        assert await pages(api, 1) == [
+            [(0, [0])], [(0, [1]), (1, []), (2, [])], [(2, [0])], [(2, [1])], [(2, [2]), (3, [])],
+        ]  # fmt: skip
+        assert await pages(api, 3) == [[(0, [0, 1]), (1, []), (2, [0])], [(2, [1, 2]), (3, [])]]
+        assert await pages(api, 5) == [list(enumerate(FIRSTS))]
+
+
+@pytest.mark.parametrize("page_segments", [1, 2, 3, 4, 5, SEGMENTS_MAX])
+async def test_the_sdk_puts_pages_together(world, page_segments):
+    told = await world.client.cold.describe(WIDE, page_segments=page_segments)
+    assert [[segment.first for segment in each.segments] for each in told.partitions] == FIRSTS
+    assert [each.partition for each in told.partitions] == [0, 1, 2, 3]
+    assert told == await world.client.cold.describe(WIDE)
+    assert told.topic_id == (await world.client.topics.describe(WIDE)).id
+
+
+async def test_a_partition_that_changes_between_pages_is_told_as_it_is_then(world, after_page):
+    # Given a manifest that forgets its first segment when that has been shown
+    async def forget() -> None:
+        await world.broker.topics.delete_records(WIDE, 0, 1)
+        assert len(await world.broker.offload.forget(WIDE, 0)) == 1
+
+    after_page(forget)
+    told = await world.client.cold.describe(WIDE, page_segments=1)
+    # Then it is not among those of the version before
+    assert [[segment.first for segment in each.segments] for each in told.partitions] == [[1], *FIRSTS[1:]]
+    assert told.partitions[0].version == 3
+
+
+async def test_a_topic_that_is_made_again_between_pages_is_not_mixed_with_the_other(world, after_page):
+    async def again() -> None:
+        await world.broker.topics.delete(WIDE)
+        await make(world)
+
+    after_page(again)
+    with pytest.raises(UnknownTopic, match="was deleted and made again"):
+        await world.client.cold.describe(WIDE, page_segments=1)

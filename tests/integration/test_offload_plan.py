@@ -1,0 +1,197 @@
+"""What is planned to be written to Parquet: sealed ledgers, transactions, age, scheduled records, a real partition."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from redis_ledger import errors
+from redis_ledger.offload.manifest import Segment
+from tests.support.broker import eventually, one, records
+from tests.support.offload_topic import KEEPS, TOPIC, ColdWorld, cold_world, edges
+
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture
+async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[ColdWorld]:
+    async with cold_world(redis_url, prefix, tmp_path / "history") as world:
+        yield world
+
+
+async def test_whoever_asks_gets_the_same_plan_until_it_is_published(redis_url, prefix, world):
+    await world.produce("a")
+    plan = await world.plan(seal=True)
+    async with cold_world(redis_url, prefix, world.home) as other:
+        await other.produce("b")
+        assert await other.plan(seal=True) == plan
+        await other.client.cold.publish(TOPIC, 0, plan, await other.written(plan))
+        assert edges(await other.plan(seal=True)) == [(1, 2)]
+
+
+async def test_a_broker_that_missed_a_roll_seals_the_ledger_that_is_active(redis_url, prefix, world):
+    await world.produce("a")
+    async with cold_world(redis_url, prefix, world.home) as other:
+        await other.roll()
+        await other.produce("b")
+    assert edges(await world.plan(seal=True)) == [(0, 2)]
+    assert (await world.state()).active_ledger == 3
+
+
+async def test_an_empty_ledger_is_not_sealed(world):
+    assert await world.client.cold.plan(TOPIC, 0, seal=True) is None
+    assert (await world.state()).active_ledger == 1
+
+
+async def test_what_is_in_the_active_ledger_is_planned_only_when_it_is_to_be_sealed(world):
+    await world.produce("a")
+    assert await world.client.cold.plan(TOPIC, 0) is None
+    assert edges(await world.plan(seal=True)) == [(0, 1)]
+
+
+async def test_a_plan_stops_at_an_open_transaction_and_goes_on_when_it_has_ended(world):
+    # Given a record, a transaction of two, a record behind it
+    broker = world.broker
+    await world.produce("a")
+    txn = (await broker.transactions.begin(60_000)).id
+    await broker.records.produce(TOPIC, records("aborted", "too"), transaction=txn)
+    await world.produce("b")
+    # When it is open, history ends before it; when it was aborted, behind its marker
+    assert edges(await world.plan(seal=True)) == [(0, 1)]
+    await world.offload()
+    assert await world.client.cold.plan(TOPIC, 0, seal=True) is None
+    await broker.transactions.abort(txn)
+    await world.offload()
+    # Then what was aborted is in no file
+    found = await world.standing()
+    assert [(s.first, s.end, s.records) for s in found.segments] == [(0, 1, 1), (1, 5, 1)]
+    assert found.cold_offset == found.stable_offset == 5
+
+
+async def test_a_stretch_without_a_committed_record_has_no_file(world):
+    txn = (await world.broker.transactions.begin(60_000)).id
+    await world.broker.records.produce(TOPIC, records("aborted"), transaction=txn)
+    await world.broker.transactions.abort(txn)
+    published = await world.offload()
+    assert (published.cold_offset, published.ledgers_dropped) == (2, 1)
+    [segment] = (await world.standing()).segments
+    assert (segment.file, segment.records, segment.bytes) == ("", 0, 0)
+    assert not world.home.exists()
+
+
+async def test_only_what_is_old_enough_is_planned(world):
+    # Given a ledger an hour old, and one of now
+    await world.produce("old")
+    await world.roll()
+    world.clock.advance(HOUR_MS)
+    await world.produce("new")
+    await world.roll()
+    # Then a plan for what is half an hour old ends between them, one for any age has both
+    plan = await world.plan(older_than_ms=HOUR_MS // 2)
+    assert edges(plan) == [(0, 1)]
+    await world.client.cold.abandon(TOPIC, 0, plan)
+    assert await world.client.cold.plan(TOPIC, 0, older_than_ms=HOUR_MS + 1) is None
+    assert edges(await world.plan()) == [(0, 2)]
+
+
+async def test_a_ledger_with_young_records_is_not_sealed_for_old_ones(world):
+    await world.produce("old")
+    world.clock.advance(HOUR_MS)
+    await world.produce("new")
+    assert edges(await world.plan(seal=True, older_than_ms=HOUR_MS // 2)) == [(0, 1)]
+    assert (await world.state()).active_ledger == 1
+
+
+async def test_what_retention_has_taken_is_not_planned(world):
+    for value in "abc":
+        await world.produce(value)
+        await world.roll()
+    await world.offload()
+    for value in "def":
+        await world.produce(value)
+        await world.roll()
+    await world.broker.topics.delete_records(TOPIC, 0, 5)
+    assert edges(await world.plan()) == [(5, 6)]
+
+
+async def test_the_ledger_of_scheduled_records_goes_when_none_of_them_waits(world):
+    # Given nothing but a scheduled record, which has fallen due
+    position = await world.client.scheduled.schedule(TOPIC, "soon", deliver_after=200)
+    assert position.scheduled is not None
+
+    async def has_come() -> bool:
+        return bool((await world.state()).stable_offset == 1)
+
+    await eventually(has_come, True)
+    assert await world.client.cold.plan(TOPIC, 0) is None
+    # When its ledger is sealed, too
+    await world.client.scheduled.clear(TOPIC)
+    # Then a plan ends where its last record went, and its payload goes
+    assert edges(await world.plan()) == [(0, 1)]
+    published = await world.offload()
+    assert (published.cold_offset, published.ledgers_dropped) == (1, 1)
+    assert -1 not in await world.ledgers()
+
+
+@pytest.mark.parametrize(("below", "is_kept"), [(3, True), (4, False), (5, False)])
+async def test_a_plan_of_which_nothing_is_left_makes_room_for_another(world, below, is_kept):
+    # Given a plan whose job is gone, and records behind it
+    await world.produce("a", "b", "c", "d")
+    plan = await world.plan(seal=True)
+    await world.produce("e", "f")
+    # When retention takes a part of it, or all
+    await world.broker.topics.delete_records(TOPIC, 0, below)
+    world.clock.advance(365 * 24 * HOUR_MS)
+    # Then whoever asks a year later gets that one still, or one of what is left
+    found = await world.plan(seal=True)
+    assert (found == plan) is is_kept
+    assert edges(found) == ([(0, 4)] if is_kept else [(below, 6)])
+    assert (await world.standing()).plan == found
+
+
+async def test_a_plan_of_which_nothing_is_left_is_given_up_though_there_is_nothing_else(world):
+    await world.produce("a")
+    await world.plan(seal=True)
+    await world.broker.topics.delete_records(TOPIC, 0, 1)
+    assert await world.client.cold.plan(TOPIC, 0) is None
+    assert (await world.standing()).plan is None
+
+
+async def test_a_broker_that_remembers_a_deleted_topic_asks_again(redis_url, prefix, world):
+    await world.produce("a")
+    assert edges(await world.plan(seal=True)) == [(0, 1)]
+    async with one(redis_url, prefix, **KEEPS) as other:
+        await other.topics.delete(TOPIC)
+        await other.topics.create(TOPIC, 1)
+    assert await world.client.cold.plan(TOPIC, 0, seal=True) is None
+
+
+async def test_a_plan_is_made_for_the_topic_that_was_meant_and_nothing_is_sealed_of_another(redis_url, prefix, world):
+    # Given a topic that was deleted and made again since a job has looked at it
+    meant = await world.topic_id()
+    async with one(redis_url, prefix, **KEEPS) as other:
+        await other.topics.delete(TOPIC)
+        await other.topics.create(TOPIC, 1)
+    await world.produce("a")
+    # When the job asks, then it is told, and nothing has happened
+    with pytest.raises(errors.UnknownTopic, match=f"was deleted and made again: its id is .*, not {meant}"):
+        await world.client.cold.plan(TOPIC, 0, seal=True, topic_id=meant)
+    assert (await world.standing()).plan is None
+    assert await world.ledgers() == [1]
+    # And for the new one there is a plan
+    assert edges(await world.client.cold.plan(TOPIC, 0, seal=True, topic_id=await world.topic_id())) == [(0, 1)]
+
+
+async def test_a_broker_without_a_home_says_what_to_set(redis_url, prefix, tmp_path):
+    nothing = Segment(0, 1, "", 0, 0, -1, -1, "")
+    async with cold_world(redis_url, prefix, tmp_path, cold_home="") as world:
+        cold = world.client.cold
+        for call in (
+            cold.plan(TOPIC, 0), cold.publish(TOPIC, 0, "x", [nothing]), world.swap(0, [0], [nothing]),
+        ):  # fmt: skip
+            with pytest.raises(errors.ColdOff, match=r"Set cold_home \(serve --cold-home\)"):
+                await call
+        assert (await cold.describe(TOPIC)).home == ""
+        assert await cold.forget(TOPIC, 0) == []

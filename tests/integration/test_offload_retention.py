@@ -1,0 +1,167 @@
+"""The log start moves into history that lies in Parquet: what is read, what is forgotten, which files go."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from redis_ledger import errors
+from redis_ledger.kafka.protocol.messages.list_offsets_request import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from redis_ledger.offload.object_store import ObjectStore
+from tests.support.broker import one, receive_values, records
+from tests.support.kafka_client import KafkaClient, listening
+from tests.support.offload_topic import TOPIC, ColdWorld, cold_world
+
+DAY_MS = 86_400_000
+
+
+@pytest.fixture
+async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[ColdWorld]:
+    """Segments of offsets 0 to 2, 3 to 5 and 6 to 8, a day between them; in Redis 9 and 10."""
+    async with cold_world(redis_url, prefix, tmp_path / "history") as world:
+        for values in ("abc", "def", "ghi"):
+            await world.produce(*values)
+            await world.offload()
+            world.clock.advance(DAY_MS)
+        await world.produce("j", "k")
+        assert [(s.first, s.end) for s in (await world.standing()).segments] == [(0, 3), (3, 6), (6, 9)]
+        yield world
+
+
+async def left(world: ColdWorld) -> tuple[int, list[int], int]:
+    """Where the log starts, which segments there are, how many files."""
+    await world.broker.maintenance.retain()
+    files = list(world.home.rglob("*.parquet"))
+    segments = (await world.standing()).segments
+    assert sorted(str(file.relative_to(world.home)) for file in files) == sorted(s.file for s in segments)
+    return (await world.state()).start_offset, [segment.first for segment in segments], len(files)
+
+
+@pytest.mark.parametrize(("below", "firsts"), [(2, [0, 3, 6]), (3, [3, 6]), (5, [3, 6]), (9, []), (10, [])])
+async def test_segments_below_the_log_start_are_forgotten_and_their_files_deleted(world, below, firsts):
+    assert await world.broker.topics.delete_records(TOPIC, 0, below) == below
+    assert await left(world) == (below, firsts, len(firsts))
+    shown = await world.state()
+    assert (shown.cold_offset, shown.start_offset) == (9, below)
+
+
+async def test_retention_counts_history_as_it_does_what_is_in_redis(world):
+    await world.broker.topics.grow(TOPIC, settings={"retention_ms": 2 * DAY_MS})
+    assert await left(world) == (3, [3, 6], 2)
+    size = (await world.state()).bytes
+    await world.broker.topics.grow(TOPIC, settings={"retention_ms": -1, "retention_bytes": size - 1})
+    assert await left(world) == (6, [6], 1)
+    # A subscription that has read none of it holds it back, where it may
+    await world.broker.subscriptions.create(TOPIC, "s")
+    await world.broker.topics.grow(TOPIC, settings={"retention_bytes": 1, "retention_acknowledged": 1})
+    assert await left(world) == (6, [6], 1)
+    got = await receive_values(world.broker, TOPIC, "s")
+    assert list(got.values()) == [*"ghijk"]
+    await world.broker.subscriptions.ack(TOPIC, "s", "c1", list(got))
+    assert await left(world) == (11, [], 0)
+
+
+async def test_readers_begin_at_the_log_start_within_history(world):
+    """It lies inside a batch, and inside a segment."""
+    await world.broker.subscriptions.create(TOPIC, "s")
+    await world.broker.topics.delete_records(TOPIC, 0, 4)
+    await world.broker.maintenance.retain()
+    assert [message.offset async for message in world.client.read(TOPIC)] == [*range(4, 11)]
+    with pytest.raises(errors.OffsetOutOfRange) as refused:
+        [message async for message in world.client.read(TOPIC, 0, 3)]
+    assert refused.value.facts["start_offset"] == 4
+    got = await receive_values(world.broker, TOPIC, "s")
+    assert [(at.offset, value) for at, value in got.items()] == list(enumerate("efghijk", 4))
+    found = await world.broker.partition_fetch.offset_at(TOPIC, 0, 0)
+    assert found[0] == 4
+    async with listening(world.broker) as address, KafkaClient(address) as kafka:
+
+        async def find(wanted: int) -> int:
+            topics = [ListOffsetsTopic(TOPIC, [ListOffsetsPartition(0, -1, wanted)])]
+            answer = await kafka.ask(ListOffsetsRequest(-1, 1, topics), 9)
+            return int(answer.topics[0].partitions[0].offset)
+
+        # earliest, end, first in Redis, last in Parquet, by time
+        assert [await find(wanted) for wanted in (-2, -1, -4, -5, 0)] == [4, 11, 9, 8, 4]
+        await world.broker.topics.delete_records(TOPIC, 0, 10)
+        assert [await find(wanted) for wanted in (-2, -4, -5)] == [10, 10, -1]
+
+
+async def test_payload_that_was_published_by_a_broker_that_died_is_dropped_by_the_next_that_looks(world):
+    # Given a ledger that is in Parquet, whose payload nobody dropped
+    await world.roll()
+    keys = (await world.broker.catalog.partition(TOPIC, 0)).keys
+    ledgers = await world.ledgers()
+    await world.broker.store.command("HSET", keys.state, "cold", 11, key=keys.state)
+    # When upkeep looks, with nothing to trim
+    await world.broker.maintenance.retain()
+    # Then it goes, and the log starts where it did
+    assert await world.ledgers() == ledgers[1:]
+    assert (await world.state()).start_offset == 0
+
+
+async def test_a_broker_that_does_not_know_the_home_leaves_the_files(world, redis_url, prefix):
+    await world.broker.topics.delete_records(TOPIC, 0, 6)
+    async with one(redis_url, prefix, clock=world.clock, cold_home="") as other:
+        await other.maintenance.retain()
+    assert [segment.first for segment in (await world.standing()).segments] == [6]
+    assert len(list(world.home.rglob("*.parquet"))) == 3
+
+
+async def test_a_file_that_cannot_be_deleted_is_left_and_the_rest_of_retention_goes_on(world, monkeypatch):
+    def refuse(home: ObjectStore, file: str) -> None:
+        raise PermissionError(file)
+
+    monkeypatch.setattr(ObjectStore, "delete", refuse)
+    await world.broker.topics.delete_records(TOPIC, 0, 6)
+    await world.broker.topics.create("zebra", settings={"retention_bytes": 0})
+    await world.broker.records.produce("zebra", records("x"))
+    await world.broker.maintenance.retain()
+    assert [segment.first for segment in (await world.standing()).segments] == [6]
+    assert (await world.broker.topics.head("zebra", 0)).start_offset == 1
+
+
+async def test_the_manifest_is_read_once_for_every_move_of_the_log_start(world, monkeypatch):
+    asked: list[int] = []
+    forget = world.broker.offload.forget
+
+    async def counted(topic: str, number: int) -> object:
+        asked.append(number)
+        return await forget(topic, number)
+
+    monkeypatch.setattr(world.broker.offload, "forget", counted)
+    for below, times in ((0, 0), (4, 1), (4, 1), (5, 2)):
+        await world.broker.topics.delete_records(TOPIC, 0, below)
+        await world.broker.maintenance.retain()
+        await world.broker.maintenance.retain()
+        assert len(asked) == times
+
+
+async def test_what_is_published_below_the_log_start_is_forgotten_though_that_does_not_move_again(world):
+    # Given a job that has written its files when all it has written is deleted
+    plan = await world.plan(seal=True)
+    segments = await world.written(plan)
+    await world.broker.topics.delete_records(TOPIC, 0, 11)
+    await world.broker.maintenance.retain()
+    # When it publishes them all the same
+    await world.client.cold.publish(TOPIC, 0, plan, segments)
+    assert [segment.first for segment in (await world.standing()).segments] == [9]
+    # Then the next retention forgets them
+    assert await left(world) == (11, [], 0)
+
+
+async def test_offloading_goes_on_where_the_log_start_has_passed_all_that_was_offloaded(world):
+    await world.broker.topics.delete_records(TOPIC, 0, 10)
+    assert await left(world) == (10, [], 0)
+    await world.produce("l")
+    await world.offload()
+    assert (await world.standing()).segments[-1].end == 12
+    assert [message.text() async for message in world.client.read(TOPIC)] == ["k", "l"]
+    await world.broker.topics.delete_records(TOPIC, 0, None)
+    assert (await left(world))[1:] == ([], 0)

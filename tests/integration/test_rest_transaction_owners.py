@@ -1,0 +1,177 @@
+"""Whose transaction it is: steps of others are refused, those of the owner go on from any broker."""
+
+from __future__ import annotations
+
+import pytest
+
+from redis_ledger.auth.acl import CLUSTER_NAME, Op, Resource
+from redis_ledger.txn.coordinator import Participant
+from tests.support.principals import ROOT
+from tests.support.secured_rest import secured
+
+RECORDS = [{"value": 1}]
+ONE = "/v1/topics/orders"
+SUB = f"{ONE}/subscriptions/billing"
+
+
+async def begun(world, name="ada", **more):
+    answer = await world.post(name, "/v1/transactions", more)
+    assert answer.status_code == 201, answer.text
+    return answer.json()["id"]
+
+
+async def prepared(world):
+    await world.post(ROOT, "/v1/topics", {"name": "orders"})
+    await world.post(ROOT, f"{ONE}/records", {"records": RECORDS})
+    await world.post(ROOT, f"{ONE}/subscriptions", {"name": "billing"})
+    for name in ("ada", "eve"):
+        await world.allow(name, Op.ALL, Resource.TOPIC, "orders")
+        await world.allow(name, Op.ALL, Resource.GROUP, "billing")
+
+
+def steps(txn):
+    """Everything that names a transaction, its end last."""
+    return [
+        ("GET", f"/v1/transactions/{txn}", None),
+        ("POST", f"/v1/transactions/{txn}/partitions", {"partitions": [{"topic": "orders", "partition": 0}]}),
+        ("POST", f"/v1/transactions/{txn}/subscriptions",
+         {"subscriptions": [{"topic": "orders", "subscription": "billing"}]}),
+        ("POST", f"{ONE}/records", {"records": RECORDS, "transaction": txn}),
+        ("POST", f"{SUB}:ack", {"consumer": "c", "ids": ["0:0"], "transaction": txn}),
+        ("POST", f"{ONE}/subscriptions/noted:noteOffsets", {"offsets": {"0": 1}, "transaction": txn}),
+        ("POST", "/v1/transactions:commitAll", {"transactions": [txn]}),
+        ("POST", f"/v1/transactions/{txn}:abort", {}),
+        ("POST", f"/v1/transactions/{txn}:commit", {}),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("step", range(len(steps(""))))
+async def test_a_step_is_done_for_the_owner_on_any_broker_and_for_nobody_else(redis_url, prefix, step):
+    """TC-13"""
+    async with secured(redis_url, prefix) as here, secured(redis_url, prefix) as elsewhere:
+        await prepared(here)
+        for name in ("ada", "eve"):
+            await here.allow(name, Op.ALL, Resource.GROUP, "noted")
+            await here.token(name)
+        await elsewhere.broker.security.refresh()
+        elsewhere.tokens = here.tokens
+        txn = await begun(here)
+        await here.post("ada", f"{SUB}:receive", {"consumer": "c"})
+        method, path, body = steps(txn)[step]
+        for world in (elsewhere, here):
+            refused = await world.ask("eve", method, path, body)
+            assert (refused.status_code, refused.json()["code"]) == (403, "transaction_forbidden"), refused.text
+        assert (await here.get("ada", f"/v1/transactions/{txn}")).json()["status"] == "open"
+        done = await elsewhere.ask("ada", method, path, body)
+        assert done.status_code == 200, done.text
+
+
+async def test_record_batches_are_not_appended_to_the_transaction_of_somebody_else(redis_url, prefix):
+    async with secured(redis_url, prefix) as world:
+        await prepared(world)
+        txn = await begun(world)
+        headers = {**await world.headers("eve"), "content-type": "application/vnd.redis-ledger.batch"}
+        path = f"{ONE}/records?partition=0&transaction={txn}"
+        answer = await world.http.post(path, content=b"whatever", headers=headers)
+        assert answer.json()["code"] == "transaction_forbidden"
+
+
+async def test_only_transactions_of_ones_own_are_listed_unless_the_cluster_may_be_described(redis_url, prefix):
+    async with secured(redis_url, prefix) as world:
+        await prepared(world)
+        adas, eves = await begun(world, owner="job 1"), await begun(world, "eve", owner="job 2")
+
+        async def listed(name, query=""):
+            return {t["id"] for t in (await world.get(name, f"/v1/transactions{query}")).json()["transactions"]}
+
+        assert [await listed("ada"), await listed("eve")] == [{adas}, {eves}]
+        assert await listed("ada", "?owner=job") == {adas}
+        assert await listed("ada", "?owner=job 2") == set()
+        shown = (await world.get("ada", f"/v1/transactions/{adas}")).json()
+        assert (shown["owner"], shown["principal"]) == ("job 1", "User:ada")
+        await world.allow("ada", Op.DESCRIBE, Resource.CLUSTER)
+        assert await listed("ada", "?owner=job") == {adas, eves}
+        assert (await world.get("ada", f"/v1/transactions/{eves}")).status_code == 200
+
+
+async def test_who_may_alter_the_cluster_ends_what_hangs_and_the_audit_tells(redis_url, prefix):
+    async with secured(redis_url, prefix) as world:
+        await prepared(world)
+        txn, own = await begun(world), await begun(world, ROOT)
+        await world.allow("eve", Op.ALTER, Resource.CLUSTER)
+        answer = await world.post("eve", f"{ONE}/records", {"records": RECORDS, "transaction": txn})
+        assert answer.status_code == 403
+        assert (await world.post("eve", f"/v1/transactions/{txn}:abort")).status_code == 200
+        assert (await world.post(ROOT, f"/v1/transactions/{own}:abort")).status_code == 200
+        committed, own = await begun(world), await begun(world, "eve")
+        for id in (committed, own):
+            assert (await world.post("eve", f"/v1/transactions/{id}:commit")).status_code == 200
+        assert (await world.post("ada", f"/v1/transactions/{own}:commit")).status_code == 403
+        told = [(e.act, e.principal, e.target, e.outcome) for e in await world.broker.audit.entries(10)]
+        assert told[2::-1] == [
+            ("transaction.abort", "User:eve", txn, "done"),
+            ("transaction.commit", "User:eve", committed, "done"),
+            ("transaction.commit", "User:ada", own, "refused"),
+        ]
+
+
+async def test_who_may_see_a_transaction_is_told_of_the_topics_and_groups_it_may_describe(redis_url, prefix):
+    async with secured(redis_url, prefix) as world:
+        await prepared(world)
+        await world.broker.topics.create("secret")
+        txn = await begun(world, ROOT)
+        both = [{"topic": topic, "partition": 0} for topic in ("orders", "secret")]
+        shown = await world.post(ROOT, f"/v1/transactions/{txn}/partitions", {"partitions": both})
+        assert sorted(each["topic"] for each in shown.json()["partitions"]) == ["orders", "secret"]
+        await world.broker.subscriptions.create("orders", "audit")
+        both = [{"topic": "orders", "subscription": name} for name in ("billing", "audit")]
+        await world.post(ROOT, f"/v1/transactions/{txn}/subscriptions", {"subscriptions": both})
+        for resource, name in ((Resource.CLUSTER, CLUSTER_NAME), (Resource.TOPIC, "orders"), (Resource.GROUP, "audit")):
+            await world.allow("fay", Op.DESCRIBE, resource, name)
+        listed = (await world.get("fay", "/v1/transactions")).json()["transactions"]
+        for seen in (listed[0], (await world.get("fay", f"/v1/transactions/{txn}")).json()):
+            assert {each["topic"] for each in seen["partitions"]} == {"orders"}
+            assert {each["subscription"] for each in seen["subscriptions"]} == {"audit"}
+
+
+async def test_whether_a_topic_is_there_is_not_found_out_by_deleting_its_subscriptions(redis_url, prefix):
+    async with secured(redis_url, prefix) as world:
+        await prepared(world)
+        await world.allow("eve", Op.DELETE, Resource.GROUP, "mine")
+        await world.broker.topics.create("secret")
+        for topic in ("secret", "nowhere"):
+            answer = await world.ask("eve", "DELETE", f"/v1/topics/{topic}/subscriptions/mine")
+            assert (answer.status_code, answer.json()["code"]) == (403, "topic_forbidden")
+
+
+async def test_a_transaction_that_nobody_owned_is_nobodys_once_rules_are_on(redis_url, prefix):
+    async with secured(redis_url, prefix, auth_required=False) as before:
+        txn = (await before.http.post("/v1/transactions", json={"owner": "\x01User:ada\x01"})).json()["id"]
+    async with secured(redis_url, prefix) as world:
+        assert (await world.post("ada", f"/v1/transactions/{txn}:commit")).status_code == 403
+        assert (await world.post(ROOT, f"/v1/transactions/{txn}:commit")).status_code == 200
+
+
+async def test_a_kafka_clients_transaction_is_of_who_may_write_under_its_id(redis_url, prefix):
+    async with secured(redis_url, prefix) as world:
+        await prepared(world)
+        producers, partition = world.broker.producers, await world.broker.catalog.partition("orders", 0)
+        producer_id, epoch = await producers.init("payments", 60_000)
+        participant = Participant("orders", partition.topic_id, 0)
+        txn = str(await producers.add("payments", producer_id, epoch, [participant]))
+        assert (await world.post("ada", f"/v1/transactions/{txn}:abort")).status_code == 403
+        await world.allow("eve", Op.DESCRIBE, Resource.TRANSACTIONAL_ID, "payments")
+        assert (await world.get("eve", f"/v1/transactions/{txn}")).status_code == 200
+        assert (await world.post("eve", f"/v1/transactions/{txn}:abort")).status_code == 403
+        await world.allow("ada", Op.WRITE, Resource.TRANSACTIONAL_ID, "payments")
+        assert (await world.post("ada", f"/v1/transactions/{txn}:abort")).status_code == 200
+
+
+async def test_owners_are_remembered_so_a_step_here_asks_redis_nothing_about_them(redis_url, prefix, monkeypatch):
+    async with secured(redis_url, prefix) as world:
+        await prepared(world)
+        txn = await begun(world)
+        monkeypatch.setattr(world.broker.coordinators, "get", None)  # whoever asks fails
+        body = {"records": RECORDS, "transaction": txn}
+        assert (await world.post("ada", f"{ONE}/records", body)).status_code == 200
+        assert (await world.post("ada", f"/v1/transactions/{txn}:commit")).status_code == 200

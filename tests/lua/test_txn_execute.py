@@ -1,0 +1,98 @@
+"""lua/txn/apply, committed steps (include/outcomes): kept longer than their outcome, until the answer is stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.ledger_scripts import TxnCoordinator
+
+DAY_MS = 86_400_000
+
+
+def committed(coordinator: TxnCoordinator, nonce: str, **more: Any) -> str:
+    """Its outcome is forgotten at once."""
+    serial = coordinator.begin(60_000, "-", nonce)
+    coordinator.apply(f"e {serial} C", f"d {serial}", keep=0, **more)
+    assert not coordinator.client.hexists(coordinator.keys.outcomes, serial)
+    return serial
+
+
+def again(coordinator: TxnCoordinator, nonce: str) -> str:
+    return coordinator.one(f"b 60000 - {nonce}")
+
+
+def held(coordinator: TxnCoordinator) -> tuple[set[bytes], set[bytes]]:
+    """Nonces, and steps; without the sentinels."""
+    client, keys = coordinator.client, coordinator.keys
+    return set(client.hkeys(keys.nonces)) - {b""}, set(client.zrange(keys.steps, 0, -1)) - {b""}
+
+
+def test_a_committed_step_is_known_when_its_outcome_is_forgotten(coordinator):
+    """CL-13"""
+    serial = committed(coordinator, "!a")
+    coordinator.now += DAY_MS - 1
+    committed(coordinator, "!b")
+    assert again(coordinator, "!a") == f"0 {serial} committed"
+
+
+def test_a_step_whose_answer_is_stored_leaves_nothing(coordinator):
+    committed(coordinator, "!a")
+    assert held(coordinator) == ({b"!a"}, {b"!a"})
+    assert coordinator.one("n !a") == "0 -"
+    assert held(coordinator) == (set(), set())
+    assert coordinator.one("n !a") == "0 -"
+
+
+def test_an_outcome_that_is_still_remembered_keeps_the_nonce_of_an_answered_step(coordinator):
+    serial = coordinator.begin(60_000, "-", "!a")
+    coordinator.apply(f"e {serial} C", f"d {serial}", "n !a")
+    assert held(coordinator) == ({b"!a"}, set())
+    assert again(coordinator, "!a") == f"0 {serial} again"
+    committed(coordinator, "-")
+    assert held(coordinator) == (set(), set())
+
+
+def test_an_answer_that_is_stored_before_the_end_is_done_changes_nothing_yet(coordinator):
+    serial = coordinator.begin(60_000, "-", "!a")
+    coordinator.apply(f"e {serial} C", "n !a")
+    assert coordinator.one(f"d {serial}") == "0 C"
+    assert held(coordinator)[1] == {b"!a"}  # until its key has gone
+
+
+@pytest.mark.parametrize(("nonce", "outcome"), [("a", "C"), ("!a", "A"), ("@7:0:pay", "C")])
+def test_what_nothing_can_run_twice_is_not_kept(coordinator, nonce, outcome):
+    serial = coordinator.begin(60_000, "-", nonce)
+    coordinator.apply(f"e {serial} {outcome}", f"d {serial}", keep=0)
+    assert held(coordinator) == (set(), set())
+    assert again(coordinator, nonce) == f"0 {int(serial) + 1}"
+
+
+def test_a_step_is_forgotten_when_its_key_has_gone(coordinator):
+    committed(coordinator, "!a")
+    coordinator.now += DAY_MS
+    serial = committed(coordinator, "!b")
+    assert held(coordinator) == ({b"!b"}, {b"!b"})
+    assert again(coordinator, "!a") == f"0 {int(serial) + 1}"
+
+
+def test_no_more_steps_are_kept_than_the_call_says(coordinator):
+    for n in range(10):
+        committed(coordinator, f"!{n}", steps=4)
+    kept = {b"!%d" % n for n in range(6, 10)}
+    assert held(coordinator) == (kept, kept)
+
+
+def test_a_step_that_is_not_done_yet_is_found_as_it_is(coordinator):
+    serial = coordinator.begin(60_000, "-", "!a")
+    assert again(coordinator, "!a") == f"0 {serial} again"
+    coordinator.one(f"e {serial} C")
+    assert again(coordinator, "!a") == f"0 {serial} again"
+
+
+def test_a_coordinator_of_an_older_release_gets_the_key_of_steps(coordinator):
+    coordinator.client.delete(coordinator.keys.steps)
+    before = coordinator.dump()
+    coordinator.open()
+    assert coordinator.dump() == before | {"steps": [(b"", -1.0)]}

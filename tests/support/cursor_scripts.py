@@ -1,0 +1,266 @@
+"""Drives the scripts of lua/cursor/ directly and looks into the keys of a subscription, for tests.
+
+Replies are decoded as far as reading them needs: statuses are Status, bytes become text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from redis import Redis
+from redis.cluster import ClusterNode, RedisCluster
+from redis.exceptions import NoScriptError
+
+from redis_ledger.cursor.ranges import flat, to_ranges
+from redis_ledger.store.keys import encode_name
+from redis_ledger.store.script_status import Status
+from redis_ledger.store.scripts import Script, folder
+from tests.support.fake_log import TOPIC_ID, FakeLog
+
+CHUNK = 8192
+NOW = 1_000_000
+ACK_TIMEOUT, SESSION = 30_000, 10_000
+
+
+@contextmanager
+def connected(url: str) -> Iterator[Any]:
+    """A synchronous client of a `redis://` or `redis+cluster://` server."""
+    scheme, _, hosts = url.partition("://")
+    if scheme == "redis+cluster":
+        nodes = [ClusterNode(host, int(port)) for host, port in (node.split(":") for node in hosts.split(","))]
+        client: Any = RedisCluster(startup_nodes=nodes)
+    else:
+        client = Redis.from_url(url)
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+class Got(NamedTuple):
+    """offsets → how often delivered before; and what else receive says."""
+
+    offsets: dict[int, int]
+    mark: int
+    read: int
+    stable: int
+    more: bool
+    next_due: int
+
+
+class Placed(NamedTuple):
+    """Every offset a subscription knows about, by where it is kept."""
+
+    mark: int
+    read: int
+    bits: set[int]
+    leases: dict[int, tuple[str, int, int]]  # offset → consumer, count, deadline
+    pending: dict[int, tuple[str, int]]  # offset → transaction, count
+    fields: dict[str, str]
+
+
+def _settling(body: str) -> Script:
+    """A script around include/settle, which otherwise runs inside txn/end only."""
+    parts = [
+        (folder() / "include" / f"{name}.lua").read_text()
+        for name in ("status", "cursor", "acks", "pending", "register", "settle")
+    ]
+    source = "\n".join(["#!lua flags=allow-oom", *parts, body]).encode()
+    return Script("tests/settle", source)
+
+
+OPENED = "local c = cursors.open(KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6])\nif not c then return 0 end\n"
+SETTLE = _settling(
+    OPENED
+    + "local n = settle(c, ARGV[1], ARGV[2] == '1', tonumber(ARGV[3]), tonumber(ARGV[4]))\ncursors.save(c)\nreturn n"
+)
+LEFTOVERS = _settling(
+    OPENED
+    + "local function over(c, s) return c == ARGV[1] and (#s < #ARGV[2] or (#s == #ARGV[2] and s <= ARGV[2])) end\n"
+    + "local n = settle_leftovers(c, over, tonumber(ARGV[3]), 1000)\ncursors.save(c)\nreturn n"
+)
+
+
+class Subscription:
+    """One subscription of a FakeLog.  `now` is the time of every call; move it as you like."""
+
+    def __init__(self, log: FakeLog, name: str = "sub", kind: str = "shared", start: Any = "earliest") -> None:
+        self.log, self.name, self.kind = log, name, kind
+        self.keys = log.keys.sub(name)
+        self.now = NOW
+        self.created = self.create(kind, start)
+
+    def run(self, script: str | Script, keys: Any, *args: Any) -> list[Any]:
+        script = Script.load(script) if isinstance(script, str) else script
+        client = self.log.client
+        try:
+            reply = client.execute_command("EVALSHA", script.sha, len(keys), *keys, *args)
+        except NoScriptError:
+            reply = client.execute_command("EVAL", script.source, len(keys), *keys, *args)
+        if not isinstance(reply, list):
+            return [reply]
+        return [Status(reply[0]), *(value.decode() if isinstance(value, bytes) else value for value in reply[1:])]
+
+    def create(
+        self, kind: str, start: Any = "earliest", *, incarnation: str = "first", partitions: Any = 1, anew: int = 1
+    ) -> list[Any]:
+        p = self.log.keys
+        args = (TOPIC_ID, encode_name(self.name), kind, start, self.now, incarnation, partitions, anew)
+        return self.run("cursor/create", (p.state, p.subs, *self.keys.all()), *args)
+
+    def delete(self, incarnation: str = "*") -> list[Any]:
+        p = self.log.keys
+        args = (TOPIC_ID, encode_name(self.name), incarnation)
+        return self.run("cursor/delete", (p.state, p.subs, *self.keys.all()), *args)
+
+    def own(self, consumer: str = "c1", *, take: bool = True, pause: tuple[int, int] | None = None) -> list[Any]:
+        """pause: how many ms ago one of Redis began and ended."""
+        times = ("", "") if pause is None else (self.now - pause[0], self.now - pause[1])
+        args = (TOPIC_ID, consumer, self.now, SESSION, int(take), *times)
+        return self.run("cursor/own", (self.log.keys.state, self.keys.cursor), *args)
+
+    def receive_raw(
+        self,
+        consumer: str,
+        most: int = 100,
+        *,
+        most_bytes: int = 1 << 20,
+        epoch: Any = None,
+        after: Any = "",
+        unseen: bool = True,
+        request: str = "",
+        again: int = 0,
+        topic_id: str = TOPIC_ID,
+    ) -> list[Any]:
+        """epoch None: that of the consumer's ownership, which it takes first if the subscription is exclusive."""
+        p = self.log.keys
+        if epoch is None:
+            epoch = ""
+            if self.kind == "exclusive":
+                status, epoch, *_ = owned = self.own(consumer)
+                if status != Status.OK:
+                    return owned
+        args = (
+            topic_id, consumer, self.now, most, most_bytes, ACK_TIMEOUT, SESSION, epoch, after, int(unseen), request,
+            again,
+        )  # fmt: skip
+        return self.run("cursor/receive", (p.state, p.log, p.aborted, *self.keys.all()), *args)
+
+    def receive(self, consumer: str = "c1", most: int = 100, **more: Any) -> Got:
+        reply = self.receive_raw(consumer, most, **more)
+        assert reply[0] == Status.OK, reply
+        offsets: dict[int, int] = {}
+        for i in range(6, len(reply), 11):
+            first, last, count, _, _, base, records = (int(value) for value in reply[i : i + 7])
+            assert base <= first <= last < base + records
+            for offset in range(first, last + 1):
+                assert offset not in offsets, f"offset {offset} delivered twice in one call"
+                offsets[offset] = count
+        return Got(offsets, reply[1], reply[2], reply[3], reply[4] == 1, reply[5])
+
+    def ack(self, offsets: Any, consumer: str = "c1", how: str = "all", most: int = 300) -> list[Any]:
+        args = (TOPIC_ID, consumer, how, most, *flat(to_ranges(offsets)))
+        return self.run("cursor/ack", (self.log.keys.state, *self.keys.all()), *args)
+
+    def ack_cumulative(
+        self, offset: int, consumer: str = "c1", how: str = "all", most: int = 300, first: int = 0
+    ) -> list[Any]:
+        args = (TOPIC_ID, consumer, offset, how, most, first)
+        return self.run("cursor/ack_cumulative", (self.log.keys.state, *self.keys.all()), *args)
+
+    def hold(self, txn: str, offsets: Any, consumer: str = "c1", how: str = "all", most: int = 300) -> list[Any]:
+        return self._hold(txn, consumer, 0, how, most, *flat(to_ranges(offsets)))
+
+    def hold_cumulative(
+        self, txn: str, offset: int, consumer: str = "c1", how: str = "all", most: int = 300, first: int = 0
+    ) -> list[Any]:
+        return self._hold(txn, consumer, 1, how, most, offset, first)
+
+    def _hold(self, txn: str, consumer: str, cumulative: int, *rest: Any) -> list[Any]:
+        p = self.log.keys
+        args = (TOPIC_ID, consumer, *txn.split("-"), cumulative, *rest)
+        return self.run("cursor/hold", (p.state, p.ended, p.watermarks, *self.keys.all()), *args)
+
+    def settle(self, txn: str, *, commit: bool, room: int = 1000) -> int:
+        return int(self.run(SETTLE, self.keys.all(), txn, int(commit), self.now, room)[0])
+
+    def settle_leftovers(self, coordinator: int, watermark: int) -> int:
+        return int(self.run(LEFTOVERS, self.keys.all(), coordinator, watermark, self.now)[0])
+
+    def nack(
+        self,
+        offsets: Any = None,
+        consumer: str = "c1",
+        delay: int = 0,
+        *,
+        unseen: bool = False,
+        most: int = 300,
+        first: int = 0,
+    ) -> list[Any]:
+        args = (TOPIC_ID, consumer, self.now, delay, int(unseen), most, first, *flat(to_ranges(offsets or ())))
+        return self.run("cursor/nack", (self.log.keys.state, *self.keys.all()), *args)
+
+    def seek(self, where: Any) -> list[Any]:
+        return self.run("cursor/seek", (self.log.keys.state, *self.keys.all()), TOPIC_ID, where)
+
+    def stats(self, entries_max: int = 1000) -> dict[str, Any]:
+        p = self.log.keys
+        reply = self.run("cursor/stats", (p.state, p.log, p.aborted, *self.keys.all()), TOPIC_ID, entries_max)
+        names = (
+            "status kind mark read stable acked leased held backlog exact delivered redelivered consumer "
+            "consumer_until created next_due"
+        ).split()
+        return dict(zip(names, reply, strict=False))
+
+    def placed(self) -> Placed:
+        """Reads every structure and asserts the invariant: each offset from mark to read in exactly one place."""
+        client, keys = self.log.client, self.keys
+        fields = {k.decode(): v.decode() for k, v in client.hgetall(keys.cursor).items()}
+        mark, read = int(fields["mark"]), int(fields["read"])
+
+        leases: dict[int, tuple[str, int, int]] = {}
+        rows = {int(k): v.decode() for k, v in client.hgetall(keys.leases).items() if k}
+        for first, text in rows.items():
+            last, consumer, count, deadline, *_ = text.split(" ")
+            for offset in range(first, int(last) + 1):
+                assert offset not in leases, f"offset {offset} is in two leases"
+                leases[offset] = (consumer, int(count), int(deadline))
+        assert {int(k): v for k, v in client.zrange(keys.spans, 0, -1, withscores=True) if k} == {f: f for f in rows}
+        due = {int(k): int(v) for k, v in client.zrange(keys.due, 0, -1, withscores=True) if k}
+        assert due == {first: leases[first][2] for first in rows}
+
+        pending: dict[int, tuple[str, int]] = {}
+        for txn, text in client.hgetall(keys.pending).items():
+            holder, _, region = txn.decode().partition("/")
+            head = client.hget(keys.pending, holder).decode()
+            regions = re.search(r"\+(\S+) ", head)
+            assert not region or (regions is not None and region in regions[1].split(","))
+            for part in text.decode().rpartition(" ")[2].split(",") if txn else ():
+                first, last, count = map(int, part.split("-"))
+                for offset in range(max(first, mark), last + 1):
+                    assert offset not in pending, f"offset {offset} is held twice"
+                    pending[offset] = (holder, count)
+
+        bits: set[int] = set()
+        chunks = {int(k): v for k, v in client.hgetall(keys.acks).items() if k}
+        for chunk, bitmap in chunks.items():
+            assert len(bitmap) <= CHUNK // 8
+            assert chunk >= mark // CHUNK, "a chunk below the mark was kept"
+            for i, byte in enumerate(bitmap):
+                bits.update(chunk * CHUNK + i * 8 + j for j in range(8) if byte & (128 >> j))
+        bits = {offset for offset in bits if offset >= mark}  # below it a bit may stay until its whole chunk is passed
+
+        held, leased = set(pending), set(leases)
+        assert not bits & leased
+        assert not bits & held
+        assert not leased & held
+        assert bits | leased | held == set(range(mark, read)), "an offset between mark and read is nowhere"
+        assert mark == read or mark not in bits
+        assert (int(fields["leased"]), int(fields["held"])) == (len(leased), len(held))
+        assert int(fields["returned"]) == sum(consumer in ("", "%") for consumer, _, _ in leases.values())
+        for key in keys.all():
+            assert client.exists(key) == 1, f"{key!r} has vanished"
+        return Placed(mark, read, bits, leases, pending, fields)

@@ -1,0 +1,80 @@
+"""Kafka listeners on the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from redis_ledger.app.process.kafka_listeners import listeners, shown, speaking_tls
+from redis_ledger.app.process.startup_error import Refusal
+from redis_ledger.config import Config
+from tests.support.processes import ROOT
+
+TWO = "internal://0.0.0.0:9092,external://[::]:9094"
+WITH_TLS = Config(tls_certificate="/c", tls_key="/k")
+
+
+def test_one_listener_needs_no_name() -> None:
+    assert listeners("127.0.0.1:9092", None) == {"": (("127.0.0.1", 9092), None)}
+    assert listeners("127.0.0.1:0", "b-0.example:9092") == {"": (("127.0.0.1", 0), ("b-0.example", 9092))}
+    assert listeners("off", None) == {}
+
+
+def test_several_have_names_in_their_order_and_each_may_be_reached_elsewhere() -> None:
+    found = listeners(TWO, "external://b-0.example:443")
+    assert list(found.items()) == [
+        ("internal", (("0.0.0.0", 9092), None)),
+        ("external", (("::", 9094), ("b-0.example", 443))),
+    ]
+    assert [shown(name, each.bound) for name, each in found.items()] == TWO.split(",")
+
+
+def test_one_with_a_name_may_be_advertised_without() -> None:
+    assert listeners("public://0.0.0.0:9092", "b-0.example:9092")["public"].advertised == ("b-0.example", 9092)
+
+
+@pytest.mark.parametrize(
+    ("kafka", "advertised", "says"),
+    [
+        ("127.0.0.1:9092,127.0.0.1:9094", None, "give each listener a name of its own"),
+        ("a://127.0.0.1:9092,127.0.0.1:9094", None, "give each listener a name of its own"),
+        ("a://127.0.0.1:9092,a://127.0.0.1:9094", None, "give each listener a name of its own"),
+        ("a b://127.0.0.1:9092", None, "a listener's name is a letter"),
+        ("://127.0.0.1:9092", None, "a listener's name is a letter"),
+        ("a://9092", None, "is not HOST:PORT"),
+        (TWO, "b-0.example:9092", "--kafka-advertised names b-0.example:9092, which --kafka does not"),
+        (TWO, "outside://b-0.example:9092", "--kafka-advertised names outside, which --kafka does not"),
+        (TWO, "external://0.0.0.0:9094", "is no address to go to"),
+        ("127.0.0.1:9092", "external://b-0.example:9092", "--kafka-advertised names external"),
+        ("off", "b-0.example:9092", "--kafka is off"),
+    ],
+)
+def test_what_is_no_listener_is_refused(kafka: str, advertised: str | None, says: str) -> None:
+    with pytest.raises(Refusal, match=says):
+        listeners(kafka, advertised)
+
+
+def test_all_listeners_speak_tls_or_those_that_are_named() -> None:
+    names = ("internal", "external")
+    assert list(speaking_tls(Config(), names)) == []
+    assert list(speaking_tls(WITH_TLS, names)) == ["internal", "external"]
+    assert list(speaking_tls(replace(WITH_TLS, tls_kafka_listeners=" external "), names)) == ["external"]
+    with pytest.raises(Refusal, match="tls_kafka_listeners names outside"):
+        speaking_tls(replace(WITH_TLS, tls_kafka_listeners="outside"), names)
+    with pytest.raises(Refusal, match="without tls_certificate"):
+        speaking_tls(Config(tls_kafka_listeners="external"), names)
+
+
+def test_what_is_refused_is_told_before_a_broker_is_loaded() -> None:
+    words = ["serve", "--http", "0.0.0.0:0", "--kafka", "off"]
+    program = (
+        "import sys\nfrom redis_ledger.app.cli.main import app\n"
+        f"sys.argv[1:] = {words}\n"
+        "try: app()\nfinally: print('redis_ledger.app.http.application' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (ran.returncode, ran.stdout) == (2, "False\n"), ran.stderr
+    assert "is reached by other machines" in ran.stderr
