@@ -17,9 +17,10 @@ from bench.delay.dues import SEED, far, now_ms
 from bench.processes import BenchFailed, Server
 from redis_ledger.broker.broker import Broker
 from redis_ledger.config import Config
+from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.partition import Accepted, Partition
 from redis_ledger.records.build import encode
-from redis_ledger.records.split_by_due import Later
+from redis_ledger.records.split_by_due import Later, Split
 from redis_ledger.store.store import Store
 
 PER_CALL, CALLS = 1_000, 8
@@ -45,7 +46,7 @@ class Loader:
         under_way: set[asyncio.Future[Accepted]] = set()
         began_s = time.perf_counter()
         while some := self._made(islice(following, PER_CALL)):
-            under_way.add(partition.schedule(some, now=None, records=len(some)))
+            under_way.add(partition.append(AppendRequest(b"", len(some), -1, split=Split(None, some))))
             if len(under_way) == CALLS:
                 done, under_way = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
                 for each in done:

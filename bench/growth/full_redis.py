@@ -20,6 +20,7 @@ from bench.processes import redis
 from redis_ledger.broker.broker import Broker
 from redis_ledger.config import Config
 from redis_ledger.errors import StorageFull
+from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.records.build import encode
 from redis_ledger.store.store import Store
@@ -81,7 +82,7 @@ async def append(partition: Partition) -> bool:
     """Whether it was taken."""
     value = os.urandom(RECORD_BYTES)
     try:
-        await partition.append(encode([(None, value, (), 0)] * RECORDS), RECORDS, 0)
+        await partition.append(AppendRequest(encode([(None, value, (), 0)] * RECORDS), RECORDS, 0))
     except StorageFull:
         return False
     return True

@@ -9,6 +9,7 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.groups.offsets import OffsetEntry
 from redis_ledger.broker.types import ExecuteAcks, NewRecord
 from redis_ledger.ids import MessageId, TxnId
+from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.records.build import encode
 from redis_ledger.txn.coordinator import Participant
@@ -24,7 +25,7 @@ async def filled(broker: Broker, batches: int, topic: str = "t") -> Partition:
     await broker.topics.create(topic, 1)
     partition = await broker.catalog.partition(topic, 0)
     for _ in range(0, batches, 2_000):
-        await asyncio.gather(*(partition.append(ONE, 1, NOW_MS) for _ in range(min(2_000, batches))))
+        await asyncio.gather(*(partition.append(AppendRequest(ONE, 1, NOW_MS)) for _ in range(min(2_000, batches))))
     return partition
 
 

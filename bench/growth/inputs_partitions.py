@@ -9,6 +9,7 @@ from bench.growth.inputs_cursors import NOW_MS, ONE, filled
 from redis_ledger.broker.broker import Broker
 from redis_ledger.groups.member import Changes
 from redis_ledger.groups.ownership import Ownership
+from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.offload.manifest import Plan, Segment, Stretch
 from redis_ledger.offload.plan import STRETCHES_MAX
 from redis_ledger.offload.scripts import OffloadScripts
@@ -26,10 +27,10 @@ async def appends(broker: Broker) -> None:
     k, command = partition.keys, broker.store.command
     for _ in range(16 * 32):
         await command("XADD", k.data(1), "0-*", "b", ONE, key=k.state)
-    await partition.append(ONE, 1, NOW_MS)
+    await partition.append(AppendRequest(ONE, 1, NOW_MS))
     txns = [(await broker.transactions.begin(600_000)).id for _ in range(3_000)]
     await asyncio.gather(
-        *(partition.append(ONE, 1, NOW_MS, producer_id=t.producer_id, epoch=0, txn=t, verified=True) for t in txns)
+        *(partition.append(AppendRequest(ONE, 1, NOW_MS, producer_id=t.producer_id, epoch=0), t) for t in txns)
     )
     for number in range(SUBSCRIPTIONS):
         await broker.subscriptions.create("t", f"s{number}")
@@ -42,7 +43,7 @@ async def ledgers(broker: Broker) -> None:
     """A partition of many ledgers: each is rolled, trimmed and dropped; then it is deleted with many subscriptions."""
     partition = await filled(broker, 1)
     for _ in range(2_000):
-        await partition.append(ONE, 1, NOW_MS)
+        await partition.append(AppendRequest(ONE, 1, NOW_MS))
         await partition.roll()
     for number in range(SUBSCRIPTIONS):
         await broker.subscriptions.create("t", f"s{number}")

@@ -32,8 +32,10 @@ from redis_ledger.broker.groups.service import Groups
 from redis_ledger.broker.idempotency import Idempotency
 from redis_ledger.broker.maintenance import Maintenance
 from redis_ledger.broker.metrics_collector import MetricsCollector
-from redis_ledger.broker.produce.append import Appends
-from redis_ledger.broker.produce.encode import Records
+from redis_ledger.broker.produce.append import AppendService
+from redis_ledger.broker.produce.client_batches import ClientBatches
+from redis_ledger.broker.produce.encode import RecordEncoder
+from redis_ledger.broker.produce.service import Records
 from redis_ledger.broker.security.audit import Audit
 from redis_ledger.broker.security.quotas import Quotas
 from redis_ledger.broker.security.scram_credentials import ScramCredentials
@@ -134,13 +136,14 @@ class Broker:
             self.coordinators, participants, registry, together, self.catalog, config, clock
         )
         self.transactions.tell_end = self.quotas.ended
-        self.producers = Producers(self.coordinators, self.transactional_ids, self.transactions, self.catalog, config)
-        self.appends = Appends(self.producers, self.transactions, self.delayed, self.decoding, config)
+        self.producers = Producers(
+            self.coordinators, self.transactional_ids, self.transactions, registry, self.quotas, self.catalog, config
+        )
+        batches = ClientBatches(self.delayed, self.decoding, config)
+        self.appends = AppendService(self.catalog, batches, registry, self.producers, self.transactions)
         self.partition_fetch = fetching = PartitionFetch(self.catalog, self.waiters, self.decoding)
-        self.records = Records(
-            self.catalog, fetching, registry, self.transactions.abort, self.delayed.rule, self.producers.ids.check,
-            config, clock,
-        )  # fmt: skip
+        encoder = RecordEncoder(self.catalog, self.delayed.rule, config)
+        self.records = Records(self.catalog, fetching, encoder, batches, self.appends, self.producers, config, clock)
         self.delayed.repeats.records, self.delayed.repeats.transactions = self.records, self.transactions
         self.subscriptions = Subscriptions(
             store, self.catalog, self.waiters, registry, self.transactions.abort, dead, self.decoding, config, clock

@@ -24,7 +24,7 @@ from redis_ledger.errors import (
     UnknownTopic,
 )
 from redis_ledger.ids import TxnId
-from redis_ledger.ledger.append_request import Batch
+from redis_ledger.ledger.append_request import AppendRequest, QueuedAppend
 from redis_ledger.records.batch import SEQUENCES
 from redis_ledger.store.script_status import Status
 
@@ -45,29 +45,29 @@ class OtherOpen(Exception):
         self.txn = txn
 
 
-def refusal(topic: str, number: int, item: Batch, reply: Sequence[Any]) -> Exception:
-    """reply: a status, and what the script told with it."""
-    status, where = Status(reply[0]), f"{topic}:{number}"
-    producer = f"producer {item.producer_id}, {where}"
+def refusal(topic: str, number: int, item: QueuedAppend, reply: Sequence[Any]) -> Exception:
+    """The error for a script's reply: a status and its values."""
+    status, where, request = Status(reply[0]), f"{topic}:{number}", item.request
+    producer = f"producer {request.producer_id}, {where}"
     match status:
         case Status.UNKNOWN_TOPIC:
             return UnknownTopic.gone(topic)
         case Status.SEQUENCE_GAP:
             expected = int(reply[1])
             return SequenceGap(
-                f"{producer}: sequence {item.sequence} was sent, {expected} is next; send what is missing first.",
+                f"{producer}: sequence {request.sequence} was sent, {expected} is next; send what is missing first.",
                 expected=expected,
             )
         case Status.UNKNOWN_PRODUCER:
             return UnknownProducer(
-                f"{producer}: nothing of this producer is here, or it was forgotten, and sequence {item.sequence} "
+                f"{producer}: nothing of this producer is here, or it was forgotten, and sequence {request.sequence} "
                 "is not 0; begin at 0 under the next epoch or a new producer id.",
                 log_start_offset=int(reply[1]),
             )
         case Status.STALE_EPOCH:
-            return StaleEpoch(f"{producer}: epoch {item.epoch} was fenced by epoch {int(reply[1])}.")
+            return StaleEpoch(f"{producer}: epoch {request.epoch} was fenced by epoch {int(reply[1])}.")
         case Status.DUPLICATE_SEQUENCE:
-            return DuplicateSequence(f"{producer}: sequence {item.sequence} was written long ago.")
+            return DuplicateSequence(f"{producer}: sequence {request.sequence} was written long ago.")
         case Status.NOT_OWNER:
             return InvalidProducerId(f"{producer}: somebody else writes under this id; get one of your own.")
         case Status.TXN_ENDED:
@@ -116,8 +116,9 @@ class AppendErrors:
     def __len__(self) -> int:
         return len(self._refused)
 
-    def answer(self, producer_id: int, epoch: int, sequence: int, records: int, error: BaseException) -> BaseException:
+    def answer(self, request: AppendRequest, error: BaseException) -> BaseException:
         """The error for a refused batch: `error`, or the answer of an earlier batch that this one has to wait for."""
+        _, records, _, producer_id, epoch, sequence, *_ = request
         if isinstance(error, Unavailable):
             until = self._now() + REMEMBERED_S
             self._remember(producer_id, _Refused(epoch, sequence, records, type(error), error.detail, until))

@@ -1,10 +1,10 @@
-"""Scheduled entries on their way into a partition: the call that carries them, next to plain appends.
+"""Append requests of a partition, and the call to Redis that carries a group of them.
 
     one MULTI   XADD data:1   XADD data:1   ledger/append     plain batches
                 XADD data:-1  XADD data:-1  ledger/schedule   batches with records that are due later
                 ...
 
-Batches keep their order: a stretch of one kind is one script call, and the stretches travel in one MULTI.
+Batches keep their order: neighbours of one kind share a script call, and all script calls are in one MULTI.
 Source: PIP-195; docs/decisions/0012.
 """
 
@@ -15,17 +15,20 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from redis_ledger.ids import TxnId
+from redis_ledger.records.batch import BatchHeader
 from redis_ledger.records.split_by_due import Later, Split
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Packed
 
 OF_TRANSACTIONS = "t"  # the owner of a producer id whose transaction has been verified; twin of lua/include/producers
+TIMESTAMP_MAX = (1 << 53) - 1  # the largest number that Lua compares exactly
+PINNED_BYTES = 16 * 1024  # a smaller payload is copied: a view in the tail cache would keep its whole request in memory
 SMALL_BYTES = 4_096  # payload up to this is copied into one frame with its neighbours
 ENTRY_COST = 8_192  # of a scheduled entry besides its bytes, so that a call has some 500 of them and stays short
 
 
 class Scheduling(NamedTuple):
-    """What a partition tells when entries were scheduled.  first_due_ms: of these; entries: in the open bucket."""
+    """A notice that entries were scheduled.  first_due_ms: of these entries; entries: in the open bucket."""
 
     first_due_ms: int
     entries: int
@@ -33,26 +36,27 @@ class Scheduling(NamedTuple):
     ledger_created_ms: int
 
 
-class Batch(NamedTuple):
-    """A batch on its way.  payload, max_timestamp_ms: of a plain one; with `split`, records are the original's."""
+class AppendRequest(NamedTuple):
+    """A checked record batch to append to a partition.
+
+    payload, max_timestamp_ms   of a batch that is due as a whole; unused with `split`
+    records                     of the whole batch
+    owner                       the principal that alone may write under the producer id; "": not compared
+    split                       the batch by due time, if some of its records are due later
+    """
 
     payload: bytes | memoryview
     records: int
     max_timestamp_ms: int
-    producer_id: int
-    epoch: int
-    sequence: int
-    txn: TxnId | None
-    verified: bool
-    future: Any  # asyncio.Future[Accepted]
-    deadline: float
-    in_doubt: bool = False  # it was sent before and its reply was lost: only a script can say that it is not written
+    producer_id: int = -1
+    epoch: int = -1
+    sequence: int = -1
+    owner: str = ""
     split: Split | None = None
-    owner: str = ""  # of the producer id: who else writes under it is refused; "": it is not compared
 
     @property
     def size(self) -> int:
-        """What it counts for in a call: bytes, and something for every scheduled entry."""
+        """Its share of a call: bytes, and a fixed cost for every scheduled entry."""
         if self.split is None:
             return len(self.payload)
         later = sum(len(each.payload) + ENTRY_COST for each in self.split.later)
@@ -63,40 +67,71 @@ class Batch(NamedTuple):
         return self.producer_id >= 0 and self.sequence >= 0
 
 
-def _is_split(batch: Batch) -> bool:
-    return batch.split is not None
+class QueuedAppend(NamedTuple):
+    """An append request in the partition's queue, and the transaction it belongs to.
+
+    verified   the coordinator has confirmed that the transaction is open and has this partition
+    deadline   when the request is no longer sent again, s
+    in_doubt   it was sent before and its reply was lost: only a script can tell whether it was written
+    """
+
+    request: AppendRequest
+    txn: TxnId | None
+    verified: bool
+    future: Any  # asyncio.Future[Accepted]
+    deadline: float
+    in_doubt: bool = False
 
 
-def stretches(batches: Sequence[Batch]) -> Iterator[tuple[bool, list[Batch]]]:
+def append_request(data: bytes | memoryview, header: BatchHeader, owner: str = "") -> AppendRequest:
+    """The request for a checked RecordBatch v2."""
+    if type(data) is memoryview and len(data) < PINNED_BYTES:
+        data = bytes(data)
+    return AppendRequest(
+        data, header.count, header.max_timestamp, header.producer_id, header.producer_epoch, header.base_sequence, owner
+    )
+
+
+def split_request(request: AppendRequest, split: Split) -> AppendRequest:
+    """The same batch with its records by due time."""
+    return request._replace(payload=b"", max_timestamp_ms=-1, split=split)
+
+
+def _is_split(item: QueuedAppend) -> bool:
+    return item.request.split is not None
+
+
+def stretches(items: Sequence[QueuedAppend]) -> Iterator[tuple[bool, list[QueuedAppend]]]:
     """Neighbours of one kind: whether they are split, and they."""
-    for is_split, group in groupby(batches, _is_split):
+    for is_split, group in groupby(items, _is_split):
         yield is_split, list(group)
 
 
-def length(is_split: bool, batches: Sequence[Batch]) -> int:
-    """Commands of a stretch: its XADDs and its script call."""
+def length(is_split: bool, items: Sequence[QueuedAppend]) -> int:
+    """The number of commands of a stretch: its XADDs and its script call."""
     if not is_split:
-        return len(batches) + 1
-    return 1 + sum((b.split.now is not None) + len(b.split.later) for b in batches if b.split is not None)
+        return len(items) + 1
+    splits = [item.request.split for item in items]
+    return 1 + sum((split.now is not None) + len(split.later) for split in splits if split is not None)
 
 
-def are_taken(batches: Sequence[Batch], replies: Sequence[Any]) -> bool:
-    """Whether every stretch of a call went in as it is, its batches answered one by one: none will be sent again."""
+def all_accepted(items: Sequence[QueuedAppend], replies: Sequence[Any]) -> bool:
+    """Whether the script answered each batch of a call by itself, so that none has to be sent again."""
     at = -1
-    for is_split, some in stretches(batches):
+    for is_split, some in stretches(items):
         at += length(is_split, some)
         if not isinstance(replies[at], list) or replies[at][0] != Status.OK:
             return False
     return True
 
 
-def payloads(batches: Sequence[Batch], data: bytes, delay_data: bytes) -> list[Any]:
+def payload_commands(items: Sequence[QueuedAppend], data: bytes, delay_data: bytes) -> list[Any]:
     """The XADDs of a stretch of split batches."""
     commands: list[Any] = []
     shape = b"*8\r\n$4\r\nXADD\r\n$%d\r\n%b\r\n" % (len(delay_data), delay_data.replace(b"%", b"%%"))
     shape += b"$10\r\nNOMKSTREAM\r\n$3\r\n0-*\r\n$1\r\nb\r\n$%d\r\n%b\r\n$1\r\nd\r\n$%d\r\n%b\r\n"
-    for batch in batches:
-        split = batch.split
+    for item in items:
+        split = item.request.split
         assert split is not None
         if split.now is not None:
             commands.append((b"XADD", data, b"NOMKSTREAM", b"0-*", b"b", split.now.payload))
@@ -115,33 +150,37 @@ def payloads(batches: Sequence[Batch], data: bytes, delay_data: bytes) -> list[A
     return commands
 
 
-def plain_arguments(batches: Sequence[Batch]) -> list[Any]:
+def append_arguments(items: Sequence[QueuedAppend]) -> list[Any]:
     """ARGV of ledger/append from the batches on."""
     args: list[Any] = []
-    for batch in batches:
-        txn = batch.txn
-        args += (
-            batch.records, len(batch.payload), batch.max_timestamp_ms, batch.producer_id, batch.epoch, batch.sequence,
-            0 if txn is None else txn.coordinator, "" if txn is None else txn.serial, 1 if batch.verified else 0,
-            batch.owner,
-        )  # fmt: skip
+    for (payload, records, newest_ms, producer_id, epoch, sequence, owner, _), txn, verified, *_ in items:
+        if txn is None:
+            args += (
+                records, len(payload), min(newest_ms, TIMESTAMP_MAX), producer_id, epoch, sequence, 0, "", 0, owner
+            )  # fmt: skip
+        else:
+            args += (
+                records, len(payload), min(newest_ms, TIMESTAMP_MAX), producer_id, epoch, sequence, txn.coordinator,
+                txn.serial, 1 if verified else 0, OF_TRANSACTIONS,
+            )  # fmt: skip
     return args
 
 
-def arguments(batches: Sequence[Batch], delay_ledger: int) -> list[Any]:
+def schedule_arguments(items: Sequence[QueuedAppend], delay_ledger: int) -> list[Any]:
     """ARGV of ledger/schedule from the originals on."""
     args: list[Any] = []
     front = f"{delay_ledger} "
-    for batch in batches:
-        split, txn = batch.split, batch.txn
+    for item in items:
+        request, split, txn = item.request, item.request.split, item.txn
         assert split is not None
         now = split.now
         args += (
-            batch.records, batch.producer_id, batch.epoch, batch.sequence, 0 if txn is None else txn.coordinator,
-            "" if txn is None else txn.serial, 1 if batch.verified else 0, 0 if now is None else now.records,
+            request.records, request.producer_id, request.epoch, request.sequence,
+            0 if txn is None else txn.coordinator, "" if txn is None else txn.serial,
+            1 if txn is not None and item.verified else 0, 0 if now is None else now.records,
             0 if now is None else len(now.payload), 0 if now is None else now.newest_ms, len(split.later),
             sum([each.records for each in split.later]), sum([len(each.payload) for each in split.later]),
-            sum([bool(each.dues) for each in split.later]), batch.owner,
+            sum([bool(each.dues) for each in split.later]), request.owner if txn is None else OF_TRANSACTIONS,
         )  # fmt: skip
         for payload, records, newest_ms, due_ms, dues in split.later:
             args.append(",".join(map(str, dues)) if dues else due_ms)

@@ -22,21 +22,21 @@ from redis_ledger.errors import LedgerError, OutcomeUnknown, StoreUnavailable
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.append_errors import AppendErrors, refusal
 from redis_ledger.ledger.append_request import (
-    OF_TRANSACTIONS,
-    Batch,
+    TIMESTAMP_MAX,
+    AppendRequest,
+    QueuedAppend,
     Scheduling,
-    are_taken,
-    arguments,
+    all_accepted,
+    append_arguments,
     length,
-    payloads,
-    plain_arguments,
+    payload_commands,
+    schedule_arguments,
     stretches,
 )
 from redis_ledger.ledger.entries import TRANSACTIONAL, LogEntry
 from redis_ledger.ledger.reader import PartitionReader
 from redis_ledger.ledger.retention import Retention, Trimmed, ledger_bytes_max
 from redis_ledger.ledger.tail_cache import Tail, Tails
-from redis_ledger.records.split_by_due import Later, Now, Split
 from redis_ledger.store.group_commit import GroupCommit
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
@@ -49,8 +49,6 @@ CREATE = Script.load("ledger/create")
 DELETE = Script.load("ledger/delete")
 
 GAPS = (Status.SEQUENCE_GAP, Status.UNKNOWN_PRODUCER)
-TIMESTAMP_MAX = (1 << 53) - 1  # what Lua's numbers can compare
-PINNED_BYTES = 16 * 1024  # smaller payload is copied for the tail: a view would keep its whole request in memory
 
 
 class Accepted(NamedTuple):
@@ -110,73 +108,35 @@ class Partition(PartitionReader):
     # -- append ------------------------------------------------------------------------------------------------------
 
     def append(
-        self,
-        payload: bytes | memoryview,
-        records: int,
-        max_timestamp_ms: int,
-        *,
-        producer_id: int = -1,
-        epoch: int = -1,
-        sequence: int = -1,
-        txn: TxnId | None = None,
-        verified: bool = False,
-        owner: str = "",
+        self, request: AppendRequest, txn: TxnId | None = None, *, verified: bool = True
     ) -> asyncio.Future[Accepted]:
-        """A future of where the batch went.  payload: a checked RecordBatch v2 of `records` records.
-        owner: who alone may write under the producer id from now on; "" where that is not compared.
+        """Queues a batch.  Returns a future of its offset.
+
+        Records that are due later are invisible until then; in a transaction they are scheduled when it commits.
+        verified: the coordinator has confirmed that the transaction is open and has this partition.
 
         Fails with NotVerified, TransactionEnded, OtherOpen, SequenceGap, UnknownProducer, StaleEpoch, UnknownTopic,
         DuplicateSequence, InvalidProducerId, StorageFull, StoreUnavailable (not written), OutcomeUnknown (a reply was
-        lost, and the batch has no sequence or asking again failed).  A batch behind one that failed with an
+        lost, and the batch has no sequence or sending it again failed).  A batch behind one that failed with an
         Unavailable fails with the same error.
         """
+        if request.split is not None:
+            self._schedules = True
         future: asyncio.Future[Accepted] = self._loop.create_future()
         deadline = self._loop.time() + self.config.redis_retry_ms / 1000
-        if type(payload) is memoryview and len(payload) < PINNED_BYTES:
-            payload = bytes(payload)
-        max_timestamp_ms = min(max_timestamp_ms, TIMESTAMP_MAX)
-        item = Batch(
-            payload, records, max_timestamp_ms, producer_id, epoch, sequence, txn, verified, future, deadline,
-            owner=owner if txn is None else OF_TRANSACTIONS,
-        )  # fmt: skip
-        self._group.add(item, len(payload))
+        size = len(request.payload) if request.split is None else request.size
+        self._group.add(QueuedAppend(request, txn, verified, future, deadline), size)
         return future
 
-    def schedule(
-        self,
-        later: Sequence[Later],
-        *,
-        now: Now | None,
-        records: int,
-        producer_id: int = -1,
-        epoch: int = -1,
-        sequence: int = -1,
-        txn: TxnId | None = None,
-        verified: bool = False,
-        owner: str = "",
-    ) -> asyncio.Future[Accepted]:
-        """As append, for one batch of `records` records of which some are due later.  They are not seen before; in a
-        transaction they begin to wait at its commit, and vanish at its abort."""
-        self._schedules = True
-        future: asyncio.Future[Accepted] = self._loop.create_future()
-        deadline = self._loop.time() + self.config.redis_retry_ms / 1000
-        split = Split(now, later)
-        item = Batch(
-            b"", records, -1, producer_id, epoch, sequence, txn, verified, future, deadline, False, split,
-            owner if txn is None else OF_TRANSACTIONS,
-        )  # fmt: skip
-        self._group.add(item, item.size)
-        return future
-
-    def refused(self, producer_id: int, epoch: int, sequence: int, records: int, error: BaseException) -> BaseException:
+    def refused(self, request: AppendRequest, error: BaseException) -> BaseException:
         """The error to answer for a batch with a sequence.  An Unavailable is also the answer of those behind it."""
-        return self._refusals.answer(producer_id, epoch, sequence, records, error)
+        return self._refusals.answer(request, error)
 
     @property
     def is_idle(self) -> bool:
         return self._group.is_idle
 
-    def _send(self, items: list[Batch]) -> asyncio.Future[Any]:
+    def _send(self, items: list[QueuedAppend]) -> asyncio.Future[Any]:
         if not self._schedules:
             return self._store.multi(self.keys.state, self._append_calls(items))
         commands: list[Any] = []
@@ -184,41 +144,43 @@ class Partition(PartitionReader):
             commands += self._schedule_calls(some) if is_split else self._append_calls(some)
         return self._store.multi(self.keys.state, commands)
 
-    def _schedule_calls(self, items: list[Batch]) -> list[Any]:
+    def _schedule_calls(self, items: list[QueuedAppend]) -> list[Any]:
         data, delay_data = self.keys.data(self._ledger), self.keys.data(self._delay_ledger)
-        commands = payloads(items, data, delay_data)
+        commands = payload_commands(items, data, delay_data)
         args: list[Any] = [self.topic_id, self._ledger, self._delay_ledger, self._clock.now_ms(), self.keys.wake]
-        args += (len(items), *arguments(items, self._delay_ledger))
+        args += (len(items), *schedule_arguments(items, self._delay_ledger))
         keys = (*self._append_keys, data, delay_data, *self._delay_keys)
         commands.append(ScriptCall(SCHEDULE, keys, args))
         return commands
 
-    def _append_calls(self, items: list[Batch]) -> list[Any]:
+    def _append_calls(self, items: list[QueuedAppend]) -> list[Any]:
         data = self.keys.data(self._ledger)
-        commands: list[Any] = [(b"XADD", data, b"NOMKSTREAM", b"0-*", b"b", item.payload) for item in items]
-        args: list[Any] = [self.topic_id, self._ledger, self._clock.now_ms(), self.keys.wake, *plain_arguments(items)]
+        commands: list[Any] = [(b"XADD", data, b"NOMKSTREAM", b"0-*", b"b", item.request.payload) for item in items]
+        args: list[Any] = [self.topic_id, self._ledger, self._clock.now_ms(), self.keys.wake, *append_arguments(items)]
         commands.append(ScriptCall(APPEND, (*self._append_keys, data), args))
         return commands
 
-    def _is_unclear(self, items: list[Batch], done: asyncio.Future[Any]) -> bool:
+    def _is_unclear(self, items: list[QueuedAppend], done: asyncio.Future[Any]) -> bool:
         """Whether some of a call may have to go out again.  When not, the next call leaves before this one is settled:
         Redis is at work meanwhile."""
-        return done.cancelled() or done.exception() is not None or not are_taken(items, done.result())
+        return done.cancelled() or done.exception() is not None or not all_accepted(items, done.result())
 
-    def _settle(self, items: list[Batch], done: asyncio.Future[Any]) -> None:
+    def _settle(self, items: list[QueuedAppend], done: asyncio.Future[Any]) -> None:
         error = done.exception() if not done.cancelled() else StoreUnavailable()
         if error is not None:
             self._again(self._doubtful(items, error))
         elif not self._schedules:
             self._again(self._settle_stretch(False, items, done.result()[-1]))
         else:
-            replies, at, again = done.result(), -1, list[Batch]()
+            replies, at, again = done.result(), -1, list[QueuedAppend]()
             for is_split, some in stretches(items):
                 at += length(is_split, some)
                 again += self._settle_stretch(is_split, some, replies[at], bool(again))
             self._again(again)
 
-    def _settle_stretch(self, is_split: bool, items: list[Batch], reply: Any, is_behind: bool = False) -> list[Batch]:
+    def _settle_stretch(
+        self, is_split: bool, items: list[QueuedAppend], reply: Any, is_behind: bool = False
+    ) -> list[QueuedAppend]:
         """Tells each its outcome; those that are to go out again.  is_behind: something before these is among them, so
         a gap in a producer's sequence is to be expected."""
         if isinstance(reply, Exception):
@@ -226,7 +188,7 @@ class Partition(PartitionReader):
         if reply[0] == Status.OK and is_split:
             return self._scheduled(items, reply, is_behind)
         if reply[0] == Status.OK:
-            leader_epoch, again = int(reply[1]), list[Batch]()
+            leader_epoch, again = int(reply[1]), list[QueuedAppend]()
             for item, answer in zip(items, reply[4:], strict=True):
                 if answer[0] in (Status.OK, Status.DUPLICATE):
                     self._accept(item, _accepted(answer, leader_epoch))
@@ -245,17 +207,18 @@ class Partition(PartitionReader):
             self._fail(item, refusal(self.topic, self.number, item, reply))
         return []
 
-    def _scheduled(self, items: list[Batch], reply: list[Any], is_behind: bool) -> list[Batch]:
-        leader_epoch, first_due, again = int(reply[1]), -1, list[Batch]()
+    def _scheduled(self, items: list[QueuedAppend], reply: list[Any], is_behind: bool) -> list[QueuedAppend]:
+        leader_epoch, first_due, again = int(reply[1]), -1, list[QueuedAppend]()
         for item, answer in zip(items, reply[7:], strict=True):
-            assert item.split is not None
+            split = item.request.split
+            assert split is not None
             if answer[0] == Status.OK:
-                now = item.split.now
+                now = split.now
                 if now is not None:
                     self._remember(item, int(answer[1]), now.payload, now.records, now.newest_ms)
-                    self._took(now.records, len(now.payload))
-                for later in item.split.later:
-                    self._took(later.records, len(later.payload))
+                    self._count(now.records, len(now.payload))
+                for later in split.later:
+                    self._count(later.records, len(later.payload))
                     first_due = later.due_ms if first_due < 0 else min(first_due, later.due_ms)
                 self._resolve(item, Accepted(int(answer[1]), leader_epoch, False, int(answer[2])))
             elif answer[0] == Status.DUPLICATE:
@@ -269,11 +232,13 @@ class Partition(PartitionReader):
         self._roll_when_due(int(reply[2]), int(reply[3]))
         return again
 
-    def _doubtful(self, items: list[Batch], error: BaseException) -> list[Batch]:
-        again: list[Batch] = []
+    def _doubtful(self, items: list[QueuedAppend], error: BaseException) -> list[QueuedAppend]:
+        again: list[QueuedAppend] = []
         lost = isinstance(error, OutcomeUnknown)
         for item in items:
-            if isinstance(error, ScriptMissing) or (lost and item.is_idempotent and self._loop.time() < item.deadline):
+            if isinstance(error, ScriptMissing) or (
+                lost and item.request.is_idempotent and self._loop.time() < item.deadline
+            ):
                 again.append(item._replace(in_doubt=item.in_doubt or lost))
             elif item.in_doubt and not lost:
                 self._fail(item, OutcomeUnknown(f"A reply of Redis was lost, and asking again failed: {error}"))
@@ -281,37 +246,39 @@ class Partition(PartitionReader):
                 self._fail(item, error)
         return again
 
-    def _again(self, items: list[Batch]) -> None:
+    def _again(self, items: list[QueuedAppend]) -> None:
         if items:
-            self._group.put_back(items, [item.size for item in items])
+            self._group.put_back(items, [item.request.size for item in items])
 
-    def _accept(self, item: Batch, accepted: Accepted) -> None:
+    def _accept(self, item: QueuedAppend, accepted: Accepted) -> None:
         if not accepted.duplicate:
-            self._took(item.records, len(item.payload))
-            self._remember(item, accepted.base_offset, item.payload, item.records, item.max_timestamp_ms)
+            request = item.request
+            self._count(request.records, len(request.payload))
+            newest_ms = min(request.max_timestamp_ms, TIMESTAMP_MAX)
+            self._remember(item, accepted.base_offset, request.payload, request.records, newest_ms)
         self._resolve(item, accepted)
 
-    def _took(self, records: int, size: int) -> None:
+    def _count(self, records: int, size: int) -> None:
         self.traffic.records_in += records
         self.traffic.bytes_in += size
 
     def _remember(
-        self, item: Batch, base_offset: int, payload: bytes | memoryview, records: int, newest_ms: int
+        self, item: QueuedAppend, base_offset: int, payload: bytes | memoryview, records: int, newest_ms: int
     ) -> None:
-        flags = 0 if item.txn is None else TRANSACTIONAL
+        request, flags = item.request, 0 if item.txn is None else TRANSACTIONAL
         entry = LogEntry(
-            0, 0, base_offset, records, len(payload), item.producer_id, item.epoch, item.sequence, flags,
+            0, 0, base_offset, records, len(payload), request.producer_id, request.epoch, request.sequence, flags,
             self._clock.now_ms(), newest_ms,
         )  # fmt: skip
         self.tail.add(entry, payload)
 
-    def _resolve(self, item: Batch, accepted: Accepted) -> None:
+    def _resolve(self, item: QueuedAppend, accepted: Accepted) -> None:
         if not item.future.done():
             item.future.set_result(accepted)
 
-    def _fail(self, item: Batch, error: BaseException) -> None:
-        if item.is_idempotent:
-            error = self.refused(item.producer_id, item.epoch, item.sequence, item.records, error)
+    def _fail(self, item: QueuedAppend, error: BaseException) -> None:
+        if item.request.is_idempotent:
+            error = self.refused(item.request, error)
         if not item.future.done():
             item.future.set_exception(error)
 

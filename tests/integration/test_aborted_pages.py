@@ -11,6 +11,7 @@ from redis_ledger.config import Config
 from redis_ledger.errors import OffsetOutOfRange
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger import reader
+from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.entries import is_aborted
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
@@ -45,7 +46,7 @@ async def many_aborted(partition, store, count: int) -> None:
     ends, where = Participants(store, CONFIG, ManualClock()), [Participant("orders", "t-1", 0)]
     for serial in range(count):
         txn = TxnId(3, serial)
-        await partition.append(b"never", 1, 0, producer_id=txn.producer_id, epoch=0, txn=txn, verified=True)
+        await partition.append(AppendRequest(b"never", 1, 0, producer_id=txn.producer_id, epoch=0), txn)
         await ends.end(Decision(txn, State.ABORTING, where, -1))
 
 

@@ -10,6 +10,7 @@ from redis_ledger.errors import (
     TransactionEnded,
 )
 from redis_ledger.ids import TxnId
+from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.records.build import encode
 from redis_ledger.txn.coordinator import Participant
 from tests.support.broker import begun, heads, one, outstanding, raw, records, two, values_of
@@ -95,7 +96,7 @@ async def test_a_repeated_end_changes_nothing(broker):
 
 async def forge(broker, txn, value="forged"):
     """A send that claims to be verified, as a broker that was asleep since it registered would."""
-    registry = broker.records._registry
+    registry = broker.appends._registry
     partition = await broker.catalog.partition("t", 0)
     registry._known[txn] = {Participant("t", partition.topic_id, 0): asyncio.get_running_loop().time()}
     return await broker.records.produce("t", records(value), transaction=txn)
@@ -143,7 +144,7 @@ async def test_one_coordinators_watermark_says_nothing_about_another(broker):
     for coordinator in (0, 1):
         for txn in lives[coordinator][:2]:
             await broker.transactions.abort(txn)
-            done = await partition.append(*leftover(txn), producer_id=txn.producer_id, epoch=0, txn=txn, verified=True)
+            done = await partition.append(leftover(txn), txn)
             assert done.base_offset >= 0
     assert (await heads(broker))[3] == 4
     # When a later transaction of coordinator 1 ends here, then only its leftovers go
@@ -158,7 +159,7 @@ async def test_one_coordinators_watermark_says_nothing_about_another(broker):
 
 def leftover(txn):
     payload = encode([(None, b"leftover", (), 1)], producer_id=txn.producer_id, epoch=0, transactional=True)
-    return payload, 1, 1
+    return AppendRequest(payload, 1, 1, txn.producer_id, 0)
 
 
 @pytest.mark.parametrize("commit", [True, False])

@@ -21,6 +21,7 @@ from redis_ledger.errors import (
     TransactionTimedOut,
 )
 from redis_ledger.ids import TxnId
+from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
 from redis_ledger.txn import log as txn_log
@@ -301,7 +302,7 @@ async def partitions(store: Store, count: int) -> list[Partition]:
 
 
 async def write(partition: Partition, txn: TxnId) -> None:
-    await partition.append(b"x", 1, 0, producer_id=txn.producer_id, epoch=0, txn=txn, verified=True)
+    await partition.append(AppendRequest(b"x", 1, 0, producer_id=txn.producer_id, epoch=0), txn)
 
 
 async def test_an_end_reaches_every_participant_and_a_repeated_one_changes_nothing(store, coordinators):

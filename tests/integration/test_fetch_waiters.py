@@ -12,6 +12,7 @@ from redis_ledger.config import Config
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger import waiters as waiting
+from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.waiters import Listener, Waiters
 from redis_ledger.store.store import Store
@@ -49,7 +50,7 @@ async def made(store: Store, topic_id: str, number: int = 0) -> Partition:
 
 async def append(partition: Partition, txn: TxnId | None = None) -> None:
     pid = -1 if txn is None else txn.producer_id
-    await partition.append(b"x", 1, 0, producer_id=pid, epoch=0, txn=txn, verified=True)
+    await partition.append(AppendRequest(b"x", 1, 0, producer_id=pid, epoch=0), txn)
 
 
 async def end(partition: Partition, store: Store, txn: TxnId, state: State) -> None:

@@ -22,6 +22,7 @@ from redis_ledger.kafka.protocol.messages.add_partitions_to_txn_request import (
 )
 from redis_ledger.kafka.protocol.messages.end_txn_request import EndTxnRequest
 from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitProducerIdRequest
+from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.partition import Accepted, Partition
 from redis_ledger.store.store import Store
 from tests.support.broker import eventually, one, values_of
@@ -49,7 +50,7 @@ async def test_a_new_producer_whose_first_batch_found_redis_full_loses_nothing(p
 
             def send(value: str, sequence: int) -> asyncio.Future[Accepted]:
                 data = batch(value, producer=(pid, epoch, sequence))
-                return partition.append(data, 1, 0, producer_id=pid, epoch=epoch, sequence=sequence)
+                return partition.append(AppendRequest(data, 1, 0, producer_id=pid, epoch=epoch, sequence=sequence))
 
             full.ask("CONFIG", "SET", "maxmemory", "1mb")
             with pytest.raises(StorageFull):
@@ -71,7 +72,9 @@ async def test_batches_behind_one_whose_reply_was_lost_are_not_answered_with_a_g
         await partition.create()
 
         def send(*sequences: int) -> list[asyncio.Future[Accepted]]:
-            return [partition.append(b"%d" % n, 1, 0, producer_id=7, epoch=0, sequence=n) for n in sequences]
+            return [
+                partition.append(AppendRequest(b"%d" % n, 1, 0, producer_id=7, epoch=0, sequence=n)) for n in sequences
+            ]
 
         # Given a batch that reaches Redis, whose reply is lost, and a Redis that is away afterwards
         assert relay._server is not None

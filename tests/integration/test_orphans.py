@@ -12,6 +12,7 @@ from redis_ledger.clock import ManualClock
 from redis_ledger.config import Config
 from redis_ledger.errors import TopicBusy
 from redis_ledger.ledger import waiters as waiting
+from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.waiters import Waiters
@@ -101,11 +102,11 @@ async def test_a_ledger_whose_count_is_wrong_is_healed_and_not_asked_for_ever(st
     """An entry that somebody removed by hand, or a count that a restored copy has wrong."""
     partition = Partition(store, "orders", 0, "t-1", Config(), ManualClock())
     await partition.create()
-    await asyncio.gather(*(partition.append(b"x", 1, 0) for _ in range(3)))
+    await asyncio.gather(*(partition.append(AppendRequest(b"x", 1, 0)) for _ in range(3)))
     data = partition.keys.data(1)
     await store.command("XDEL", data, "0-2", key=partition.keys.state)
     async with asyncio.timeout(2):
-        assert (await partition.append(b"y", 1, 0)).base_offset == 3
+        assert (await partition.append(AppendRequest(b"y", 1, 0))).base_offset == 3
     assert await store.command("XLEN", data, key=partition.keys.state) == 3
 
 

@@ -19,6 +19,7 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.append_errors import NotVerified, OtherOpen
+from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.entries import is_aborted
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.reader import ABORTED_MAX
@@ -46,8 +47,17 @@ async def partition(store) -> Partition:
     return made
 
 
-async def append(partition: Partition, payload: bytes = b"x", records: int = 1, **more) -> int:
-    return (await partition.append(payload, records, 0, **more)).base_offset
+async def append(
+    partition: Partition,
+    payload: bytes = b"x",
+    records: int = 1,
+    txn: TxnId | None = None,
+    *,
+    verified: bool = False,
+    **producer: int,
+) -> int:
+    request = AppendRequest(payload, records, 0, **producer)
+    return (await partition.append(request, txn, verified=verified)).base_offset
 
 
 async def in_txn(partition: Partition, payload: bytes, txn: TxnId = TXN, *, verified: bool = True, **more) -> int:
@@ -166,7 +176,7 @@ async def test_a_sequence_that_does_not_fit_is_a_typed_refusal(partition, epoch,
         await append(partition, producer_id=9, epoch=1, sequence=n)
     with pytest.raises(error):
         await append(partition, producer_id=9, epoch=epoch, sequence=sequence)
-    again = await partition.append(b"x", 1, 0, producer_id=9, epoch=1, sequence=6)
+    again = await partition.append(AppendRequest(b"x", 1, 0, producer_id=9, epoch=1, sequence=6))
     assert (again.base_offset, again.duplicate) == (6, True)
 
 
@@ -231,8 +241,9 @@ async def test_an_old_ledger_is_rolled(store):
 async def test_appends_go_on_while_ledgers_roll_all_the_time(store):
     partition = another(store, config=Config(ledger_bytes_max=50))
     await partition.create()
-    producer = {"producer_id": 9, "epoch": 0}
-    offsets = await asyncio.gather(*(append(partition, b"z" * 20, sequence=n, **producer) for n in range(300)))
+    offsets = await asyncio.gather(
+        *(append(partition, b"z" * 20, producer_id=9, epoch=0, sequence=n) for n in range(300))
+    )
     assert offsets == list(range(300))
     assert (await partition.head()).active_ledger > 1
 
@@ -301,7 +312,7 @@ async def test_an_idempotent_batch_whose_reply_was_lost_is_written_once(redis, p
         await append(partition, producer_id=9, epoch=0, sequence=0)
         # When Redis carries an append out and its reply is lost
         link.cuts = 1
-        again = await partition.append(b"second", 1, 0, producer_id=9, epoch=0, sequence=1)
+        again = await partition.append(AppendRequest(b"second", 1, 0, producer_id=9, epoch=0, sequence=1))
         # Then it was sent again, and recognised
         assert (again.base_offset, again.duplicate) == (1, True)
         assert await read(partition) == [b"x", b"second"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
 
@@ -15,10 +14,11 @@ from redis_ledger.delay import index_repair
 from redis_ledger.delay.bucket_metrics import BucketMetrics
 from redis_ledger.delay.index import DelayIndex
 from redis_ledger.errors import UnknownScheduled
-from redis_ledger.ids import ScheduledId
+from redis_ledger.ids import ScheduledId, TxnId
+from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.partition import Accepted, Partition
 from redis_ledger.records.build import encode
-from redis_ledger.records.split_by_due import Later, Now
+from redis_ledger.records.split_by_due import Later, Now, Split
 
 CONFIG, CLOCK = Config(), ManualClock()
 DECODING = Decoding(CONFIG)
@@ -43,13 +43,15 @@ def later(due: int, value: str = "later") -> list[Later]:
     return [Later(payload(value), 1, 5, due)]
 
 
-def schedule(partition: Partition, due: int, sequence: int = -1, now: int = 0, **more: Any) -> asyncio.Future[Accepted]:
-    here = Now(payload("now"), now, 5) if now else None
-    return partition.schedule(later(due), now=here, records=1 + now, producer_id=7, epoch=0, sequence=sequence, **more)
+def schedule(
+    partition: Partition, due: int, sequence: int = -1, now: int = 0, txn: TxnId | None = None
+) -> asyncio.Future[Accepted]:
+    split = Split(Now(payload("now"), now, 5) if now else None, later(due))
+    return partition.append(AppendRequest(b"", 1 + now, -1, 7, 0, sequence, split=split), txn)
 
 
 def append(partition: Partition, sequence: int) -> asyncio.Future[Accepted]:
-    return partition.append(payload("plain"), 1, 5, producer_id=7, epoch=0, sequence=sequence)
+    return partition.append(AppendRequest(payload("plain"), 1, 5, producer_id=7, epoch=0, sequence=sequence))
 
 
 async def values(partition: Partition) -> list[bytes]:
@@ -87,7 +89,9 @@ async def test_a_new_producers_batches_keep_their_order_when_something_was_left_
 async def test_batches_of_many_producers_and_kinds_travel_in_few_calls(partition):
     await schedule(partition, 50)
     futures = [
-        partition.schedule(later(100), now=None, records=1) if n % 2 else partition.append(payload("p"), 1, 5)
+        partition.append(AppendRequest(b"", 1, -1, split=Split(None, later(100))))
+        if n % 2
+        else partition.append(AppendRequest(payload("p"), 1, 5))
         for n in range(12)
     ]
     outcomes = await asyncio.gather(*futures)
@@ -161,7 +165,7 @@ async def test_an_index_made_again_has_every_record_at_the_time_it_has_now(parti
     index, waiting = index_of(partition), ScheduledMessages(partition, index_of(partition), lambda: 0, DECODING)
     await index.set_repeat(1, "100 {}")
     block = Later(encode([(None, b"x", (), 5), (None, b"y", (), 5)]), 2, 5, 200, (300, 200))
-    await partition.schedule([block, *later(400)], now=None, records=3)
+    await partition.append(AppendRequest(b"", 3, -1, split=Split(None, [block, *later(400)])))
     await waiting.move(ScheduledId(0, 2, 0), 700)
     assert (await index.fire(10, 100)).owed == 1
     owed = (await index.repeats())[b"!1"]
@@ -181,13 +185,13 @@ async def test_what_became_of_single_records_is_forgotten_with_their_payload(par
     two = encode([(None, b"x", (), 5), (None, b"y", (), 5)])
     index, waiting = index_of(partition), ScheduledMessages(partition, index_of(partition), lambda: 0, DECODING)
     for entry, due in ((1, 100), (2, 500)):
-        await partition.schedule([Later(two, 2, 5, due)], now=None, records=2)
+        await partition.append(AppendRequest(b"", 2, -1, split=Split(None, [Later(two, 2, 5, due)])))
         await waiting.cancel([ScheduledId(0, entry, 0)])
     await index.fire(10, 100)
     assert await index_repair.forget_parts(index) == 0
     # When the payload of the first has gone
     await index.seal(-1)
-    await partition.schedule([Later(two, 2, 5, 600)], now=None, records=2)
+    await partition.append(AppendRequest(b"", 2, -1, split=Split(None, [Later(two, 2, 5, 600)])))
     await waiting.cancel([ScheduledId(0, 3, 0)])
     await waiting.cancel([ScheduledId(0, 2, 1)])
     await partition.trim(retention_ms=-1, retention_bytes=-1, below_offset=1)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.produce.append import Source
+from redis_ledger.broker.produce.append import BatchSource
 from redis_ledger.broker.produce.producer_queues import ProducerQueues
 from redis_ledger.errors import (
     InvalidTxnStatus,
@@ -52,7 +52,7 @@ class Producing:
     async def send_at(self, broker: Broker, value: str, sequence: int, name: str = "") -> asyncio.Future[Accepted]:
         data = batch(value, producer=(self.pid, self.epoch, sequence), transactional=True)
         where = await broker.catalog.partition(self.topic, 0)
-        return await broker.appends.append(where, data, Source(name or self.name, False), 1 << 20)
+        return await broker.appends.append_batch(where, data, BatchSource(name or self.name, False), 1 << 20)
 
     async def end(self, broker: Broker, *, commit: bool = True) -> None:
         await broker.producers.end(self.name, self.pid, self.epoch, commit, False)
@@ -241,7 +241,7 @@ async def test_a_batch_of_a_transaction_that_has_been_overtaken_does_not_abort_t
     a, b = brokers
     producer = await Producing("pay").init(a)
     await producer.begin(a)
-    old = a.producers.known("pay", producer.pid, producer.epoch, await producer.participant(a))
+    old = a.producers.cached_transaction("pay", producer.pid, producer.epoch, await producer.participant(a))
     await producer.end(b)
     await producer.begin(b)
     assert await kinds(await producer.send(b, "live")) == ["taken"]
@@ -321,7 +321,7 @@ async def test_a_registration_is_verified_again_before_the_tombstone_can_be_gone
         await producer.begin(a)
         assert await kinds(await producer.send(a, "first")) == ["taken"]
         participant = await producer.participant(a)
-        assert a.producers.known("pay", producer.pid, producer.epoch, participant) is not None
+        assert a.producers.cached_transaction("pay", producer.pid, producer.epoch, participant) is not None
         # and one that was ended elsewhere, whose tombstone has gone
         await producer.end(b)
         partition = await a.catalog.partition("t", 0)

@@ -21,6 +21,7 @@ from redis_ledger.errors import (
     UnknownTopic,
     UnknownTopicId,
 )
+from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.ledger.topic_entry import TopicEntry
@@ -44,7 +45,7 @@ async def keys(store: Store, name: str) -> set[str]:
 
 async def write(catalog: Catalog, name: str, number: int = 0) -> int:
     partition = await catalog.partition(name, number)
-    return (await partition.append(b"x", 1, 0)).base_offset
+    return (await partition.append(AppendRequest(b"x", 1, 0))).base_offset
 
 
 async def put(store: Store, entry: TopicEntry) -> None:
@@ -244,7 +245,7 @@ async def test_keys_of_another_topic_in_the_way_are_never_taken_over(catalog, st
     await stranger.create()
     with pytest.raises(TopicBusy):
         await catalog.create("orders", 2, {})
-    assert (await stranger.append(b"x", 1, 0)).base_offset == 0
+    assert (await stranger.append(AppendRequest(b"x", 1, 0))).base_offset == 0
 
 
 # -- what a broker remembers -------------------------------------------------------------------------------------------

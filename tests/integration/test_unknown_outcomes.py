@@ -11,6 +11,7 @@ from redis_ledger.broker.types import ExecuteRecords
 from redis_ledger.clock import ManualClock
 from redis_ledger.config import Config
 from redis_ledger.errors import OutcomeUnknown, StorageFull, StoreUnavailable
+from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
 from tests.support.broker import eventually, one, records, values_of
@@ -28,10 +29,10 @@ async def test_an_append_that_may_be_written_is_in_doubt_when_redis_stays_away(r
         relay.cuts = 1
         # Then nobody is told that the batch was not written
         with pytest.raises(OutcomeUnknown):
-            await partition.append(b"x", 1, 0, producer_id=7, epoch=0, sequence=0)
+            await partition.append(AppendRequest(b"x", 1, 0, producer_id=7, epoch=0, sequence=0))
         await relay.accept_again()
         # for it was: its sequence is taken
-        again = await partition.append(b"y", 1, 0, producer_id=7, epoch=0, sequence=0)
+        again = await partition.append(AppendRequest(b"y", 1, 0, producer_id=7, epoch=0, sequence=0))
         assert again.duplicate
         await store.close()
 
@@ -50,10 +51,10 @@ async def test_a_repetition_that_is_refused_leaves_the_first_attempt_in_doubt(re
 
     monkeypatch.setattr(store, "multi", answers)
     with pytest.raises(OutcomeUnknown):
-        await partition.append(b"x", 1, 0, producer_id=7, epoch=0, sequence=0)
+        await partition.append(AppendRequest(b"x", 1, 0, producer_id=7, epoch=0, sequence=0))
     # while one that was never sent is known to be unwritten
     with pytest.raises(type(later)):
-        await partition.append(b"x", 1, 0, producer_id=7, epoch=0, sequence=0)
+        await partition.append(AppendRequest(b"x", 1, 0, producer_id=7, epoch=0, sequence=0))
     await store.close()
 
 

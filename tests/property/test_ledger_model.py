@@ -23,6 +23,7 @@ from redis_ledger.config import Config
 from redis_ledger.errors import OffsetOutOfRange, TransactionEnded
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger import reader as partitions
+from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.entries import is_aborted
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.script_status import Status
@@ -192,15 +193,15 @@ async def play(store: Store, history: list[tuple[str, Any, Any]], bytes_max: int
         payload = f"step {n}".encode()
         clock.advance(1)
         if what == "plain":
-            futures = [partition.append(payload, x, 0) for _ in range(y)]
+            futures = [partition.append(AppendRequest(payload, x, 0)) for _ in range(y)]
             assert [(await f).base_offset for f in futures] == [model.write(None, payload, x) for _ in range(y)]
         elif what == "write" and model.may_write(x):
-            accepted = await partition.append(payload, y, 0, producer_id=x.producer_id, epoch=0, txn=x, verified=True)
+            accepted = await partition.append(AppendRequest(payload, y, 0, producer_id=x.producer_id, epoch=0), x)
             assert accepted.base_offset == model.write(x, payload, y)
         elif what == "write":
             event("refused")
             with pytest.raises(TransactionEnded):
-                await partition.append(payload, y, 0, producer_id=x.producer_id, epoch=0, txn=x, verified=True)
+                await partition.append(AppendRequest(payload, y, 0, producer_id=x.producer_id, epoch=0), x)
         elif what == "end":
             commit, watermark = y
             state = State.COMMITTING if commit else State.ABORTING

@@ -23,6 +23,7 @@ from redis_ledger.cursor.ranges import to_ranges
 from redis_ledger.cursor.registration import Register
 from redis_ledger.cursor.scripts import Request
 from redis_ledger.ids import TxnId
+from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
@@ -113,14 +114,14 @@ class World:
 
     async def plain(self, records: int) -> None:
         payload = f"step {self.step}".encode()
-        assert (await self.partition.append(payload, records, 0)).base_offset == self.log.end
+        assert (await self.partition.append(AppendRequest(payload, records, 0))).base_offset == self.log.end
         self.log.add(records, payload, self.clock.now_ms())
 
     async def write(self, records: int) -> None:
         txn = next(iter(self.log.firsts), TxnId(0, next(self.serials)))
         payload = f"step {self.step}".encode()
         accepted = await self.partition.append(
-            payload, records, 0, producer_id=txn.producer_id, epoch=0, txn=txn, verified=True
+            AppendRequest(payload, records, 0, producer_id=txn.producer_id, epoch=0), txn
         )
         self.log.firsts.setdefault(txn, accepted.base_offset)
         self.log.add(records, payload, self.clock.now_ms(), txn)

@@ -12,8 +12,9 @@ import pytest
 from redis_ledger.delay.index import DelayIndex
 from redis_ledger.delay.scripts import Fired
 from redis_ledger.errors import StoreUnavailable
+from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.records.build import encode
-from redis_ledger.records.split_by_due import Later
+from redis_ledger.records.split_by_due import Later, Split
 from tests.support.broker import eventually, one, vanish
 from tests.support.proxy import proxy
 from tests.support.scheduled import (
@@ -178,7 +179,7 @@ async def test_a_million_records_of_one_instant_are_released_while_another_topic
         partition, index = await topic.broker.catalog.partition("t", 0), await topic.index()
         later = Later(encode([(None, b"x", (), 0)] * each), each, 0, due)
         for _ in range(entries // 1_000):
-            await partition.schedule([later] * 1_000, now=None, records=each * 1_000)
+            await partition.append(AppendRequest(b"", each * 1_000, -1, split=Split(None, [later] * 1_000)))
         assert await topic.waiting() == entries * each
 
         async def fire_as_if_it_were_due(most: int) -> Fired:

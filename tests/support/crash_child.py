@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.groups.offsets import OffsetEntry
-from redis_ledger.broker.produce.append import Source
+from redis_ledger.broker.produce.append import BatchSource
 from redis_ledger.broker.types import ExecuteAcks, ExecuteRecords, NewRecord
 from redis_ledger.config import Config
 from redis_ledger.ids import MessageId
@@ -202,7 +202,7 @@ async def kafka_step(broker: Broker, case: Case, consumer: str, ids: Sequence[Me
             await broker.producers.add(name, pid, epoch, [Participant(sink, where.topic_id, 0)])
         rows = [(v.key, v.value, (), 1_700_000_000_000) for v in outputs(values)]
         data = encode(rows, producer_id=pid, epoch=epoch, sequence=0, transactional=True)
-        await (await broker.appends.append(where, data, Source(name, has_version_2), 1 << 20))
+        await (await broker.appends.append_batch(where, data, BatchSource(name, has_version_2), 1 << 20))
     txn = await broker.producers.add(name, pid, epoch, [offset])
     entry = OffsetEntry(case.source, 0, len(values))
     assert await broker.offsets.commit(GROUP, [entry], fence=-1, transaction=txn) == [None]

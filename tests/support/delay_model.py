@@ -21,10 +21,11 @@ from redis_ledger.delay.index import DelayIndex
 from redis_ledger.delay.recurrence import Recurrence
 from redis_ledger.errors import AlreadyCancelled, AlreadyDelivered, LedgerError, UnknownScheduled
 from redis_ledger.ids import ScheduledId, TxnId
+from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.records.build import encode
 from redis_ledger.records.read import decode
-from redis_ledger.records.split_by_due import Later, Now
+from redis_ledger.records.split_by_due import Later, Now, Split
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Decision, Participant
 from redis_ledger.txn.participants import Participants
@@ -186,26 +187,20 @@ class World:
         count = now + sum(each.records for each in later)
         values = [f"n{next(self.values)}" for _ in range(now)]
         here = Now(encode([(None, v.encode(), (), 5) for v in values]), now, 5) if now else None
-        call: dict[str, Any] = {
-            "now": here,
-            "records": count,
-            "producer_id": PRODUCER,
-            "epoch": 0,
-            "sequence": self.sequence,
-        }
-        accepted = await self.partition.schedule(later, **call)
+        request = AppendRequest(b"", count, -1, PRODUCER, 0, self.sequence, split=Split(here, later))
+        accepted = await self.partition.append(request)
         self.sequence += count
         self.learn(accepted.first_entry, known, "pending")
         self.model.log += values
         assert (accepted.base_offset >= 0, accepted.duplicate) == (now > 0, False)
-        self.sent.append(((later, call), accepted.base_offset if now else accepted.first_entry))
+        self.sent.append((request, accepted.base_offset if now else accepted.first_entry))
 
     async def again(self, back: int) -> None:
         """A batch whose reply was lost."""
         if back > min(len(self.sent), 5):
             return
-        (later, call), place = self.sent[-back]
-        accepted = await self.partition.schedule(later, **call)
+        request, place = self.sent[-back]
+        accepted = await self.partition.append(request)
         assert accepted.duplicate
         assert place in (accepted.base_offset, accepted.first_entry)
 
@@ -213,8 +208,8 @@ class World:
         txn = self.open.setdefault(slot, TxnId(0, next(self.txns)))
         later, known = self.entries(shape)
         count = sum(each.records for each in later)
-        accepted = await self.partition.schedule(
-            later, now=None, records=count, producer_id=txn.producer_id, epoch=0, txn=txn, verified=True
+        accepted = await self.partition.append(
+            AppendRequest(b"", count, -1, producer_id=txn.producer_id, epoch=0, split=Split(None, later)), txn
         )
         self.chunks.setdefault(txn, []).append(self.learn(accepted.first_entry, known, "held"))
 

@@ -21,7 +21,7 @@ from redis_ledger.errors import InvalidRepeat, LedgerError
 
 if TYPE_CHECKING:
     from redis_ledger.broker.delayed.service import DelayedDelivery
-    from redis_ledger.broker.produce.encode import Records
+    from redis_ledger.broker.produce.service import Records
     from redis_ledger.broker.transactions.service import Transactions
 
 log = structlog.get_logger(__name__)

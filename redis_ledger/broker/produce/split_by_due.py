@@ -1,6 +1,6 @@
-"""Records of one batch by when they are due: those of one due time become one entry, in the order they were given.
+"""Splits the records of one batch by due time: records with the same due time become one entry, in their order.
 
-given    a·9:00  b  c·9:00  d·8:30         now    b
+records   a·9:00  b  c·9:00  d·8:30         now    b
                                            later  entry e: a c at 9:00     entry e+1: d at 8:30
 """
 
@@ -19,12 +19,12 @@ from redis_ledger.records.build import NewRecord, encode
 from redis_ledger.records.read import decode
 from redis_ledger.records.split_by_due import COMPARED_MS_MAX, Later, Now
 
-BATCH_DUES_MAX = 1_000  # due times of a batch that cannot be cut, for it has a sequence: Redis takes 10 ms for them
+BATCH_DUES_MAX = 1_000  # due times of a batch with a sequence, which cannot be divided: they cost Redis 10 ms
 BLOCK_RECORDS = 64  # a reader unpacks a whole block for one record of it
 ZSTD = COMPRESSIONS.index("zstd")
 
 
-def check_batch(later: Sequence[Later]) -> None:
+def check_due_times(later: Sequence[Later]) -> None:
     """Raises RequestTooLarge."""
     count = sum(len(each.dues) or 1 for each in later)
     if count > BATCH_DUES_MAX:
@@ -43,7 +43,10 @@ def split(
     *,
     transactional: bool,
 ) -> tuple[Now | None, Sequence[Later]]:
-    """Only what is due now is the producer's: a scheduled entry is seen when its transaction has long been decided."""
+    """The part that is due now, and the scheduled entries.
+
+    Only the first carries the producer: a scheduled entry becomes visible long after its transaction was decided.
+    """
     groups: dict[int | None, list[NewRecord]] = {}
     for row, due in zip(rows, dues, strict=True):
         groups.setdefault(due, []).append(row)
@@ -60,10 +63,10 @@ def split(
 
 
 def in_blocks(later: Sequence[Later], config: Config, now_ms: int) -> Sequence[Later]:
-    """What is due late, as the topic's config says, as compressed blocks of up to BLOCK_RECORDS records, each with its
-    own due time.
+    """Packs records that are due far in the future (delayed_delivery_block_after_ms) into compressed blocks of up to
+    BLOCK_RECORDS records, each with its own due time.
 
-    Takes a third of the memory or less where records resemble each other; a reader unpacks a block for each record.
+    A block takes a third of the memory or less if its records are similar; a reader unpacks it for each record.
     """
     if not config.delayed_delivery_block_after_ms:
         return later
@@ -83,19 +86,21 @@ def in_blocks(later: Sequence[Later], config: Config, now_ms: int) -> Sequence[L
     return kept
 
 
-def placed(
+def appended(
     partition: int, here: Now | None, later: Sequence[Later], dues: Sequence[int | None], accepted: Accepted
 ) -> list[Appended]:
-    """Where they are: what was due now, and what waits, in the order given.  dues: of each record.
-    A duplicate of a batch of which a part was due now does not tell its entries."""
-    found = []
+    """The offsets of records that were due now, then the ids of scheduled records, in the order of the call.
+
+    dues: of each record.  For a duplicate of a batch with a part that was due now, the ids are unknown.
+    """
+    results = []
     if here is not None:
-        found.append(Appended(partition, accepted.base_offset, here.records, accepted.duplicate))
-    places: dict[int, deque[ScheduledId]] = {}
+        results.append(Appended(partition, accepted.base_offset, here.records, accepted.duplicate))
+    ids: dict[int, deque[ScheduledId]] = {}
     for entry, each in enumerate(later, accepted.first_entry):
         for index, due in enumerate(each.dues or [each.due_ms] * each.records):
-            places.setdefault(due, deque()).append(ScheduledId(partition, entry, index))
-    waiting = [Placed(places[due].popleft(), due) for due in dues if due is not None]
-    told = waiting if accepted.first_entry >= 0 else ()
-    found.append(Appended(partition, -1, len(waiting), accepted.duplicate, told))
-    return found
+            ids.setdefault(due, deque()).append(ScheduledId(partition, entry, index))
+    scheduled = [Placed(ids[due].popleft(), due) for due in dues if due is not None]
+    known = scheduled if accepted.first_entry >= 0 else ()
+    results.append(Appended(partition, -1, len(scheduled), accepted.duplicate, known))
+    return results

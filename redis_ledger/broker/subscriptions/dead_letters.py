@@ -31,7 +31,7 @@ from redis_ledger.telemetry import metrics
 from redis_ledger.telemetry.logs import get
 
 if TYPE_CHECKING:
-    from redis_ledger.broker.produce.encode import Records
+    from redis_ledger.broker.produce.service import Records
     from redis_ledger.broker.subscriptions.service import Subscriptions
     from redis_ledger.broker.transactions.execute import Execute
 

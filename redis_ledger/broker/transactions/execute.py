@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from redis_ledger.broker.produce.encode import Records
+from redis_ledger.broker.produce.service import Records
 from redis_ledger.broker.security import transaction_owners
 from redis_ledger.broker.subscriptions.service import Subscriptions
 from redis_ledger.broker.transactions.service import Transactions

@@ -1,8 +1,8 @@
-"""Which participants of which transactions this broker has registered with their coordinators.
+"""A cache of the participants that this broker has registered with the coordinators of their transactions.
 
-First touch registers and waits; concurrent first touches share one request (CL-03); later touches cost a look-up.  A
-registration is the verification the partition's hard fence asks for, so one older than a fifth of a tombstone's life
-is made again.  Source: PIP-31 steps 2.1 and 2.3; docs/decisions/0006.
+The first use of a participant registers it and waits; concurrent first uses share one request (CL-03); later uses cost
+a look-up.  A partition accepts transactional batches only after this verification, so a registration is repeated when
+it is older than a fifth of a tombstone's lifetime.  Source: PIP-31 steps 2.1 and 2.3; docs/decisions/0006.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from redis_ledger.ids import TxnId
 from redis_ledger.txn.coordinator import Coordinators, Participant
 
 TRANSACTIONS_MAX = 50_000  # remembered; forgetting one only means registering again
+NEVER_S = -1.0e9
 
 
 class ParticipantRegistry:
@@ -27,14 +28,10 @@ class ParticipantRegistry:
         self._loop = asyncio.get_running_loop()
 
     async def register(self, txn: TxnId, participants: Sequence[Participant]) -> None:
-        """Every participant is durably known to the coordinator when this returns.  Raises as Coordinators.add does."""
+        """Registers participants durably with the coordinator.  Raises as Coordinators.add does."""
         now = self._loop.time()
-        known = self._known.get(txn)
-        if known is None:
-            known = self._known[txn] = {}
-            if len(self._known) > TRANSACTIONS_MAX:
-                self._known.popitem(last=False)
-        missing = [p for p in dict.fromkeys(participants) if known.get(p, -1.0e9) < now - self._valid_s]
+        known = self._participants_of(txn)
+        missing = [p for p in dict.fromkeys(participants) if known.get(p, NEVER_S) < now - self._valid_s]
         if not missing:
             return
         waits = [self._under_way[txn, p] for p in missing if (txn, p) in self._under_way]
@@ -43,14 +40,33 @@ class ParticipantRegistry:
             await self._add(txn, ours, known)
         if waits:
             await asyncio.wait(waits)
-            if any(wait.cancelled() for wait in waits):  # who asked has gone away, and its question with it
+            if any(wait.cancelled() for wait in waits):  # the caller that sent the request was cancelled
                 await self.register(txn, participants)
                 return
         for wait in waits:
             wait.result()
 
+    def is_registered(self, txn: TxnId, participant: Participant) -> bool:
+        """Whether this broker has registered it recently."""
+        registered = self._known.get(txn)
+        return registered is not None and registered.get(participant, NEVER_S) >= self._loop.time() - self._valid_s
+
+    def remember(self, txn: TxnId, participants: Sequence[Participant], asked_s: float) -> None:
+        """Adds participants that the coordinator has confirmed.  asked_s: when the request was sent (loop time)."""
+        registered = self._participants_of(txn)
+        for participant in participants:
+            registered[participant] = asked_s
+
     def forget(self, txn: TxnId) -> None:
         self._known.pop(txn, None)
+
+    def _participants_of(self, txn: TxnId) -> dict[Participant, float]:
+        known = self._known.get(txn)
+        if known is None:
+            known = self._known[txn] = {}
+            if len(self._known) > TRANSACTIONS_MAX:
+                self._known.popitem(last=False)
+        return known
 
     async def _add(self, txn: TxnId, participants: list[Participant], known: dict[Participant, float]) -> None:
         future: asyncio.Future[None] = self._loop.create_future()
@@ -62,7 +78,7 @@ class ParticipantRegistry:
         except BaseException as error:
             if isinstance(error, Exception):
                 future.set_exception(error)
-                future.exception()  # told to whoever waits for it, if anybody does
+                future.exception()  # marks it as retrieved: possibly no other caller waits
             else:
                 future.cancel()
             raise

@@ -14,7 +14,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from redis_ledger.broker.security.quotas import Quotas
 from redis_ledger.broker.transactions.listing import ListedTransaction, TransactionListing
+from redis_ledger.broker.transactions.participant_registry import ParticipantRegistry
 from redis_ledger.broker.transactions.service import Transactions
 from redis_ledger.config import Config
 from redis_ledger.errors import InvalidRequest, InvalidTimeout, StaleEpoch, TransactionNotFound
@@ -28,13 +30,10 @@ from redis_ledger.txn.transactional_ids import NAME_LENGTH_MAX, Identified, Tran
 PRODUCERS_MAX = 50_000  # remembered; forgetting one only means asking again
 
 
-class _Open(NamedTuple):
-    """registered: participant → when the coordinator was asked."""
-
-    name: str
+class _OpenTransaction(NamedTuple):
+    transactional_id: str
     epoch: int
     txn: TxnId
-    registered: dict[Participant, float]
 
 
 class Producers:
@@ -43,15 +42,16 @@ class Producers:
         coordinators: Coordinators,
         identities: TransactionalIds,
         transactions: Transactions,
+        registry: ParticipantRegistry,
+        quotas: Quotas,
         catalog: Catalog,
         config: Config,
     ) -> None:
         self.ids, self.identities, self._transactions = ProducerIds(coordinators), identities, transactions
         self._coordinators = coordinators
         self._catalog, self._standings = catalog, TransactionListing(coordinators, identities)
-        self._config = config
-        self._valid_s = config.tombstone_ms / 5000
-        self._open: OrderedDict[int, _Open] = OrderedDict()
+        self._registry, self._quotas, self._config = registry, quotas, config
+        self._open: OrderedDict[int, _OpenTransaction] = OrderedDict()
         self._loop = asyncio.get_running_loop()
 
     async def allocate(self) -> tuple[int, int]:
@@ -76,9 +76,21 @@ class Producers:
         return await self._carried(identified)
 
     async def add(
-        self, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
+        self,
+        transactional_id: str,
+        producer_id: int,
+        epoch: int,
+        participants: Sequence[Participant],
+        *,
+        principal: str | None = None,
     ) -> TxnId:
-        """Registers; begins a transaction when none is open.  Raises as Identities.add does."""
+        """Registers participants; begins a transaction if none is open.
+
+        principal: whose quota of open transactions a new one is counted against; None where none can begin.
+        Raises TransactionQuotaExceeded, and as TransactionalIds.add does.
+        """
+        if principal is not None:
+            await self._quotas.may_open(principal, transactional_id)
         asked = self._loop.time()
         txn = await self.identities.add(transactional_id, producer_id, epoch, participants)
         self._remember(transactional_id, producer_id, epoch, txn, participants, asked)
@@ -93,16 +105,23 @@ class Producers:
         self._remember(transactional_id, producer_id, epoch, txn, participants, asked)
         return txn
 
-    def known(self, transactional_id: str, producer_id: int, epoch: int, participant: Participant) -> TxnId | None:
-        """The transaction this broker has seen the participant registered with, not long ago.  Who names another
-        transactional id than the producer's has to ask, and is refused: producer ids show in what is read."""
-        held = self._open.get(producer_id)
-        if held is None or held.epoch != epoch or held.name != transactional_id:
+    def cached_transaction(
+        self, transactional_id: str, producer_id: int, epoch: int, participant: Participant
+    ) -> TxnId | None:
+        """The producer's open transaction, if the participant was registered with it recently.
+
+        None for another transactional id than the producer's, so that the coordinator refuses it: producer ids are not
+        secret, since every batch that is read contains one.
+        """
+        cached = self._open.get(producer_id)
+        if cached is None or cached.epoch != epoch or cached.transactional_id != transactional_id:
             return None
-        return held.txn if held.registered.get(participant, -1.0e9) > self._loop.time() - self._valid_s else None
+        return cached.txn if self._registry.is_registered(cached.txn, participant) else None
 
     def forget(self, producer_id: int) -> None:
-        self._open.pop(producer_id, None)
+        cached = self._open.pop(producer_id, None)
+        if cached is not None:
+            self._registry.forget(cached.txn)
 
     async def end(
         self, transactional_id: str, producer_id: int, epoch: int, commit: bool, bump: bool
@@ -110,7 +129,9 @@ class Producers:
         """Commits or aborts, on every participant when this returns; the identity to go on under."""
         identified = await self.identities.end(transactional_id, producer_id, epoch, commit, bump)
         self.forget(producer_id)
-        return await self._carried(identified)
+        ended = await self._carried(identified)
+        self._quotas.ended(transactional_id)
+        return ended
 
     async def abort_hanging(self, topic: str, number: int, producer_id: int, epoch: int) -> None:
         """Aborts what the producer has open on the partition, everywhere; nothing open is no error.
@@ -152,10 +173,11 @@ class Producers:
     def _remember(
         self, name: str, producer_id: int, epoch: int, txn: TxnId, participants: Sequence[Participant], asked: float
     ) -> None:
-        held = self._open.get(producer_id)
-        if held is None or held.txn != txn or held.epoch != epoch:
-            held = self._open[producer_id] = _Open(name, epoch, txn, {})
+        cached = self._open.get(producer_id)
+        if cached is None or cached.txn != txn or cached.epoch != epoch:
+            if cached is not None and cached.txn != txn:
+                self._registry.forget(cached.txn)
+            self._open[producer_id] = _OpenTransaction(name, epoch, txn)
             if len(self._open) > PRODUCERS_MAX:
                 self._open.popitem(last=False)
-        for participant in participants:
-            held.registered[participant] = asked
+        self._registry.remember(txn, participants, asked)

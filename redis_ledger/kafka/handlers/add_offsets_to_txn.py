@@ -20,8 +20,8 @@ async def handle(request: AddOffsetsToTxnRequest, call: RequestContext) -> AddOf
     if not request.group_id:
         return AddOffsetsToTxnResponse(0, INVALID_GROUP_ID)
     try:
-        await call.broker.quotas.may_open(call.peer.principal, request.transactional_id)
-        await call.broker.producers.add(request.transactional_id, request.producer_id, request.producer_epoch, [])
+        producer = (request.transactional_id, request.producer_id, request.producer_epoch)
+        await call.broker.producers.add(*producer, [], principal=call.peer.principal)
     except LedgerError as error:
         return AddOffsetsToTxnResponse(0, fenced_code(error, call.version >= PRODUCER_FENCED_FROM))
     return AddOffsetsToTxnResponse(0, NONE)

@@ -66,11 +66,12 @@ async def _one(txn: AddPartitionsToTxnTransaction, call: RequestContext) -> AddP
                 unknown[topic.name, number] = code_of(error)
     code = OPERATION_NOT_ATTEMPTED if unknown else NONE
     if not unknown:
-        act = call.broker.producers.verify if txn.verify_only else call.broker.producers.add
+        producers, producer = call.broker.producers, (txn.transactional_id, txn.producer_id, txn.producer_epoch)
         try:
-            if not txn.verify_only:
-                await call.broker.quotas.may_open(call.peer.principal, txn.transactional_id)
-            await act(txn.transactional_id, txn.producer_id, txn.producer_epoch, participants)
+            if txn.verify_only:
+                await producers.verify(*producer, participants)
+            else:
+                await producers.add(*producer, participants, principal=call.peer.principal)
         except LedgerError as error:
             code = fenced_code(error, knows_fenced)
     return _answered(txn, unknown, code)

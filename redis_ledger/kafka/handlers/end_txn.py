@@ -23,5 +23,4 @@ async def handle(request: EndTxnRequest, call: RequestContext) -> EndTxnResponse
         producer_id, epoch = await call.broker.producers.end(*who, request.committed, bump)
     except LedgerError as error:
         return EndTxnResponse(0, fenced_code(error, call.version >= PRODUCER_FENCED_FROM))
-    call.broker.quotas.ended(request.transactional_id)
     return EndTxnResponse(0, NONE, producer_id, epoch) if bump else EndTxnResponse(0, NONE)

@@ -16,7 +16,7 @@ from typing import Any
 
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker import record_traces
-from redis_ledger.broker.produce.append import Source
+from redis_ledger.broker.produce.append import BatchSource
 from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import (
     InvalidRecord,
@@ -91,7 +91,8 @@ async def submit(request: ProduceRequest, call: RequestContext) -> asyncio.Futur
     answer = ProduceResponse(responses=[])
     pending = PendingProduce(answer, request.acks == 0, call.broker.catalog)
     owner = call.broker.security.owner(call.peer.principal)
-    source = Source(request.transactional_id, call.version >= ADDS_PARTITIONS_FROM, owner)
+    adds_partitions = call.version >= ADDS_PARTITIONS_FROM
+    source = BatchSource(request.transactional_id, adds_partitions, owner, call.peer.principal)
     leaves = call.broker.live_brokers.is_leaving and request.acks != 0
     refused = None
     if source.transactional_id is not None:
@@ -145,21 +146,19 @@ async def handle(request: ProduceRequest, call: RequestContext) -> Any:
 
 
 async def _append(
-    topic: str, data: PartitionProduceData, source: Source, places: PartitionLookup, call: RequestContext
+    topic: str, data: PartitionProduceData, source: BatchSource, places: PartitionLookup, call: RequestContext
 ) -> asyncio.Future[Accepted]:
     catalog = call.broker.catalog
     if topic == OFFSETS_TOPIC:
         raise InvalidTopicName(f"{topic!r} is internal: nobody writes to it; offsets are committed with OffsetCommit.")
     if not data.records:
         raise InvalidRecord("A partition was sent without a record batch.")
-    if source.may_begin and source.transactional_id is not None:
-        await call.broker.quotas.may_open(call.peer.principal, source.transactional_id)
     partition: Partition | None = catalog.opened(topic, data.index)
     if partition is None:
         partition = await places.get(topic, data.index)
     records = data.records
     assert isinstance(records, memoryview)
-    appended = await call.broker.appends.append(partition, records, source, partition.config.batch_bytes_max)
+    appended = await call.broker.appends.append_batch(partition, records, source, partition.config.batch_bytes_max)
     if tracing.tracer is not None:
         record_traces.produced(topic, data.index, records)
     return appended

@@ -70,12 +70,11 @@ async def joined(request: TxnOffsetCommitRequest, call: RequestContext, particip
     """The producer's transaction, with these registered.  Before version 5 AddOffsetsToTxn begins one: what comes late
     must not open another."""
     producers: Producers = call.broker.producers
-    who = (request.transactional_id, request.producer_id, request.producer_epoch)
+    producer = (request.transactional_id, request.producer_id, request.producer_epoch)
     if call.version < BEGINS_FROM:
-        await producers.verify(*who, [])
-    else:
-        await call.broker.quotas.may_open(call.peer.principal, request.transactional_id)
-    return await producers.add(*who, participants)
+        await producers.verify(*producer, [])
+        return await producers.add(*producer, participants)
+    return await producers.add(*producer, participants, principal=call.peer.principal)
 
 
 def code_for(error: LedgerError, version: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.broker.produce.batching import DUES_MAX, by_due_times
-from redis_ledger.broker.produce.split_by_due import BATCH_DUES_MAX, check_batch
+from redis_ledger.broker.produce.split_by_due import BATCH_DUES_MAX, check_due_times
 from redis_ledger.errors import RequestTooLarge
 from redis_ledger.records.split_by_due import Later
 
@@ -30,6 +30,6 @@ def test_what_is_due_now_goes_with_its_neighbours():
 @pytest.mark.parametrize("dues", [(), (1, 2, 3)])
 def test_a_batch_with_too_many_due_times_is_refused_by_name(dues):
     each = Later(b"", max(len(dues), 1), 0, 1, dues)
-    check_batch([each] * (BATCH_DUES_MAX // max(len(dues), 1)))
+    check_due_times([each] * (BATCH_DUES_MAX // max(len(dues), 1)))
     with pytest.raises(RequestTooLarge, match=r"can be scheduled together; send smaller batches"):
-        check_batch([each] * (BATCH_DUES_MAX // max(len(dues), 1) + 1))
+        check_due_times([each] * (BATCH_DUES_MAX // max(len(dues), 1) + 1))

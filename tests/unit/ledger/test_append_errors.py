@@ -16,6 +16,7 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ledger import append_errors
 from redis_ledger.ledger.append_errors import REMEMBERED_S, AppendErrors
+from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.records.batch import SEQUENCES
 
 TOP = SEQUENCES - 1
@@ -38,13 +39,17 @@ def memory(clock: Clock) -> AppendErrors:
     return AppendErrors(clock)
 
 
+def batch(sequence: int, pid: int = 7, epoch: int = 0) -> AppendRequest:
+    return AppendRequest(b"", 6, 0, pid, epoch, sequence)
+
+
 def gap(expected: int) -> SequenceGap:
     return SequenceGap("a gap", expected=expected)
 
 
 def answer(memory: AppendErrors, sequence: int, error: LedgerError, *, pid: int = 7, epoch: int = 0) -> str:
     """The name of the answer to a batch of six records."""
-    return type(memory.answer(pid, epoch, sequence, 6, error)).__name__
+    return type(memory.answer(batch(sequence, pid, epoch), error)).__name__
 
 
 @pytest.mark.parametrize("kind", [StoreUnavailable, StoreTimeout, StorageFull, OutcomeUnknown])
@@ -59,9 +64,9 @@ def test_batches_behind_a_refused_one_get_its_answer(memory, kind):
 
 
 def test_the_answer_says_what_it_waits_for_and_why(memory):
-    memory.answer(7, 0, 0, 6, StorageFull("Redis is full."))
+    memory.answer(batch(0), StorageFull("Redis is full."))
     for sequence in (6, 12):
-        error = memory.answer(7, 0, sequence, 6, gap(0))
+        error = memory.answer(batch(sequence), gap(0))
         assert (
             str(error) == f"Sequence {sequence} of producer 7 waits for sequence 0, which was refused: Redis is full."
         )

@@ -1,0 +1,223 @@
+"""The REST use cases of a topic's records: produce records, produce record batches, fetch.
+
+Everything is checked before anything is written.  The batches of a call are appended to all partitions in parallel.
+Inside a transaction the partitions are registered with the coordinator first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal
+
+from redis_ledger.broker.fetch.partition import PartitionFetch
+from redis_ledger.broker.produce.append import AppendService
+from redis_ledger.broker.produce.client_batches import ClientBatches
+from redis_ledger.broker.produce.encode import PreparedRecords, RecordEncoder, appended, encode_batch
+from redis_ledger.broker.transactions.producers import Producers
+from redis_ledger.broker.types import Appended, Fetched, Isolation, NewRecord, ProducerSequence, always
+from redis_ledger.clock import Clock
+from redis_ledger.config import Config
+from redis_ledger.decoding import paced
+from redis_ledger.decoding.budget import Budget, Pace
+from redis_ledger.errors import CorruptBatch, InvalidRequest, InvalidTopicName, TopicForbidden, UnknownTopic
+from redis_ledger.ids import TxnId
+from redis_ledger.ledger.append_request import AppendRequest, append_request
+from redis_ledger.ledger.catalog import OFFSETS_TOPIC, Catalog
+from redis_ledger.ledger.partition import Accepted
+from redis_ledger.ledger.read_memory import ReadMemory
+from redis_ledger.ledger.reader import ALL_RECORDS
+from redis_ledger.ledger.topic_entry import TopicEntry
+from redis_ledger.records.batch import BatchHeader, claim, split
+
+
+class Records:
+    """The REST use cases of a topic's records."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        fetching: PartitionFetch,
+        encoder: RecordEncoder,
+        batches: ClientBatches,
+        appends: AppendService,
+        producers: Producers,
+        config: Config,
+        clock: Clock,
+    ) -> None:
+        self._catalog, self._fetching, self._encoder, self._batches = catalog, fetching, encoder, batches
+        self._appends, self._producers = appends, producers
+        self._config, self._clock = config, clock
+
+    async def fetch(
+        self,
+        topic: str,
+        partition: int,
+        offset: int | Literal["earliest", "latest"],
+        *,
+        isolation: Isolation = "read_committed",
+        max_bytes: int = 1 << 20,
+        wait_ms: int = 0,
+        records_max: int = ALL_RECORDS,
+        room: ReadMemory | None = None,
+    ) -> Fetched:
+        """Batches from `offset` on, as many as hold records_max records; empty if none arrives within wait_ms.
+        Raises OffsetOutOfRange."""
+        return await self._fetching.fetch(
+            topic, partition, offset, isolation=isolation, max_bytes=max_bytes, wait_ms=wait_ms,
+            records_max=records_max, room=room,
+        )  # fmt: skip
+
+    async def produce(
+        self,
+        topic: str,
+        records: Sequence[NewRecord],
+        *,
+        partition: int | None = None,
+        transaction: TxnId | None = None,
+        producer: ProducerSequence | None = None,
+        may_create: Callable[[], bool] = always,
+    ) -> list[Appended]:
+        """Appends records.  Returns their offsets by partition; within a partition records keep their order.
+
+        may_create   whether the caller may create the topic, if it does not exist and auto_create_topics is on
+        producer     an idempotent producer; its sequence is that of the first record in each partition
+        """
+
+        async def once() -> list[Appended]:
+            prepared = await self.prepare(topic, records, partition=partition, producer=producer, may_create=may_create)
+            if transaction is not None:
+                await self._appends.register(transaction, prepared.partitions)
+            return await self.append_prepared(prepared, transaction, producer)
+
+        return await self._with_current_topic(topic, once)
+
+    async def prepare(
+        self,
+        topic: str,
+        records: Sequence[NewRecord],
+        *,
+        partition: int | None = None,
+        producer: ProducerSequence | None = None,
+        may_create: Callable[[], bool] = always,
+    ) -> PreparedRecords:
+        """Checks records and chooses their partitions, and writes nothing.  Raises UnknownTopic, UnknownPartition,
+        RequestTooLarge; TopicForbidden if the topic would have to be created and may_create returns False."""
+        return await self._encoder.prepare(await self.topic(topic, may_create), records, partition, producer)
+
+    async def append_prepared(
+        self, prepared: PreparedRecords, transaction: TxnId | None, producer: ProducerSequence | None = None
+    ) -> list[Appended]:
+        """Appends prepared records; the partitions must be registered with the transaction."""
+        now_ms, pace = self._clock.now_ms(), Pace()
+        requests: list[AppendRequest] = []
+        futures: list[asyncio.Future[Accepted]] = []
+        for batch in prepared.batches:
+            await pace.rest()
+            request = encode_batch(batch, producer, transaction, now_ms)
+            requests.append(request)
+            futures.append(self._appends.append(batch.partition, request, transaction))
+        accepted = await self._appends.results(futures, prepared.topic, transaction)
+        results: list[Appended] = []
+        for batch, request, each in zip(prepared.batches, requests, accepted, strict=True):
+            results += appended(batch, request, each)
+        return results
+
+    async def produce_batches(
+        self,
+        topic: str,
+        partition: int,
+        data: bytes,
+        *,
+        transaction: TxnId | None = None,
+        owner: str = "",
+        may_create: Callable[[], bool] = always,
+    ) -> list[Appended]:
+        """Appends record batches as they are.  In a transaction their producer fields are replaced by its own.
+
+        owner: of the producer ids in the batches.  Raises InvalidProducerId, CorruptBatch, BadChecksum,
+        UnsupportedCompression, RequestTooLarge, TooLargeToDecode before anything is written.
+        """
+        batches = split(data)
+        if not batches:
+            raise CorruptBatch("The body holds no record batch.")
+        batch_bytes_max = await self._batch_bytes_max(topic)
+        with self._fetching.budget() as budget:
+            await self._check_batches(batches, batch_bytes_max, budget, transaction)
+        return await self._with_current_topic(
+            topic, lambda: self._append_batches(topic, partition, batches, transaction, owner, may_create)
+        )
+
+    async def topic(self, topic: str, may_create: Callable[[], bool]) -> TopicEntry:
+        """The topic's entry; created if settings and may_create allow it."""
+        if topic == OFFSETS_TOPIC:
+            raise InvalidTopicName(f"{topic!r} is an internal topic; it cannot be written to.")
+        try:
+            return await self._catalog.get(topic)
+        except UnknownTopic:
+            if not self._config.auto_create_topics:
+                raise
+            if not may_create():
+                raise TopicForbidden(f"Topic {topic!r} does not exist, and the caller may not CREATE it.") from None
+        return await self._catalog.ensure(topic)
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    async def _check_batches(
+        self,
+        batches: Sequence[tuple[BatchHeader, memoryview]],
+        batch_bytes_max: int,
+        budget: Budget,
+        transaction: TxnId | None,
+    ) -> None:
+        for header, view in batches:
+            self._batches.check(header, view, batch_bytes_max)
+            await paced.read_through(view, budget)  # every reader would skip a batch that cannot be decoded
+            budget.check(self._config)
+            if header.is_transactional and transaction is None:
+                raise InvalidRequest("The batch says it is transactional; name its transaction in the request.")
+            if transaction is None:
+                await self._producers.ids.check(header.producer_id)
+
+    async def _append_batches(
+        self,
+        topic: str,
+        number: int,
+        batches: Sequence[tuple[BatchHeader, memoryview]],
+        transaction: TxnId | None,
+        owner: str,
+        may_create: Callable[[], bool],
+    ) -> list[Appended]:
+        await self.topic(topic, may_create)
+        partition = await self._catalog.partition(topic, number)
+        if transaction is not None:
+            await self._appends.register(transaction, [partition])
+        futures = []
+        for header, view in batches:
+            request = append_request(bytes(view), header, owner)
+            if transaction is not None:
+                payload = claim(view, transaction.producer_id, 0, header.base_sequence, True)
+                request = request._replace(payload=payload, producer_id=transaction.producer_id, epoch=0)
+            futures.append(self._appends.append(partition, request, transaction))
+        accepted = await self._appends.results(futures, topic, transaction)
+        return [
+            Appended(number, each.base_offset, header.count, each.duplicate)
+            for each, (header, _) in zip(accepted, batches, strict=True)
+        ]
+
+    async def _with_current_topic(self, topic: str, act: Callable[[], Awaitable[list[Appended]]]) -> list[Appended]:
+        """Calls `act`, and calls it once more if the topic in the cache was deleted and created again: nothing was
+        written then."""
+        cached = self._catalog.known(topic) is not None
+        try:
+            return await act()
+        except UnknownTopic:
+            if not cached:
+                raise
+        return await act()
+
+    async def _batch_bytes_max(self, topic: str) -> int:
+        try:
+            return (await self._catalog.get(topic)).setting("batch_bytes_max", self._config)
+        except UnknownTopic:
+            return self._config.batch_bytes_max  # this call may create the topic, but not for a batch that is refused
