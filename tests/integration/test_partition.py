@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -54,7 +55,7 @@ async def append(
     txn: TxnId | None = None,
     *,
     verified: bool = False,
-    **producer: int,
+    **producer: Any,
 ) -> int:
     request = AppendRequest(payload, records, 0, **producer)
     return (await partition.append(request, txn, verified=verified)).base_offset
