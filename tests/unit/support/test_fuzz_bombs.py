@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from random import Random
 
 import pytest
 
@@ -12,6 +14,7 @@ from redis_ledger.records.budget import Limits
 from redis_ledger.records.compression import unpack
 from redis_ledger.records.read import decode
 from tests.fuzz import bombs, corpus
+from tests.fuzz.batches import plain
 from tests.fuzz.findings import Findings
 from tests.fuzz.rest import REQUESTS, Rest
 from tests.fuzz.words import Words
@@ -78,6 +81,15 @@ def test_bodies_for_rest_are_as_deep_and_as_long_as_they_say():
     assert len(json.loads(texts["200 000 ids"])["ids"]) == 200_000
     assert texts["200 000 headers"].count(b'"h":"v"') == 200_000
     assert max(len(data) for data in texts.values()) < 8 << 20
+
+
+def test_a_batch_is_the_same_for_the_same_seed_at_any_time(monkeypatch):
+    made = []
+    for now_s in (1_700_000_000.0, 1_800_000_000.0):
+        monkeypatch.setattr(time, "time", lambda now_s=now_s: now_s)
+        made.append([plain(Random(seed)) for seed in range(50)])
+    assert made[0] == made[1]
+    assert {read_header(batch).compression for batch in made[0]} == {0, 1, 2, 3, 4}
 
 
 def test_a_request_to_rest_is_the_same_for_the_same_seed_and_number():
