@@ -20,7 +20,7 @@ from redis_ledger.errors import InvalidPosition, InvalidRequest, InvalidTopicNam
 
 COORDINATORS_MAX = 1 << 15  # a producer id is a signed 64-bit number in Kafka's protocol
 SERIAL_BITS = 48
-SINCE_MS, EACH_MS = 1_735_689_600_000, 64  # how serials follow the clock: lua/include/numbers
+SINCE_MS, EACH_MS = 1_735_689_600_000, 64  # how serials follow the clock: lua/include/id_allocation
 NO_PRODUCER = -1
 NO_EPOCH = -1
 KEYED = 1 << 47  # marks producer ids that no client may name; the numbers of other ids stay below it until 2094

@@ -17,7 +17,7 @@ WRITES      only when this incarnation is not there; every key gets a sentinel s
 SOURCE      docs/decisions/0004, 0019
 ]]
 --- @include "include/status"
---- @include "include/where"
+--- @include "include/start_offset"
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "next")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local registers = ARGV[7] ~= ""
@@ -29,7 +29,7 @@ if held[1] and registers then
 end
 if held[1] == ARGV[3] and incarnation == ARGV[6] then return { OK, 0 } end
 
-local at = offset_of(ARGV[4], state)
+local at = start_offset(ARGV[4], state)
 if not at then return { BAD_OFFSET, state[2], state[3] } end
 if held[1] == ARGV[3] and incarnation == "" and ARGV[8] == "0" then
   redis.call("HSET", KEYS[3], "incarnation", ARGV[6])

@@ -3,7 +3,7 @@
 
 Any offset goes, backward and beyond the log's end too.  The register is made when it is not there.  A generation below
 one that was seen here is a member the group has gone on without, whoever coordinated it then: it is refused.  In a
-transaction the offset replaces the one the same transaction had pending; include/settle makes it count, or drops it.
+transaction the offset replaces the one the same transaction had pending; include/end_pending_acks makes it count, or drops it.
 
 KEYS        1 state  2 subs  3 ended  4 watermarks  5 cursor  6 pending
 ARGV        1 topic_id  2 group (percent-encoded)  3 now_ms  4 generation, or -1 for a commit without one
@@ -14,9 +14,9 @@ WRITES      only when it returns OK; repeated, the same once more
 SOURCE      KIP-98 "offset commits", KIP-447; docs/decisions/0011
 ]]
 --- @include "include/status"
---- @include "include/serial"
+--- @include "include/serial_order"
 --- @include "include/partition"
---- @include "include/register"
+--- @include "include/group_offset"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local held = redis.call("HMGET", KEYS[5], "kind", "fence", "writes")
 if held[1] and held[1] ~= "kafka" then return { WRONG_KIND, held[1] } end

@@ -14,7 +14,7 @@ WRITES      an end of a transaction that had a commit pending here finds nothing
 SOURCE      KIP-496 "offset delete", KIP-211 "expiration"; docs/decisions/0011
 ]]
 --- @include "include/status"
---- @include "include/register"
+--- @include "include/group_offset"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local held, when = redis.call("HMGET", KEYS[3], "kind", "time", "seen"), ARGV[4]
 if not held[1] then return { OK, 0 } end

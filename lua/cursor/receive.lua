@@ -16,7 +16,7 @@ lease that its owner does not have yet or has not acknowledged, then new records
 KEYS        1 state  2 log  3 aborted  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
 ARGV        1 topic_id  2 consumer  3 now_ms  4 max_records  5 max_bytes (the record that passes it is the last)
             6 ack_timeout_ms  7 session_ms (exclusive)
-            8 epoch (exclusive): of the ownership of this consumer, from cursor/own; "" without one
+            8 epoch (exclusive): of the ownership of this consumer, from cursor/claim; "" without one
             9 after (exclusive): the consumer has what was delivered up to this offset; "": deliver again all that is leased
             10 unseen   1: what is leased beyond `after` was never seen, so it keeps its count
             11 request  name of the request, no spaces, or ""
@@ -24,18 +24,18 @@ ARGV        1 topic_id  2 consumer  3 now_ms  4 max_records  5 max_bytes (the re
 RETURNS     {OK, mark, read, stable, more, next_due, deliveries...} more 1: there is more right now; next_due: when the next
             lease runs out, in ms, or -1; a delivery is 11 values: first, last, count (0: the first time), ledger, entry, base,
             records, bytes, producer, flags, append time, the last eight those of the log entry
-            | {NOT_OWNER} an exclusive subscription and no epoch, or one of an earlier owner: call cursor/own first
+            | {NOT_OWNER} an exclusive subscription and no epoch, or one of an earlier owner: call cursor/claim first
             | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
 COMPLEXITY  O(d log l + e) for d due leases (at most 192, and 600 looked through for a repeated request) of l, and e log
             entries, at most 400: with fewer records than were asked for and more 1, the caller goes on with another call.
-            Where very many aborts lie close to each other, calls in between walk over them: include/checkpoints
+            Where very many aborts lie close to each other, calls in between walk over them: include/aborted_checkpoints
 WRITES      nothing when there is nothing to deliver or to pass and the subscription is shared
 SOURCE      transaction buffer RFC "dispatch"; requirements TB-05, TB-06, TB-28, TB-30; docs/decisions/0004, 0019
 ]]
 --- @include "include/status"
 --- @include "include/cursor"
 --- @include "include/deliverable"
---- @include "include/checkpoints"
+--- @include "include/aborted_checkpoints"
 local DUE_MAX, AGAIN_MAX, LOOK_MAX = 192, 600, 400
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "aborts")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end

@@ -11,13 +11,13 @@ WRITES      only when it returns OK; the session of an exclusive consumer goes o
 SOURCE      requirements AK-30; docs/decisions/0004
 ]]
 --- @include "include/status"
---- @include "include/where"
+--- @include "include/start_offset"
 local state = redis.call("HMGET", KEYS[1], "topic_id", "start", "next")
 if state[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local kind = redis.call("HGET", KEYS[2], "kind")
 if not kind then return { UNKNOWN_SUB } end
 if kind == "kafka" then return { WRONG_KIND, kind } end
-local at = offset_of(ARGV[2], state)
+local at = start_offset(ARGV[2], state)
 if not at then return { BAD_OFFSET, state[2], state[3] } end
 redis.call("HSET", KEYS[2], "mark", at, "read", at, "leased", 0, "returned", 0, "held", 0, "taken", at)
 redis.call("UNLINK", KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7])

@@ -12,8 +12,8 @@ SOURCE      requirement DD-64
 ]]
 --- @include "include/status"
 --- @include "include/partition"
---- @include "include/live"
---- @include "include/members"
+--- @include "include/live_bitmap"
+--- @include "include/scheduled_entries"
 local delay, ledger = KEYS[3], ARGV[2]
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local text = redis.call("HGET", KEYS[2], ledger)

@@ -14,7 +14,7 @@ SOURCE      requirement DD-11
 ]]
 --- @include "include/status"
 --- @include "include/partition"
---- @include "include/stream"
+--- @include "include/create_stream"
 local delay = KEYS[4]
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local HELD_MAX = 5000 -- records that open transactions may hold: each is looked at
@@ -53,7 +53,7 @@ for i = 1, #rows, 2 do
   end
 end
 redis.call("HSET", KEYS[2], opened, issued .. " " .. issued .. " 0 -1 0 0 " .. ARGV[3])
-make_stream(KEYS[3])
+create_stream(KEYS[3])
 if issued ~= "0" then redis.call("XSETID", KEYS[3], "0-" .. issued) end
 redis.call("UNLINK", KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[14])
 for _, k in ipairs({ 8, 9, 10, 11, 14 }) do redis.call("HSET", KEYS[k], "", "") end

@@ -17,8 +17,8 @@ SOURCE      PIP-195 "getScheduledMessages"; docs/decisions/0012
 ]]
 --- @include "include/status"
 --- @include "include/partition"
---- @include "include/live"
---- @include "include/members"
+--- @include "include/live_bitmap"
+--- @include "include/scheduled_entries"
 local state, ledgers, delay = KEYS[1], KEYS[2], KEYS[4]
 local held = redis.call("HMGET", state, "topic_id", "next", "stable", "epoch", "newest", "bytes")
 if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
@@ -30,7 +30,7 @@ end
 local own = redis.call("HMGET", delay, "ledger", "open", "closing", "decided", "owed")
 if not own[1] then return { OK, whole(now) } end
 local most, now_text = tonumber(ARGV[2]), whole(now)
-local MEMBER = "^0*(%d+)%.?(%d*) (%S+) (%d+) (%d+) (%-?%d+)$" -- see include/members
+local MEMBER = "^0*(%d+)%.?(%d*) (%S+) (%d+) (%d+) (%-?%d+)$" -- see include/scheduled_entries
 local SETS = { KEYS[7], KEYS[6], KEYS[5] }
 
 local horizon = redis.call("ZRANGEBYSCORE", KEYS[11], 0, "+inf", "WITHSCORES", "LIMIT", 0, 1)

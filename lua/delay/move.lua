@@ -11,8 +11,8 @@ SOURCE      requirement DD-64
 ]]
 --- @include "include/status"
 --- @include "include/partition"
---- @include "include/live"
---- @include "include/members"
+--- @include "include/live_bitmap"
+--- @include "include/scheduled_entries"
 local delay, index = KEYS[2], tonumber(ARGV[3])
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 live.open(KEYS[5])

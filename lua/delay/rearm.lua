@@ -10,8 +10,8 @@ SOURCE      docs/decisions/0012
 ]]
 --- @include "include/status"
 --- @include "include/partition"
---- @include "include/live"
---- @include "include/members"
+--- @include "include/live_bitmap"
+--- @include "include/scheduled_entries"
 local delay = KEYS[3]
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 if redis.call("HGET", KEYS[8], "!" .. ARGV[2]) ~= ARGV[3] then return { OK, 0 } end

@@ -13,7 +13,7 @@ SOURCE      PIP-195 "seal"; docs/decisions/0012
 ]]
 --- @include "include/status"
 --- @include "include/partition"
---- @include "include/stream"
+--- @include "include/create_stream"
 local delay, ledger = KEYS[3], ARGV[2]
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local own = redis.call("HMGET", delay, "ledger", "first", "closing")
@@ -25,7 +25,7 @@ local opened = whole(tonumber(ledger) - 1)
 row.sealed = "1"
 local issued = whole(row.issued)
 redis.call("HSET", KEYS[2], ledger, ledger_text(row), opened, issued .. " " .. issued .. " 0 -1 0 0 " .. ARGV[3])
-make_stream(KEYS[6])
+create_stream(KEYS[6])
 if row.issued > 0 then redis.call("XSETID", KEYS[6], "0-" .. issued) end
 redis.call("HSET", delay, "ledger", opened)
 if ARGV[4] == "1" and own[3] == "" then

@@ -15,8 +15,8 @@ SOURCE      PIP-31 "end transaction"; docs/decisions/0012
 ]]
 --- @include "include/status"
 --- @include "include/partition"
---- @include "include/live"
---- @include "include/members"
+--- @include "include/live_bitmap"
+--- @include "include/scheduled_entries"
 local PAGE = 400 -- index entries that one call settles
 local delay, txn = KEYS[3], ARGV[2]
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end

@@ -1,7 +1,7 @@
 -- Transactions of one coordinator that commit together, once (txn/apply).  What is done in numbered steps under a name is
 -- committed at most once for every number: the highest one is kept beside the transactional ids, under "=" and the name.
 --   once used           the highest number that was committed, and when
--- Uses of txn/apply and include/identity: txns, outcomes, answer, decide, identities.
+-- Uses of txn/apply and include/transactional_ids: txns, outcomes, answer, decide, identities.
 
 local function together_answer(serials)
   local parts = { "0 committed" }

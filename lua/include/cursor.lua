@@ -10,8 +10,8 @@
 --              or are out of an aborted transaction
 --     acks     what is acknowledged beyond the mark: include/acks
 --     consumer, epoch, taken   of an exclusive subscription: who received here last, with which epoch of ownership
---              (cursor/own), and where `read` stood when it received for the first time
---     pending  what transactions hold: include/pending
+--              (cursor/claim), and where `read` stood when it received for the first time
+--     pending  what transactions hold: include/pending_acks
 -- Functions read Redis at once and write to fields of `c`; cursors.save puts all of it into Redis, in one stroke at the end.
 local TRIM_MAX, TRIM_SPAN = 300, 1048576 -- leases and offsets that one trim passes
 local cursors = { CHUNK = 8192 }
@@ -20,11 +20,11 @@ local NUMBERS = { "mark", "read", "leased", "held", "delivered", "redelivered", 
 function cursors.whole(n) return string.format("%d", n) end
 
 -- Calls a variadic command with a list of any length; unpack takes fewer than 8000.
-function cursors.spread(command, key, list)
+function cursors.call_chunked(command, key, list)
   for i = 1, #list, 4000 do redis.call(command, key, unpack(list, i, math.min(i + 3999, #list))) end
 end
 
--- The cursor, whatever its kind; nil when it is not there.  One of kind kafka has nothing but its keys: include/register.
+-- The cursor, whatever its kind; nil when it is not there.  One of kind kafka has nothing but its keys: include/group_offset.
 function cursors.read(cursor, acks, leases, spans, due, pending)
   local v = redis.call("HMGET", cursor, "kind", "consumer", "mark", "read", "leased", "held", "delivered", "redelivered",
     "consumer_until", "epoch", "taken", "returned")
@@ -278,12 +278,12 @@ function cursors.save(c)
       gone[#gone + 1] = name
     end
   end
-  cursors.spread("HDEL", c.leases, gone)
-  cursors.spread("ZREM", c.spans, gone)
-  cursors.spread("ZREM", c.due, gone)
-  cursors.spread("HSET", c.leases, hashed)
-  cursors.spread("ZADD", c.spans, spans)
-  cursors.spread("ZADD", c.due, due)
+  cursors.call_chunked("HDEL", c.leases, gone)
+  cursors.call_chunked("ZREM", c.spans, gone)
+  cursors.call_chunked("ZREM", c.due, gone)
+  cursors.call_chunked("HSET", c.leases, hashed)
+  cursors.call_chunked("ZADD", c.spans, spans)
+  cursors.call_chunked("ZADD", c.due, due)
 
   local from, to = math.floor(c.mark_was / cursors.CHUNK), math.floor(c.mark / cursors.CHUNK)
   local passed, kept = {}, {}
@@ -297,8 +297,8 @@ function cursors.save(c)
   for n, bits in pairs(c.chunks) do
     if n >= to and bits ~= "" then kept[#kept + 1], kept[#kept + 2] = cursors.whole(n), bits end
   end
-  cursors.spread("HDEL", c.acks, passed)
-  cursors.spread("HSET", c.acks, kept)
+  cursors.call_chunked("HDEL", c.acks, passed)
+  cursors.call_chunked("HSET", c.acks, kept)
 
   local row = {}
   if c.consumer ~= c.consumer_was then row[1], row[2], c.consumer_was = "consumer", c.consumer, c.consumer end
@@ -311,4 +311,4 @@ function cursors.save(c)
 end
 
 --- @include "include/acks"
---- @include "include/pending"
+--- @include "include/pending_acks"

@@ -3,7 +3,7 @@
 -- Producer id → {first, last, ...} of its aborted transactions that can have records from offset `from` to `to` (exclusive).
 -- A member is "producer first stable", its score the abort marker.  When a member's stable position, taken at its abort,
 -- has reached `to`, every later abort began there or beyond (Kafka's collectAbortedTransactions stops by the same rule).
--- nil when that takes a look at more than `most` members: see include/checkpoints.
+-- nil when that takes a look at more than `most` members: see include/aborted_checkpoints.
 local function aborted_between(aborted, from, to, most)
   local found, at = {}, 0
   repeat

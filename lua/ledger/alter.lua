@@ -8,5 +8,5 @@ COMPLEXITY  O(1)
 WRITES      only when the entry is as expected; a retry that finds the new entry answers OK
 SOURCE      docs/architecture.md "topics"
 ]]
---- @include "include/entry"
+--- @include "include/catalog_entry"
 return change_entry(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5])

@@ -21,7 +21,7 @@ WRITES      log entries and indexes of what is accepted, the removal of the payl
 SOURCE      PIP-31 "transaction buffer"; KIP-98 "idempotent producer"; docs/decisions/0002
 ]]
 --- @include "include/status"
---- @include "include/serial"
+--- @include "include/serial_order"
 --- @include "include/partition"
 --- @include "include/producers"
 local state, ledgers, data, ledger = KEYS[1], KEYS[2], KEYS[9], ARGV[2]

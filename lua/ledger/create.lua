@@ -13,7 +13,7 @@ WRITES      only when the partition is not there; every key gets a sentinel: one
 SOURCE      docs/decisions/0001
 ]]
 --- @include "include/status"
---- @include "include/stream"
+--- @include "include/create_stream"
 local held = redis.call("HGET", KEYS[1], "topic_id")
 if held == ARGV[1] then return { OK } end
 if held then return { EXISTS, held } end
@@ -21,7 +21,7 @@ if held then return { EXISTS, held } end
 redis.call("HSET", KEYS[2], "1", "0 0 0 -1 0 0 " .. ARGV[2])
 for _, i in ipairs({ 4, 5, 9, 10, 12, 13, 17, 18, 19, 20, 22, 23 }) do redis.call("HSET", KEYS[i], "", "") end
 for _, i in ipairs({ 6, 7, 8, 14, 15, 16, 21 }) do redis.call("ZADD", KEYS[i], -1, "") end
-for _, i in ipairs({ 3, 11, 24 }) do make_stream(KEYS[i]) end
+for _, i in ipairs({ 3, 11, 24 }) do create_stream(KEYS[i]) end
 redis.call("HSET", KEYS[1], "topic_id", ARGV[1], "epoch", 0, "next", 0, "start", 0, "stable", 0, "ledger", 1,
   "bytes", 0, "newest", -1, "committed", 0, "aborted", 0, "created", ARGV[2])
 return { OK }

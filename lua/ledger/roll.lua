@@ -10,7 +10,7 @@ SOURCE      Pulsar "ledger rollover"; docs/decisions/0002
 ]]
 --- @include "include/status"
 --- @include "include/partition"
---- @include "include/stream"
+--- @include "include/create_stream"
 local held = redis.call("HMGET", KEYS[1], "topic_id", "ledger")
 if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 if held[2] ~= ARGV[2] then return { OK, held[2] } end
@@ -19,6 +19,6 @@ local opened = whole(tonumber(ARGV[2]) + 1)
 
 row.sealed = "1"
 redis.call("HSET", KEYS[2], ARGV[2], ledger_text(row), opened, "0 0 0 -1 0 0 " .. ARGV[3])
-make_stream(KEYS[4])
+create_stream(KEYS[4])
 redis.call("HSET", KEYS[1], "ledger", opened)
 return { OK, opened }

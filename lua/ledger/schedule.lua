@@ -28,12 +28,12 @@ WRITES      log entries, index entries, live bits and counters of what is accept
 SOURCE      PIP-195; KIP-98; docs/decisions/0012
 ]]
 --- @include "include/status"
---- @include "include/serial"
+--- @include "include/serial_order"
 --- @include "include/partition"
 --- @include "include/producers"
---- @include "include/stream"
---- @include "include/live"
---- @include "include/members"
+--- @include "include/create_stream"
+--- @include "include/live_bitmap"
+--- @include "include/scheduled_entries"
 local state, ledgers, data, delay_data, delay = KEYS[1], KEYS[2], KEYS[9], KEYS[10], KEYS[11]
 local held = redis.call("HMGET", state, "topic_id", "ledger", "next", "stable", "epoch", "newest", "bytes")
 local texts = redis.call("HMGET", ledgers, ARGV[2], ARGV[3])
@@ -60,7 +60,7 @@ if not own[1] then -- nothing was ever scheduled here; older releases have made 
   if ARGV[3] == "-1" and not late then
     for _, key in ipairs({ KEYS[13], KEYS[16], KEYS[17], KEYS[18], KEYS[20], KEYS[21] }) do redis.call("HSET", key, "", "") end
     for _, key in ipairs({ KEYS[12], KEYS[14], KEYS[15], KEYS[19] }) do redis.call("ZADD", key, -1, "") end
-    make_stream(delay_data)
+    create_stream(delay_data)
     redis.call("XTRIM", delay_data, "MAXLEN", "0") -- what this call wrote before it; entries count from 1
     redis.call("XSETID", delay_data, "0-0")
     redis.call("HSET", ledgers, "-1", "0 0 0 -1 0 0 " .. ARGV[4])

@@ -27,7 +27,7 @@ SOURCE      Kafka retention.ms, retention.bytes, KIP-107; Pulsar "message retent
 --- @include "include/partition"
 --- @include "include/cursor"
 --- @include "include/deliverable"
---- @include "include/checkpoints"
+--- @include "include/aborted_checkpoints"
 local PAGE = 64
 local held = redis.call("HMGET", KEYS[1], "topic_id", "start", "stable", "bytes", "cold", "aborts")
 if held[1] ~= ARGV[1] then return { UNKNOWN_TOPIC } end

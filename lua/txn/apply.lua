@@ -3,14 +3,14 @@
 
 A transaction is packed as "state deadline started timeout owner nonce|positions|participants": state O open,
 C committing, A aborting, T aborting because it ran past its timeout; positions "entry:index,..." are its log records
-(index from 1), participants are separated by spaces; those beyond 4 KiB are in `wide`: include/wide.  The decision
+(index from 1), participants are separated by spaces; those beyond 4 KiB are in `wide`: include/participants.  The decision
 table is redis_ledger/txn/states.py.
 
 KEYS        1 state  2 txns  3 order  4 deadlines  5 outcomes  6 forget  7 nonces  8 calls  9 log  10 live  11 ids  12 steps
             13 wide
 ARGV        1 now_ms  2 broker  3 call number of that broker  4 outcomes are kept for ms  5 and at most so many (negative: no limit)
             6 most open transactions (0 no limit)  7 a decided transaction is overdue after ms  8 batched entries (1 or 0)
-            9 committed steps are kept for ms  10 and at most so many: include/outcomes
+            9 committed steps are kept for ms  10 and at most so many: include/ended_transactions
             11.. operations, three each: code, serial or timeout_ms, rest
               b timeout  "owner nonce participant..."   begin ("-" for none), and register at once
               n nonce    ""                             the step's answer is stored: its nonce need not be kept
@@ -20,7 +20,7 @@ ARGV        1 now_ms  2 broker  3 call number of that broker  4 outcomes are kep
               x serial   ""                             expire if its deadline has passed; pick up what is overdue
               d serial   ""                             all participants are done
               c name     "number serial..."             commit all of these, or none: include/commit_all
-              o; i, k, v, f, g of a transactional id: include/commit_all and include/identity say what they take
+              o; i, k, v, f, g of a transactional id: include/commit_all and include/transactional_ids say what they take
 RETURNS     {OK, lowest live serial or "", next serial, lines}: one line an operation, first its status:
             0 <serial> [again|committed] | 0 <state> [@number:epoch:transactional id] <participant>... ["+", more are in wide]
             | 0 ended <outcome> | 0 - | 0 more (of d: say it again)
@@ -32,9 +32,9 @@ WRITES      all of it after everything was read and checked; a repeated call wit
 SOURCE      PIP-31 "transaction coordinator"; PIP-160; docs/decisions/0003
 ]]
 --- @include "include/status"
---- @include "include/numbers"
---- @include "include/txnlog"
---- @include "include/spread"
+--- @include "include/id_allocation"
+--- @include "include/txn_log"
+--- @include "include/chunked"
 local match, gmatch, find, format, rep, sub = string.match, string.gmatch, string.find, string.format, string.rep, string.sub
 local now, call, overdue = tonumber(ARGV[1]), ARGV[3], format("%d", tonumber(ARGV[1]) + tonumber(ARGV[7]))
 
@@ -84,20 +84,20 @@ local suffix = log_suffix(now, format("%d", math.max(unused + numbered - 1, 0)))
 local txns, outcomes, by_nonce = {}, {}, {}
 
 if #nonces > 0 then
-  for i, serial in ipairs(values(KEYS[7], nonces)) do
+  for i, serial in ipairs(hmget_chunked(KEYS[7], nonces)) do
     if serial then
       by_nonce[nonces[i]] = serial
       ask(serial)
     end
   end
 end
-local rows_of_names = #names > 0 and values(KEYS[11], names) or {}
+local rows_of_names = #names > 0 and hmget_chunked(KEYS[11], names) or {}
 for n = 1, #names do
   local serial = rows_of_names[n] and match(rows_of_names[n], "^%d+ %d+ %d+ (%d+)")
   if serial then ask(serial) end
 end
 if #serials > 0 then
-  local rows, ended = values(KEYS[2], serials), nil
+  local rows, ended = hmget_chunked(KEYS[2], serials), nil
   for i = 1, #serials do
     local row = rows[i]
     if row then
@@ -107,7 +107,7 @@ if #serials > 0 then
       t.positions, t.participants = sub(row, positions, participants - 2), sub(row, participants)
       txns[serials[i]] = t
     else
-      ended = ended or values(KEYS[5], serials)
+      ended = ended or hmget_chunked(KEYS[5], serials)
       if ended[i] then outcomes[serials[i]] = string.sub(ended[i], 1, 1) end
     end
   end
@@ -116,7 +116,7 @@ end
 local records, bits, lines, transitions = {}, {}, {}, {}
 local changed, finished, fresh, named = {}, {}, {}, {}
 local dying = {} -- positions of log records that nobody needs any more
---- @include "include/outcomes"
+--- @include "include/ended_transactions"
 
 -- Every record names its transaction's serial and ends with the suffix; its place is remembered with the transaction.
 -- Batched, all share an entry; else each has its own.
@@ -145,7 +145,7 @@ local function move(serial, txn, state)
   txn.state = state
 end
 
---- @include "include/wide"
+--- @include "include/participants"
 
 local function allocate()
   local number = format("%d", unused)
@@ -234,7 +234,7 @@ end
 -- What concerns transactional ids and names is built only for a call that has some: its functions cost each call as much as
 -- an operation does.
 local function load_identities()
-  --- @include "include/identity"
+  --- @include "include/transactional_ids"
   --- @include "include/commit_all"
   for n = 1, #names do read_identity(names[n], rows_of_names[n]) end
   return { acts = identity_acts, text = identity_text, changed = identities_changed, gone = identities_gone }
@@ -281,7 +281,7 @@ for _, positions in ipairs(dying) do
   end
 end
 if #stale > 0 then
-  local rows, kept, gone = values(KEYS[10], stale), {}, {}
+  local rows, kept, gone = hmget_chunked(KEYS[10], stale), {}, {}
   for n, e in ipairs(stale) do
     if rows[n] then
       local between, at = {}, 1
@@ -298,10 +298,10 @@ if #stale > 0 then
       end
     end
   end
-  spread("HSET", KEYS[10], kept)
-  spread("HDEL", KEYS[10], gone)
+  call_chunked("HSET", KEYS[10], kept)
+  call_chunked("HDEL", KEYS[10], gone)
   for n, e in ipairs(gone) do gone[n] = e .. "-1" end
-  spread("XDEL", KEYS[9], gone)
+  call_chunked("XDEL", KEYS[9], gone)
 end
 
 local live = table.concat(bits)
@@ -328,21 +328,21 @@ for serial, t in pairs(changed) do
   rows[n + 2] = t.state .. " " .. t.deadline .. " " .. t.fixed .. "|" .. t.positions .. "|" .. t.participants
   if t.is_timed then times[#times + 1], times[#times + 2] = t.deadline, serial end
 end
-spread("HSET", KEYS[2], rows)
-spread("ZADD", KEYS[4], times)
+call_chunked("HSET", KEYS[2], rows)
+call_chunked("ZADD", KEYS[4], times)
 for _, serial in ipairs(fresh) do
   local n = #ordered
   ordered[n + 1], ordered[n + 2] = "0", rep("0", 15 - #serial) .. serial
 end
-spread("ZADD", KEYS[3], ordered)
-spread("HSET", KEYS[7], named)
+call_chunked("ZADD", KEYS[3], ordered)
+call_chunked("HSET", KEYS[7], named)
 if identity then
   local renewed = {}
   for name, id in pairs(identity.changed) do
     renewed[#renewed + 1], renewed[#renewed + 2] = name, identity.text(id)
   end
-  spread("HDEL", KEYS[11], identity.gone)
-  spread("HSET", KEYS[11], renewed)
+  call_chunked("HDEL", KEYS[11], identity.gone)
+  call_chunked("HSET", KEYS[11], renewed)
 end
 if next(finished) or next(steps.answered) then outcomes_save(finished) end
 local following_text = format("%d", following)

@@ -22,9 +22,9 @@ WRITES      everything named above, of one transaction in one step; of many acks
 SOURCE      PIP-31 "end transaction"; transaction buffer RFC "low watermark"; docs/decisions/0001
 ]]
 --- @include "include/status"
---- @include "include/serial"
+--- @include "include/serial_order"
 --- @include "include/partition"
---- @include "include/settle"
+--- @include "include/end_pending_acks"
 local state, log, open_key, firsts, aborted, ended, watermarks = KEYS[1], KEYS[3], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local now, count = tonumber(ARGV[2]), tonumber(ARGV[4])
 local held = redis.call("HMGET", state, "topic_id", "next", "epoch", "newest")
@@ -113,8 +113,8 @@ for i = 1, count do
   at = at + 7 + tonumber(ARGV[at + 6])
 end
 
-cursors.spread("HDEL", KEYS[4], forgotten)
-cursors.spread("ZADD", ended, tombstones)
+cursors.call_chunked("HDEL", KEYS[4], forgotten)
+cursors.call_chunked("ZADD", ended, tombstones)
 
 local function is_over(c, s) return touched[c] and serial_at_most(s, marks[c]) end
 for _, c in pairs(opened) do

@@ -13,13 +13,13 @@ WRITES      nothing that is to be kept
 SOURCE      PIP-31 "transaction coordinator"; docs/decisions/0013
 ]]
 --- @include "include/status"
---- @include "include/spread"
+--- @include "include/chunked"
 local now, most = tonumber(ARGV[1]), tonumber(ARGV[2])
---- @include "include/forget"
+--- @include "include/ended_retention"
 local gone = surplus_of(KEYS[12], tonumber(ARGV[5]), tonumber(ARGV[6]), most)
 local old = surplus_of(KEYS[6], tonumber(ARGV[3]), tonumber(ARGV[4]), most)
 
-spread("ZREM", KEYS[12], gone)
+call_chunked("ZREM", KEYS[12], gone)
 nonces_forget(gone)
 outcomes_forget(old, {})
 return { OK, #old, #gone }

@@ -12,7 +12,7 @@ WRITES      tombstones that are dropped
 SOURCE      transaction buffer RFC "low watermark"; docs/decisions/0001
 ]]
 --- @include "include/status"
---- @include "include/serial"
+--- @include "include/serial_order"
 local before, marks, passed = tonumber(ARGV[1]) - tonumber(ARGV[2]), {}, {}
 local found = redis.call("ZRANGEBYSCORE", KEYS[1], 0, "+inf", "WITHSCORES", "LIMIT", ARGV[3], ARGV[4])
 for i = 1, #found, 2 do

@@ -10,13 +10,13 @@ WRITES      only what is not there: a coordinator that an older release has made
 SOURCE      PIP-31 "transaction coordinator"; docs/decisions/0001
 ]]
 --- @include "include/status"
---- @include "include/stream"
+--- @include "include/create_stream"
 if redis.call("EXISTS", KEYS[12]) == 0 then redis.call("ZADD", KEYS[12], -1, "") end
 if redis.call("EXISTS", KEYS[13]) == 0 then redis.call("ZADD", KEYS[13], 0, "") end
 if redis.call("EXISTS", KEYS[1]) == 1 then return { OK, 0 } end
 
 for _, i in ipairs({ 2, 5, 7, 8, 10, 11 }) do redis.call("HSET", KEYS[i], "", "") end
 for _, i in ipairs({ 3, 4, 6 }) do redis.call("ZADD", KEYS[i], i == 3 and 0 or -1, "") end
-make_stream(KEYS[9])
+create_stream(KEYS[9])
 redis.call("HSET", KEYS[1], "next", 0, "entry", 0, "created", 0, "committed", 0, "aborted", 0, "timeout", 0, "since", ARGV[1])
 return { OK, 1 }

@@ -142,7 +142,7 @@ class _Lease:
             await self.end(forget=False)
             return False
         value = _RECORD.pack(_VERSION, self.fingerprint, self.nonce, self.producer_id, status) + body
-        kept = self.store.small("SET", self.key, value, b"PX", self.keep_ms)
+        kept = self.store.write_allow_oom("SET", self.key, value, b"PX", self.keep_ms)
         if self._is_ours():
             await self.store.command(b"DEL", self.run_key, key=self.key)
         await kept
@@ -192,7 +192,7 @@ class Idempotency:
         ours = _RECORD.pack(_VERSION, fingerprint, token, NO_PRODUCER if producer_id is None else producer_id, 0)
         # GET makes both safe to repeat after a lost reply: we then find our own token.
         until = time.monotonic() + lease_ms / 1000
-        write = self._store.small if producer_id is None else self._plain
+        write = self._store.write_allow_oom if producer_id is None else self._plain
         holder, record = await asyncio.gather(
             write("SET", name + b"|run", token, b"NX", b"GET", b"PX", lease_ms),
             write("SET", name, ours, b"NX", b"GET", b"PX", keep_ms),

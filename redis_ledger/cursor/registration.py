@@ -22,7 +22,7 @@ KINDS: dict[str, Kind] = {"exclusive": "exclusive", "shared": "shared", "kafka":
 
 _CREATE = Script.load("cursor/create")
 _DELETE = Script.load("cursor/delete")
-_OWN = Script.load("cursor/own")
+_CLAIM = Script.load("cursor/claim")
 
 
 class Register(NamedTuple):
@@ -108,7 +108,7 @@ async def own(
     pause = store.pause(keys.state)
     times = ("", "") if pause is None else (now_ms - round(s * 1000) for s in pause)
     args = (topic_id, token(consumer), now_ms, session_ms, int(take), *times)
-    reply = await store.call(_OWN, (keys.state, keys.sub(name).cursor), args)
+    reply = await store.call(_CLAIM, (keys.state, keys.sub(name).cursor), args)
     if reply[0] == Status.WRONG_KIND and reply[1] == b"shared":
         return None
     return int(checked(reply, name)[1])

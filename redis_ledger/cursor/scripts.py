@@ -29,8 +29,8 @@ BACKLOG_ENTRIES = 500  # log entries that stats looks at
 _RECEIVE = Script.load("cursor/receive")
 _ACK = Script.load("cursor/ack")
 _ACK_CUMULATIVE = Script.load("cursor/ack_cumulative")
-_HOLD = Script.load("cursor/hold")
-_HOLD_MANY = Script.load("cursor/hold_many")
+_PENDING_ACK = Script.load("cursor/pending_ack")
+_PENDING_ACK_MANY = Script.load("cursor/pending_ack_many")
 _NACK = Script.load("cursor/nack")
 _SEEK = Script.load("cursor/seek")
 _STATS = Script.load("cursor/stats")
@@ -252,7 +252,7 @@ async def hold_many(
         return False
     for triple in spread:
         args += triple
-    reply = await store.call(_HOLD_MANY, (keys.state, keys.ended, keys.watermarks, *keys.sub(name).all()), args)
+    reply = await store.call(_PENDING_ACK_MANY, (keys.state, keys.ended, keys.watermarks, *keys.sub(name).all()), args)
     return bool(reply[0] == Status.OK)
 
 
@@ -331,5 +331,5 @@ async def stats(
 
 async def _hold(store: Store, keys: PartitionKeys, name: str, args: Sequence[str | int]) -> list[Any]:
     return checked(
-        await store.call(_HOLD, (keys.state, keys.ended, keys.watermarks, *keys.sub(name).all()), args), name
+        await store.call(_PENDING_ACK, (keys.state, keys.ended, keys.watermarks, *keys.sub(name).all()), args), name
     )

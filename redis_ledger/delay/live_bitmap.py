@@ -5,7 +5,7 @@
     chunk   1 ──────── 511 bytes ┘        in Redis: field "1", 512 bytes; an absent chunk is all zero
 
 Firing and cancelling clear a bit in a script, and whoever is first wins; so what an index still says of an entry whose
-bit is 0 is stale, and skipped.  lua/include/live.lua is the other half.
+bit is 0 is stale, and skipped.  lua/include/live_bitmap.lua is the other half.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class Ownership:
             if status == Status.OK:
                 last, protocol_type, kept, told, membership, members = rest
                 k = self._catalog.groups
-                await self._store.small("HSET", k, encode_name(group), kept)
+                await self._store.write_allow_oom("HSET", k, encode_name(group), kept)
                 stored = Stored(kept.decode(), me, int(last), protocol_type.decode())
                 return _with_members(stored, told, membership, int(members))
             dead = rest[0].decode()

@@ -35,7 +35,9 @@ ENTRIES_MAX = 1024  # log entries one read looks at
 ALL_RECORDS = 1 << 62
 PEEK_ENTRIES = 64  # log entries one round trip of next_readable looks at
 ABORTED_MAX = 256  # aborted transactions fetched with a read; further pages are fetched only when a range needs them
-SAME_MARKER_MAX = 2  # members of the aborted set at one marker: the transaction, and a checkpoint (include/checkpoints)
+SAME_MARKER_MAX = (
+    2  # members of the aborted set at one marker: the transaction, and a checkpoint (include/aborted_checkpoints)
+)
 
 
 class Read(NamedTuple):

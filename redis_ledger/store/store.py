@@ -36,7 +36,7 @@ _TOPOLOGIES: dict[str, Callable[[Watch, Target, str], Topology]] = {
     "sentinel": Sentinel,
     "cluster": Cluster,
 }
-SMALL = Script.load("broker/small")
+WRITE_ALLOW_OOM = Script.load("broker/write_allow_oom")
 ITEMS_UNDER_WAY = 64  # of group commits, at one node at a time
 MULTI, EXEC = pack((b"MULTI",)), pack((b"EXEC",))
 
@@ -142,10 +142,10 @@ class Store:
         self._send(slot, RedisCall(future, pack(args), slot, retry))
         return future
 
-    def small(self, command: str, key: bytes, *args: Arg, retry: bool = True) -> asyncio.Future[Any]:
+    def write_allow_oom(self, command: str, key: bytes, *args: Arg, retry: bool = True) -> asyncio.Future[Any]:
         """One small write that Redis carries out at its maxmemory too: never payload.  Not for `multi`, of which a full
         Redis refuses every command."""
-        return self.call(SMALL, (key,), (command, *args), retry=retry)
+        return self.call(WRITE_ALLOW_OOM, (key,), (command, *args), retry=retry)
 
     def multi(
         self, key: bytes, commands: Sequence[tuple[Any, ...] | ScriptCall | Packed], *, retry: bool = False

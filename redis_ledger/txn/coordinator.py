@@ -37,8 +37,8 @@ from redis_ledger.txn.operations import Coordinator, Reply
 from redis_ledger.txn.states import State
 
 OPEN = Script.load("txn/open")
-STEP = "!"  # begins the nonces of steps in lua/include/outcomes
-MORE = "+"  # among participants: the others are in the coordinator's key `wide` (lua/include/wide.lua)
+STEP = "!"  # begins the nonces of steps in lua/include/ended_transactions
+MORE = "+"  # among participants: the others are in the coordinator's key `wide` (lua/include/participants.lua)
 REGISTERED_AT_ONCE, READ_AT_ONCE = 256, 1_000  # participants in one operation, and in one read
 BEGINS_MAX = 64  # begins waiting at one coordinator before the next one gets its turn: two calls then overlap
 
@@ -138,7 +138,7 @@ class Coordinators:
         if len(self._all) == known:
             self._all += new
         if count > held:
-            await self._store.small("HSET", keys.state, "coordinators", count)
+            await self._store.write_allow_oom("HSET", keys.state, "coordinators", count)
 
     def __iter__(self) -> Any:
         return iter(self._all)

@@ -5,7 +5,7 @@
 (producer id, epoch) does not name a transaction, the serial does: this is where one becomes the other.  A new
 producer of the same id raises the epoch, which fences the old one and aborts what it left open; producers that speak
 transaction.version 2 get another epoch at every end.  Requests that are repeated get the same answer.
-Source: KIP-98, KIP-360, KIP-890; lua/include/identity.lua.
+Source: KIP-98, KIP-360, KIP-890; lua/include/transactional_ids.lua.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class TransactionalIds:
         each primary, since what meets at one coordinator shares its calls."""
         k = CatalogKeys(self._store.prefix)
         count = min(len(self._coordinators), COORDINATORS_PER_PRIMARY * self._store.primaries)
-        await self._store.small("HSETNX", k.state, "identities", count)
+        await self._store.write_allow_oom("HSETNX", k.state, "identities", count)
         self._spread = int(await self._store.command("HGET", k.state, "identities", key=k.state))
 
     def coordinator(self, transactional_id: str) -> Coordinator:

@@ -33,12 +33,12 @@ TIMEOUT_MS = 1_500
 LEASE_MS = 1_000
 INPUT, OUTPUT = ["one", "two"], ["ONE", "TWO"]
 # What the step consists of.  The coordinator begins, registers, decides and, at the end, completes the transaction.
-KINDS = {"cursor/own": 1, "cursor/receive": 1, "XADD+ledger/append": 2, "cursor/hold": 1, "txn/end": 3}
+KINDS = {"cursor/claim": 1, "cursor/receive": 1, "XADD+ledger/append": 2, "cursor/pending_ack": 1, "txn/end": 3}
 COORDINATOR_CALLS = {"execute": 3, "calls": 6}
 
 
 def kinds(writes: Sequence[str]) -> Counter[str]:
-    return Counter("cursor/hold" if name.startswith("cursor/hold") else name for name in writes)
+    return Counter("cursor/pending_ack" if name.startswith("cursor/pending_ack") else name for name in writes)
 
 
 def is_decided(case: Case, report: Report, writes: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Thousands of aborts close to each other (include/checkpoints): few are looked at, and no aborted record comes out."""
+"""lua/include/aborted_checkpoints: a receive reads few of thousands of aborts and returns no aborted record."""
 
 from __future__ import annotations
 

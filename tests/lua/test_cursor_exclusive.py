@@ -1,4 +1,4 @@
-"""lua/cursor/own, and receive and cumulative acks of exclusive subscriptions: one owner, in order."""
+"""lua/cursor/claim, and receive and cumulative acks of exclusive subscriptions: one owner, in order."""
 
 from __future__ import annotations
 

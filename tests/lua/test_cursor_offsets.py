@@ -1,4 +1,4 @@
-"""lua/cursor/offset_* and include/register: a Kafka group's offset, in transactions and out of them, and its fence."""
+"""lua/cursor/offset_* and include/group_offset: offsets of Kafka groups, transactional or not, and their fence."""
 
 from __future__ import annotations
 

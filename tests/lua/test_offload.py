@@ -23,7 +23,7 @@ def filled(ledger):
 
 
 def run(ledger, name, *args, topic_id=TOPIC_ID):
-    return ledger.run(f"cold/{name}", (ledger.keys.state, ledger.keys.cold), topic_id, *args)
+    return ledger.run(f"offload/{name}", (ledger.keys.state, ledger.keys.cold), topic_id, *args)
 
 
 def publish(ledger, plan=PLAN, cold=0, segments=(0, FIRST), end=4):

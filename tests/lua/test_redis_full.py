@@ -22,7 +22,7 @@ ADDS_DATA = {
 }
 # Plain commands that Redis refuses when it is full, and why that is right.
 PLAIN = {
-    ("broker/idempotency.py", "SET"): "keys of requests that add records; others go by broker/small",
+    ("broker/idempotency.py", "SET"): "keys of requests that add records; others go by broker/write_allow_oom",
     ("delay/scripts.py", "HSET"): "a record is to be repeated, which was scheduled just now",
     ("ledger/partition.py", "XADD"): "payload",
     ("ledger/append_request.py", "XADD"): "payload",
@@ -65,16 +65,16 @@ def text(value) -> str:
 
 
 def plain_commands(tree: ast.AST) -> Iterator[str]:
-    """The first word of each call and each tuple, but of Store.small."""
+    """The first word of each call and each tuple, but of Store.write_allow_oom."""
     for node in ast.walk(tree):
         first: ast.expr | None = None
         if isinstance(node, ast.Tuple) and len(node.elts) > 1:
             first = node.elts[0]
-        elif isinstance(node, ast.Call) and node.args and not is_small(node.func):
+        elif isinstance(node, ast.Call) and node.args and not allows_oom(node.func):
             first = node.args[0]
         if isinstance(first, ast.Constant) and isinstance(first.value, (str, bytes)):
             yield text(first.value)
 
 
-def is_small(func: ast.expr) -> bool:
-    return isinstance(func, ast.Attribute) and func.attr == "small"
+def allows_oom(func: ast.expr) -> bool:
+    return isinstance(func, ast.Attribute) and func.attr == "write_allow_oom"

@@ -1,4 +1,4 @@
-"""lua/txn/apply, committed steps (include/outcomes): kept longer than their outcome, until the answer is stored."""
+"""lua/include/ended_transactions: a committed step outlives its outcome until its response is stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""lua/txn/apply, the operations of transactional ids (include/identity): epochs, fencing, repetition, and lapses.
+"""lua/include/transactional_ids: epochs, fencing, retries, and transactions that ended without their producer.
 
 A line is "code transactional-id words"; "P" stands for a partition's participant text.
 """

@@ -71,7 +71,7 @@ async def test_a_subscription_is_registered_before_its_first_ack_and_once(redis_
             for participant in placed.record.participants
         ]
         assert sorted(added) == ["s1", "s2"]
-        holds = [place for place, name in enumerate(steps) if name.startswith("cursor/hold")]
+        holds = [place for place, name in enumerate(steps) if name.startswith("cursor/pending_ack")]
         assert holds
         assert steps.index("a") < holds[0]
         await broker.transactions.commit(txn)
@@ -135,13 +135,13 @@ async def test_the_steps_of_a_transaction_come_in_the_order_of_pip_31(redis_url,
 
         assert await eventually(status, "committed") == "committed"
     assert Counter(steps) == {
-        "begin": 1, "add partition": 2, "add subscription": 1, "ledger/append": 2, "cursor/hold": 1, "decide": 1,
+        "begin": 1, "add partition": 2, "add subscription": 1, "ledger/append": 2, "cursor/pending_ack": 1, "decide": 1,
         "txn/end": 3, "done": 1,
     }  # fmt: skip
     ends = [place for place, step in enumerate(steps) if step == "txn/end"]
     assert steps[0] == "begin"
     assert steps.index("ledger/append") > steps.index("add partition")
-    assert steps.index("cursor/hold") > steps.index("add subscription")
+    assert steps.index("cursor/pending_ack") > steps.index("add subscription")
     assert steps[ends[0] - 1] == "decide"
     assert (steps[-1], ends[-1]) == ("done", len(steps) - 2)
 

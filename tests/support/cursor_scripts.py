@@ -63,10 +63,10 @@ class Placed(NamedTuple):
 
 
 def _settling(body: str) -> Script:
-    """A script around include/settle, which otherwise runs inside txn/end only."""
+    """A script around include/end_pending_acks, which otherwise runs inside txn/end only."""
     parts = [
         (folder() / "include" / f"{name}.lua").read_text()
-        for name in ("status", "cursor", "acks", "pending", "register", "settle")
+        for name in ("status", "cursor", "acks", "pending_acks", "group_offset", "end_pending_acks")
     ]
     source = "\n".join(["#!lua flags=allow-oom", *parts, body]).encode()
     return Script("tests/settle", source)
@@ -120,7 +120,7 @@ class Subscription:
         """pause: how many ms ago one of Redis began and ended."""
         times = ("", "") if pause is None else (self.now - pause[0], self.now - pause[1])
         args = (TOPIC_ID, consumer, self.now, SESSION, int(take), *times)
-        return self.run("cursor/own", (self.log.keys.state, self.keys.cursor), *args)
+        return self.run("cursor/claim", (self.log.keys.state, self.keys.cursor), *args)
 
     def receive_raw(
         self,
@@ -182,7 +182,7 @@ class Subscription:
     def _hold(self, txn: str, consumer: str, cumulative: int, *rest: Any) -> list[Any]:
         p = self.log.keys
         args = (TOPIC_ID, consumer, *txn.split("-"), cumulative, *rest)
-        return self.run("cursor/hold", (p.state, p.ended, p.watermarks, *self.keys.all()), *args)
+        return self.run("cursor/pending_ack", (p.state, p.ended, p.watermarks, *self.keys.all()), *args)
 
     def settle(self, txn: str, *, commit: bool, room: int = 1000) -> int:
         return int(self.run(SETTLE, self.keys.all(), txn, int(commit), self.now, room)[0])

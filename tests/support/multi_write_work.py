@@ -360,7 +360,7 @@ WORKS = {
         exclusively_received, ack_up_to_the_last, ack_up_to_the_last, all_are_acknowledged, "cursor/ack_cumulative", 4
     ),
     "nack": Work(received_and_odd_acknowledged, hand_all_back, hand_all_back, even_come_again, "cursor/nack"),
-    "hold": Work(received_and_begun, hold_even, abort, all_can_be_acknowledged, "cursor/hold", 4),
+    "hold": Work(received_and_begun, hold_even, abort, all_can_be_acknowledged, "cursor/pending_ack", 4),
     "end of what is held": Work(held, commit, ended, held_ones_are_settled, "txn/end"),
     "wide end": Work(written_widely, commit, ended, seen_on_all_or_none, "txn/end", PARTITIONS),
     "done": Work(with_ghosts, commit, ended, nothing_of_ghosts_is_left, "txn/apply", 3, only="txn/apply"),

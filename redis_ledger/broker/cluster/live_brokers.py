@@ -11,7 +11,7 @@ name counts as having the first listener of the others, so brokers can be given 
 State is in Redis, so "leader of a partition" only says which broker a Kafka client is sent to: any broker serves any
 partition.  The spread is a function of the live node ids, so all brokers answer alike.  A broker that has been silent
 for SILENT_MS is not live; one that comes back on the same address takes its node id over.  Silence counts only while
-Redis receives heartbeats, so a Redis that was away does not make live brokers disappear (lua/broker/beat).
+Redis receives heartbeats, so a Redis that was away does not make live brokers disappear (lua/broker/heartbeat).
 One that is leaving still has its address, and leads and coordinates nothing: a client that knows it asks it once more,
 is sent on, and only then hears that it is gone.
 A group's coordinator is the broker that owns it, as long as that lives (redis_ledger/groups), else the one its name
@@ -37,7 +37,7 @@ from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry.logs import get
 
-BEAT = Script.load("broker/beat")
+HEARTBEAT = Script.load("broker/heartbeat")
 BEAT_MS = 1_000  # between two heartbeats of a broker
 SILENT_MS = 3_500  # a broker is not live after this much silence
 
@@ -125,7 +125,7 @@ class LiveBrokers:
         mine = msgspec.json.encode(facts)
         admission = self._store.admission
         args = (self._name, SILENT_MS, BEAT_MS, main, mine, "", admission.cluster_id)
-        reply = await self._store.call(BEAT, (k.brokers, k.addresses, k.state), args)
+        reply = await self._store.call(HEARTBEAT, (k.brokers, k.addresses, k.state), args)
         admission.check(reply[0])
         now_ms, self.cluster_id, self.node_id = int(reply[1]), reply[2].decode(), int(reply[3])
         admission.learn(self.cluster_id)

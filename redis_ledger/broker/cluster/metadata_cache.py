@@ -22,7 +22,7 @@ from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry.logs import get
 
-ROWS = Script.load("broker/rows")
+UPDATE_ROWS = Script.load("broker/update_rows")
 ROWS_AT_ONCE = 1_000  # that one call writes
 REFRESH_S = 1.0
 CAUGHT_UP_S = 0.1
@@ -70,7 +70,7 @@ class MetadataCache:
         changed, pairs = 0, list(rows.items())
         for first in range(0, len(pairs), ROWS_AT_ONCE):
             flat = [text for row in pairs[first : first + ROWS_AT_ONCE] for text in row]
-            reply = await self._store.call(ROWS, (table, self._state), (self._name, os.urandom(8).hex(), *flat))
+            reply = await self._store.call(UPDATE_ROWS, (table, self._state), (self._name, os.urandom(8).hex(), *flat))
             changed += int(reply[1])
         await self.refresh()
         return changed

@@ -19,7 +19,7 @@ FORMAT = OLDEST = 1
 async def agree(store: Store) -> int:
     """The format of this Redis.  Raises UnreadableFormat."""
     key = CatalogKeys(store.prefix).state
-    await store.small("HSETNX", key, "format", FORMAT)
+    await store.write_allow_oom("HSETNX", key, "format", FORMAT)
     text = await store.command("HGET", key, "format", key=key)
     found = int(text) if text.isdigit() else 0
     if not OLDEST <= found <= FORMAT:

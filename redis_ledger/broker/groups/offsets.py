@@ -3,9 +3,9 @@
     {orders:0}:sub:<group>     offset 41, fence 7            {group:<group>}:topics   orders, ...
     {orders:1}:sub:<group>     offset 17, fence 7            {catalog}:groups         <group> → classic
 
-Any broker carries a commit: whose is accepted is settled by the fence beside the offset (lua/include/register).  Which
-topics a group has offsets on, and which groups there are, is noted before its first commit.  Partition 0 has a register
-of every group: there a topic's subscriptions are looked up.  A transaction's commits are settled by its end.
+Any broker handles a commit: the fence stored with the offset decides whether it is accepted
+(lua/include/group_offset).  The group and its topics are registered before its first commit.  Partition 0 has an offset
+of every group, so it lists the topic's groups.  Transactional commits take effect when their transaction ends.
 Source: KIP-98, KIP-211 (expiration), KIP-447 (offsets and generations), KIP-496 (deletion).
 """
 
@@ -197,9 +197,9 @@ class Offsets:
             command("HEXISTS", self._keys.groups, name, key=self._keys.groups),
         )
         if not has_topic:
-            await self._store.small("SADD", k.topics, topic)
+            await self._store.write_allow_oom("SADD", k.topics, topic)
         if not is_listed:
-            await self._store.small("HSETNX", self._keys.groups, name, "classic")
+            await self._store.write_allow_oom("HSETNX", self._keys.groups, name, "classic")
         await self._on(await self._catalog.partition(topic, 0), lambda p: self._make(p, group))
 
     async def _make(self, p: Partition, group: str) -> None:

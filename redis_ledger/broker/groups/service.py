@@ -333,7 +333,7 @@ class Groups:
         await self._ownership.delete(group)
         if await self._offsets.topics_of(group):  # somebody has committed just now, and believes it to be listed
             k = self._registry
-            await self._store.small("HSETNX", k, encode_name(group), "classic")
+            await self._store.write_allow_oom("HSETNX", k, encode_name(group), "classic")
 
     async def names(self) -> builtins.list[str]:
         """Every group there is, whoever coordinates it."""

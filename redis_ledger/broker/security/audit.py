@@ -78,7 +78,7 @@ class Audit:
             return
         told = msgspec.json.encode(facts, enc_hook=str).decode()
         try:
-            await self._store.small(
+            await self._store.write_allow_oom(
                 "XADD", self._key, "MAXLEN", "~", ENTRIES_MAX, "*", "principal", caller.principal, "host", caller.host,
                 "act", act, "target", target, "outcome", outcome, "facts", told, retry=False,
             )  # fmt: skip

@@ -36,7 +36,7 @@ from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 
-USER = Script.load("broker/user")
+REPLACE_USER = Script.load("broker/replace_user")
 NAME_CHARACTERS_MAX, SALT_BYTES_MAX = 255, 1024
 SALT_BYTES = 16
 HASHING_MAX = max((os.cpu_count() or 2) // 2, 1)  # passwords hashed at once: logging in must not take all processors
@@ -98,7 +98,7 @@ class ScramCredentials:
         command, key = self._store.command, self._key
         row, secret = await command("HMGET", key, asked, SECRET, key=key)
         if secret is None:
-            await self._store.small("HSETNX", key, SECRET, os.urandom(32).hex())
+            await self._store.write_allow_oom("HSETNX", key, SECRET, os.urandom(32).hex())
             row, secret = await command("HMGET", key, asked, SECRET, key=key)
         if not row or asked == SECRET:
             return {}, "", secret
@@ -138,7 +138,7 @@ class ScramCredentials:
             merged = {**(self._decode(seen) if seen else {}), **wanted}
             kept = {mechanism: verifier for mechanism, verifier in merged.items() if verifier is not None}
             text = msgspec.json.encode(kept, order="deterministic") if kept else b""
-            reply = await self._store.call(USER, (self._key,), (name, seen, text))
+            reply = await self._store.call(REPLACE_USER, (self._key,), (name, seen, text))
             if reply[0] == Status.OK:
                 return not seen
             seen = reply[1]

@@ -40,7 +40,7 @@ HELD_MAX = 32  # transactions that one look takes from each place of a partition
 SUBSCRIPTIONS_MAX = 256  # of a partition, taken at random: each has its turn
 AT_ONCE = 8
 _TXN = re.compile(rb"(\d+)-(\d+)\Z")
-_REGION = re.compile(rb"(\d+)-(\d+)/(\w+)\Z")  # of lua/include/pending.lua
+_REGION = re.compile(rb"(\d+)-(\d+)/(\w+)\Z")  # of lua/include/pending_acks.lua
 
 log = structlog.get_logger(__name__)
 
@@ -147,7 +147,7 @@ class HangingTransactions:
             if cursor == b"0":
                 break
         if regions:
-            await self._store.small("HSETNX", pending, str(txn), f"I +{','.join(regions)} ")
+            await self._store.write_allow_oom("HSETNX", pending, str(txn), f"I +{','.join(regions)} ")
 
     async def _settle(self, partition: Partition, held: HangingTransaction) -> None:
         state = await self._outcome(held.txn)

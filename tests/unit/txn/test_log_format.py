@@ -1,4 +1,4 @@
-"""What lua/include/txnlog.lua writes is what proto/redis_ledger/v1/txn_log.proto reads."""
+"""What lua/include/txn_log.lua writes is what proto/redis_ledger/v1/txn_log.proto reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from redis_ledger.proto.txn_log_pb2 import (
     TransactionLogStatus,
 )
 
-INCLUDE = Path(__file__).resolve().parents[3] / "lua" / "include" / "txnlog.lua"
+INCLUDE = Path(__file__).resolve().parents[3] / "lua" / "include" / "txn_log.lua"
 
 
 @pytest.fixture(scope="module")

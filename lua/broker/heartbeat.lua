@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ broker/beat: store a broker's heartbeat, assign its node id at the first one, and list the live brokers.
+--[[ broker/heartbeat: store a broker's heartbeat, assign its node id at the first one, and list the live brokers.
 
 A broker takes the node id of an earlier broker of the same Kafka address, or else the lowest that no live broker has.
 A broker is live until it has been silent for silent_ms.  Silence only counts while this Redis received heartbeats: of

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ broker/small: one small write to one key, which Redis carries out at its maxmemory too.
+--[[ broker/write_allow_oom: one small write to one key, which Redis carries out at its maxmemory too.
 
 Redis refuses HSET, SET or SADD by themselves when it is full.  Brokers start, groups commit and requests that end a
 transaction are repeated safely then as well, and these need a few fields that are not payload.

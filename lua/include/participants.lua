@@ -4,7 +4,7 @@
 --   wide  "" "7 orders/id/100" "7 orders/id/101" "9 ..."
 -- A decided transaction gets no more of them, so whoever carries its end reads them page by page (Coordinators.whole).  An
 -- earlier release cannot read the word "+" and leaves such a transaction to brokers that can.
--- Uses of txn/apply: now, find, gmatch, log, spread.
+-- Uses of txn/apply: now, find, gmatch, log, call_chunked.
 local INLINE_BYTES, FORGET_MAX = 4096, 1000
 local wide = { MORE = "+", added = {}, new = {}, gone = {}, room = FORGET_MAX }
 
@@ -91,6 +91,6 @@ function wide.forget(serial, txn)
 end
 
 function wide.save()
-  spread("ZADD", KEYS[13], wide.new)
-  spread("ZREM", KEYS[13], wide.gone)
+  call_chunked("ZADD", KEYS[13], wide.new)
+  call_chunked("ZREM", KEYS[13], wide.gone)
 end

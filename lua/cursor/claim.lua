@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ cursor/own: make a consumer the owner of an exclusive subscription, or prolong its session.
+--[[ cursor/claim: make a consumer the owner of an exclusive subscription, or prolong its session.
 
 Ownership is decided on partition 0 alone.  The epoch rises with every new owner; cursor/receive refuses a lower one, so an
 owner that was replaced cannot take messages from any partition.

@@ -45,7 +45,7 @@ function checkpoints.step(state, aborted, walk)
     end
   end
   walk.at = #rows == 2 * STEP and rows[#rows] or nil
-  cursors.spread("ZADD", aborted, added)
+  cursors.call_chunked("ZADD", aborted, added)
   checkpoints_save(state, walk)
   return walk.at == nil
 end

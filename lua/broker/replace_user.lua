@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ broker/user: change what is kept of one user if it still is what the caller saw.
+--[[ broker/replace_user: change what is kept of one user if it still is what the caller saw.
 
 KEYS        1 users
 ARGV        1 user  2 what is kept as the caller knows it ("" nothing)  3 what to keep ("" forgets the user)

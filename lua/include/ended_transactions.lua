@@ -4,8 +4,8 @@
 --   steps     nonce → when it was committed, for a step (transactions:execute) under an Idempotency-Key.  It is kept as long
 --             as the key, which outlives the outcome; once the answer is stored with the key (n), nothing leans on it.  So
 --             what stays is the steps whose broker died between the commit and the answer.
--- Uses of txn/apply: values, spread, now.
---- @include "include/forget"
+-- Uses of txn/apply: hmget_chunked, call_chunked, now.
+--- @include "include/ended_retention"
 local steps = { answered = {} }
 
 function steps.is_kept(nonce)
@@ -25,11 +25,11 @@ local function steps_save(committed)
   for _, nonce in ipairs(committed) do
     if not steps.answered[nonce] then added[#added + 1], added[#added + 2] = ARGV[1], nonce end
   end
-  spread("ZADD", KEYS[12], added)
+  call_chunked("ZADD", KEYS[12], added)
   if #added > 0 then
     for _, nonce in ipairs(surplus_of(KEYS[12], tonumber(ARGV[9]), tonumber(ARGV[10]), #added)) do gone[#gone + 1] = nonce end
   end
-  spread("ZREM", KEYS[12], gone)
+  call_chunked("ZREM", KEYS[12], gone)
   nonces_forget(gone)
 end
 
@@ -44,11 +44,11 @@ local function outcomes_save(finished)
     local nonce = match(t.fixed, "(%S+)$")
     if t.state == "C" and is_step(nonce) then committed[#committed + 1] = nonce end
   end
-  spread("HDEL", KEYS[2], ended)
-  spread("ZREM", KEYS[4], ended)
-  spread("ZREM", KEYS[3], padded)
-  spread("HSET", KEYS[5], rows)
-  spread("ZADD", KEYS[6], times)
+  call_chunked("HDEL", KEYS[2], ended)
+  call_chunked("ZREM", KEYS[4], ended)
+  call_chunked("ZREM", KEYS[3], padded)
+  call_chunked("HSET", KEYS[5], rows)
+  call_chunked("ZADD", KEYS[6], times)
   if #committed > 0 or next(steps.answered) then steps_save(committed) end
   if #ended == 0 then return end
   local old = surplus_of(KEYS[6], tonumber(ARGV[4]), tonumber(ARGV[5]), 2 * #ended)

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
---[[ cursor/hold_many: the transactional acks of several transactions on one subscription, when none of them is in doubt.
+--[[ cursor/pending_ack_many: the transactional acks of several transactions on one subscription, when none of them is in doubt.
 
 The common case, in one reading and one writing of the cursor: every range is leased to who acknowledges it, and no
-transaction held anything here or has ended.  When anything else is found nothing is done, and cursor/hold decides on
+transaction held anything here or has ended.  When anything else is found nothing is done, and cursor/pending_ack decides on
 each by itself.
 
 KEYS        1 state  2 ended  3 watermarks  4 cursor  5 acks  6 leases  7 spans  8 due  9 pending
@@ -12,10 +12,10 @@ ARGV        1 topic_id  2 number of acks
 RETURNS     {OK, mark} | {STALE} take them one by one | {UNKNOWN_TOPIC} | {UNKNOWN_SUB} | {WRONG_KIND, kafka}
 COMPLEXITY  O(r log l + m) for r ranges, l leases, m of them touched
 WRITES      only when it returns OK
-SOURCE      cursor/hold; docs/decisions/0007
+SOURCE      cursor/pending_ack; docs/decisions/0007
 ]]
 --- @include "include/status"
---- @include "include/serial"
+--- @include "include/serial_order"
 --- @include "include/cursor"
 local LEASES_MAX = 300
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
@@ -58,6 +58,6 @@ local rows = {}
 for i, ack in ipairs(acks) do
   rows[#rows + 1], rows[#rows + 2] = txns[i], "I " .. table.concat(ack.parts, ",")
 end
-cursors.spread("HSET", c.pending, rows)
+cursors.call_chunked("HSET", c.pending, rows)
 cursors.save(c)
 return { OK, c.mark }

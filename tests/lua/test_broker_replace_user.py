@@ -1,4 +1,4 @@
-"""lua/broker/user: every answer, and what each leaves alone."""
+"""lua/broker/replace_user: every answer, and what each leaves alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def change(connect, prefix):
     """The node, and the script on one user: change(seen, wanted)."""
     node = Node(connect(f"{prefix}:{{catalog}}:"), f"{prefix}:{{catalog}}")
     key = CatalogKeys(prefix).users
-    return node, lambda seen, wanted, user="ada": node.run("broker/user", (key,), user, seen, wanted)
+    return node, lambda seen, wanted, user="ada": node.run("broker/replace_user", (key,), user, seen, wanted)
 
 
 def test_what_is_kept_of_a_user_changes_only_from_what_the_caller_saw(change):

@@ -1,5 +1,5 @@
--- Forgetting what a coordinator remembers of transactions that have ended: include/outcomes says what that is.
--- Uses of txn/apply and txn/forget: values, spread, now.
+-- Forgetting what a coordinator remembers of transactions that have ended: include/ended_transactions says what that is.
+-- Uses of txn/apply and txn/forget: hmget_chunked, call_chunked, now.
 local STEP = "!" -- begins the nonces of steps
 
 local function is_step(nonce) return string.sub(nonce, 1, 1) == STEP end
@@ -16,27 +16,27 @@ end
 -- Removes nonces that no outcome needs any more.
 local function nonces_forget(nonces)
   if #nonces == 0 then return end
-  local serials, begun, unused = values(KEYS[7], nonces), {}, {}
+  local serials, begun, unused = hmget_chunked(KEYS[7], nonces), {}, {}
   for n, nonce in ipairs(nonces) do
     if serials[n] then begun[#begun + 1], unused[#unused + 1] = serials[n], nonce end
   end
   if #begun == 0 then return end
   local gone = {}
-  for n, outcome in ipairs(values(KEYS[5], begun)) do
+  for n, outcome in ipairs(hmget_chunked(KEYS[5], begun)) do
     if not outcome then gone[#gone + 1] = unused[n] end
   end
-  spread("HDEL", KEYS[7], gone)
+  call_chunked("HDEL", KEYS[7], gone)
 end
 
 -- The nonce of a step stays with the step: an answer to it may still lean on it.  answered: steps that need none any more.
 local function outcomes_forget(old, answered)
   if #old == 0 then return end
-  for i, row in ipairs(values(KEYS[5], old)) do
+  for i, row in ipairs(hmget_chunked(KEYS[5], old)) do
     local nonce = string.match(row or "", "(%S+)$")
     local is_last = nonce and nonce ~= "-" and redis.call("HGET", KEYS[7], nonce) == old[i]
     local is_kept = is_last and is_step(nonce) and not answered[nonce] and redis.call("ZSCORE", KEYS[12], nonce)
     if is_last and not is_kept then redis.call("HDEL", KEYS[7], nonce) end
   end
-  spread("HDEL", KEYS[5], old)
-  spread("ZREM", KEYS[6], old)
+  call_chunked("HDEL", KEYS[5], old)
+  call_chunked("ZREM", KEYS[6], old)
 end

@@ -1,4 +1,4 @@
-"""lua/cursor/hold and include/settle: acknowledgements inside transactions (requirements AK-01 to AK-30)."""
+"""lua/cursor/pending_ack, include/end_pending_acks: acknowledgements in transactions (requirements AK-01 to AK-30)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 --- @include "include/cursor"
---- @include "include/register"
+--- @include "include/group_offset"
 -- Ends what transactions have pending on one subscription, be it acknowledgements or the offset of a Kafka group, on a
 -- cursor the caller has read (cursors.read) and will save (settle_save).
 

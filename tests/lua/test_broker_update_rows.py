@@ -1,4 +1,4 @@
-"""lua/broker/rows: the version is another one when a row is, and only then."""
+"""lua/broker/update_rows: the version is another one when a row is, and only then."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.ledger_scripts import Node
 def change(connect, prefix):
     node = Node(connect(f"{prefix}:{{catalog}}:"), f"{prefix}:{{catalog}}")
     keys = CatalogKeys(prefix)
-    return node, lambda *given: node.run("broker/rows", (keys.acls, keys.state), "security", *given)
+    return node, lambda *given: node.run("broker/update_rows", (keys.acls, keys.state), "security", *given)
 
 
 def test_rows_are_set_changed_and_removed(change):

@@ -1,4 +1,4 @@
-"""lua/txn/apply, transactions of many participants (include/wide): each call does a bounded part of the work."""
+"""lua/include/participants: transactions with many participants end in several calls of bounded cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""lua/txn/apply, the numbers it hands out (include/numbers): none twice, also if Redis has lost its newest writes."""
+"""lua/include/id_allocation: no serial or producer id is allocated twice, even if Redis lost its newest writes."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 -- Variadic commands with lists of any length: unpack takes fewer than 8000.
-local function spread(command, key, list)
+local function call_chunked(command, key, list)
   for i = 1, #list, 4000 do redis.call(command, key, unpack(list, i, math.min(i + 3999, #list))) end
 end
 
-local function values(key, fields)
+local function hmget_chunked(key, fields)
   if #fields <= 4000 then return redis.call("HMGET", key, unpack(fields)) end
   local found = {}
   for i = 1, #fields, 4000 do

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ cursor/hold: acknowledge in a transaction: the offsets are PENDING_ACK until its end, which calls include/settle.
+--[[ cursor/pending_ack: acknowledge in a transaction: the offsets are PENDING_ACK until its end, which calls include/end_pending_acks.
 
 All of them or, when one is refused, none.  Held offsets lose their lease and keep their delivery count.
 
@@ -19,7 +19,7 @@ WRITES      only when it returns OK; a repetition in the same transaction change
 SOURCE      PIP-31 "acknowledgement"; requirements AK-05 to AK-16; docs/decisions/0004
 ]]
 --- @include "include/status"
---- @include "include/serial"
+--- @include "include/serial_order"
 --- @include "include/cursor"
 if redis.call("HGET", KEYS[1], "topic_id") ~= ARGV[1] then return { UNKNOWN_TOPIC } end
 local c, refused = cursors.open(KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9])

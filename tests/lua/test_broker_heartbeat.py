@@ -1,4 +1,4 @@
-"""lua/broker/beat: which brokers count as live, through pauses of Redis and jumps of its clock."""
+"""lua/broker/heartbeat: which brokers count as live, through pauses of Redis and jumps of its clock."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Brokers:
         """Live broker → node id."""
         kafka = f"{name}:9092" if kafka is None else kafka
         reply = self.node.run(
-            "broker/beat", self.keys, name, SILENT, EVERY, kafka, json.dumps({"kafka": kafka}, separators=(",", ":")),
-            START + at, "",
+            "broker/heartbeat", self.keys, name, SILENT, EVERY, kafka,
+            json.dumps({"kafka": kafka}, separators=(",", ":")), START + at, "",
         )  # fmt: skip
         assert reply[0] == Status.OK
         assert int(reply[1]) == START + at
