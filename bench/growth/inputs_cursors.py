@@ -120,7 +120,7 @@ async def held_by_many(broker: Broker) -> None:
     ack = broker.subscriptions.ack
     await asyncio.gather(*(ack("t", "s", "c1", [at], transaction=txn) for at, txn in zip(ids, txns, strict=False)))
     for at in range(5_000, 5_020):
-        await broker.transactions.execute([ExecuteAcks("t", "s", "c1", [ids[at]])], [])
+        await broker.execute.run([ExecuteAcks("t", "s", "c1", [ids[at]])], [])
     more = [(await broker.transactions.begin(TIMEOUT_MS)).id for _ in range(16)]
     wide = [ids[5_100 + n : 6_000 : 16] for n in range(16)]
     await asyncio.gather(*(ack("t", "s", "c1", at, transaction=txn) for at, txn in zip(wide, more, strict=True)))

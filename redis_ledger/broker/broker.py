@@ -41,6 +41,7 @@ from redis_ledger.broker.security.quotas import Quotas
 from redis_ledger.broker.security.scram_credentials import ScramCredentials
 from redis_ledger.broker.security.service import Security
 from redis_ledger.broker.security.transaction_owners import TransactionOwners
+from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRules
 from redis_ledger.broker.subscriptions.dead_letters import DeadLetters
 from redis_ledger.broker.subscriptions.service import Subscriptions
 from redis_ledger.broker.subscriptions.unacked import UnackedMessages
@@ -70,31 +71,11 @@ from redis_ledger.txn.coordinator import Coordinators
 from redis_ledger.txn.participants import Participants
 from redis_ledger.txn.transactional_ids import TransactionalIds
 
-NOBODY = (
-    "auth_required is on and nobody could get in; add a user (redis-ledger users add) or an API token (redis-ledger "
-    "tokens create), or set bootstrap_token_file, jwt_jwks or tls_client_ca"
+NO_CREDENTIALS = (
+    "auth_required is on, but there are no credentials; add a user (redis-ledger users add) or an API token "
+    "(redis-ledger tokens create), or set bootstrap_token_file, jwt_jwks or tls_client_ca"
 )
 _log = get()
-
-
-class TransactionsWithExecute(Transactions):
-    """Transactions, and the one-call step over them."""
-
-    step: Execute
-
-    async def execute(
-        self,
-        acks: Sequence[ExecuteAcks],
-        records: Sequence[ExecuteRecords],
-        *,
-        timeout_ms: int | None = None,
-        nonce: str = "",
-        principal: str = "",
-    ) -> Executed:
-        return await self.step.run(acks, records, timeout_ms=timeout_ms, nonce=nonce, principal=principal)
-
-    def answered(self, nonce: str) -> None:
-        self.step.answered(nonce)
 
 
 class Broker:
@@ -104,11 +85,14 @@ class Broker:
         self.store, self.config, self.clock = store, config, clock
         self.name = f"{name or socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self.readiness: dict[str, Any] = {}  # what /readyz tells besides, such as the durability
-        self.catalog = Catalog(store, config, clock)
         self.offload_reader = (
             OffloadReader(store, config.cold_home, config.cold_cache_bytes) if config.cold_home else None
         )
-        self.catalog.cold = self.offload_reader
+        rules = DeadLetterRules(store)
+        self.catalog = Catalog(
+            store, config, clock, offload=self.offload_reader, on_removal=rules.remove_all,
+            on_scheduled=lambda partition, scheduling: self.delayed.scheduled(partition, scheduling),  # noqa: PLW0108 - built below
+        )  # fmt: skip
         self.redis_watch = RedisWatch(store.admission, self.catalog)
         self.waiters = Waiters(store)
         self.coordinators = Coordinators(store, self.name, config, clock)
@@ -117,8 +101,6 @@ class Broker:
         self.delayed = DelayedDelivery(store, self.catalog, self.live_brokers, self.decoding, clock)
         participants = Participants(store, config, clock, self.catalog.marker_written, self.delayed.transaction_ended)
         registry = ParticipantRegistry(self.coordinators, config)
-        self.dead_letters = dead = DeadLetters(store)
-        self.catalog.on_removal = dead.remove_all
         self.topics = Topics(self.catalog, store, config)
         self.offload = Offload(self.catalog, store, config, clock)
         self.configs = Configs(self.catalog, config)
@@ -132,10 +114,9 @@ class Broker:
         self.transaction_owners = TransactionOwners(self.coordinators, self.security)
         self.transactional_ids = TransactionalIds(store, self.coordinators)
         together = CommitAll(store, self.coordinators, self.transactional_ids)
-        self.transactions = TransactionsWithExecute(
-            self.coordinators, participants, registry, together, self.catalog, config, clock
+        self.transactions = Transactions(
+            self.coordinators, participants, registry, together, self.catalog, self.quotas.ended, config, clock
         )
-        self.transactions.tell_end = self.quotas.ended
         self.producers = Producers(
             self.coordinators, self.transactional_ids, self.transactions, registry, self.quotas, self.catalog, config
         )
@@ -146,12 +127,13 @@ class Broker:
         self.records = Records(self.catalog, fetching, encoder, batches, self.appends, self.producers, config, clock)
         self.delayed.repeats.records, self.delayed.repeats.transactions = self.records, self.transactions
         self.subscriptions = Subscriptions(
-            store, self.catalog, self.waiters, registry, self.transactions.abort, dead, self.decoding, config, clock
-        )
+            store, self.catalog, self.waiters, registry, self.transactions.abort, rules, self._execute, self.decoding,
+            config, clock,
+        )  # fmt: skip
         self.lag_reader = LagReader(store, self.catalog)
         self.unacked = UnackedMessages(store, self.catalog)
-        self.transactions.step = Execute(self.coordinators, self.transactions, self.records, self.subscriptions)
-        dead.step, dead.records, dead.subscriptions = self.transactions.step, self.records, self.subscriptions
+        self.execute = Execute(self.coordinators, self.transactions, self.records, self.subscriptions)
+        self.dead_letters = DeadLetters(rules, self.subscriptions.mover, self.subscriptions, self.records.topic)
         self.idempotency = Idempotency(store, lease_ms=config.idempotency_lease_ms, keep_ms=config.idempotency_key_ms)
         self.offsets = Offsets(store, self.catalog, self.coordinators, self.transactions.finish, config, clock)
         self.external_offsets = ExternalOffsets(self.offsets, registry, self.catalog)
@@ -194,9 +176,9 @@ class Broker:
         broker.event_loop_lag.start()
         await broker.security.open()
         await broker.quotas.open()
-        await broker.dead_letters.open()
+        await broker.dead_letters.rules.open()
         if broker.security.is_on and not broker.security.knows_anybody and not await broker.scram_credentials.all():
-            _log.warning(NOBODY)
+            _log.warning(NO_CREDENTIALS)
         return broker
 
     async def close(self) -> None:
@@ -205,7 +187,7 @@ class Broker:
         await self.memory_pressure.close()
         await self.security.close()
         await self.quotas.close()
-        await self.dead_letters.close()
+        await self.dead_letters.rules.close()
         self.event_loop_lag.close()
         self.metrics_collector.close()
         await self.groups.close()
@@ -215,6 +197,10 @@ class Broker:
         await self.waiters.close()
         if self.offload_reader is not None:
             await self.offload_reader.close()
+
+    async def _execute(self, acks: Sequence[ExecuteAcks], records: Sequence[ExecuteRecords]) -> Executed:
+        """For subscriptions, which move dead letters and are needed by Execute themselves."""
+        return await self.execute.run(acks, records)
 
     async def _is_open(self, key: object) -> bool:
         """key: of a transaction, or a transactional id."""

@@ -52,16 +52,26 @@ OFFSETS_TOPIC = "__consumer_offsets"
 class Catalog:
     """Topics by name, with their partitions opened on demand."""
 
-    def __init__(self, store: Store, config: Config, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        config: Config,
+        clock: Clock,
+        *,
+        offload: OffloadReading | None = None,
+        on_scheduled: Callable[[Partition, Scheduling], None] | None = None,
+        on_removal: Callable[[str, str], Awaitable[None]] | None = None,
+    ) -> None:
+        """offload        reads offloaded history, for every partition
+        on_scheduled   called by every partition when it has stored records for later
+        on_removal     awaited with name and id before the deletion of a topic is complete; may be repeated
+        """
         self._store, self._config, self._clock = store, config, clock
         self._keys = CatalogKeys(store.prefix)
         self._topics: dict[str, TopicEntry] = {}
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._tails = Tails(config.tail_cache_bytes)
-        self.on_scheduled: Callable[[Partition, Scheduling], None] | None = None  # told by every partition
-        # Awaited with name and id before a deletion is complete, by whoever completes it; to be harmless when repeated.
-        self.on_removal: Callable[[str, str], Awaitable[None]] | None = None
-        self.cold: OffloadReading | None = None  # handed to every partition
+        self._offload, self._on_scheduled, self._on_removal = offload, on_scheduled, on_removal
         self._version = -1
         self._names: dict[str, str] = {}  # topic id → name; `get` has the last word
         self._names_version = -1  # of the catalog when it was all looked through last
@@ -331,7 +341,7 @@ class Catalog:
         partition = self._partitions.get((entry.name, number))
         if partition is None or partition.topic_id != entry.id:  # else somebody was quicker: it has one queue for all
             partition = self._partitions[entry.name, number] = self._scratch(entry, number)
-            partition.on_scheduled, partition.traffic = self.on_scheduled, metrics.topics.of(entry.name)
+            partition.on_scheduled, partition.traffic = self._on_scheduled, metrics.topics.of(entry.name)
         return partition
 
     async def _load(self, topic: str) -> TopicEntry | None:
@@ -370,12 +380,12 @@ class Catalog:
         self.forget(entry.name)
         for number in range(entry.partitions):
             await self._scratch(entry, number).delete()
-        if self.on_removal is not None:
-            await self.on_removal(entry.name, entry.id)
+        if self._on_removal is not None:
+            await self._on_removal(entry.name, entry.id)
         await self._swap(entry.name, entry.encoded(), b"", ALTER)
 
     def _scratch(self, entry: TopicEntry, number: int) -> Partition:
         config, tail = entry.over(self._config), self._tails.open()
         partition = Partition(self._store, entry.name, number, entry.id, config, self._clock, tail)
-        partition.delays_by_headers, partition.cold = entry.delays_by_headers, self.cold
+        partition.delays_by_headers, partition.cold = entry.delays_by_headers, self._offload
         return partition

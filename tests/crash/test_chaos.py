@@ -38,7 +38,7 @@ async def work(broker, consumer):
                 "in", "work", consumer, max_records=4, wait_ms=500, ack_timeout_ms=700
             )
             if some:
-                await broker.transactions.execute(
+                await broker.execute.run(
                     [ExecuteAcks("in", "work", consumer, [m.id for m in some])],
                     [ExecuteRecords("out", [NewRecord(m.value, b"out of " + m.value) for m in some])],
                     timeout_ms=1_000,

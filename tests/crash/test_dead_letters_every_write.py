@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.broker.subscriptions.dead_letters import TOPIC
+from redis_ledger.broker.subscriptions.dead_letter_moves import TOPIC
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.config import Config
 from redis_ledger.errors import TopicExists
@@ -120,10 +120,10 @@ async def test_a_topic_whose_deletion_was_cut_at_any_write_leaves_no_rule_to_the
             try:
                 await other.topics.create(topic)
             except TopicExists:
-                assert (topic, "work") in other.dead_letters.rules, store.writes
+                assert (topic, "work") in other.dead_letters.rules.by_subscription, store.writes
             else:
-                await other.dead_letters.refresh()
-                assert (topic, "work") not in other.dead_letters.rules, store.writes
+                await other.dead_letters.rules.refresh()
+                assert (topic, "work") not in other.dead_letters.rules.by_subscription, store.writes
             if is_done:
                 break
         assert is_done

@@ -127,7 +127,7 @@ async def test_a_step_whose_reply_is_lost_anywhere_succeeds_once(redis, prefix):
 
         async def step(number: int) -> Any:
             value = records(str(number))
-            return await broker.transactions.execute(
+            return await broker.execute.run(
                 [ExecuteAcks("in", "work", "c1", [ids[number - 1]])],
                 # The same topic twice: two batches of one transaction in one partition.
                 [ExecuteRecords("left", value), ExecuteRecords("right", value), ExecuteRecords("left", value)],

@@ -21,7 +21,7 @@ async def worker(broker: Broker, steps: list[int], acknowledged: list[int]) -> N
         value = [NewRecord(None, str(number).encode())]
         while True:  # the same step under the same nonce, until it is acknowledged
             try:
-                await broker.transactions.execute(
+                await broker.execute.run(
                     [ExecuteAcks("in", "work", "w", [MessageId(0, number)])],
                     [ExecuteRecords("left", value), ExecuteRecords("right", value)],
                     nonce=f"step-{number}",

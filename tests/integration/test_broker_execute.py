@@ -50,7 +50,7 @@ async def test_a_step_is_visible_as_a_whole_when_it_is_answered(pair):
     """CL-15, TS-10"""
     first, second = pair
     ids = list(await receive_values(first, "in", "work", "w", max_records=3))
-    done = await first.transactions.execute(acks(ids), outputs("A", "B", "C"))
+    done = await first.execute.run(acks(ids), outputs("A", "B", "C"))
     assert [(a.partition, a.base_offset, a.records) for a in done.appended["left"]] == [(0, 0, 3)]
     assert await visible(second, "left") == {0: ["A", "B", "C"]}
     assert await visible(second, "right") == {1: ["A", "B", "C"]}
@@ -81,7 +81,7 @@ async def test_a_step_that_is_refused_leaves_nothing_behind(redis_url, prefix, w
         consumer = "thief" if why == "another's message" else "w"
         values = ["A", "x" * 20_000] if why == "a record too large" else ["A"]
         with pytest.raises(REFUSALS[why]):
-            await broker.transactions.execute(acks(ids, consumer), outputs(*values))
+            await broker.execute.run(acks(ids, consumer), outputs(*values))
         assert await visible(broker, "left") == await visible(broker, "right") == {}
         await broker.transactions.abort(other)
         assert await eventually(lambda: live_transactions(broker), 0) == 0
@@ -93,7 +93,7 @@ async def test_a_step_that_is_refused_leaves_nothing_behind(redis_url, prefix, w
 async def test_a_step_of_nothing_is_refused(pair):
     """CL-15"""
     with pytest.raises(InvalidRequest):
-        await pair[0].transactions.execute([], [])
+        await pair[0].execute.run([], [])
 
 
 async def test_a_step_repeated_under_its_nonce_is_done_once(pair):
@@ -107,10 +107,10 @@ async def test_a_step_repeated_under_its_nonce_is_done_once(pair):
         )
         done = [r for r in results if not isinstance(r, BaseException)]
         if not done:  # they stood in each other's way: all were refused, and one more try settles it
-            done = [await first.transactions.execute(acks([id_]), outputs(str(n)), nonce=f"n{n}")]
+            done = [await first.execute.run(acks([id_]), outputs(str(n)), nonce=f"n{n}")]
         assert len({r.transaction for r in done}) == 1
         assert sum(not r.replayed for r in done) <= 1
-    again = await second.transactions.execute(acks(ids[:1]), outputs("0"), nonce="n0")
+    again = await second.execute.run(acks(ids[:1]), outputs("0"), nonce="n0")
     assert again.replayed
     assert await visible(second, "left") == {0: ["0", "1", "2"]}
     assert await backlog(first, "in", "work") == 3
@@ -129,9 +129,9 @@ async def test_a_step_aborted_by_its_timeout_is_done_when_it_is_repeated(pair):
 
     first.coordinators.decide = never
     with pytest.raises((LedgerError, AssertionError)):
-        await first.transactions.execute(acks(ids), outputs("A"), timeout_ms=400, nonce="n")
+        await first.execute.run(acks(ids), outputs("A"), timeout_ms=400, nonce="n")
     assert await visible(second, "left") == {}
-    done = await second.transactions.execute(acks(ids), outputs("A"), nonce="n")
+    done = await second.execute.run(acks(ids), outputs("A"), nonce="n")
     assert not done.replayed
     assert await visible(second, "left") == {0: ["A"]}
     assert await backlog(second, "in", "work") == 0
@@ -142,7 +142,7 @@ async def test_an_aborted_input_is_given_to_the_next_worker(pair):
     first, second = pair
     ids = list(await receive_values(first, "in", "work", "w"))
     with pytest.raises(LedgerError):
-        await first.transactions.execute(acks([*ids, MessageId(0, 77)]), outputs("A"))
+        await first.execute.run(acks([*ids, MessageId(0, 77)]), outputs("A"))
     await first.subscriptions.nack("in", "work", "w", None)
     assert list(await receive_values(second, "in", "work", "next", wait_ms=1_000)) == ids
 
@@ -150,10 +150,10 @@ async def test_an_aborted_input_is_given_to_the_next_worker(pair):
 async def test_a_step_over_a_topic_that_was_made_again_elsewhere_is_carried_out(pair):
     """CL-15: a broker that remembers the topic as it was finds out, and leaves nothing of its first attempt."""
     first, second = pair
-    await second.transactions.execute([], outputs("old"))
+    await second.execute.run([], outputs("old"))
     await first.topics.delete("left")
     await first.topics.create("left", 2)
-    done = await second.transactions.execute([], outputs("new"), nonce="n")
+    done = await second.execute.run([], outputs("new"), nonce="n")
     assert not done.replayed
     assert await visible(first, "left") == {0: ["new"]}
     assert await visible(first, "right") == {1: ["old", "new"]}

@@ -95,12 +95,12 @@ async def test_a_step_takes_no_effect_when_one_of_its_parts_fails(stage, topic, 
     stage.lose(topic, lost)
     acks, sent = [ExecuteAcks("in", "s", "c1", stage.ids)], [ExecuteRecords("out", each("output"))]
     with pytest.raises(StoreUnavailable):
-        await stage.broker.transactions.execute(acks, sent)
+        await stage.broker.execute.run(acks, sent)
     stage.trouble.lost.clear()
     assert await eventually(lambda: backlog(stage.broker, "in", "s"), 3) == 3
     assert await visible(stage.broker, "out") == {}
     assert [txn.status for txn in await stage.broker.transactions.list() if txn.status == "committed"] == []
-    await stage.broker.transactions.execute(acks, sent)
+    await stage.broker.execute.run(acks, sent)
     assert await visible(stage.broker, "out") == {number: ["output"] for number in ALL}
     assert await backlog(stage.broker, "in", "s") == 0
 

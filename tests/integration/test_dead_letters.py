@@ -94,7 +94,7 @@ async def test_two_brokers_that_receive_at_once_move_each_message_once(pair):
     """Leases that end at once are taken over in the middle of a move."""
     first, second = pair
     await first.dead_letters.set("in", "work", 1, "dead")
-    await second.dead_letters.refresh()
+    await second.dead_letters.rules.refresh()
     bad = [str(n) for n in range(40)]
     await first.records.produce("in", records(*bad))
     await fail(first)
@@ -196,7 +196,10 @@ async def test_a_full_redis_moves_nothing_loses_nothing_and_lets_topics_and_subs
             assert await values(broker, "dead") == ["bad"]
             full.ask("CONFIG", "SET", "maxmemory", "1mb")
             await broker.topics.delete("in")
-            assert ([each.name for each in await broker.topics.list()], broker.dead_letters.rules) == (["dead"], {})
+            assert ([each.name for each in await broker.topics.list()], broker.dead_letters.rules.by_subscription) == (
+                ["dead"],
+                {},
+            )
 
 
 # -- rules -----------------------------------------------------------------------------------------------------------
@@ -206,7 +209,7 @@ async def test_a_rule_counts_on_the_other_broker_within_two_seconds_and_goes_wit
     first, second = pair
 
     async def known(broker=second):
-        return {where: rule.max_deliveries for where, rule in broker.dead_letters.rules.items()}
+        return {where: rule.max_deliveries for where, rule in broker.dead_letters.rules.by_subscription.items()}
 
     await first.subscriptions.create("in", "other")
     await first.dead_letters.set("in", "work", 3, "dead")
@@ -225,8 +228,8 @@ async def test_a_rule_that_is_removed_lets_messages_come_again(pair):
     await broker.dead_letters.set("in", "work", 1, "dead")
     await broker.records.produce("in", records("bad"))
     await fail(broker)
-    assert await broker.dead_letters.remove("in", "work")
-    assert not await broker.dead_letters.remove("in", "work")
+    assert await broker.dead_letters.rules.remove("in", "work")
+    assert not await broker.dead_letters.rules.remove("in", "work")
     assert await fail(broker, times=2) == [["bad"]] * 2
 
 
@@ -235,7 +238,7 @@ async def test_a_rule_counts_for_the_topic_it_was_made_for_and_an_old_row_for_th
     """None: a row as it was before rules said for which topic they are."""
     broker, _ = pair
     row = {"max_deliveries": 1, "topic": "dead"} | ({"source_id": source_id} if source_id else {})
-    await broker.dead_letters._write({("in", "work"): json.dumps(row)})
+    await broker.dead_letters.rules._write({("in", "work"): json.dumps(row)})
     await broker.records.produce("in", records("bad"))
     assert await fail(broker) == [["bad"]]
     assert [each for each in await fail(broker) if each] == given
@@ -255,7 +258,7 @@ async def test_rules_that_cannot_be_are_refused(pair):
             await broker.dead_letters.set(*rule)
     with pytest.raises(TopicForbidden):
         await broker.dead_letters.set("in", "work", 3, "new", may_create=lambda: False)
-    assert broker.dead_letters.rules == {}
+    assert broker.dead_letters.rules.by_subscription == {}
     await broker.dead_letters.set("in", "work", 3, "new")
     assert (await broker.topics.describe("new"))[0].name == "new"
 

@@ -372,7 +372,7 @@ async def test_a_broker_that_nobody_can_log_in_to_says_so(redis_url, prefix):
         async with one(redis_url, prefix, auth_required=True):
             pass
     # The first two; the third knew a token, the last knows a user
-    assert [each["log_level"] for each in logs if "nobody could get in" in each["event"]] == ["warning"] * 2
+    assert [each["log_level"] for each in logs if "there are no credentials" in each["event"]] == ["warning"] * 2
 
 
 async def is_closed(client: KafkaClient) -> bool:

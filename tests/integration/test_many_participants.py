@@ -66,8 +66,8 @@ async def test_a_step_over_many_partitions_is_one_step(redis_url, prefix):
     async with one(redis_url, prefix) as broker:
         await broker.topics.create("t", PARTITIONS)
         rows = [records(f"v{n}", partition=n)[0] for n in range(PARTITIONS)]
-        await broker.transactions.execute([], [ExecuteRecords("t", rows)], nonce="n1")
-        assert (await broker.transactions.execute([], [ExecuteRecords("t", rows)], nonce="n1")).replayed
+        await broker.execute.run([], [ExecuteRecords("t", rows)], nonce="n1")
+        assert (await broker.execute.run([], [ExecuteRecords("t", rows)], nonce="n1")).replayed
         assert len(await visible(broker, "t")) == PARTITIONS
 
 

@@ -69,7 +69,7 @@ async def test_a_step_that_is_committed_is_never_said_to_be_undone(redis_url, pr
         participants = broker.transactions._participants
         monkeypatch.setattr(participants, "end", away)
         with pytest.raises(OutcomeUnknown) as failed:
-            await broker.transactions.execute([], [ExecuteRecords("t", records("a"))])
+            await broker.execute.run([], [ExecuteRecords("t", records("a"))])
         assert failed.value.facts["transaction"]
         monkeypatch.undo()
         assert await eventually(lambda: values_of(broker, "t"), ["a"], 3) == ["a"]

@@ -128,7 +128,7 @@ async def test_the_steps_of_a_transaction_come_in_the_order_of_pip_31(redis_url,
             await broker.transactions.commit(txn)
         else:
             acks = [ExecuteAcks("in", "s", "c1", [id_])]
-            txn = (await broker.transactions.execute(acks, [ExecuteRecords("out", output)])).transaction
+            txn = (await broker.execute.run(acks, [ExecuteRecords("out", output)])).transaction
 
         async def status():
             return (await broker.transactions.get(txn)).status

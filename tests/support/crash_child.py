@@ -170,7 +170,7 @@ async def execute_step(
     broker: Broker, case: Case, consumer: str, ids: Sequence[MessageId], values: Sequence[str]
 ) -> Any:
     """All in one call; the nonce is the name of the work, so that whoever repeats it finds the first attempt."""
-    return await broker.transactions.execute(
+    return await broker.execute.run(
         [ExecuteAcks(case.source, "work", consumer, ids)],
         [ExecuteRecords(sink, outputs(values)) for sink in case.sinks],
         timeout_ms=case.timeout_ms,

@@ -16,7 +16,7 @@ from redis_ledger.app.console.stuck_consumers import Waits, why
 from redis_ledger.app.console.time_inputs import moment, shown
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.groups.lag import Reader
-from redis_ledger.broker.subscriptions.dead_letters import Rule
+from redis_ledger.broker.subscriptions.dead_letter_rules import Rule
 from redis_ledger.broker.types import CursorStats, SubscriptionStats
 from redis_ledger.errors import (
     GroupNotEmpty,
@@ -214,10 +214,12 @@ async def subscription(visit: Visit, query: SubscriptionQuery) -> SubscriptionPa
     late = sum(each.last - each.first + 1 for each in out if each.consumer and each.left_ms <= 0)
     waits = await why(visit, stats, None, late)
     dead_letters, may_move = visit.broker.dead_letters, may_seek(visit, query.topic, query.name)
-    takes_letters = any(rule.topic == query.topic for rule in dead_letters.rules.values()) and not is_group
+    takes_letters = (
+        any(rule.topic == query.topic for rule in dead_letters.rules.by_subscription.values()) and not is_group
+    )
     return SubscriptionPage(
         stats.topic, stats.name, stats.kind, stats.cursors, lag, waits, out[:OUT_SHOWN],
-        dead_letters.rule(stats.topic, stats.topic_id, stats.name), takes_letters and may_move, may_move,
+        dead_letters.rules.get(stats.topic, stats.topic_id, stats.name), takes_letters and may_move, may_move,
         visit.may(Op.DELETE, Resource.GROUP, query.name),
     )  # fmt: skip
 
@@ -274,7 +276,7 @@ async def set_dead_letters(visit: Visit, form: DeadLetters) -> Done:
     back = href("subscription", topic=form.topic, name=form.name)
     facts = {"max_deliveries": form.max_deliveries, "to": form.to if form.max_deliveries else ""}
     if form.max_deliveries == 0:
-        await visit.broker.dead_letters.remove(form.topic, form.name)
+        await visit.broker.dead_letters.rules.remove(form.topic, form.name)
         return Done(f"{form.name} delivers what fails again and again, however often.", back, facts=facts)
     visit.check(Op.WRITE, Resource.TOPIC, form.to)
     await visit.broker.dead_letters.set(

@@ -304,7 +304,7 @@ async def set_dead_letters(
     dead_letters = request.broker.dead_letters
     if body.topic is None:
         await request.broker.subscriptions.stats(topic, _known(name))
-        await dead_letters.remove(topic, name)
+        await dead_letters.rules.remove(topic, name)
     else:
         request.check(Op.WRITE, Resource.TOPIC, body.topic)
         where = create_check(request, body.topic)
@@ -402,7 +402,7 @@ async def to_body(request: HttpRequest, stats: SubscriptionStats) -> bodies.Subs
     delayed = await request.broker.delayed.pending(stats.topic)
     names = bodies.CursorStats.__struct_fields__
     cursors = [bodies.CursorStats(**{name: getattr(c, name) for name in names}) for c in stats.cursors]
-    rule = request.broker.dead_letters.rule(stats.topic, stats.topic_id, stats.name)
+    rule = request.broker.dead_letters.rules.get(stats.topic, stats.topic_id, stats.name)
     dead_letters = UNSET if rule is None else bodies.DeadLetters(max_deliveries=rule.max_deliveries, topic=rule.topic)
     return bodies.Subscription(
         topic=stats.topic, name=stats.name, kind=stats.kind, cursors=cursors,

@@ -249,7 +249,7 @@ async def execute(request: HttpRequest, body: core.Execute) -> HttpResponse:
             f"The request carries {count} records and ids, and may carry {limit}. Split it; nothing was written.",
             records_per_request_max=limit,
         )
-    done = await request.broker.transactions.execute(
+    done = await request.broker.execute.run(
         acks, records, timeout_ms=body.timeout_ms, nonce=_nonce(request), principal=transaction_principal(request)
     )
     results = [
@@ -261,7 +261,7 @@ async def execute(request: HttpRequest, body: core.Execute) -> HttpResponse:
         for a in appended
     ]  # fmt: skip
     if request.claim is not None:
-        request.claim.when_kept(partial(request.broker.transactions.answered, request.claim.nonce))
+        request.claim.when_kept(partial(request.broker.execute.answered, request.claim.nonce))
     answer = reply(core.Executed(id=str(done.transaction), status="committed", results=results))
     if done.replayed:
         answer.headers.append(REPLAYED)

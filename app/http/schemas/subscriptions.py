@@ -22,7 +22,7 @@ from redis_ledger.app.http.schemas.core import (
     TxnIdText,
     ValueForm,
 )
-from redis_ledger.broker.subscriptions.dead_letters import DELIVERIES_MAX
+from redis_ledger.broker.subscriptions.dead_letter_rules import DELIVERIES_MAX
 
 
 class CreateSubscription(Request):

@@ -53,7 +53,6 @@ class DelayedDelivery:
         self._is_open = False
         self.repeats = RecurringRecords(self)
         self.gauges = DelayedMetrics(lambda topic: self._all(topic, None))
-        catalog.on_scheduled = self._scheduled
 
     async def open(self) -> None:
         """Finds out what waits, and when the first of it is due."""
@@ -118,7 +117,7 @@ class DelayedDelivery:
         if self._clockworks.get(at) is clockwork:
             del self._clockworks[at]
 
-    def _scheduled(self, partition: Partition, told: Scheduling) -> None:
+    def scheduled(self, partition: Partition, told: Scheduling) -> None:
         self.clockwork(partition).scheduled(told)
 
     def tell(self, partition: Partition, due_ms: int) -> None:

@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from redis_ledger.broker.subscriptions.cursors import Cursors
-from redis_ledger.broker.subscriptions.dead_letters import DeadLetters, Rule
+from redis_ledger.broker.subscriptions.dead_letter_moves import DeadLetterMover
+from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRules, Rule
 from redis_ledger.broker.subscriptions.exclusive_consumer import ExclusiveConsumers
 from redis_ledger.broker.subscriptions.long_polls import Leased
 from redis_ledger.broker.types import Message, Skipped
@@ -65,12 +66,13 @@ class Leasing:
         cursors: Cursors,
         sessions: ExclusiveConsumers,
         waiters: Waiters,
-        dead_letters: DeadLetters,
+        rules: DeadLetterRules,
+        mover: DeadLetterMover,
         config: Config,
         clock: Clock,
     ) -> None:
         self._store, self._cursors, self._sessions, self._waiters = store, cursors, sessions, waiters
-        self._dead_letters, self._config, self._clock = dead_letters, config, clock
+        self._rules, self._mover, self._config, self._clock = rules, mover, config, clock
 
     async def once(self, receive: Receive, partitions: Sequence[Partition]) -> Leased:
         """As `lease`.  A caller that is cancelled meanwhile gets no messages, so they are handed back."""
@@ -174,7 +176,7 @@ class Leasing:
     ) -> tuple[list[Message], int]:
         """The messages of what was leased, without those that are moved to the dead letters; and how many deliveries
         the budget was enough for."""
-        rule = self._dead_letters.rule(partition.topic, partition.topic_id, name)
+        rule = self._rules.get(partition.topic, partition.topic_id, name)
         messages, unreadable = list[Message](), list[Range]()
         pieces = [RecordSlice(d.entry_of_log, d.first, d.last) for d in received.deliveries]
         read = await read_pieces(partition, pieces, told.budget)
@@ -201,7 +203,7 @@ class Leasing:
         if unreadable:  # Kafka producers' batches are stored unread; one that is broken must not stop what is behind it
             await scripts.ack(self._store, partition.keys, partition.topic_id, name, consumer, unreadable)
         if rule is not None:
-            messages = await self._dead_letters.sift(rule, partition.topic, name, consumer, messages)
+            messages = await self._mover.sift(rule, partition.topic, name, consumer, messages)
         return messages, len(read)
 
     async def _is_moved(
@@ -210,7 +212,7 @@ class Leasing:
         """Whether what is too large to decode went to the dead letters."""
         if rule is not None and d.deliveries >= rule.max_deliveries:
             unread = Skipped(partition.number, d.first, d.last, error)
-            return await self._dead_letters.sift_unread(rule, partition.topic, name, consumer, unread, d.deliveries)
+            return await self._mover.sift_unread(rule, partition.topic, name, consumer, unread, d.deliveries)
         if not d.deliveries:
             _log.warning("a batch that is too large to decode was skipped", topic=partition.topic,
                          partition=partition.number, offset=d.base, subscription=name, error=str(error))  # fmt: skip

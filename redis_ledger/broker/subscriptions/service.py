@@ -13,7 +13,8 @@ from typing import Literal, TypeVar
 from urllib.parse import unquote
 
 from redis_ledger.broker.subscriptions.cursors import Cursors, settled
-from redis_ledger.broker.subscriptions.dead_letters import DeadLetters
+from redis_ledger.broker.subscriptions.dead_letter_moves import DeadLetterMover, Execution
+from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRules
 from redis_ledger.broker.subscriptions.exclusive_consumer import ExclusiveConsumers
 from redis_ledger.broker.subscriptions.leasing import Leasing
 from redis_ledger.broker.subscriptions.long_polls import LongPolls
@@ -51,17 +52,20 @@ class Subscriptions:
         waiters: Waiters,
         registry: ParticipantRegistry,
         abort: Callable[[TxnId], Awaitable[object]],
-        dead_letters: DeadLetters,
+        rules: DeadLetterRules,
+        execute: Execution,
         decoding: Decoding,
         config: Config,
         clock: Clock,
     ) -> None:
+        """execute: acknowledges and appends in one transaction, to move dead letters."""
         self.cursors = Cursors(store, catalog, clock)
         self._store, self._waiters, self._registry, self._abort = store, waiters, registry, abort
-        self._dead_letters, self._clock = dead_letters, clock
+        self._rules, self._clock = rules, clock
+        self.mover = DeadLetterMover(execute, self.stats)
         self._sessions = ExclusiveConsumers(store, clock, config.consumer_session_ms)
         self._holds: dict[tuple[str, int, str], PendingAcks] = {}
-        leasing = Leasing(store, self.cursors, self._sessions, waiters, dead_letters, config, clock)
+        leasing = Leasing(store, self.cursors, self._sessions, waiters, rules, self.mover, config, clock)
         polls = LongPolls(waiters, clock)
         self.receive = Receiver(self.cursors, self._sessions, leasing, polls, decoding, config).receive
 
@@ -82,7 +86,7 @@ class Subscriptions:
         return await self.stats(topic, name), made
 
     async def delete(self, topic: str, name: str) -> None:
-        await self._dead_letters.remove(topic, name)
+        await self._rules.remove(topic, name)
         if not await self.cursors.delete(topic, name):
             raise UnknownSubscription(f"Topic {topic!r} has no subscription {name!r}.", subscription=name)
         await self._poke(await self.cursors.partitions(topic))

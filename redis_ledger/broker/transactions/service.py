@@ -50,13 +50,14 @@ class Transactions:
         registry: ParticipantRegistry,
         together: CommitAll,
         catalog: Catalog,
+        on_end: Callable[[TxnId], None],
         config: Config,
         clock: Clock,
     ) -> None:
+        """on_end: called with every transaction that this broker ends."""
         self._coordinators, self._participants, self._registry = coordinators, participants, registry
         self.together = together
-        self._catalog, self._config, self._clock = catalog, config, clock
-        self.tell_end: Callable[[TxnId], None] = lambda txn: None
+        self._catalog, self._on_end, self._config, self._clock = catalog, on_end, config, clock
         self._background: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
 
@@ -130,7 +131,7 @@ class Transactions:
 
     async def _after(self, decision: Decision, wait: str) -> Transaction:
         self._registry.forget(decision.txn)
-        self.tell_end(decision.txn)
+        self._on_end(decision.txn)
         if not decision.state.is_ending:
             return Transaction(decision.txn, STATUS[decision.state], 0, 0, 0)
         if wait == "logged":

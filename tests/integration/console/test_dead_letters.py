@@ -18,7 +18,9 @@ async def ready(broker) -> None:
 
 
 def rules(broker):
-    return {where: (rule.max_deliveries, rule.topic) for where, rule in broker.dead_letters.rules.items()}
+    return {
+        where: (rule.max_deliveries, rule.topic) for where, rule in broker.dead_letters.rules.by_subscription.items()
+    }
 
 
 async def test_a_rule_is_set_shown_and_removed_and_letters_are_put_back(world):
@@ -41,7 +43,7 @@ async def test_a_rule_is_set_shown_and_removed_and_letters_are_put_back(world):
     await visitor.post("/subscription/put-back", topic="dead", name="look")
     assert await visitor.said() == "Put 1 message of dead back to where they came from."
     await visitor.post("/subscription/dead-letters", topic="orders", name="billing", max_deliveries=0)
-    assert broker.dead_letters.rules == {}
+    assert broker.dead_letters.rules.by_subscription == {}
     assert "a message goes to" not in (await visitor.get(BILLING)).text
     acts = [each.act for each in await broker.audit.entries(100)]
     assert [acts.count(f"subscription.{act}") for act in ("deadLetters", "putBack")] == [2, 1]
@@ -57,7 +59,7 @@ async def test_who_may_not_write_to_the_other_topic_sets_no_rule(world):
     await world.allow("ada", Op.READ, Resource.GROUP, "billing")
     assert forms((await ada.get(BILLING)).text) == {"subscription/seek", "subscription/dead-letters"}
     await ada.post("/subscription/dead-letters", topic="orders", name="billing", max_deliveries=1, to="dead")
-    assert world.broker.dead_letters.rules == {}
+    assert world.broker.dead_letters.rules.by_subscription == {}
     await world.allow("ada", Op.WRITE, Resource.TOPIC, "dead")
     await ada.post("/subscription/dead-letters", topic="orders", name="billing", max_deliveries=1, to="dead")
     assert rules(world.broker) == {("orders", "billing"): (1, "dead")}

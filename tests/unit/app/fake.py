@@ -112,7 +112,9 @@ class FakeBroker:
             commit=self._answering("commit", ended),
             get=self._answering("get", ended),
             commit_all=self._answering("commit_all", CommittedAll("committed", 42)),
-            execute=self._answering("execute", Executed(TxnId(3, 17), {"out": [Appended(0, 4, 1)]})),
+        )
+        self.execute = SimpleNamespace(
+            run=self._answering("execute", Executed(TxnId(3, 17), {"out": [Appended(0, 4, 1)]}))
         )
 
     async def ready(self) -> dict[str, Any]:

@@ -1,0 +1,136 @@
+"""Moves messages between a subscription's topic and its dead-letter topic.
+
+    receive ─▶ lease ─▶ delivered max_deliveries times before? ─▶ acknowledge and append there, in one transaction
+
+A dead letter keeps its key, value, headers and timestamp; additional headers (HEADERS) record where it came from.  A
+message that cannot be moved stays leased and is tried again after its ack timeout.  On an exclusive subscription it is
+delivered instead, because a cumulative acknowledgement would include it unseen.
+Source: Pulsar's DeadLetterPolicy, but decided and executed by the broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
+
+from redis_ledger.broker.subscriptions.dead_letter_rules import Rule
+from redis_ledger.broker.types import (
+    ExecuteAcks,
+    ExecuteRecords,
+    Message,
+    NewRecord,
+    Skipped,
+    SubscriptionStats,
+    always,
+)
+from redis_ledger.errors import LedgerError
+from redis_ledger.ids import MessageId
+from redis_ledger.telemetry import metrics
+from redis_ledger.telemetry.logs import get
+
+TOPIC, PARTITION, OFFSET, SUBSCRIPTION, DELIVERIES = HEADERS = (
+    "dead-letter-topic", "dead-letter-partition", "dead-letter-offset", "dead-letter-subscription",
+    "dead-letter-deliveries",
+)  # fmt: skip
+LAST_OFFSET, ERROR = UNREAD = "dead-letter-last-offset", "dead-letter-error"  # of records that could not be decoded
+Execution = Callable[[Sequence[ExecuteAcks], Sequence[ExecuteRecords]], Awaitable[object]]
+
+_log = get()
+
+
+class Move(NamedTuple):
+    """A message and the record it becomes in `topic`.  last: the record stands for all offsets up to this one."""
+
+    id: MessageId
+    topic: str
+    record: NewRecord
+    last: int | None = None
+
+    @property
+    def ids(self) -> list[MessageId]:
+        last = self.id.offset if self.last is None else self.last
+        return [MessageId(self.id.partition, offset) for offset in range(self.id.offset, last + 1)]
+
+
+def buried(message: Message, topic: str, name: str, rule: Rule) -> Move:
+    """The message of topic and subscription as a dead letter."""
+    at = message.id
+    values = (topic, str(at.partition), str(at.offset), name, str(message.deliveries))
+    headers = [*_own(message), *((header, text.encode()) for header, text in zip(HEADERS, values, strict=True))]
+    return Move(at, rule.topic, NewRecord(message.key, message.value, headers, timestamp_ms=message.timestamp_ms))
+
+
+def buried_unread(unread: Skipped, topic: str, name: str, rule: Rule, deliveries: int) -> Move:
+    """One dead letter, without key and value, for records that could not be decoded; its headers locate them."""
+    values = (topic, str(unread.partition), str(unread.first_offset), name, str(deliveries))
+    more = (str(unread.last_offset), unread.error.code)
+    headers = [(h, text.encode()) for h, text in zip((*HEADERS, *UNREAD), (*values, *more), strict=True)]
+    at = MessageId(unread.partition, unread.first_offset)
+    return Move(at, rule.topic, NewRecord(None, None, headers), unread.last_offset)
+
+
+def revived(message: Message) -> Move | None:
+    """The original record and its topic; None without a source topic, or for records that were never decoded."""
+    headers = dict(message.headers)
+    source = headers.get(TOPIC)
+    if not source or ERROR in headers:
+        return None
+    record = NewRecord(message.key, message.value, _own(message), timestamp_ms=message.timestamp_ms)
+    return Move(message.id, source.decode(errors="replace"), record)
+
+
+def _own(message: Message) -> list[tuple[str, bytes | None]]:
+    return [header for header in message.headers if header[0] not in HEADERS]
+
+
+class DeadLetterMover:
+    """execute: acknowledges and appends in one transaction.  stats: of a subscription."""
+
+    def __init__(self, execute: Execution, stats: Callable[[str, str], Awaitable[SubscriptionStats]]) -> None:
+        self._execute, self._stats = execute, stats
+
+    async def sift(
+        self, rule: Rule, topic: str, name: str, consumer: str, messages: Sequence[Message]
+    ) -> list[Message]:
+        """Moves the leased messages that reached the limit, and returns those to deliver."""
+        dead = {each.id: buried(each, topic, name, rule) for each in messages if each.deliveries >= rule.max_deliveries}
+        if not dead:
+            return list(messages)
+        moved = await self.move(topic, name, consumer, list(dead.values()), always)
+        metrics.topics.of(topic).dead += len(moved)
+        if len(moved) < len(dead) and (await self._stats(topic, name)).kind == "exclusive":
+            dead = {id: dead[id] for id in moved}
+        return [each for each in messages if each.id not in dead]
+
+    async def sift_unread(
+        self, rule: Rule, topic: str, name: str, consumer: str, unread: Skipped, deliveries: int
+    ) -> bool:
+        """Moves leased records that cannot be decoded; returns whether they were moved."""
+        move = buried_unread(unread, topic, name, rule, deliveries)
+        moved = await self.move(topic, name, consumer, [move], always)
+        metrics.topics.of(topic).dead += len(move.ids) if moved else 0
+        return bool(moved)
+
+    async def move(
+        self,
+        topic: str,
+        name: str,
+        consumer: str,
+        moves: Sequence[Move],
+        may_create: Callable[[], bool],
+    ) -> list[MessageId]:
+        """Returns the ids of the moved messages.  One transaction for all; if it is refused, one for each message."""
+        ids = [id for each in moves for id in each.ids]
+        records = [
+            ExecuteRecords(to, [each.record for each in moves if each.topic == to], may_create)
+            for to in dict.fromkeys(each.topic for each in moves)
+        ]
+        try:
+            await self._execute([ExecuteAcks(topic, name, consumer, ids)], records)
+        except LedgerError as error:
+            if len(moves) > 1 and not error.retriable:
+                return [id for each in moves for id in await self.move(topic, name, consumer, [each], may_create)]
+            _log.warning("a dead letter was not moved; it is tried again later", topic=topic, subscription=name,
+                         first=str(ids[0]), messages=len(ids), reason=error.detail)  # fmt: skip
+            return []
+        return [each.id for each in moves]
