@@ -102,7 +102,7 @@ async def test_a_step_repeated_under_its_nonce_is_done_once(pair):
     ids = list(await receive_values(first, "in", "work", "w"))
     for n, id_ in enumerate(ids[:3]):
         results = await asyncio.gather(
-            *(b.transactions.execute(acks([id_]), outputs(str(n)), nonce=f"n{n}") for b in (first, second) * 2),
+            *(b.execute.run(acks([id_]), outputs(str(n)), nonce=f"n{n}") for b in (first, second) * 2),
             return_exceptions=True,
         )
         done = [r for r in results if not isinstance(r, BaseException)]
