@@ -36,7 +36,8 @@ from redis_ledger.app.process.tls import Tls
 from redis_ledger.broker.broker import Broker
 from redis_ledger.clock import SystemClock
 from redis_ledger.config import Config
-from redis_ledger.kafka.server import KafkaServer, Listener
+from redis_ledger.kafka.listener import Listener
+from redis_ledger.kafka.server import KafkaServer
 from redis_ledger.store.checks import Report, UnsuitableRedis
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry import logs, tracing

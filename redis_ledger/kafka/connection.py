@@ -1,11 +1,10 @@
-"""One client's connection: frames out of bytes, requests to handlers, answers in the order of the requests.
+"""One client's connection: cuts frames, passes requests to handlers, writes responses in the order of the requests.
 
-    bytes ─▶ frames ─▶ one request at a time ─▶ handler ─▶ answer
-                       Produce after Produce: the next is submitted before the last is answered
+    bytes ─▶ frames ─▶ one request at a time ─▶ handler ─▶ response
+                       consecutive Produce requests are pipelined: the next is submitted before the last is answered
 
-A frame that is damaged, or asks for what is not served, closes the connection with one log line; half a frame has to be
-whole within frame_ms.  Reading stops while a client has too much under way, or does not read its answers, or all
-clients together have too much.
+A malformed frame or an unsupported request closes the connection with one log line.  Reading pauses while this client
+has too much in flight or does not read its responses, and while all clients together have too much in flight.
 Source: Kafka's protocol guide ("network": requests of one connection are answered in order).
 """
 
@@ -15,13 +14,16 @@ import asyncio
 import time
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from redis_ledger.auth.acl import host_of
 from redis_ledger.errors import LedgerError
 from redis_ledger.kafka import codec
 from redis_ledger.kafka.frames import Frames
-from redis_ledger.kafka.in_flight import InFlightRequest, asked
+from redis_ledger.kafka.handlers import api_versions
+from redis_ledger.kafka.in_flight import InFlightRequest, summary
+from redis_ledger.kafka.listener import Listener
+from redis_ledger.kafka.open_connections import OpenConnections
 from redis_ledger.kafka.protocol.api import UnknownRequest, UnknownVersion
 from redis_ledger.kafka.protocol.frame import (
     API_VERSIONS_KEY,
@@ -39,22 +41,21 @@ from redis_ledger.kafka.security.sasl import Login, step
 from redis_ledger.kafka.throttle import charge
 from redis_ledger.telemetry import logs, metrics
 
-if TYPE_CHECKING:
-    from redis_ledger.kafka.server import KafkaServer, Listener
-
 QUEUE_FRAMES_MAX = 256
 QUEUE_BYTES_MAX = 8 << 20
 UNAUTHENTICATED = (17, 18, 36)  # SaslHandshake, ApiVersions, SaslAuthenticate
-LOGIN_BYTES_MAX = 512 * 1024  # largest frame before that (Kafka: sasl.server.max.receive.size)
+LOGIN_BYTES_MAX = 512 * 1024  # largest frame before authentication (Kafka: sasl.server.max.receive.size)
 
 _log = logs.get()
 
 
 class Connection(asyncio.BufferedProtocol):
-    def __init__(self, server: KafkaServer, listener: Listener) -> None:
-        self._server, self._listener = server, listener
+    """A Kafka client's connection.  open_connections: the limits that it shares with all others."""
+
+    def __init__(self, open_connections: OpenConnections, listener: Listener) -> None:
+        self._shared, self._listener, broker = open_connections, listener, open_connections.broker
         self._cutter = Frames(
-            self._push, partial(server.take_half, self), server.broker.client_memory.give_request, self._sizes
+            self._push, partial(open_connections.take_incomplete, self), broker.client_memory.give_request, self._sizes
         )
         self._deaf_since = 0.0
         self._frames: deque[memoryview] = deque()
@@ -67,11 +68,11 @@ class Connection(asyncio.BufferedProtocol):
         self._answered.set()
         self._paused = False
         self._paused_at = self._closing_at = 0.0
-        self._muted_until = 0.0  # over its quota: not read from before
+        self._muted_until = 0.0  # over its quota: not read before this time
         self._transport: asyncio.Transport | None = None
         self._task: asyncio.Task[None] | None = None
         self._running: Route | None = None
-        self.unread = server.broker.client_memory.lease()
+        self.unread = broker.client_memory.lease()
         self.peer = Peer("", listener.name, unread=self.unread)
         self.opened = self.last_used = time.monotonic()
 
@@ -81,27 +82,27 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = cast("asyncio.Transport", transport)
         name = transport.get_extra_info("peername")
         self.peer.host = host_of(str(name[0])) if name else "unix"
-        if not self._server.admit(self):
+        if not self._shared.admit(self):
             self._transport.close()
             return
-        self._server.identify(self.peer, self._transport)
+        self._shared.identify(self.peer, self._transport)
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     def connection_lost(self, error: Exception | None) -> None:
         self.peer.closing.set()
-        self._server.gone(self)
+        self._shared.remove(self)
         self._cutter.drop()
         self.unread.hold(0)
-        self._server.release(self._queued_bytes)
+        self._shared.release(self._queued_bytes)
         self._queued_bytes = 0
         self._frames.clear()
         self._writable.set()
         if self._task is None:
             return
-        # What changes something is carried through; who only waits for records need not.
+        # Requests that change data are completed; reads are cancelled.
         if self._running is None or self._running.is_read:
             self._task.cancel()
-            self._task = None  # its traceback holds this connection: a circle that is rarely looked for
+            self._task = None  # break the reference cycle; the collector would find it late
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._cutter.buffer()
@@ -110,22 +111,22 @@ class Connection(asyncio.BufferedProtocol):
         try:
             self._cutter.received(count)
         except BadFrame as error:
-            if self._server.is_foreign(self._cutter.begin, self._listener, self.peer):
+            if self._shared.is_unexpected_tls(self._cutter.begin, self._listener, self.peer):
                 self.abort()
             else:
                 self._refuse(str(error))
 
     def _sizes(self) -> tuple[int, int]:
-        """Least and most bytes of a frame."""
-        if self._server.requires_sasl and not self.peer.is_authenticated:
+        """Returns the minimum and maximum size of a frame in bytes."""
+        if self._shared.requires_sasl and not self.peer.is_authenticated:
             return 0, LOGIN_BYTES_MAX
-        return HEADER_BYTES_MIN, self._server.frame_bytes_max
+        return HEADER_BYTES_MIN, self._shared.frame_bytes_max
 
     def _push(self, frame: memoryview) -> None:
         self._frames.append(frame)
         self._queued_bytes += len(frame)
         self._news.set()
-        if self._server.take(self, len(frame)) or self._is_full():
+        if self._shared.take(self, len(frame)) or self._is_full():
             self._pause()
 
     def _is_full(self) -> bool:
@@ -138,7 +139,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def resume(self) -> None:
-        """There is room again: asked for by the server, and by this connection after each request."""
+        """Resumes reading unless a limit of this connection is exceeded."""
         if (
             self._paused
             and not self._muted_until
@@ -160,8 +161,7 @@ class Connection(asyncio.BufferedProtocol):
         self.recount()
 
     def recount(self) -> None:
-        """What the client has not read takes its share of the memory for answers; and nothing else does, between two
-        requests."""
+        """Charges the unread bytes of the write buffer to the memory for responses."""
         transport, size = self._transport, 0
         if self._deaf_since and transport is not None and not transport.is_closing():
             size = transport.get_write_buffer_size()
@@ -172,28 +172,28 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def is_waiting(self) -> bool:
-        """Nothing under way but a wait for records."""
+        """True if the connection is idle, or only waits for records."""
         return (self._running is None or self._running.is_read) and not self._frames and not self._answers
 
     def stalled_s(self, now: float) -> float:
-        """How long half a frame has been waiting for the rest; 0 while reading is paused, or when there is none."""
+        """Seconds since an incomplete frame began; 0 if there is none or reading is paused."""
         return 0.0 if self._paused or not self._cutter.since else now - self._cutter.since
 
     def deaf_s(self, now: float) -> float:
-        """How long the client has not read its answers; 0 when it has."""
+        """Seconds for which the client has not read its responses; 0 if it has read them."""
         return now - self._deaf_since if self._deaf_since else 0.0
 
     def closing_s(self, now: float) -> float:
-        """How long the connection has waited for the client to read its last answers; 0 unless it is being closed."""
+        """Seconds since `close` was called; 0 if it was not."""
         return now - self._closing_at if self._closing_at else 0.0
 
     def drop_half(self) -> None:
-        """Of a connection that is given up: nothing more is read from it."""
+        """Stops reading and frees the memory of an incomplete frame, before the connection is aborted."""
         self._pause()
         self._cutter.drop()
 
     def close(self) -> None:
-        """Closes the connection when the client has read its answers."""
+        """Closes the connection once the client has read its responses."""
         if self._transport is not None:
             self._closing_at = self._closing_at or time.monotonic()
             self._transport.close()
@@ -203,7 +203,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
 
     def _refuse(self, reason: str) -> None:
-        self._server.seldom.warning("a Kafka connection was closed", reason=reason, peer=self.peer.host)
+        self._shared.seldom.warning("a Kafka connection was closed", reason=reason, peer=self.peer.host)
         metrics.kafka_refused.inc()
         self._frames.clear()
         self.close()
@@ -219,7 +219,7 @@ class Connection(asyncio.BufferedProtocol):
         try:
             while True:
                 if self._muted_until:
-                    await self._sit_out()
+                    await self._wait_out_throttle()
                     continue
                 if not self._frames:
                     self._news.clear()
@@ -228,14 +228,14 @@ class Connection(asyncio.BufferedProtocol):
                 if not self._writable.is_set():
                     await self._writable.wait()
                 if not self._frames:
-                    continue  # what was there has been refused meanwhile, with what came behind it
+                    continue  # `_refuse` cleared the queue while this task waited
                 frame = self._frames.popleft()
                 size, is_pending = len(frame), False
                 try:
                     is_pending = await self._one(frame, table)
                 finally:
                     self._running = None
-                    del frame  # a connection that waits, or is gone, must not keep its last request
+                    del frame  # an idle or closed connection must not keep its last request in memory
                     if self.unread.held or self._deaf_since:
                         self.recount()
                     if not is_pending:
@@ -246,11 +246,11 @@ class Connection(asyncio.BufferedProtocol):
             self._refuse(str(error))
         except asyncio.CancelledError:
             raise
-        except Exception as error:  # noqa: BLE001 - a handler's own mistake must not take other clients along
+        except Exception as error:  # noqa: BLE001 - a bug in a handler must not affect other clients
             self._failed(error)
 
     async def _one(self, frame: memoryview, table: dict[int, Route]) -> bool:
-        """Whether the request is under way still, and `_flush` will say when it is over."""
+        """Returns True if the request is still in flight; `_flush` then completes it."""
         began = self.last_used = time.monotonic()
         login = self.peer.sasl
         if isinstance(login, Login) and login.bare:
@@ -262,13 +262,13 @@ class Connection(asyncio.BufferedProtocol):
             if error.api_key != API_VERSIONS_KEY:
                 raise
             await self._answered.wait()
-            self._write(API_VERSIONS_KEY, 0, error.correlation_id, self._server.api_versions(UNSUPPORTED_VERSION))
+            self._write(API_VERSIONS_KEY, 0, error.correlation_id, api_versions.answer(UNSUPPORTED_VERSION, 0))
             return False
         key, version = header.api_key, header.version
         route = table.get(key)
         if route is None or not route.version_min <= version <= route.version_max:
-            raise BadFrame(f"API {key} version {version} is not served here")
-        if self._server.requires_sasl and not self.peer.is_authenticated and key not in UNAUTHENTICATED:
+            raise BadFrame(f"API {key} version {version} is not supported")
+        if self._shared.requires_sasl and not self.peer.is_authenticated and key not in UNAUTHENTICATED:
             raise BadFrame(f"{route.name} before the client has authenticated")
         self._running = route
         is_long = False
@@ -281,8 +281,8 @@ class Connection(asyncio.BufferedProtocol):
             except TooManyElements as error:
                 await self._refuse_request(header, error)
                 return False
-        call = RequestContext(self._server.broker, version, header.client_id or "", self.peer)
-        logs.asked.set(asked((route.name, header.correlation_id, call)))
+        call = RequestContext(self._shared.broker, version, header.client_id or "", self.peer)
+        logs.asked.set(summary((route.name, header.correlation_id, call)))
         if route.submit is not None and not is_long:
             try:
                 future = await route.submit(request, call)
@@ -300,7 +300,7 @@ class Connection(asyncio.BufferedProtocol):
         except BaseException as error:
             route.outcomes.closed()
             if isinstance(error, LedgerError) and route.submit is not None:
-                raise BadFrame(error.detail) from error  # of a request that wants no answer
+                raise BadFrame(error.detail) from error  # a request with acks=0 has no response
             raise
         self._charge(route, len(frame), answer)
         if answer is not None and (is_long or codec.is_long(answer)):
@@ -315,27 +315,27 @@ class Connection(asyncio.BufferedProtocol):
         return False
 
     def _charge(self, route: Route, size: int, answer: Any) -> None:
-        """Over its caller's quota the connection is not read from for a while; what has been read waits, too."""
-        if wait_s := charge(self._server.broker.quotas, self.peer.principal, route.key, size, answer):
+        """Charges the principal's quota.  Over quota, reading and processing pause for the throttle time."""
+        if wait_s := charge(self._shared.broker.quotas, self.peer.principal, route.key, size, answer):
             self._muted_until = max(self._muted_until, time.monotonic() + wait_s)
             self._pause()
             self._news.set()
 
-    async def _sit_out(self) -> None:
+    async def _wait_out_throttle(self) -> None:
         await asyncio.sleep(max(self._muted_until - time.monotonic(), 0.0))
-        if self._muted_until <= time.monotonic():  # not longer, by an answer meanwhile
+        if self._muted_until <= time.monotonic():  # a response may have extended it
             self._muted_until = 0.0
             self.resume()
 
     def _release(self, size: int) -> None:
-        """A request of this size is over."""
-        size = min(size, self._queued_bytes)  # of a connection that is gone all has been released
+        """Releases the bytes of a completed request."""
+        size = min(size, self._queued_bytes)  # a closed connection has released everything
         self._queued_bytes -= size
-        self._server.release(size)
+        self._shared.release(size)
         self.resume()
 
     async def _log_in(self, login: Login, token: memoryview) -> None:
-        """After SaslHandshake 0 there is nothing around a token, and no way to tell that it was refused."""
+        """Handles a bare token after SaslHandshake 0, which has no error response: a failure closes the connection."""
         try:
             answer = await step(login, bytes(token), self.peer)
         except LedgerError as error:
@@ -344,12 +344,12 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.write(len(answer).to_bytes(LENGTH_BYTES, "big") + answer)
 
     def _flush(self, _: asyncio.Future[Any]) -> None:
-        """Answers of pipelined requests leave in the order of the requests, as soon as those before them have."""
+        """Writes completed responses of pipelined requests, in the order of the requests."""
         while self._answers and self._answers[0].future.done():
             route, version, correlation_id, began, size, future = self._answers.popleft()
             error = None if future.cancelled() else future.exception()
             if isinstance(error, LedgerError):
-                self._refuse(error.detail)  # of a request that wants no answer
+                self._refuse(error.detail)  # a request with acks=0 has no response
             elif future.cancelled() or error is not None:
                 self._failed(error)
             else:
@@ -366,7 +366,7 @@ class Connection(asyncio.BufferedProtocol):
             self._answered.set()
 
     async def _refuse_request(self, header: RequestHeader, error: TooManyElements) -> None:
-        """Raises the error where the answer has no place for it."""
+        """Answers with an error.  Raises it if the response has no field for an error."""
         answer = codec.refusal(header)
         if answer is None:
             raise error
@@ -378,7 +378,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         try:
             chunks = response(key, version, correlation_id, answer)
-        except Exception as error:  # noqa: BLE001 - an answer that cannot be written is our mistake, and this client's alone
+        except Exception as error:  # noqa: BLE001 - a bug in encoding must only affect this client
             self._failed(error)
         else:
             self._send(chunks)

@@ -1,4 +1,4 @@
-"""What a connection keeps of a request: while it waits for its answer, and for the log."""
+"""Requests in flight: what a connection needs to write the response, and what the log shows of a request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from redis_ledger.kafka.router import Route
 
 
 class InFlightRequest(NamedTuple):
-    """began: by the monotonic clock, s; size: of its frame."""
+    """A pipelined request.  began: monotonic time, s.  size: bytes of its frame."""
 
     route: Route
     version: int
@@ -23,7 +23,7 @@ class InFlightRequest(NamedTuple):
 
 
 class RequestSummary(NamedTuple):
-    """A request as the log sees it."""
+    """The fields of a request that log lines have."""
 
     api: str
     correlation_id: int
@@ -36,5 +36,5 @@ class RequestSummary(NamedTuple):
         return {"operation": self.api, "request_id": request_id, "peer": peer.host, "principal": principal}
 
 
-# With tuple.__new__ a request's is made in C: it is there for every one, and looked at when something is logged.
-asked = cast("Callable[[tuple[str, int, RequestContext]], RequestSummary]", partial(tuple.__new__, RequestSummary))
+# One is built for every request and read only when a line is logged; tuple.__new__ builds it in C.
+summary = cast("Callable[[tuple[str, int, RequestContext]], RequestSummary]", partial(tuple.__new__, RequestSummary))

@@ -25,6 +25,7 @@ from redis_ledger.errors import AuthenticationFailed
 from redis_ledger.kafka import server as kafka_server
 from redis_ledger.kafka.connection import LOGIN_BYTES_MAX
 from redis_ledger.kafka.handlers.sasl_handshake import ILLEGAL_SASL_STATE
+from redis_ledger.kafka.listener import Listener
 from redis_ledger.kafka.protocol.messages.api_versions_request import ApiVersionsRequest
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from redis_ledger.kafka.protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
@@ -289,7 +290,7 @@ async def test_a_tls_handshake_that_stalls_is_given_up_at_both_doors(redis_url, 
     async with one(redis_url, prefix) as broker, contextlib.AsyncExitStack() as stack:
         bound = socket.create_server(("127.0.0.1", 0))
         bound.setblocking(False)
-        listening = kafka_server.KafkaServer(broker, [kafka_server.Listener(bound, tls=made.doorway("kafka"))])
+        listening = kafka_server.KafkaServer(broker, [Listener(bound, tls=made.doorway("kafka"))])
         await listening.start()
         stack.push_async_callback(listening.stop, 0.2)
         http = http_server.HttpServer(create_app(broker), "127.0.0.1", 0, drain_s=1, tls=made.doorway("http"))

@@ -22,8 +22,9 @@ from redis_ledger.app.process import tls
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.config import Config
 from redis_ledger.kafka import server
+from redis_ledger.kafka.listener import Listener
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
-from redis_ledger.kafka.server import KafkaServer, Listener
+from redis_ledger.kafka.server import KafkaServer
 from tests.support.broker import one
 from tests.support.certificates import Authority
 from tests.support.kafka_client import KafkaClient

@@ -398,5 +398,5 @@ async def test_a_changed_password_ends_the_sessions_of_its_user_at_all_brokers(r
             assert not await is_closed(eve)
             async with KafkaClient(address) as again:
                 assert (await log_in(again, mechanism, "ada", "two")).error_code == 0
-                await asyncio.sleep(2 * server.LOOK_EVERY_S)
+                await asyncio.sleep(2 * server.CHECK_EVERY_S)
                 assert not await is_closed(again)

@@ -10,11 +10,11 @@ import time
 import pytest
 
 from redis_ledger.kafka.connection import Connection
+from redis_ledger.kafka.open_connections import OpenConnections
 from redis_ledger.kafka.protocol.messages.api_versions_request import ApiVersionsRequest
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
 from redis_ledger.kafka.router import routes
 from redis_ledger.kafka.security import session_revocation
-from redis_ledger.kafka.server import KafkaServer
 from tests.support.broker import one
 from tests.support.kafka_batches import batch, fetch, fetched, produce, produced, values
 from tests.support.kafka_client import KafkaClient, listening
@@ -316,9 +316,7 @@ async def test_a_client_that_never_reads_its_answers_is_given_up(redis_url, pref
 async def test_a_connection_is_given_up_whose_last_answers_are_never_read(redis_url, prefix, monkeypatch):
     """Too few bytes are left for its client to count as one that does not read."""
     connections = list[Connection]()
-    monkeypatch.setattr(
-        KafkaServer, "identify", lambda server, peer, transport: connections.extend(server._connections)
-    )
+    monkeypatch.setattr(OpenConnections, "identify", lambda self, peer, transport: connections.extend(self.all()))
     async with one(redis_url, prefix, kafka_idle_ms=1_000) as broker, listening(broker) as address:
         await broker.topics.create("t")
         async with KafkaClient(address) as honest:

@@ -97,7 +97,7 @@ async def test_a_token_that_expires_ends_its_connections(redis_url, prefix):
 
 
 async def test_a_look_that_fails_is_not_the_last_one(redis_url, prefix, monkeypatch):
-    monkeypatch.setattr(server, "LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr(server, "CHECK_EVERY_S", 0.02)
     async with secured(redis_url, prefix) as world:
         await world.broker.scram_credentials.add("ada", "sesame")
         marks, asked = world.broker.scram_credentials.marks, []

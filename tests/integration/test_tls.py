@@ -222,7 +222,7 @@ def test_tls_at_a_plain_port_is_closed_and_the_log_says_why(tmp_path, place):
                 served_by(where, place.authority.trusting())
         told = log.whole()
         assert "it speaks TLS, and this port does not" in told
-        assert "a TLS client came to a Kafka port without TLS" in told
+        assert "a TLS client connected to a listener without TLS" in told
     finally:
         plain.clean_up()
 

@@ -16,8 +16,9 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any, Self
 
 from redis_ledger.broker.broker import Broker
+from redis_ledger.kafka.listener import Listener
 from redis_ledger.kafka.protocol.messages import API_VERSIONS
-from redis_ledger.kafka.server import KafkaServer, Listener
+from redis_ledger.kafka.server import KafkaServer
 from tests.support.kafka_codec import read_response, request
 
 KEYS = {f"{api.name}Request": key for key, api in API_VERSIONS.items()}

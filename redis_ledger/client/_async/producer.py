@@ -1,18 +1,19 @@
-"""Producer: gives every record its partition and hands it to the sender, which batches.
+"""Producer: chooses a partition for each record and passes it to the sender, which batches.
 
-send(value, key) ─ murmur2(key), as Kafka's clients do ─→ lane of that partition ─→ sender
-without a key: one partition for as long as its batch fills, then the next
+send(value, key) ─ murmur2(key), as Kafka's clients do ─→ batches of that partition ─→ sender
+without a key: sticky partitioning, the next partition once a batch is full
 """
 
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from redis_ledger.client import arguments
 from redis_ledger.client._async.admin import AsyncTopics
 from redis_ledger.client._async.closing import close_after
 from redis_ledger.client._async.sender import AsyncSender, AsyncSending
+from redis_ledger.client._async.transaction import AsyncTransaction
 from redis_ledger.client.batches import Entry, Habits
 from redis_ledger.client.deliveries import Moment, Span, delivery_of
 from redis_ledger.client.models import Headers
@@ -20,12 +21,9 @@ from redis_ledger.client.values import header_pairs, key_bytes, value_bytes
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.records.partitioner import partition_for
 
-if TYPE_CHECKING:
-    from redis_ledger.client._async.transaction import AsyncTransaction
-
 
 class AsyncProducer:
-    """Made by `client.producer`.
+    """Sends records to a topic.  Created by `client.producer`.
 
     async with client.producer("orders") as producer:
         sending = await producer.send({"total": 12}, key="order-7")
@@ -40,7 +38,7 @@ class AsyncProducer:
         self._sender = sender
         self._txn_sender = txn_sender
         self._habits = habits
-        # Keyless records: where they go now, and how many bytes until the next partition has its turn.
+        # Sticky partition of records without a key, and the bytes sent to it so far.
         self._keyless_partition = random.getrandbits(16)
         self._keyless_bytes = 0
 
@@ -63,15 +61,17 @@ class AsyncProducer:
         idempotency_key: str | None = None,
         txn: AsyncTransaction | None = None,
     ) -> AsyncSending:
-        """Takes the record into a batch; the result is there once the broker has answered.  Waits while the buffer is
-        full.  value: bytes, str, None (a tombstone) or what has a JSON form.
+        """Adds the record to a batch.  Waits while the buffer is full.
 
-        deliver_at       not to be seen before: a datetime with a zone, or ms since 1970
-        deliver_after    the same as a timedelta or ms, from when the broker receives it
-        idempotency_key  names this record, as the id of an outbox row does: sent again with the same key, by any
-                         process, it is written once, and the result is the position it got the first time.  The broker
-                         keeps keys for a day.  Another record under the key raises IdempotencyKeyReused.  Each such
-                         record is a request of its own
+        The result is available once the broker has acknowledged the batch.
+
+        value            bytes, str, None (a tombstone) or a value that can be encoded as JSON
+        deliver_at       delivery time: a datetime with a time zone, or ms since 1970
+        deliver_after    delay from the time the broker receives the record: a timedelta, or ms
+        idempotency_key  identifies the record, such as the id of an outbox row.  A record that is sent again with the
+                         same key, by any process, is written once; the result is the position of the first.  The broker
+                         keeps keys for a day.  A different record with the same key raises IdempotencyKeyReused.  Each
+                         record with a key is a request of its own
 
         sending = await producer.send(b"...", key="order-7", headers={"source": "web"}, txn=txn)
         """
@@ -81,7 +81,7 @@ class AsyncProducer:
             txn.check_usable()
         arguments.check(partition=partition, timestamp_ms=timestamp_ms, idempotency_key=idempotency_key)
         if idempotency_key is not None and txn is not None:
-            raise InvalidRequest("A record of a transaction has no idempotency_key; give it to client.execute.")
+            raise InvalidRequest("A record of a transaction cannot have an idempotency_key; pass it to client.execute.")
         entry = Entry(
             key_bytes(key),
             value_bytes(value),
@@ -94,7 +94,7 @@ class AsyncProducer:
             entry = entry._replace(delivery=delivery_of(deliver_at, deliver_after))
         is_json = entry.delivery is not None or idempotency_key is not None
         if is_json and len(dict(entry.headers)) != len(entry.headers):
-            raise InvalidRequest("A record with deliver_at, deliver_after or idempotency_key has each header once.")
+            raise InvalidRequest("A record with deliver_at, deliver_after or idempotency_key cannot repeat a header.")
         if partition is None:
             partition = self._partition_of(entry, await self._topics.partition_count(self.topic))
         if txn is None:
@@ -111,15 +111,17 @@ class AsyncProducer:
         return self._keyless_partition % partitions
 
     async def flush(self) -> None:
-        """Returns when every record sent so far outside of transactions is answered.  Raises the first error since the
-        last flush, unless `result()` has raised it already.  Records of a transaction are flushed by its commit.
+        """Waits until all records sent outside of transactions are acknowledged.
+
+        Raises the first error since the last flush, unless `result()` has raised it.  A commit flushes the records of
+        its transaction.
 
         await producer.flush()
         """
         await self._sender.flush()
 
     async def close(self) -> None:
-        """Flushes and stops.  Raises as `flush` does.
+        """Flushes and closes the producer.  Raises as `flush` does.
 
         await producer.close()
         """

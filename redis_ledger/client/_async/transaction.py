@@ -1,12 +1,12 @@
-"""A transaction as its client holds it: sends and acknowledgements that take effect together or not at all.
+"""Transaction: sends and acknowledgements that take effect together or not at all.
 
     async with client.transaction() as txn:      begin
         await txn.send("invoices", {...})        ┐ in any number, on any topics and subscriptions;
-        await txn.ack(consumer, message)         ┘ the first that fails makes the transaction abort-only
-                                                 left normally: flush, commit; by an exception: drop, abort, raise on
+        await txn.ack(consumer, message)         ┘ a failed operation makes the transaction abort-only
+                                                 normal exit: flush, commit; exception: drop, abort, reraise
 
-`states.py` says what may happen when.  The broker aborts a transaction whose deadline has passed; the handle notices by
-its own clock and then fails without asking.
+`states.py` has the state machine.  The broker aborts a transaction at its deadline; past it, by the client's own clock,
+operations fail without a request.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from redis_ledger.client import arguments
 from redis_ledger.client._async.admin import AsyncTransactions
-from redis_ledger.client._async.consumer import AsyncConsumer
 from redis_ledger.client._async.leases import AsyncLeases
 from redis_ledger.client._async.sender import AsyncSender, AsyncSending
 from redis_ledger.client.concurrency import AsyncCondition, AsyncMutex
@@ -38,15 +37,40 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ids import TxnId
 
-if TYPE_CHECKING:
-    from redis_ledger.client._async.producer import AsyncProducer
-
-AsyncSource: TypeAlias = "AsyncConsumer | tuple[str, str] | tuple[str, str, str]"
 TIMEOUT_MS = 60_000
 
 
+@runtime_checkable
+class SubscriptionConsumer(Protocol):
+    """A consumer, as acknowledgements name it."""
+
+    topic: str
+    subscription: str
+    name: str
+
+
+AsyncSource: TypeAlias = "SubscriptionConsumer | tuple[str, str] | tuple[str, str, str]"
+
+
+class AsyncTopicProducer(Protocol):
+    """A producer, as a transaction sends with it."""
+
+    async def send(
+        self,
+        value: Any,
+        *,
+        key: str | bytes | None = None,
+        headers: Headers | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        deliver_at: Moment | None = None,
+        deliver_after: Span | None = None,
+        txn: AsyncTransaction | None = None,
+    ) -> AsyncSending: ...
+
+
 class AsyncTransaction:
-    """Made by `client.transaction` and `client.resume_transaction`.
+    """A handle of a transaction.  Created by `client.transaction` and `client.resume_transaction`.
 
     async with client.transaction(timeout_ms=10_000) as txn:
         for message in await consumer.receive(100):
@@ -59,7 +83,7 @@ class AsyncTransaction:
         transactions: AsyncTransactions,
         leases: AsyncLeases,
         sender: AsyncSender,
-        producer_of: Callable[[str], AsyncProducer],
+        producer_of: Callable[[str], AsyncTopicProducer],
         timeout_ms: int = TIMEOUT_MS,
         id: TxnId | None = None,
     ) -> None:
@@ -69,7 +93,7 @@ class AsyncTransaction:
         self._producer_of = producer_of
         self._timeout_ms = timeout_ms
         self.id = id
-        # A transaction taken up from elsewhere may have used any sequence number, so its sends go without one.
+        # A resumed transaction may have used any sequence number, so its batches are sent without one.
         self._is_resumed = id is not None
         self._deadline_s = float("inf")
         self._state = TxnState.OPEN
@@ -84,18 +108,18 @@ class AsyncTransaction:
 
     @property
     def state(self) -> TxnState:
-        """Where it stands, its deadline taken into account."""
+        """The state, with the deadline taken into account."""
         if self._state is TxnState.OPEN and monotonic() >= self._deadline_s:
             self._state = after(self._state, TxnEvent.EXPIRE, self)
         return self._state
 
     @property
     def producer(self) -> tuple[int, int] | None:
-        """Producer id and epoch of its batches."""
+        """Producer id and epoch of its batches; None if they carry none."""
         return None if self.id is None or self._is_resumed else (self.id.producer_id, 0)
 
     async def begin(self) -> None:
-        """Asks the broker for an id, unless there is one; the first operation does it as well.
+        """Begins the transaction on the broker.  The first operation does this if it has not been called.
 
         txn = client.transaction(); await txn.begin(); print(txn.id)
         """
@@ -108,7 +132,7 @@ class AsyncTransaction:
         began_s = monotonic()
         try:
             self.id = TxnId.parse((await self._transactions.begin(self._timeout_ms)).id)
-            # 0 asks for the broker's default, which is ours as well.
+            # 0 selects the broker's default, which is the same.
             self._deadline_s = began_s + (self._timeout_ms or TIMEOUT_MS) / 1000
         finally:
             with self._mutex:
@@ -127,7 +151,7 @@ class AsyncTransaction:
         deliver_at: Moment | None = None,
         deliver_after: Span | None = None,
     ) -> AsyncSending:
-        """As `producer.send`; visible, or scheduled, once the transaction is committed.
+        """Sends a record as `producer.send` does.  It becomes visible, or is scheduled, when the transaction commits.
 
         await txn.send("invoices", {"order": 7, "total": 12}, key="order-7")
         """
@@ -143,8 +167,9 @@ class AsyncTransaction:
         )
 
     async def ack(self, source: AsyncSource, messages: Any) -> None:
-        """Acknowledges within the transaction.  source: the consumer, or (topic, subscription[, consumer's name]).
-        Raises TransactionConflict when another transaction or a plain acknowledgement was first.
+        """Acknowledges messages in the transaction.  source: a consumer, or (topic, subscription[, consumer name]).
+
+        Raises TransactionConflict if they are acknowledged already, or by another open transaction.
 
         await txn.ack(consumer, messages)
         """
@@ -152,7 +177,7 @@ class AsyncTransaction:
             await self._leases.ack(*where(source), ids_of(messages), txn=self.id)
 
     async def ack_cumulative(self, source: AsyncSource, message: Any) -> None:
-        """Acknowledges all up to this message, within the transaction; exclusive subscriptions only.
+        """Acknowledges all messages up to this one in the transaction.  Exclusive subscriptions only.
 
         await txn.ack_cumulative(consumer, messages[-1])
         """
@@ -161,7 +186,7 @@ class AsyncTransaction:
 
     @asynccontextmanager
     async def operation(self) -> AsyncIterator[None]:
-        """Something that takes part.  Commit and abort wait for its end; if it fails, only abort is left."""
+        """Wraps an operation of the transaction.  Commit and abort wait for it; if it fails, only abort is possible."""
         self.check_usable()
         await self.begin()
         with self._mutex:
@@ -178,20 +203,21 @@ class AsyncTransaction:
                 self._changed.notify_all()
 
     def check_usable(self) -> None:
-        """Raises InvalidTxnStatus if it is over, TransactionAbortOnly if an operation of it failed."""
+        """Raises InvalidTxnStatus if it has ended, TransactionAbortOnly if one of its operations failed."""
         after(self.state, TxnEvent.OPERATE, self)
         if self._failure is not None:
             raise self._abort_only() from self._failure
 
     def fail(self, error: LedgerError) -> None:
-        """An operation failed: from now on it can only be aborted.  The first error is the one that is told."""
+        """Makes the transaction abort-only.  The first error is reported."""
         with self._mutex:
             if self._failure is None:
                 self._failure = error
 
     async def commit(self) -> None:
-        """Flushes, waits for every send and acknowledgement, and commits; safe to call again when it raised
-        OutcomeUnknown or Unavailable.  Raises TransactionAbortOnly, having aborted, when one of them failed.
+        """Flushes, waits for all operations, and commits.  May be repeated after OutcomeUnknown or Unavailable.
+
+        If an operation failed, aborts and raises TransactionAbortOnly.
 
         await txn.commit()
         """
@@ -209,12 +235,11 @@ class AsyncTransaction:
         try:
             await self._abort()
         except LedgerError as unaborted:
-            error.add_note(_left_to_time(self, unaborted))
+            error.add_note(_abort_failed(self, unaborted))
         raise error from self._failure
 
     async def abort(self) -> None:
-        """Drops what is not sent yet and aborts.  Nothing of the transaction is ever seen, and the messages it
-        acknowledged are delivered again.
+        """Drops unsent records and aborts.  Its records never become visible; its acknowledgements are undone.
 
         await txn.abort()
         """
@@ -243,7 +268,7 @@ class AsyncTransaction:
             except LedgerError as unaborted:
                 if error is None:
                     raise
-                error.add_note(_left_to_time(self, unaborted))
+                error.add_note(_abort_failed(self, unaborted))
         elif state is not TxnState.COMMITTING:
             await self._sender.drop(self)
 
@@ -275,28 +300,28 @@ class AsyncTransaction:
         try:
             await self._transactions.abort(self.id)
         except (AlreadyAborted, TransactionTimedOut):
-            return  # the broker was first, and of the same mind
+            return  # the broker has aborted it already
 
     def _abort_only(self) -> TransactionAbortOnly:
         assert self._failure is not None
         return TransactionAbortOnly(
-            f"Transaction {self} cannot be committed, since an operation of it failed: {self._failure.detail} "
-            "Begin again from the last committed state.",
+            f"Transaction {self} cannot be committed: one of its operations failed. {self._failure.detail} "
+            "Restart from the last committed state.",
             transaction=str(self),
             cause=self._failure.code,
         )
 
 
 def where(source: AsyncSource) -> tuple[str, str, str]:
-    """Topic, subscription and consumer's name."""
-    if isinstance(source, AsyncConsumer):
+    """Returns topic, subscription and consumer name."""
+    if isinstance(source, SubscriptionConsumer):
         return source.topic, source.subscription, source.name
     names = arguments.sequence("source", source)
     if not 2 <= len(names) <= 3:
-        raise InvalidRequest(f"{source!r:.60} is not a consumer, nor a topic, a subscription and a consumer's name.")
+        raise InvalidRequest(f"{source!r:.60} is neither a consumer nor (topic, subscription[, consumer name]).")
     topic, subscription, name = (*names, "default")[:3]
     return topic, subscription, name
 
 
-def _left_to_time(txn: AsyncTransaction, error: LedgerError) -> str:
+def _abort_failed(txn: AsyncTransaction, error: LedgerError) -> str:
     return f"Transaction {txn} could not be aborted ({error.detail}); the broker aborts it at its deadline."

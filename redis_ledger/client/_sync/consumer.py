@@ -1,13 +1,12 @@
 """Consumer: messages of a subscription, fetched ahead and leased until they are acknowledged.
 
     broker ─ receive ─→ [ fetched ahead ] ─→ receive() or iteration ─→ your code ─→ ack / nack / txn.ack
-                          lease runs …………………………………………………………………………………………… out: another consumer gets it
+                          lease ……………………………………………………………………………………………………… expired: redelivered
 
-A message fetched ahead whose lease has run out is dropped, since by then the broker delivers it to another consumer.
-On an exclusive subscription every request names the last message of each partition that this consumer has; what was
-dropped, or lost with an answer, then comes again before anything that follows it.  Closing hands back at once what was
-not acknowledged.  A message in the body of a running loop stays leased until the loop asks for the next one, so that
-its acknowledgement still counts.
+A prefetched message whose lease has expired is dropped: the broker delivers it to another consumer.  On an exclusive
+subscription every request names the last message of each partition that this consumer received, so that dropped or
+lost messages are delivered again, in order.  `close` returns unacknowledged messages at once.  A message in the body of
+a running loop stays leased until the next iteration, so that it can still be acknowledged.
 """
 
 from __future__ import annotations
@@ -17,11 +16,12 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from redis_ledger.client import arguments
 from redis_ledger.client._sync.admin import Subscriptions
 from redis_ledger.client._sync.leases import Leases
+from redis_ledger.client._sync.transaction import Transaction
 from redis_ledger.client.concurrency import Condition, Mutex, Worker
 from redis_ledger.client.models import Kind, Message
 from redis_ledger.client.progress import Progress
@@ -29,18 +29,15 @@ from redis_ledger.client.values import id_of, ids_of
 from redis_ledger.errors import ClientClosed, LedgerError
 from redis_ledger.ids import MessageId
 
-if TYPE_CHECKING:
-    from redis_ledger.client._sync.transaction import Transaction
-
-POLL_MS = 500  # the longest wait of one request that fetches ahead, and so the longest that closing waits for it
+POLL_MS = 500  # longest wait of a prefetch request, and so the longest time that `close` waits for one
 CLOSE_MS = 2_000
 CLOSE_S_MAX = (POLL_MS + CLOSE_MS) / 1000 + 0.5
 CLOSED = "The consumer is closed; make a new one from an open client."
-LOOP_MS = 1_000  # the longest wait of a loop before it looks whether the consumer is closed
+LOOP_MS = 1_000  # interval at which a loop checks whether the consumer is closed
 
 
 class Consumer:
-    """Made by `client.consumer`.
+    """Receives and acknowledges messages of a subscription.  Created by `client.consumer`.
 
     with client.consumer("orders", "billing") as consumer:
         for message in consumer:
@@ -80,7 +77,7 @@ class Consumer:
         self._is_created = False
         self._is_closed = False
         self._error: LedgerError | None = None
-        self._turn = 0  # rises when what is fetched ahead loses its meaning
+        self._generation = 0  # increases when prefetched messages become invalid
         self._handed_out = Progress()
 
     @property
@@ -99,7 +96,7 @@ class Consumer:
         self.close()  # raises nothing
 
     def __iter__(self) -> Iterator[Message]:
-        """Messages one by one, until the consumer is closed, by whichever thread, task or signal handler."""
+        """Yields messages one by one until the consumer is closed, by any thread, task or signal handler."""
         with self._mutex:
             self._loops += 1
         try:
@@ -115,8 +112,9 @@ class Consumer:
                 self._give_back()
 
     def receive(self, max_messages: int = 100, wait_ms: int = 1_000) -> list[Message]:
-        """At least one message as soon as there is one; none when the time is up.  Raises ClientClosed once the
-        consumer is closed.
+        """Returns as soon as at least one message is available; an empty list after `wait_ms`.
+
+        Raises ClientClosed if the consumer is closed.
 
         messages = consumer.receive(max_messages=50, wait_ms=2_000)
         """
@@ -127,7 +125,7 @@ class Consumer:
         return messages
 
     def _receive(self, max_messages: int, wait_ms: int) -> list[Message] | None:
-        """None: the consumer is closed."""
+        """Returns None if the consumer is closed."""
         if self._is_closed:
             return None
         self._create()
@@ -137,7 +135,7 @@ class Consumer:
         with self._mutex:
             while True:
                 taken = self._take(max_messages)
-                # Looked at after taking: a signal handler may close the consumer at any point.
+                # Check after taking: a signal handler may close the consumer at any point.
                 if self._is_closed:
                     return None
                 if taken:
@@ -164,7 +162,7 @@ class Consumer:
         return None
 
     def ack(self, messages: Any, txn: Transaction | None = None) -> None:
-        """Acknowledges one message or several, or their ids; in a transaction, when that commits.
+        """Acknowledges messages or message ids; with `txn`, when the transaction commits.
 
         consumer.ack(messages)
         """
@@ -174,7 +172,7 @@ class Consumer:
             self._leases.ack(self.topic, self.subscription, self.name, ids_of(messages))
 
     def ack_cumulative(self, message: Any, txn: Transaction | None = None) -> None:
-        """Acknowledges everything of the partition up to this message; exclusive subscriptions only.
+        """Acknowledges all messages of the partition up to this one.  Exclusive subscriptions only.
 
         consumer.ack_cumulative(messages[-1])
         """
@@ -184,14 +182,14 @@ class Consumer:
             self._leases.ack_cumulative(self.topic, self.subscription, self.name, id_of(message))
 
     def nack(self, messages: Any, delay_ms: int = 0) -> None:
-        """Gives messages back, to be delivered again after the delay.
+        """Returns messages for redelivery after the delay.
 
         consumer.nack(message, delay_ms=5_000)
         """
         self._leases.nack(self.topic, self.subscription, self.name, ids_of(messages), delay_ms)
 
     def redeliver_unacked(self) -> None:
-        """Gives back all that this consumer holds, what it has fetched ahead included.
+        """Returns all unacknowledged messages of this consumer for redelivery, prefetched ones included.
 
         consumer.redeliver_unacked()
         """
@@ -205,7 +203,7 @@ class Consumer:
         offsets: Mapping[int, int] | None = None,
         timestamp_ms: int | None = None,
     ) -> None:
-        """Moves the whole subscription, for all its consumers; give one of the three.
+        """Moves the position of the subscription, for all its consumers.  Takes exactly one of the three arguments.
 
         consumer.seek("earliest")
         """
@@ -217,8 +215,9 @@ class Consumer:
         self._forget_ahead()
 
     def close(self) -> None:
-        """Stops, ends loops over this consumer, and hands back at once what was delivered to it and not acknowledged.
-        May be called by any thread, and by a signal handler, too.
+        """Stops the consumer, ends loops over it, and returns its unacknowledged messages for redelivery.
+
+        May be called from any thread and from a signal handler.
 
         consumer.close()
         """
@@ -228,7 +227,7 @@ class Consumer:
             self._is_closed = True
             self._arrived.notify_all()
             self._room.notify_all()
-        # By a worker, and waited for with a limit: a signal handler may have interrupted a request that holds a lock.
+        # In a worker, with a time limit: a signal handler may have interrupted a request that holds a lock.
         Worker(self._stop, "redis-ledger consumer closing").join(CLOSE_S_MAX)
 
     def _stop(self) -> None:
@@ -240,9 +239,9 @@ class Consumer:
             self._give_back(ahead)
 
     def _give_back(self, ids: list[MessageId] | None = None) -> None:
-        """ids None: everything that is leased to this consumer."""
+        """ids None: all messages leased to this consumer."""
         if self._is_created:
-            # If it fails, the leases end by themselves when their time is up.
+            # If it fails, the leases expire.
             with suppress(LedgerError):
                 self._leases.nack(self.topic, self.subscription, self.name, ids, timeout_ms=CLOSE_MS)
 
@@ -263,7 +262,7 @@ class Consumer:
             elif self._is_exclusive:
                 dropped.add(message.partition)
                 self._ahead = deque(each for each in self._ahead if each.partition not in dropped)
-                self._turn += 1
+                self._generation += 1
         if len(self._ahead) <= self._prefetch // 2:
             self._room.notify()
         return taken
@@ -272,7 +271,7 @@ class Consumer:
         with self._mutex:
             self._ahead.clear()
             self._handed_out.clear()
-            self._turn += 1
+            self._generation += 1
             self._room.notify()
 
     def _fetch(self, max_messages: int, wait_ms: int, has: Progress) -> list[Message]:
@@ -289,16 +288,16 @@ class Consumer:
                         self._room.wait()
                     if self._is_closed:
                         return
-                    turn, room = self._turn, self._prefetch - len(self._ahead)
+                    generation, room = self._generation, self._prefetch - len(self._ahead)
                     has = self._handed_out.with_(self._ahead)
                 messages = self._fetch(room, min(POLL_MS, self._ack_timeout_ms // 4), has)
                 with self._mutex:
-                    is_meant = turn == self._turn
-                    if is_meant:
+                    is_current = generation == self._generation
+                    if is_current:
                         self._ahead.extend(messages)
                         self._arrived.notify_all()
-                # An exclusive consumer gets them again, since its next request names an earlier message.
-                if messages and not is_meant and not (self._is_exclusive and self._leases.brokers_know_after):
+                # An exclusive consumer receives them again: its next request names an earlier message.
+                if messages and not is_current and not (self._is_exclusive and self._leases.brokers_know_after):
                     self.nack(messages)
         except LedgerError as error:
             # The next receive raises it, and the one after that tries again.

@@ -48,7 +48,7 @@ def test_a_principal_is_named_once_it_is_known():
 def test_a_kafka_request_names_its_api_its_client_and_who_has_logged_in():
     peer = Peer("10.0.0.7", principal="User:ada")
     broker: Any = None
-    request = in_flight.asked(("Produce", 7, KafkaCall(broker, 9, "shop", peer)))
+    request = in_flight.summary(("Produce", 7, KafkaCall(broker, 9, "shop", peer)))
     assert request.log_fields() == {"operation": "Produce", "request_id": "shop-7", "peer": "10.0.0.7", "principal": ""}
     peer.is_authenticated = True
     assert request.log_fields()["principal"] == "User:ada"

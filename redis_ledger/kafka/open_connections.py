@@ -1,0 +1,160 @@
+"""Open connections of all Kafka listeners, and the limits that they share.
+
+connections_max      further connections are closed at once
+inflight_bytes_max   bytes of requests that are read but not answered; above the limit no connection is read
+client_bytes_max     bytes of unread responses and incomplete requests; above the limit the slowest client is closed
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from redis_ledger.auth.certificates import Named
+from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.client_memory import Lease
+from redis_ledger.kafka.listener import Listener
+from redis_ledger.kafka.request_context import Peer
+from redis_ledger.telemetry import metrics
+from redis_ledger.telemetry.logs import Seldom
+
+INCOMPLETE_S = 1.0  # an incomplete request of this age may be dropped when another client needs its memory
+TLS_RECORD = b"\x16\x03"  # the first bytes of a TLS handshake; no frame has the length that they encode
+
+
+class OpenConnection(Protocol):
+    """The part of a connection that the shared limits and deadlines use."""
+
+    unread: Lease
+    peer: Peer
+    opened: float
+    last_used: float
+
+    @property
+    def is_waiting(self) -> bool: ...
+
+    def stalled_s(self, now: float) -> float: ...
+
+    def deaf_s(self, now: float) -> float: ...
+
+    def closing_s(self, now: float) -> float: ...
+
+    def recount(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+    def drop_half(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def abort(self) -> None: ...
+
+
+class OpenConnections:
+    """The set of open connections.  named_by: returns the principal that a client certificate names."""
+
+    def __init__(self, broker: Broker, named_by: Callable[[Any], Named | None] | None = None) -> None:
+        config = broker.config
+        self.broker = broker
+        self.frame_bytes_max = config.kafka_request_bytes_max
+        self.requires_sasl = config.auth_required
+        self.seldom = Seldom()
+        self._named_by = named_by
+        self._open: set[OpenConnection] = set()
+        self._starved: set[OpenConnection] = set()
+        self._in_flight_bytes = 0
+        self._is_draining = False
+        self._none_open = asyncio.Event()
+        self._none_open.set()
+
+    def all(self) -> list[OpenConnection]:
+        return list(self._open)
+
+    def drain(self) -> None:
+        """Refuses new connections from now on."""
+        self._is_draining = True
+
+    async def wait_closed(self, seconds: float) -> None:
+        """Waits until no connection is open, or the time is up."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._none_open.wait()
+
+    def admit(self, connection: OpenConnection) -> bool:
+        if self._is_draining or len(self._open) >= self.broker.config.kafka_connections_max:
+            self.seldom.warning("no more Kafka connections are accepted", open=len(self._open))
+            metrics.kafka_refused.inc()
+            return False
+        self._open.add(connection)
+        self._none_open.clear()
+        metrics.kafka_connections.inc()
+        return True
+
+    def remove(self, connection: OpenConnection) -> None:
+        self._starved.discard(connection)
+        if connection in self._open:
+            self._open.remove(connection)
+            metrics.kafka_connections.dec()
+            if not self._open:
+                self._none_open.set()
+
+    def identify(self, peer: Peer, transport: asyncio.BaseTransport) -> None:
+        """Sets the peer's principal from its verified client certificate, if it has one."""
+        named = None if self._named_by is None else self._named_by(transport.get_extra_info("peercert"))
+        if named is not None:
+            peer.principal, peer.until_s = named
+            peer.is_authenticated = True
+
+    def is_unexpected_tls(self, begin: bytes, listener: Listener, peer: Peer) -> bool:
+        """Returns whether the first bytes are a TLS handshake on a listener without TLS, and logs it."""
+        if listener.tls is not None or begin[:2] != TLS_RECORD:
+            return False
+        self.seldom.warning("a TLS client connected to a listener without TLS", listener=listener.name, peer=peer.host)
+        metrics.kafka_refused.inc()
+        return True
+
+    def take(self, connection: OpenConnection, count: int) -> bool:
+        """Counts the bytes of a frame.  Returns True if the connection must pause reading until `resume` is called."""
+        self._in_flight_bytes += count
+        if self._in_flight_bytes <= self.broker.config.kafka_inflight_bytes_max:
+            return False
+        self._starved.add(connection)
+        return True
+
+    def release(self, count: int) -> None:
+        self._in_flight_bytes -= count
+        if self._starved and self._in_flight_bytes <= self.broker.config.kafka_inflight_bytes_max:
+            starved, self._starved = self._starved, set()
+            for connection in starved:
+                connection.resume()
+
+    def take_incomplete(self, connection: OpenConnection, count: int) -> bool:
+        """Takes memory for an incomplete request.
+
+        If none is free, closes the client whose request has been incomplete for the longest time.  Returns False if no
+        request is older than INCOMPLETE_S.  Never waits: clients with incomplete requests would wait for each other.
+        """
+        memory = self.broker.client_memory
+        if memory.take_request(count):
+            return True
+        now = time.monotonic()
+        others = self._open - {connection}
+        slowest = max(others, key=lambda each: each.stalled_s(now), default=None)
+        if slowest is None or slowest.stalled_s(now) < INCOMPLETE_S:
+            return False
+        self.give_up(slowest, "a Kafka client left a request incomplete while others need its memory")
+        slowest.drop_half()
+        return memory.take_request(count)
+
+    def close_slow_readers(self, now: float) -> None:
+        """If responses wait for memory, closes the slowest clients until an eighth of it will be free."""
+        for connection in self.broker.client_memory.too_slow(self._open, now):
+            self.give_up(connection, "a Kafka client does not read its responses while others wait for the memory")
+
+    def give_up(self, connection: OpenConnection, reason: str) -> None:
+        self.seldom.warning(reason, peer=connection.peer.host)
+        metrics.kafka_refused.inc()
+        connection.abort()
