@@ -29,7 +29,7 @@ SPARK_BEGIN = "<!-- figures: written by python -m bench.spark --markdown -->"
 GROWTH_BEGIN = "<!-- figures: written by python -m bench.growth --markdown -->"
 # These have tables of their own.
 DELAY = ("schedule", "fire", "lateness", "index", "restart", "burst")
-SPARK = ("spark_read", "spark_write", "offload", "cold_read")
+SPARK = ("spark_read", "spark_write", "offload", "offload_read")
 GROWTH = (
     "workers", "wide_fetch", "upkeep", "clients_1000", "overview", "script_cpu_ms", "full_redis", "memory",
 )  # fmt: skip

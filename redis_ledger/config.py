@@ -110,8 +110,8 @@ class Config:
     offsets_retention_ms: int = 604_800_000  # offsets of an empty group are kept this long after its last commit
     offset_metadata_bytes_max: int = 4_096  # metadata stored with an offset
     # history in Parquet
-    cold_home: str = ""  # folder or URI of offloaded history: /var/lib/x, s3://bucket/prefix; empty: no offloading
-    cold_cache_bytes: int = 67_108_864  # of history read back, kept in memory
+    offload_home: str = ""  # folder or URI of offloaded history: /var/lib/x, s3://bucket/prefix; empty: no offloading
+    offload_cache_bytes: int = 67_108_864  # of history read back, kept in memory
     # metrics and traces
     metrics_topics_max: int = 100  # topics with series of their own in /metrics; the others share topic="other"
     metrics_partitions_max: int = 1_000  # partitions of them whose offsets are shown

@@ -121,7 +121,7 @@ def served(brokers: int, logs: Path, token: str = "") -> Iterator[tuple[Address,
         "process",
     ]
     command += ["--http", "127.0.0.1:0", "--kafka", "127.0.0.1:0", "--brokers", str(brokers)]
-    command += ["--cold-home", str(data / "cold")]
+    command += ["--offload-home", str(data / "offload")]
     environ = {name: value for name, value in os.environ.items() if not name.startswith("REDIS_LEDGER_")}
     if token:
         secret = logs / "token"

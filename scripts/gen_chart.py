@@ -27,7 +27,7 @@ CHART = ROOT / "helm" / "redis-ledger"
 # Settings that other values of the chart stand for; given twice, they could disagree.
 DECIDED = {
     "auth_required", "allow_everyone_if_no_acl", "super_users", "bootstrap_token_file",
-    "tls_certificate", "tls_key", "tls_kafka_listeners", "tls_client_ca", "tls_principal", "cold_home",
+    "tls_certificate", "tls_key", "tls_kafka_listeners", "tls_client_ca", "tls_principal", "offload_home",
 }  # fmt: skip
 JSON_TYPE = {bool: "boolean", int: "integer", str: "string"}
 BEGIN, END = "<!-- values -->\n", "<!-- end of values -->\n"

@@ -22,7 +22,7 @@ def doctor(
     kafka_advertised: serve_options.KafkaAdvertised = None,
     redis: serve_options.Redis = None,
     durability: serve_options.Durability = "disk",
-    cold_home: serve_options.ColdHome = None,
+    offload_home: serve_options.OffloadHome = None,
     set_: serve_options.Set = None,
     allow_anonymous: serve_options.AllowAnonymous = False,
     json_: Annotated[bool, typer.Option("--json", help="Findings as JSON.")] = False,
@@ -39,7 +39,7 @@ def doctor(
 
     logs.configure("error")
     with reporting(json_):
-        given = serve_options.overrides(serve_options.words(set_, cold_home))
+        given = serve_options.overrides(serve_options.words(set_, offload_home))
 
     async def collect() -> list[Finding]:
         looked_at = Setup(

@@ -33,7 +33,7 @@ def serve(
     redis: serve_options.Redis = None,
     brokers: Annotated[int, typer.Option(min=1, max=64, help="Broker processes, on consecutive ports.")] = 1,
     durability: serve_options.Durability = "disk",
-    cold_home: serve_options.ColdHome = None,
+    offload_home: serve_options.OffloadHome = None,
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], typer.Option(envvar="REDIS_LEDGER_LOG_LEVEL")
     ] = "info",
@@ -52,7 +52,7 @@ def serve(
     """
     logs.configure(log_level, shape=log_format, whole_process=True)
     try:
-        given = serve_options.words(set_, cold_home)
+        given = serve_options.words(set_, offload_home)
         _run(data_dir, http, http_advertised, kafka, kafka_advertised, redis, brokers, durability, given,
              exit_with_stdin, allow_anonymous, ["--log-level", log_level, "--log-format", log_format])  # fmt: skip
     except Refusal as refusal:
@@ -96,8 +96,8 @@ def _run(
         check_not_open(address, "--http")
         for each in kafka_addresses.values():
             check_not_open(each.bound, "--kafka")
-    if config.cold_home:
-        opened(config.cold_home)  # raises Refusal
+    if config.offload_home:
+        opened(config.offload_home)  # raises Refusal
     for sentence in environment.without_effect(os.environ, serve_options.overrides(settings)):
         logs.get().warning("a setting is without effect", reason=sentence)
     url = redis_url.given(redis, os.environ)

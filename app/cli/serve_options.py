@@ -52,7 +52,7 @@ Durability = Annotated[
         "lossy: allows a Redis that may lose what it has answered.",
     ),
 ]
-ColdHome = Annotated[
+OffloadHome = Annotated[
     str | None,
     typer.Option(
         metavar="FOLDER|URI",
@@ -81,9 +81,9 @@ HTTP = "127.0.0.1:8080"
 KAFKA = "127.0.0.1:9092"
 
 
-def words(settings: list[str] | None, cold_home: str | None) -> list[str]:
-    """NAME=VALUE of all that is set; --cold-home is one of them."""
-    return [*(settings or []), *([] if cold_home is None else [f"cold_home={absolute(cold_home)}"])]
+def words(settings: list[str] | None, offload_home: str | None) -> list[str]:
+    """NAME=VALUE of all that is set; --offload-home is one of them."""
+    return [*(settings or []), *([] if offload_home is None else [f"offload_home={absolute(offload_home)}"])]
 
 
 def overrides(settings: list[str]) -> dict[str, Any]:

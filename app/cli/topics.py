@@ -66,7 +66,7 @@ def describe(name: Name, url: Url = URL, json: Json = False) -> None:
             f"{found.name}  {counted(found.partitions, 'partition')}  created {_time(found.created_ms)}  "
             f"settings: {settings}"
         )
-        heads = ["partition", "start", "cold", "stable", "end", "bytes", "ledgers", "open transactions"]
+        heads = ["partition", "start", "offloaded", "stable", "end", "bytes", "ledgers", "open transactions"]
         table(heads, [_row(p) for p in found.partition_states], is_boxed=False)
 
 
@@ -124,7 +124,7 @@ def _show(topic: Topic, as_json: bool) -> None:
 
 def _row(p: PartitionState) -> tuple[int, ...]:
     return (
-        p.partition, p.start_offset, p.cold_offset, p.stable_offset, p.end_offset, p.bytes, p.ledgers,
+        p.partition, p.start_offset, p.offloaded_offset, p.stable_offset, p.end_offset, p.bytes, p.ledgers,
         p.open_transactions,
     )  # fmt: skip
 

@@ -31,9 +31,9 @@ from redis_ledger.app.http.openapi import PATH_PARAMETERS, document
 from redis_ledger.app.http.operations import UNKNOWN, Operation, Routes, count_unrouted
 from redis_ledger.app.http.request import HttpRequest, HttpResponse, Services
 from redis_ledger.app.http.routers import (
-    cold,
     health,
     metrics,
+    offload,
     producers,
     quotas,
     records,
@@ -50,7 +50,19 @@ from redis_ledger.version import VERSION
 OpenBroker = Callable[[], Awaitable[Broker]]
 
 site = Routes("health")
-ROUTERS = (topics, records, scheduled, cold, subscriptions, transactions, producers, security, quotas, health, metrics)
+ROUTERS = (
+    topics,
+    records,
+    scheduled,
+    offload,
+    subscriptions,
+    transactions,
+    producers,
+    security,
+    quotas,
+    health,
+    metrics,
+)
 OPERATIONS: tuple[Operation, ...] = tuple(each for router in ROUTERS for each in router.routes.operations)
 
 

@@ -25,7 +25,7 @@ TAGS = {
     "topics": "Named logs, cut into partitions.",
     "records": "Produce and fetch, as JSON or as record batches.",
     "scheduled": "Records that are delivered later: look, cancel, move.",
-    "cold": "History in Parquet: what is to be written, and what has been.",
+    "offload": "Records offloaded to Parquet: plans, segments and manifests.",
     "subscriptions": "Positions with leases: receive, acknowledge, give back.",
     "transactions": "Produce and acknowledge together, all or nothing.",
     "producers": "Ids for idempotent producing.",

@@ -97,8 +97,8 @@ async def examine(setup: Setup) -> AsyncIterator[Finding]:
     async for finding in _storage(setup, brokers):
         yield finding
     with contextlib.suppress(settings.BadSetting):  # it has been told
-        if setup.config.cold_home:
-            yield Finding("cold home", *await asyncio.to_thread(offload_home.look, setup.config.cold_home))
+        if setup.config.offload_home:
+            yield Finding("offload home", *await asyncio.to_thread(offload_home.look, setup.config.offload_home))
     async for finding in _ports(
         "http", lambda: [HostPort.parse(setup.http, "--http")], setup, partial(_broker_at, brokers)
     ):

@@ -1,4 +1,4 @@
-"""The home of history in Parquet (cold_home), as whoever starts a broker finds it.
+"""The home of history in Parquet (offload_home), as whoever starts a broker finds it.
 
 serve     refuses one that no file could be read from: no pyarrow, no such kind of place
 doctor    looks whether it is there, and whether what is written comes back
@@ -45,7 +45,7 @@ def look(uri: str) -> Seen:
     try:
         home = opened(uri)
     except Refusal as refusal:
-        cure = "Install it." if isinstance(refusal.__cause__, ImportError) else "Correct cold_home."
+        cure = "Install it." if isinstance(refusal.__cause__, ImportError) else "Correct offload_home."
         return Seen("problem", str(refusal), cure)
     try:
         if not home.exists():

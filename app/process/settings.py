@@ -40,14 +40,14 @@ _FROM_ZERO = {
     "delayed_delivery_ledger_step_per_bucket",
     "delayed_delivery_load_ahead_ms",
     "delayed_delivery_block_after_ms",
-    "cold_cache_bytes",
+    "offload_cache_bytes",
     "quota_bytes_in_per_s",
     "quota_bytes_out_per_s",
     "quota_requests_per_s",
     "quota_open_transactions",
 }
 _PATHS = {
-    "cold_home",
+    "offload_home",
     "super_users",
     "bootstrap_token_file",
     "jwt_jwks",

@@ -1,4 +1,4 @@
-"""What it costs to read and write topics with Spark: the questions are in reading.py, writing.py and cold.py.
+"""What it costs to read and write topics with Spark: the questions are in reading.py, writing.py and offload.py.
 
 python -m bench.spark (this environment)                  Spark's own environment
     broker + embedded Redis  ◀───────── REST ──────────── driver.py: JVM, Python workers

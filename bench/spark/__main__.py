@@ -18,11 +18,11 @@ from rich.console import Console
 from bench import command, figures
 from bench.lab import Lab, Pace
 from bench.processes import BenchFailed, broker, folder
-from bench.spark import cold, reading, writing
+from bench.spark import offload, reading, writing
 from bench.spark.engine import spark
 
 # What is measured on one broker, in this order; offload takes away what spark_read has read.
-GROUPS = (("spark_write",), ("spark_read", "offload", "cold_read"))
+GROUPS = (("spark_write",), ("spark_read", "offload", "offload_read"))
 TIMEOUT_S = 270  # of a group
 
 
@@ -64,7 +64,7 @@ async def measure(names: Sequence[str], scale: float) -> int:
 async def _measured(labs: dict[str, Lab], wanted: Sequence[str]) -> None:
     """With a Spark of its own: one that was left in the middle of a step would answer the next question with it."""
     with folder() as home:
-        options = ("--cold-home", str(home / "cold"))
+        options = ("--offload-home", str(home / "offloaded"))
         async with (
             broker(reading.DURABILITY, kafka=True, home=home, options=options) as served,
             spark() as engine,
@@ -75,9 +75,9 @@ async def _measured(labs: dict[str, Lab], wanted: Sequence[str]) -> None:
                 return
             records = await reading.measure(labs["spark_read"], served, engine, url)
             if wanted != ["spark_read"]:
-                held = cold.embedded(home)
+                held = offload.embedded(home)
                 try:
-                    await cold.measure(labs, served, engine, url, records, held)
+                    await offload.measure(labs, served, engine, url, records, held)
                 finally:
                     held.release()
 

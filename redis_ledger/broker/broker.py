@@ -86,7 +86,7 @@ class Broker:
         self.name = f"{name or socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self.readiness: dict[str, Any] = {}  # what /readyz tells besides, such as the durability
         self.offload_reader = (
-            OffloadReader(store, config.cold_home, config.cold_cache_bytes) if config.cold_home else None
+            OffloadReader(store, config.offload_home, config.offload_cache_bytes) if config.offload_home else None
         )
         rules = DeadLetterRules(store)
         self.catalog = Catalog(

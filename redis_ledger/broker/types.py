@@ -116,7 +116,7 @@ class Fetched:
 
 @dataclass(slots=True)
 class PartitionState:
-    """bytes: of all its log makes visible, in Redis and in Parquet.  cold_offset: where history in Parquet ends."""
+    """bytes: of all its log makes visible, in Redis and in Parquet.  offloaded_offset: end of what is in Parquet."""
 
     partition: int
     start_offset: int
@@ -127,7 +127,7 @@ class PartitionState:
     ledgers: int
     bytes: int
     open_transactions: int
-    cold_offset: int
+    offloaded_offset: int
 
 
 class PartitionProducer(NamedTuple):

@@ -4,7 +4,7 @@ goes in   Record                                     a value with its key, heade
 comes out RecordPosition  Message                    where it went; a record as read or delivered
           ScheduledPosition  ScheduledRecord         the same of one that is delivered later
           Topic  PartitionState  SubscriptionStats   what the broker says of itself
-          TransactionStatus  Executed  ColdTopic
+          TransactionStatus  Executed  OffloadedTopic
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class PartitionState(msgspec.Struct, frozen=True):
     ledgers: int = 0
     bytes: int = 0
     open_transactions: int = 0
-    cold_offset: int = 0  # what lies below is in Parquet
+    offloaded_offset: int = msgspec.field(name="offloaded_offset", default=0)  # records below it are in Parquet
 
 
 class TopicDescription(msgspec.Struct, frozen=True):
@@ -206,40 +206,40 @@ class TopicDescription(msgspec.Struct, frozen=True):
     partition_states: list[PartitionState]
 
 
-class ColdPartition(msgspec.Struct, frozen=True):
+class OffloadedPartition(msgspec.Struct, frozen=True):
     """A partition's history in Parquet.  version: rises with every change of segments.  plan: what is to be written."""
 
     partition: int
     start_offset: int
     stable_offset: int
-    cold_offset: int
+    offloaded_offset: int = msgspec.field(name="offloaded_offset")
     version: int
     plan: Plan | None
     segments: list[Segment]
 
-    def continued(self, more: ColdPartition) -> ColdPartition:
+    def continued(self, more: OffloadedPartition) -> OffloadedPartition:
         """more: what the next page tells of it; that is all there is where it is of another version."""
         if more.version != self.version:
             return more
         return msgspec.structs.replace(more, segments=self.segments + more.segments)
 
 
-class ColdTopic(msgspec.Struct, frozen=True):
+class OffloadedTopic(msgspec.Struct, frozen=True):
     """home: the folder or bucket that the files of segments are in, "" where the broker has none.  topic_id: a topic
     that is deleted and made again has another one."""
 
     topic_id: str
     home: str
-    partitions: list[ColdPartition]
+    partitions: list[OffloadedPartition]
 
 
-class ColdPublished(msgspec.Struct, frozen=True):
-    cold_offset: int
+class OffloadPublished(msgspec.Struct, frozen=True):
+    offloaded_offset: int = msgspec.field(name="offloaded_offset")
     ledgers_dropped: int
     bytes_dropped: int
 
 
-class ColdSwapped(msgspec.Struct, frozen=True):
+class OffloadSwapped(msgspec.Struct, frozen=True):
     """files: of the segments that left."""
 
     version: int

@@ -16,7 +16,7 @@
     │   ├── TopicExists  TopicBusy  SubscriptionExists  WrongSubscriptionKind  ConsumerBusy
     │   ├── NotYourMessage  NotDelivered  RequestInProgress  IdempotencyKeyReused
     │   ├── AlreadyDelivered  AlreadyCancelled
-    │   ├── ColdOff  UnknownPlan  SegmentMismatch  ManifestChanged  UnreadableFormat
+    │   ├── OffloadDisabled  UnknownPlan  SegmentMismatch  ManifestChanged  UnreadableFormat
     │   ├── SecurityDisabled  ClientClosed
     │   ├── ProducerError
     │   │   ├── SequenceGap  DuplicateSequence  StaleEpoch  UnknownProducer  InvalidProducerId
@@ -28,7 +28,7 @@
     │   └── TransactionError
     │       ├── InvalidTxnStatus  TransactionConflict  TransactionEnded  TransactionAbortOnly  NotAllowed
     │       └── AlreadyCommitted  AlreadyAborted  TransactionTimedOut
-    ├── ColdDamaged                 a file of offloaded records has to be restored
+    ├── OffloadedDamaged            a file of offloaded records has to be restored
     ├── UnexpectedAnswer            the server at this address does not answer as a broker does
     ├── UnreadableValue             the value of a record is not JSON, or not UTF-8
     ├── Unauthenticated             the caller has to say who it is
@@ -38,7 +38,7 @@
         ├── StoreUnavailable
         │   └── RedisUnfit  TooFewReplicas
         ├── StoreTimeout  StorageFull  TooManyTransactions  Draining  ClientMemoryFull  DecodingBusy
-        ├── ColdUnavailable
+        ├── OffloadedUnavailable
         ├── QuotaExceeded
         │   └── TransactionQuotaExceeded
         └── OutcomeUnknown          the reply was lost and the call was not safe to repeat
@@ -78,8 +78,8 @@ from redis_ledger.errors.groups import (
     UnstableOffsets,
     UnsupportedAssignor,
 )
-from redis_ledger.errors.offload import ColdOff, ManifestChanged, SegmentMismatch, UnknownPlan
-from redis_ledger.errors.offloaded import ColdDamaged, ColdUnavailable
+from redis_ledger.errors.offload import ManifestChanged, OffloadDisabled, SegmentMismatch, UnknownPlan
+from redis_ledger.errors.offloaded import OffloadedDamaged, OffloadedUnavailable
 from redis_ledger.errors.requests import (
     AuthenticationFailed,
     BadChecksum,
@@ -188,9 +188,6 @@ __all__ = [
     "ClientClosed",
     "ClientMemoryFull",
     "ClusterForbidden",
-    "ColdDamaged",
-    "ColdOff",
-    "ColdUnavailable",
     "Conflict",
     "ConsumerBusy",
     "CoordinatorNotFound",
@@ -238,6 +235,9 @@ __all__ = [
     "NotDelivered",
     "NotFound",
     "NotYourMessage",
+    "OffloadDisabled",
+    "OffloadedDamaged",
+    "OffloadedUnavailable",
     "OffsetOutOfRange",
     "OutcomeUnknown",
     "ProducerError",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from redis_ledger.errors.base import Conflict
 
 
-class ColdOff(Conflict):
-    """The broker has no place for history in Parquet. Set cold_home (serve --cold-home), and start it again."""
+class OffloadDisabled(Conflict):
+    """The broker has no place for history in Parquet. Set offload_home (serve --offload-home), and start it again."""
 
-    code = "cold_off"
+    code = "offload_disabled"
 
 
 class UnknownPlan(Conflict):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from redis_ledger.errors.base import LedgerError, Unavailable
 
 
-class ColdUnavailable(Unavailable):
-    """Offloaded records cannot be read right now. Try again; if it lasts, see whether cold_home can be reached."""
+class OffloadedUnavailable(Unavailable):
+    """Offloaded records cannot be read right now. Try again; if it lasts, see whether offload_home can be reached."""
 
-    code, kafka_code = "cold_unavailable", 56
+    code, kafka_code = "offloaded_unavailable", 56
 
 
-class ColdDamaged(LedgerError):
+class OffloadedDamaged(LedgerError):
     """A file of offloaded records is damaged. Restore it from a copy; the detail names it."""
 
-    code, kafka_code = "cold_damaged", 2
+    code, kafka_code = "offloaded_damaged", 2

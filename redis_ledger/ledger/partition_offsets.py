@@ -1,8 +1,8 @@
 """Where a partition stands, and places in its log by time.
 
-    start ······ cold ······ stable ······ end        one HMGET
+    start ··· offloaded ··· stable ······ end        one HMGET
 
-Below `cold` payload may be in Parquet alone; the log has an entry for every batch all the same.
+Below the offloaded offset payload may be in Parquet alone; the log has an entry for every batch all the same.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class PartitionHead(NamedTuple):
     end_offset: int
     active_ledger: int
     bytes: int
-    cold_offset: int  # below it payload may be in Parquet alone; 0 where nothing is
+    offloaded_offset: int  # below it payload may be in Parquet alone; 0 where nothing is
 
 
 class PartitionOffsets:
@@ -40,7 +40,7 @@ class PartitionOffsets:
         self.keys = PartitionKeys(store.prefix, topic, number)
         self._store = store
         self._leader_epoch = 0
-        self.cold_end = 0  # of the part in Parquet, as far as this broker knows
+        self.offloaded_end = 0  # of the part in Parquet, as far as this broker knows
 
     async def head(self) -> PartitionHead:
         reply = await self._store.command("HMGET", self.keys.state, *STATE_FIELDS, key=self.keys.state)
@@ -50,7 +50,7 @@ class PartitionOffsets:
         if reply[0] is None or reply[0].decode() != self.topic_id:
             raise UnknownTopic.gone(self.topic)
         head = PartitionHead._make((*map(int, reply[1:-1]), int(reply[-1] or 0)))
-        self.cold_end = head.cold_offset
+        self.offloaded_end = head.offloaded_offset
         if head.leader_epoch != self._leader_epoch:
             self._leader_epoch = head.leader_epoch
             self.tail.clear()

@@ -3,7 +3,7 @@
 Tail.  One small read of the state, which tells how far this reader may go.
 Redis. One round trip for state, log range and aborted transactions, one for the payload, in runs of adjacent entries.
 Ahead. Who has read on from where the last read ended will do so again: what comes next is read while the client works.
-Cold.  Below `cold` the payload may be in Parquet alone: another reads it, and is handed in (offload/reader.py).
+Offloaded records.  Below the offloaded offset the payload may be in Parquet alone; offload/reader.py reads it.
 
 The stable offset is read first: all below it is decided and will not change.
 Source: PIP-31 (transaction buffer, marker approach); docs/decisions/0002.
@@ -16,9 +16,9 @@ from collections.abc import Awaitable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from redis_ledger.errors import (
-    ColdDamaged,
-    ColdUnavailable,
     LedgerError,
+    OffloadedDamaged,
+    OffloadedUnavailable,
     OffsetOutOfRange,
     StoreUnavailable,
 )
@@ -57,7 +57,7 @@ class OffloadReading(Protocol):
     async def read(
         self, of: PartitionReader, offset: int, end: int, bytes_max: int
     ) -> tuple[list[logs.LogEntry], list[bytes]]:
-        """Batches from the one that holds the offset, or is the next behind it; end: where the cold part ends."""
+        """Batches from the one that holds the offset, or is the next behind it; end: the offloaded offset."""
         ...
 
 
@@ -95,7 +95,7 @@ class PartitionReader(PartitionOffsets):
 
     def __init__(self, store: Store, topic: str, number: int, topic_id: str, tail: Tail) -> None:
         super().__init__(store, topic, number, topic_id, tail)
-        self.cold: OffloadReading | None = None
+        self.offload_reader: OffloadReading | None = None
         self._loop = asyncio.get_running_loop()
         self._following = -1  # where the last read from Redis ended
         self._ahead: _Ahead | None = None
@@ -122,8 +122,8 @@ class PartitionReader(PartitionOffsets):
             read = await self._read_tail(offset, committed, bytes_max, records_max)
             if read is not None:
                 return await fitted(read, room)
-        if offset < self.cold_end and self.cold is not None:
-            return await fitted(await self._read_cold(self.cold, offset, committed, bytes_max), room)
+        if offset < self.offloaded_end and self.offload_reader is not None:
+            return await fitted(await self._read_offloaded(self.offload_reader, offset, committed, bytes_max), room)
         read = await self._read_ahead(offset, committed, bytes_max, records_max)
         if read is not None:
             read = await fitted(read, room)
@@ -131,8 +131,8 @@ class PartitionReader(PartitionOffsets):
             try:
                 read = await self._read_redis(offset, committed, bytes_max, records_max, room)
             except Moved:
-                assert self.cold is not None
-                return await fitted(await self._read_cold(self.cold, offset, committed, bytes_max), room)
+                assert self.offload_reader is not None
+                return await fitted(await self._read_offloaded(self.offload_reader, offset, committed, bytes_max), room)
         self._look_ahead(offset, committed, bytes_max, records_max, read)
         return read
 
@@ -151,8 +151,11 @@ class PartitionReader(PartitionOffsets):
                 self._aborted_page(at, ABORTED_MAX),
             )
             end = head.stable_offset if committed else head.end_offset
-            if at < head.cold_offset and self.cold is not None:
-                entries, aborted = (await self.from_cold(self.cold, at, head.cold_offset, 1))[0], list[logs.Aborted]()
+            if at < head.offloaded_offset and self.offload_reader is not None:
+                entries, aborted = (
+                    (await self.read_offloaded(self.offload_reader, at, head.offloaded_offset, 1))[0],
+                    list[logs.Aborted](),
+                )
             else:
                 entries = logs.parse_log(log)
                 aborted = await self._aborted(entries, reply)
@@ -235,7 +238,7 @@ class PartitionReader(PartitionOffsets):
         answers = await asyncio.gather(state, log, self._aborted_page(offset, ABORTED_MAX))
         head = self._head(answers[0])
         self._check(head, offset)
-        if offset < head.cold_offset and self.cold is not None:
+        if offset < head.offloaded_offset and self.offload_reader is not None:
             raise Moved
         end = head.stable_offset if committed else head.end_offset
         found = logs.parse_log(answers[1])
@@ -274,21 +277,23 @@ class PartitionReader(PartitionOffsets):
             aborted += [each for each in page if each.first_offset < end]
         return aborted
 
-    async def _read_cold(self, cold: OffloadReading, offset: int, committed: bool, bytes_max: int) -> Read:
+    async def _read_offloaded(
+        self, offload_reader: OffloadReading, offset: int, committed: bool, bytes_max: int
+    ) -> Read:
         """Of what was committed, as plain batches without gaps but in offsets: nothing of it is told as aborted."""
         head = await self.head()
         self._check(head, offset)
-        if offset >= head.cold_offset:
+        if offset >= head.offloaded_offset:
             raise StoreUnavailable(f"{self.topic}:{self.number} was set back to an earlier state meanwhile; try again.")
-        entries, payloads = await self.from_cold(cold, offset, head.cold_offset, bytes_max)
+        entries, payloads = await self.read_offloaded(offload_reader, offset, head.offloaded_offset, bytes_max)
         return Read(head, entries, list(payloads), [])
 
-    async def from_cold(
-        self, cold: OffloadReading, offset: int, end: int, bytes_max: int
+    async def read_offloaded(
+        self, offload_reader: OffloadReading, offset: int, end: int, bytes_max: int
     ) -> tuple[list[logs.LogEntry], list[bytes]]:
         try:
-            return await cold.read(self, offset, end, bytes_max)
-        except ColdDamaged:
+            return await offload_reader.read(self, offset, end, bytes_max)
+        except OffloadedDamaged:
             self._check(await self.head(), offset)  # what was trimmed meanwhile is not damaged
             raise
 
@@ -328,11 +333,11 @@ class PartitionReader(PartitionOffsets):
                     start_offset=head.start_offset,
                     end_offset=head.end_offset,
                 )
-            if missing[-1].last_offset < head.cold_offset:
-                if self.cold is None:
-                    raise ColdUnavailable(
+            if missing[-1].last_offset < head.offloaded_offset:
+                if self.offload_reader is None:
+                    raise OffloadedUnavailable(
                         f"{self.topic}:{self.number}: offset {missing[0].base_offset} was offloaded to Parquet, and "
-                        "this broker has no cold_home to read it from."
+                        "this broker has no offload_home to read it from."
                     )
                 raise Moved
             raise LedgerError(

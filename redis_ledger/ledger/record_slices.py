@@ -66,13 +66,13 @@ async def read_pieces(reader: PartitionReader, pieces: Sequence[RecordSlice], bu
 
 
 async def _read(reader: PartitionReader, pieces: Sequence[RecordSlice], budget: Budget) -> list[Read]:
-    cold_end = 0 if reader.cold is None else reader.cold_end
-    entries = {piece.entry.base_offset: piece.entry for piece in pieces if piece.last >= cold_end}
+    offloaded_end = 0 if reader.offload_reader is None else reader.offloaded_end
+    entries = {piece.entry.base_offset: piece.entry for piece in pieces if piece.last >= offloaded_end}
     try:
         payloads = dict(zip(entries, await reader.payloads(list(entries.values())), strict=True)) if entries else {}
     except Moved:
-        return await _read(reader, pieces, budget)  # the end of the cold part is known better by now
-    cold: list[tuple[LogEntry, list[Record]]] = []
+        return await _read(reader, pieces, budget)  # the offloaded offset is up to date by now
+    offloaded: list[tuple[LogEntry, list[Record]]] = []
     found: list[Read] = []
     for piece in pieces:
         if found and budget.is_spent:
@@ -83,7 +83,7 @@ async def _read(reader: PartitionReader, pieces: Sequence[RecordSlice], budget: 
                 records = await paced.decode(payloads[base], budget, piece.first - base, piece.last - base)
                 found.append(Found(base, records))
             else:
-                found.append(Found(0, await _cold(reader, piece, cold_end, budget, cold)))
+                found.append(Found(0, await _offloaded(reader, piece, offloaded_end, budget, offloaded)))
         except DecodingBusy:
             if budget.is_cut:
                 break
@@ -93,7 +93,7 @@ async def _read(reader: PartitionReader, pieces: Sequence[RecordSlice], budget: 
     return found
 
 
-async def _cold(
+async def _offloaded(
     reader: PartitionReader, piece: RecordSlice, end: int, budget: Budget, kept: list[tuple[LogEntry, list[Record]]]
 ) -> list[Record]:
     """Of batches in Parquet, which are others than those that were leased.  kept: the last one, for the next piece is
@@ -102,8 +102,8 @@ async def _cold(
     at = piece.first
     while at <= piece.last:
         if not kept or not kept[0][0].base_offset <= at <= kept[0][0].last_offset:
-            assert reader.cold is not None
-            (entry, *_), (payload, *_) = await reader.from_cold(reader.cold, at, end, 1)
+            assert reader.offload_reader is not None
+            (entry, *_), (payload, *_) = await reader.read_offloaded(reader.offload_reader, at, end, 1)
             some = [] if entry.is_marker else await paced.decode(place(payload, entry.base_offset, 0), budget)
             kept[:] = [(entry, some)]
         ((entry, records),) = kept

@@ -1,9 +1,9 @@
 """Retention of one partition: when its ledgers are sealed, how far its log start moves, which payload goes.
 
     log     .............|-----------------------------------|    an entry goes when it is below the start
-                         ^ start             ^ cold          ^ next
+                         ^ start             ^ offloaded     ^ next
     ledger  1 sealed | 2 sealed | 3 sealed | 4 sealed | 5 active
-            goes       is cut     goes       stays      stays      payload goes below the start, and below cold
+            goes       is cut     goes       stays      stays      payload goes below the start, and below offloaded
 
 The log start goes first, then the log, then the payload, so a reader that is late finds "trimmed", never damage.  Every
 step may be repeated, and taken by several brokers at once.

@@ -14,7 +14,7 @@ from zlib import crc32
 import pyarrow as pa
 from pyarrow import parquet
 
-from redis_ledger.errors import ColdDamaged
+from redis_ledger.errors import OffloadedDamaged
 
 PREFIX = "redis_ledger."  # of what the file's own metadata says
 KEY, BLANK = f"{PREFIX}footer", "00000000"
@@ -73,19 +73,19 @@ class FooterSink:
 
 
 def read_footer(source: Any) -> Any:
-    """The file's metadata, once its CRC is known to be right.  source: a pyarrow file.  Raises ColdDamaged."""
+    """The file's metadata, once its CRC is known to be right.  source: a pyarrow file.  Raises OffloadedDamaged."""
     size = source.size()
     tail = source.read_at(min(size, TAIL_BYTES), size - min(size, TAIL_BYTES))
     length = int.from_bytes(tail[-_END_BYTES:-4], "little") + _END_BYTES
     if length > size or tail[-4:] != b"PAR1":
-        raise ColdDamaged("It does not end as a Parquet file does.")
+        raise OffloadedDamaged("It does not end as a Parquet file does.")
     if length > len(tail):
         tail = source.read_at(length, size - length)
     metadata = tail[-length:-_END_BYTES]
     before, found, after = metadata.partition(_BEFORE)
     blanked = before + found + BLANK.encode() + after[8:]
     if not found or after[:8] != b"%08x" % crc32(blanked):
-        raise ColdDamaged("Its footer does not have the CRC that it should have.")
+        raise OffloadedDamaged("Its footer does not have the CRC that it should have.")
     return parquet.read_metadata(pa.BufferReader(tail))
 
 

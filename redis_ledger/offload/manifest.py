@@ -2,11 +2,11 @@
 
     offset    0        4000       9100            12000            end
               |segment |  segment |    ledgers in Redis            |
-    start ────┘                   └ cold                           stable, next
+    start ────┘                   └ offloaded                      stable, next
 
     plan       fixed stretches and file names, stored before the first byte is written; a rerun finds it and goes on
-    published  the plan's segments join the manifest in one script call, and `cold` moves to their end
-    after it   ledgers that end below `cold` lose their payload; the log keeps its entries
+    published  the plan's segments join the manifest in one script call, and the offloaded offset moves to their end
+    after it   ledgers that end below the offloaded offset lose their payload; the log keeps its entries
 
 Segments lie side by side; where retention was quicker than offloading there is a gap, and it is below the log start.
 They hold what was committed in their stretch: aborted records and markers leave gaps in offsets, and compaction leaves
@@ -31,7 +31,7 @@ _PLACE = re.compile(r"([0-9a-zA-Z-]{1,64})\.(\d{1,9})\.(\d{1,15})\.(\d{1,18})", 
 
 
 class Stretch(msgspec.Struct, frozen=True, gc=False):
-    """Offsets from first to end (exclusive), and the file that is to hold them, relative to the home of cold data.
+    """Offsets from first to end (exclusive), and the file that is to hold them, relative to the object store.
 
     The log start may move into it while it is written: what is below is not there any more.
     """
@@ -62,7 +62,7 @@ class Segment(msgspec.Struct, frozen=True, gc=False):
 
 
 class Plan(msgspec.Struct, frozen=True, gc=False):
-    """id: random; published by it once.  stretches: ascending, side by side, from `cold` or the log start on."""
+    """id: random; a plan is published once.  stretches: ascending, no gaps, from the offloaded offset or log start."""
 
     id: str
     stretches: list[Stretch]

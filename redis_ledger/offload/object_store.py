@@ -1,4 +1,4 @@
-"""The home of cold data: a folder or a bucket, and the files in it, named relative to it.
+"""The object store: a folder or a bucket, and the files in it, named relative to it.
 
     file:///var/lib/x    /var/lib/x    s3://bucket/prefix    gs://bucket/prefix       whatever pyarrow.fs opens
 
@@ -21,7 +21,7 @@ try:
     from pyarrow import fs as filesystems
 except ImportError as missing:
     raise ImportError(
-        "Offloaded records are Parquet, and that takes pyarrow: pip install '.[cold]' in a checkout"
+        "Offloaded records are Parquet, and that takes pyarrow: pip install '.[offload]' in a checkout"
     ) from missing
 
 UNFINISHED = "_tmp-"  # begins the names of files that are being written; a reader passes over them
@@ -106,14 +106,14 @@ class ObjectStore(NamedTuple):
 
 @lru_cache(8)
 def open_home(uri: str) -> ObjectStore:
-    """uri: as in cold_home, an absolute path or the URI of a folder or bucket.  Raises InvalidRequest."""
+    """uri: as in offload_home, an absolute path or the URI of a folder or bucket.  Raises InvalidRequest."""
     if not uri:
-        raise InvalidRequest("There is no home for offloaded records: set cold_home to a folder or bucket.")
+        raise InvalidRequest("There is no home for offloaded records: set offload_home to a folder or bucket.")
     try:
         found, base = filesystems.FileSystem.from_uri(uri)
     except (pa.ArrowInvalid, OSError, NotImplementedError) as error:
         raise InvalidRequest(
-            f"cold_home is {uri!r}, which is neither an absolute path nor a known URI: {error}"
+            f"offload_home is {uri!r}, which is neither an absolute path nor a known URI: {error}"
         ) from None
     return ObjectStore(uri, found, base.rstrip("/"))
 

@@ -56,15 +56,15 @@ class _Piece(NamedTuple):
 
 
 def decide(
-    ledgers: Sequence[LedgerRow], *, cold: int, start: int, limit: int, to_limit: bool = False
+    ledgers: Sequence[LedgerRow], *, offloaded: int, start: int, limit: int, to_limit: bool = False
 ) -> list[tuple[int, int]]:
-    """Stretches (first, end), ascending, side by side, from `cold` or the log start on; none where nothing is gained.
+    """Returns stretches (first, end), ascending, without gaps, from `offloaded` or the log start; [] if nothing is due.
 
     ledgers   by number, as Redis holds them
     limit     everything below it is decided, and old enough
     to_limit  go up to the limit, wherever ledgers end
     """
-    begin = max(cold, start)
+    begin = max(offloaded, start)
     plain = [row for row in ledgers if row.number > 0]
     pieces = _pieces(plain, begin, limit)
     low = pieces[-1].end if pieces else begin

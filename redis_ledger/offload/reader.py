@@ -1,7 +1,7 @@
 """Reading history: what Redis does not hold any more comes from Parquet, as batches, at the offsets it always had.
 
     offset ─▶ manifest ─▶ segment ─▶ row group ─▶ block of batches ─▶ as many as fit
-               kept; read again     a thread decodes it; it stays in memory within cold_cache_bytes, and a reader
+               kept; read again     a thread decodes it; it stays in memory within offload_cache_bytes, and a reader
                on a miss            that goes on from where it stopped finds the next one decoded as well
 
 A reader behind the last record of history gets a marker of its last offset, so that it goes on in Redis.
@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from redis_ledger.errors import ColdDamaged, ColdUnavailable, LedgerError
+from redis_ledger.errors import LedgerError, OffloadedDamaged, OffloadedUnavailable
 from redis_ledger.ledger.entries import COMMIT, MARKER, LogEntry
 from redis_ledger.ledger.reader import PartitionReader
 from redis_ledger.offload.manifest import Manifest, Segment
@@ -43,12 +43,12 @@ class _Kept(NamedTuple):
 
 
 class OffloadReader:
-    """Of one broker, for all partitions.  home: cold_home; cache_bytes: cold_cache_bytes."""
+    """Of one broker, for all partitions.  home: offload_home; cache_bytes: offload_cache_bytes."""
 
     def __init__(self, store: Store, home: str, cache_bytes: int) -> None:
         self._store, self._home = store, home
         self._loop = asyncio.get_running_loop()
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="cold")
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="offload")
         self._manifests: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
         self._spans: OrderedDict[str, list[GroupSpan]] = OrderedDict()
         self._blocks = RowGroupCache(cache_bytes)
@@ -60,14 +60,14 @@ class OffloadReader:
     ) -> tuple[list[LogEntry], list[bytes]]:
         """Batches from the one that holds the offset, or is the next behind it; at least one entry.
 
-        end: where the partition's history ends; it is above the offset.  Raises ColdUnavailable, ColdDamaged; and
-        UnknownTopic when the manifest that is found is of another topic of the name.
+        end: the partition's offloaded offset, above `offset`.  Raises OffloadedUnavailable, OffloadedDamaged, and
+        UnknownTopic if the manifest belongs to another topic of this name.
         """
         manifest = await self._manifest(of, end)
         for _ in range(ATTEMPTS):
             try:
                 return await self._read(manifest, of, offset, end, bytes_max)
-            except (ColdUnavailable, ColdDamaged):
+            except (OffloadedUnavailable, OffloadedDamaged):
                 known = manifest
                 manifest = await self._manifest(of, end, fresh=True)
                 if manifest.version == known.version:
@@ -87,7 +87,7 @@ class OffloadReader:
         while at < end:
             segment = manifest.holding(at)
             if segment is None:
-                raise ColdDamaged(f"{of.topic}:{of.number}: no segment in Parquet has offset {at}.")
+                raise OffloadedDamaged(f"{of.topic}:{of.number}: no segment in Parquet has offset {at}.")
             if segment.file:
                 spans = await self._spans_of(segment)
                 group = bisect_left(spans, at, key=_last)
@@ -170,7 +170,7 @@ class OffloadReader:
                 self._load(opening.result(), key, following)
 
     async def _files(self) -> Files:
-        """Raises ColdUnavailable; whatever it is that fails, the next read tries again."""
+        """Raises OffloadedUnavailable; whatever it is that fails, the next read tries again."""
         if self._opening is None:
             self._opening = self._loop.run_in_executor(self._threads, _open, self._home)
             self._opening.add_done_callback(self._opened)
@@ -186,8 +186,8 @@ def _open(home: str) -> Files:
     try:
         from redis_ledger.offload.segment import open_home
     except ImportError as missing:
-        raise ColdUnavailable(str(missing)) from missing
+        raise OffloadedUnavailable(str(missing)) from missing
     try:
         return Files(open_home(home))
     except LedgerError as error:
-        raise ColdUnavailable(f"The home of offloaded records cannot be opened: {error.detail}") from error
+        raise OffloadedUnavailable(f"The home of offloaded records cannot be opened: {error.detail}") from error

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from redis_ledger.errors import ColdDamaged, ColdUnavailable
+from redis_ledger.errors import OffloadedDamaged, OffloadedUnavailable
 from redis_ledger.offload.manifest import Segment, Stretch
 from redis_ledger.offload.object_store import ObjectStore
 from redis_ledger.offload.segment import FORMAT, check_file
@@ -27,7 +27,7 @@ def found(home: ObjectStore, stretch: Stretch, topic_id: str) -> Segment | None:
         segment = _told(home, stretch, topic_id, size) if size >= 0 else None
         if segment is not None:
             check_file(home, segment)
-    except (ColdDamaged, ColdUnavailable, pa.ArrowException, OSError):
+    except (OffloadedDamaged, OffloadedUnavailable, pa.ArrowException, OSError):
         return None
     return segment
 

@@ -120,7 +120,7 @@ class Files:
         return self._open(segment).file.groups
 
     def load(self, segment: Segment, group: int) -> RowGroup:
-        """Raises ColdUnavailable, ColdDamaged; then the file is opened anew next time: it may be restored."""
+        """Raises OffloadedUnavailable, OffloadedDamaged; then the file is opened anew next time: it may be restored."""
         from redis_ledger.offload.to_batches import COLUMNS, rebuild
 
         opened = self._open(segment)

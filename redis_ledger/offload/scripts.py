@@ -37,12 +37,12 @@ _text_of = msgspec.json.Encoder().encode
 
 
 class OffloadState(NamedTuple):
-    """A partition's offloading.  cold: end of what is published; all from the log start to it is in segments."""
+    """offloaded_offset: end of the published segments, which cover all offsets from the log start to it."""
 
     topic_id: str
     start: int
     stable: int
-    cold: int
+    offloaded_offset: int
     active_ledger: int
     manifest: Manifest
     plan: Plan | None
@@ -57,9 +57,9 @@ class OffloadScripts:
     async def standing(self) -> OffloadState:
         """From one atomic read.  Cost: O(segments)."""
         _, *state, rows = await self._call(READ, 0)
-        start, stable, cold, ledger = map(int, state)
+        start, stable, offloaded, ledger = map(int, state)
         manifest, plan = _read(rows)
-        return OffloadState(self._topic_id, start, stable, cold, ledger, manifest, plan)
+        return OffloadState(self._topic_id, start, stable, offloaded, ledger, manifest, plan)
 
     async def manifest(self) -> Manifest:
         """Empty where nothing was ever offloaded.  Cost: O(segments)."""
@@ -74,10 +74,12 @@ class OffloadScripts:
         rows = await self._store.command("HGETALL", self._keys.ledgers, key=self._keys.state)
         return sorted(LedgerRow.parse(int(name), row) for name, row in zip(rows[::2], rows[1::2], strict=True) if name)
 
-    async def plan(self, plan: Plan, cold: int) -> Plan | None:
-        """The plan that counts: this one, or one that was made before.  cold: what it was made by.  None: plan again,
-        things have changed."""
-        reply = await self._call(PLAN, _text_of(plan), cold, plan.stretches[-1].end)
+    async def plan(self, plan: Plan, offloaded: int) -> Plan | None:
+        """Returns the stored plan: this one, or an earlier one.  None: the partition has changed, plan again.
+
+        offloaded  the offloaded offset that the plan begins at
+        """
+        reply = await self._call(PLAN, _text_of(plan), offloaded, plan.stretches[-1].end)
         return _plan_of(reply[1]) if reply[0] == Status.OK else None
 
     async def publish(self, plan: Plan, segments: Sequence[Segment]) -> int | None:

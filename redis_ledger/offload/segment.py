@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from redis_ledger.errors import ColdDamaged, ColdUnavailable
+from redis_ledger.errors import OffloadedDamaged, OffloadedUnavailable
 from redis_ledger.offload.manifest import Segment, Stretch
 from redis_ledger.offload.object_store import (  # first: it says what to install where pyarrow is missing
     ObjectStore,
@@ -243,7 +243,7 @@ class GroupSpan(NamedTuple):
 class SegmentFile:
     """An open segment file; reading it is not for two threads at once.
 
-    Raises ColdUnavailable where it cannot be reached, ColdDamaged where it is not what the manifest says.
+    Raises OffloadedUnavailable where it cannot be reached, OffloadedDamaged where it is not what the manifest says.
     """
 
     def __init__(self, home: ObjectStore, segment: Segment) -> None:
@@ -259,10 +259,10 @@ class SegmentFile:
     def _check(self, rows: int) -> None:
         told, segment = self.told, self.segment
         if told.get("format") != FORMAT:
-            raise ColdDamaged(f"{segment.file} is not a segment of format {FORMAT}: {told.get('format')}.")
+            raise OffloadedDamaged(f"{segment.file} is not a segment of format {FORMAT}: {told.get('format')}.")
         found = (told.get("first"), told.get("end"), told.get("checksum"), rows)
         if found != (str(segment.first), str(segment.end), segment.checksum, segment.records):
-            raise ColdDamaged(
+            raise OffloadedDamaged(
                 f"{segment.file} holds {rows} records of {told.get('first')} to {told.get('end')}, checksum"
                 f" {told.get('checksum')}; the manifest says {segment.records} of {segment.first} to {segment.end},"
                 f" checksum {segment.checksum}."
@@ -292,13 +292,13 @@ def _reading(home: ObjectStore, file: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise ColdUnavailable(f"{file} is not in {home.uri}. Is the home of offloaded records mounted?") from error
-    except ColdDamaged as error:
-        raise ColdDamaged(f"{file} in {home.uri} is damaged: {error}") from None
+        raise OffloadedUnavailable(f"{file} is not in {home.uri}. Is the home of offloaded records mounted?") from error
+    except OffloadedDamaged as error:
+        raise OffloadedDamaged(f"{file} in {home.uri} is damaged: {error}") from None
     except (pa.ArrowException, OSError, IndexError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and not _is_reached(home, file, error):
-            raise ColdUnavailable(f"{file} cannot be read from {home.uri}: {error}") from error
-        raise ColdDamaged(f"{file} in {home.uri} is damaged: {error}") from error
+            raise OffloadedUnavailable(f"{file} cannot be read from {home.uri}: {error}") from error
+        raise OffloadedDamaged(f"{file} in {home.uri} is damaged: {error}") from error
 
 
 def _is_reached(home: ObjectStore, file: str, error: OSError) -> bool:
@@ -315,7 +315,7 @@ def read_groups(
 ) -> Iterator[Any]:
     """Rows of offsets first to end (exclusive) as RecordBatches, one for each row group that has some.
 
-    columns: of SCHEMA, all unless told.  Raises ColdUnavailable, ColdDamaged.
+    columns: of SCHEMA, all unless told.  Raises OffloadedUnavailable, OffloadedDamaged.
     """
     if not segment.file:
         return
@@ -338,17 +338,17 @@ def read_groups(
 
 
 def check_file(home: ObjectStore, segment: Segment) -> None:
-    """Reads the whole file back and compares it with what the manifest says.  Raises ColdUnavailable, ColdDamaged."""
+    """Reads the whole file and compares it with its manifest entry.  Raises OffloadedUnavailable, OffloadedDamaged."""
     sums, records, last = [], 0, segment.first - 1
     for batch in read_groups(home, segment, segment.first, segment.end):
         offsets = batch.column("offset")
         if offsets[0].as_py() <= last or pc.all(pc.greater(offsets[1:], offsets[:-1])).as_py() is False:
-            raise ColdDamaged(f"The offsets of {segment.file} do not ascend.")
+            raise OffloadedDamaged(f"The offsets of {segment.file} do not ascend.")
         last = offsets[-1].as_py()
         sums.append(checksum(batch))
         records += batch.num_rows
     if (records, shown(combined(sums))) != (segment.records, segment.checksum):
-        raise ColdDamaged(
+        raise OffloadedDamaged(
             f"{segment.file} holds {records} records of checksum {shown(combined(sums))};"
             f" the manifest says {segment.records} of {segment.checksum}."
         )

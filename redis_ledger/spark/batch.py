@@ -41,16 +41,21 @@ class BatchReader(DataSourceReader):
         first, end = filters.tightened(starts, ends, there, bounds, found)
         settled = plan.settled(first, end, there)
         plan.check_loss(settled.losses, fail=reading.fail_on_data_loss)
-        return tasks(settled.ranges, reading, partition_metadata.colds(reading, settled.ranges, there), bounds)
+        return tasks(
+            settled.ranges, reading, partition_metadata.offloaded_segments(reading, settled.ranges, there), bounds
+        )
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read(partition, self._schema, self._reading)
 
 
 def tasks(
-    ranges: Sequence[plan.Range], reading: Reading, colds: partition_metadata.Colds, bounds: Bounds = ALL
+    ranges: Sequence[plan.Range],
+    reading: Reading,
+    offloaded: partition_metadata.OffloadedSegments,
+    bounds: Bounds = ALL,
 ) -> list[InputPartition]:
-    parts = plan.parted(ranges, colds, reading.task_bytes, offloaded_ranges.wanted_in(bounds))
+    parts = plan.parted(ranges, offloaded, reading.task_bytes, offloaded_ranges.wanted_in(bounds))
     cut = plan.cut(parts, tasks_min=reading.tasks_min, task_bytes=reading.task_bytes)
     # Authorities may be a file of two hundred kilobytes, and executors have them with the reader.
     connection = dataclasses.replace(reading.connection.now(), authorities=None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from redis_ledger.client.models import ColdPartition
+from redis_ledger.client.models import OffloadedPartition
 from redis_ledger.offload.manifest import folder
 from redis_ledger.offload.object_store import ObjectStore
 
@@ -20,10 +20,10 @@ def copy_of(topic: str, topic_id: str, partition: int) -> str:
     return f"{folder(topic, topic_id, partition)}{MANIFEST}"
 
 
-def keep_copy(home: ObjectStore, topic: str, topic_id: str, now: ColdPartition) -> None:
+def keep_copy(home: ObjectStore, topic: str, topic_id: str, now: OffloadedPartition) -> None:
     copy = {
         "topic": topic, "topic_id": topic_id, "partition": now.partition, "start_offset": now.start_offset,
-        "cold_offset": now.cold_offset, "version": now.version, "segments": now.segments,
+        "offloaded_offset": now.offloaded_offset, "version": now.version, "segments": now.segments,
     }  # fmt: skip
     text = msgspec.json.format(msgspec.json.encode(copy), indent=2) + b"\n"
     file = copy_of(topic, topic_id, now.partition)

@@ -14,7 +14,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from redis_ledger.errors import ColdUnavailable, InvalidRequest
+from redis_ledger.errors import InvalidRequest, OffloadedUnavailable
 from redis_ledger.offload.manifest import Segment
 from redis_ledger.spark.fetch import Task, chunks
 from redis_ledger.spark.filters import Bounds
@@ -43,7 +43,7 @@ def read(schema: pa.Schema, task: Task) -> Iterator[pa.RecordBatch]:
             kept = _timely(batch, task.bounds)
             if kept.num_rows:
                 yield shaped(schema, task, kept)
-    except (ColdUnavailable, InvalidRequest) as error:
+    except (OffloadedUnavailable, InvalidRequest) as error:
         _log.warning("offsets %d to %d of %s come from a broker: %s", at, task.range.end, task.range.partition, error)
         live = task.live_from(at)
         part, fails = live.range.partition, live.fail_on_data_loss

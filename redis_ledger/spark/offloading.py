@@ -17,8 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol, TypeVar
 
 from redis_ledger.client import Client
-from redis_ledger.client.models import ColdPartition
-from redis_ledger.errors import ColdOff, ColdUnavailable, UnknownPlan, UnknownTopic
+from redis_ledger.client.models import OffloadedPartition
+from redis_ledger.errors import OffloadDisabled, OffloadedUnavailable, UnknownPlan, UnknownTopic
 from redis_ledger.ids import TopicPartition
 from redis_ledger.offload.manifest import Plan, Segment, folder
 from redis_ledger.spark.manifest_copy import copy_of, keep_copy
@@ -61,14 +61,14 @@ class Offload:
     def __init__(
         self, client: Client, reached: Connection, topic: str, wish: Wish, run: Run, progress: Progress
     ) -> None:
-        """Raises UnknownTopic, ColdOff; InvalidRequest or ImportError where the home cannot be opened here."""
+        """Raises UnknownTopic, OffloadDisabled; InvalidRequest or ImportError where the home cannot be opened here."""
         from redis_ledger.offload.segment import open_home
 
         self._client, self._reached, self._topic = client, reached, topic
         self._wish, self._run, self._progress = wish, run, progress
-        told = client.cold.describe(topic)
+        told = client.offload.describe(topic)
         if not told.home:
-            raise ColdOff
+            raise OffloadDisabled
         self._topic_id, self._partitions, self._home = told.topic_id, told.partitions, open_home(told.home)
         self._over: set[str] = set()  # plans that nobody will publish any more
 
@@ -87,14 +87,14 @@ class Offload:
             self._tidy_up()
         return failed
 
-    def _partition(self, now: ColdPartition) -> None:
+    def _partition(self, now: OffloadedPartition) -> None:
         """Plan after plan, until there is nothing left to be offloaded."""
         name, seal, given_up = TopicPartition(self._topic, now.partition), self._wish.seal, 0
         left_behind = None if now.plan is None else now.plan.id
         while (plan := self._plan(now.partition, seal)) is not None:
             try:
                 segments = self._written(name, plan)
-                done = self._client.cold.publish(self._topic, now.partition, plan, segments)
+                done = self._client.offload.publish(self._topic, now.partition, plan, segments)
             except Exception as error:
                 now = self._after(error, plan, now.partition)
                 if now.plan is not None and now.plan.id == plan.id:
@@ -111,12 +111,12 @@ class Offload:
             seal = seal and plan.id == left_behind
             count = done.ledgers_dropped
             dropped = f"{size(done.bytes_dropped)} in {count} ledger{'' if count == 1 else 's'}"
-            self._progress.say(f"{name} is published up to {done.cold_offset}, and Redis has dropped {dropped}")
+            self._progress.say(f"{name} is published up to {done.offloaded_offset}, and Redis has dropped {dropped}")
 
     def _plan(self, number: int, seal: bool) -> Plan | None:
         older_ms = self._wish.older_than_ms
         try:
-            return self._client.cold.plan(
+            return self._client.offload.plan(
                 self._topic, number, seal=seal, older_than_ms=older_ms, topic_id=self._topic_id
             )
         except UnknownTopic as error:
@@ -133,7 +133,7 @@ class Offload:
             self._progress.say(f"left out, and gone once this is published: {said}")
         for segment in (each.segment for each in written):
             if segment.file and self._home.size(segment.file) != segment.bytes:
-                raise ColdUnavailable(
+                raise OffloadedUnavailable(
                     f"A task has written {segment.file}, and here {self._home.uri} does not have it: the home of"
                     " offloaded records has to be one folder or bucket that driver, executors and brokers share."
                 )
@@ -143,7 +143,7 @@ class Offload:
                 self._run(check, [(self._home.uri, segment) for segment in fresh])
         return [each.segment for each in written]
 
-    def _after(self, error: Exception, plan: Plan, number: int) -> ColdPartition:
+    def _after(self, error: Exception, plan: Plan, number: int) -> OffloadedPartition:
         """How the partition stands after an error.  Raises UnknownTopic when it is gone; its files are then deleted."""
         try:
             return self._now()[number]
@@ -155,7 +155,7 @@ class Offload:
     def _give_up(self, plan: Plan, number: int) -> None:
         """Files are deleted behind it: nobody can publish them any more."""
         with contextlib.suppress(UnknownPlan):  # somebody else has ended it, and their next plan counts
-            for file in self._client.cold.abandon(self._topic, number, plan):
+            for file in self._client.offload.abandon(self._topic, number, plan):
                 self._home.delete(file)
 
     def _tidy_up(self) -> None:
@@ -166,7 +166,7 @@ class Offload:
         now, forgotten = self._now(), []
         for each in now:
             if each.segments and each.segments[0].end <= each.start_offset:
-                forgotten += self._client.cold.forget(self._topic, each.partition, topic_id=self._topic_id)
+                forgotten += self._client.offload.forget(self._topic, each.partition, topic_id=self._topic_id)
         if forgotten:
             now = self._now()
         for each in now:
@@ -185,10 +185,10 @@ class Offload:
                 " deleted"
             )
 
-    def _now(self) -> list[ColdPartition]:
+    def _now(self) -> list[OffloadedPartition]:
         """How partitions stand.  Raises UnknownTopic when the topic is gone, or another one has its name."""
         with contextlib.suppress(UnknownTopic):
-            told = self._client.cold.describe(self._topic)
+            told = self._client.offload.describe(self._topic)
             if told.topic_id == self._topic_id:
                 return told.partitions
         raise self._gone()

@@ -27,13 +27,13 @@ Offsets: TypeAlias = dict[TopicPartition, int]
 
 class PartitionEnds(NamedTuple):
     """A partition as it is now.  end: how far this reader may go, of log_end at most.  bytes_per_offset: on average.
-    cold: what lies below it is offloaded."""
+    offloaded_offset: what lies below it is offloaded."""
 
     start: int
     end: int
     log_end: int
     bytes_per_offset: float = 1024.0
-    cold: int = 0
+    offloaded_offset: int = 0
 
 
 class Place(NamedTuple):

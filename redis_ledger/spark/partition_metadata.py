@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from redis_ledger.client._sync.admin import Topics
-from redis_ledger.client._sync.offload import Cold
+from redis_ledger.client._sync.offload import Offload
 from redis_ledger.client.models import PartitionState
 from redis_ledger.errors import UnknownTopic
 from redis_ledger.ids import TopicPartition
@@ -16,7 +16,7 @@ from redis_ledger.spark.plan import Offloaded, Range
 from redis_ledger.spark.read_options import Reading
 
 Standings = dict[TopicPartition, PartitionEnds]
-Colds = dict[TopicPartition, Offloaded]
+OffloadedSegments = dict[TopicPartition, Offloaded]
 
 
 def standings(reading: Reading, *, all_named: bool) -> Standings:
@@ -46,14 +46,16 @@ def standings(reading: Reading, *, all_named: bool) -> Standings:
 def standing_of(state: PartitionState, reading: Reading) -> PartitionEnds:
     end = state.stable_offset if reading.isolation == "read_committed" else state.end_offset
     held = max(1, state.end_offset - state.start_offset)
-    return PartitionEnds(state.start_offset, end, state.end_offset, max(1.0, state.bytes / held), state.cold_offset)
+    return PartitionEnds(
+        state.start_offset, end, state.end_offset, max(1.0, state.bytes / held), state.offloaded_offset
+    )
 
 
-def colds(reading: Reading, ranges: Iterable[Range], found: Standings) -> Colds:
+def offloaded_segments(reading: Reading, ranges: Iterable[Range], found: Standings) -> OffloadedSegments:
     """What is offloaded of the partitions of which a range begins there.  Cost: a call for each topic with one."""
-    begun = {each.partition for each in ranges if each.first < found[each.partition].cold}
-    asked = Cold(transport(reading.connection))
-    offloaded: Colds = {}
+    begun = {each.partition for each in ranges if each.first < found[each.partition].offloaded_offset}
+    asked = Offload(transport(reading.connection))
+    offloaded: OffloadedSegments = {}
     for topic in sorted({partition.topic for partition in begun}):
         told = asked.describe(topic)
         for each in told.partitions:

@@ -9,7 +9,7 @@ that Spark can ask for the same one again after a crash.
 
 What has been offloaded is read from its files, by tasks that do not ask a broker:
 
-    cold segments      0 ──────── 4000 ─────── 9100 ┐ cold
+    segments           0 ──────── 4000 ─────── 9100 ┐ offloaded
         orders:0              2500 ──── file, file ─┼─ range of this batch, from the broker ── 12000
 """
 
@@ -204,7 +204,7 @@ def cut(ranges: Iterable[Range], *, tasks_min: int, task_bytes: int) -> list[Ran
 
 def parted(
     ranges: Iterable[Range],
-    colds: Mapping[TopicPartition, Offloaded],
+    offloaded: Mapping[TopicPartition, Offloaded],
     task_bytes: int,
     is_wanted: Callable[[Segment], bool] = lambda _: True,
 ) -> list[Range]:
@@ -212,10 +212,10 @@ def parted(
     those that hold nothing that is wanted make none."""
     parts: list[Range] = []
     for each in ranges:
-        cold = colds.get(each.partition, Offloaded("", ()))
+        found = offloaded.get(each.partition, Offloaded("", ()))
         at = each.first
         held: list[Range] = []
-        for segment in cold.segments:
+        for segment in found.segments:
             if segment.end <= at:
                 continue
             if segment.first > at or at >= each.end:
@@ -223,7 +223,7 @@ def parted(
             if segment.file and is_wanted(segment):
                 density = max(1.0, segment.bytes / (segment.end - segment.first))
                 end = min(segment.end, each.end)
-                held.append(Range(each.partition, at, end, density, (segment,), cold.home))
+                held.append(Range(each.partition, at, end, density, (segment,), found.home))
             at = min(segment.end, each.end)
         parts += joined(held, task_bytes)
         if at < each.end:

@@ -61,7 +61,7 @@ def write(piece: Piece) -> Written:
 
 
 def check(written: tuple[str, Segment]) -> None:
-    """The home, and a segment in it: read back, counted and compared.  Raises ColdDamaged, ColdUnavailable."""
+    """Verifies a segment file.  written: home, segment.  Raises OffloadedDamaged, OffloadedUnavailable."""
     from redis_ledger.offload.segment import check_file, open_home
 
     uri, segment = written

@@ -78,7 +78,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ends, there = of_checkpoint(end), self._now()
         settled = plan.settled(plan.rewound(of_checkpoint(start), ends), ends, there)
         plan.check_loss(settled.losses, fail=self._reading.fail_on_data_loss)
-        return tasks(settled.ranges, self._reading, partition_metadata.colds(self._reading, settled.ranges, there))
+        return tasks(
+            settled.ranges, self._reading, partition_metadata.offloaded_segments(self._reading, settled.ranges, there)
+        )
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read(partition, self._schema, self._reading)

@@ -28,7 +28,7 @@ MISSHAPEN = [
     ("redis: {url: 'http://x'}", "/redis/url"),
     ("redis: {bundled: {maxmemory: half}}", "/redis/bundled/maxmemory"),
     ("redis: {bundled: {persistence: {size: big}}}", "/redis/bundled/persistence/size"),
-    ("coldHome: {uri: /var/lib/x}", "/coldHome/uri"),
+    ("offloadHome: {uri: /var/lib/x}", "/offloadHome/uri"),
     ("service: {rest: {type: ExternalName}}", "/service/rest/type"),
     ("service: {kafka: {port: 99999}}", "/service/kafka/port"),
     ("externalAccess: {type: Ingress}", "/externalAccess/type"),
@@ -77,7 +77,10 @@ CONTRADICTORY = [
         "tls: {enabled: true, existingSecret: s, kafkaInternal: false}",
         "tls.kafkaInternal=false leaves TLS to the external listener",
     ),
-    ("coldHome: {uri: 's3://b', existingClaim: c}", "coldHome.uri and coldHome.existingClaim both say where history"),
+    (
+        "offloadHome: {uri: 's3://b', existingClaim: c}",
+        "offloadHome.uri and offloadHome.existingClaim both say where history",
+    ),
     ("preStopSeconds: 30", "terminationGracePeriodSeconds=60 would kill a broker that drains"),
     ("autoscaling: {enabled: true, minReplicas: 7}", "autoscaling.minReplicas is above autoscaling.maxReplicas"),
     (

@@ -19,7 +19,7 @@ from redis_ledger.offload.scripts import OffloadState
 from redis_ledger.offload.segment import open_home, read_groups, rows_of
 from tests.support.broker import one
 from tests.support.crash_child import StepsReport
-from tests.support.offload_child import SETTINGS, STEPS, TOPIC, Case, Scenario, cold_child, prepare
+from tests.support.offload_child import SETTINGS, STEPS, TOPIC, Case, Scenario, offload_child, prepare
 
 AT_ONCE = 8  # cases that are looked at together
 # Three rolls and plans, two publishings, of which each looks what may go and drops it, and the deleting of records that
@@ -51,22 +51,24 @@ async def is_whole(broker: Broker, case: Case) -> None:
     standing, home = await standing_of(broker), open_home(case.home)
     segments = standing.manifest.segments
     entries, there = await log_of(broker)
-    assert not segments or (is_chain(segments, segments[0].first) and segments[-1].end == standing.cold), case.n
+    assert not segments or (is_chain(segments, segments[0].first) and segments[-1].end == standing.offloaded_offset), (
+        case.n
+    )
     # What lies below the log start is forgotten by retention meanwhile, and its file is deleted then
     needed = [segment for segment in segments if segment.end > standing.start]
     assert all(home.size(segment.file) == segment.bytes for segment in needed), case.n
     for entry in entries:
         if entry.ledger not in there:
-            assert entry.last_offset < standing.cold, (case.n, entry)
+            assert entry.last_offset < standing.offloaded_offset, (case.n, entry)
             assert standing.manifest.holding(entry.base_offset) is not None, (case.n, entry)
     if standing.plan is not None:
-        assert is_chain(standing.plan.stretches, standing.cold), case.n
+        assert is_chain(standing.plan.stretches, standing.offloaded_offset), case.n
         assert standing.plan.stretches[-1].end <= standing.stable, case.n
 
 
 async def gone_on_with(case: Case, report: StepsReport) -> None:
     """A fresh broker finds what the case has left, and a fresh job does all that is left to do."""
-    async with one(case.url, case.prefix, name="fresh", cold_home=case.home, **SETTINGS) as broker:
+    async with one(case.url, case.prefix, name="fresh", offload_home=case.home, **SETTINGS) as broker:
         await is_whole(broker, case)
         scenario = Scenario(broker, case.home)
         for name in STEPS:
@@ -79,7 +81,7 @@ async def gone_on_with(case: Case, report: StepsReport) -> None:
         await is_whole(broker, case)
         standing = await standing_of(broker)
         entries, there = await log_of(broker)
-        assert (standing.start, standing.cold, standing.plan) == (3, standing.stable, None), case.n
+        assert (standing.start, standing.offloaded_offset, standing.plan) == (3, standing.stable, None), case.n
         assert len(there) == 1, case.n
         found = [
             (row.offset, row.value)
@@ -99,7 +101,7 @@ async def gone_on_with(case: Case, report: StepsReport) -> None:
 async def test_offloading_cut_at_any_write_is_gone_on_with(request, prefix, tmp_path: Path, servers, when):
     url = request.getfixturevalue(servers)
     cases: list[tuple[Case, StepsReport]] = []
-    async with cold_child() as run:
+    async with offload_child() as run:
         # Given the scenario, cut once at every write it makes
         for n in range(1, 60):
             case = Case(url, f"{prefix}-{n}", n, when, str(tmp_path / str(n)))

@@ -19,7 +19,7 @@ from redis_ledger.offload.manifest import Segment, Stretch
 from redis_ledger.offload.segment import SegmentWriter, check_file, open_home, read_groups, rows_of
 from redis_ledger.spark.pipelines import compact
 from redis_ledger.spark.pipelines.progress import Progress
-from tests.spark.offloaded import cold, named, offload
+from tests.spark.offloaded import named, offload, offloaded
 from tests.support import compaction_in_process
 from tests.support.threaded_broker import served
 
@@ -47,7 +47,7 @@ class World:
     def keys(self) -> list[list[str]]:
         """What each segment of the manifest has, by its file, which is intact."""
         found = []
-        for segment in cold(self.client, TOPIC).segments:
+        for segment in offloaded(self.client, TOPIC).segments:
             check_file(open_home(str(self.home)), segment)
             found.append([row.key.decode() for row in self.rows(segment) if row.key is not None])
         return found
@@ -64,7 +64,7 @@ class World:
 
     def move(self, segment: Segment) -> None:
         """What another job may do meanwhile: the same rows under another name take its place."""
-        told = self.client.cold.describe(TOPIC)
+        told = self.client.offload.describe(TOPIC)
         other = Stretch(segment.first, segment.end, segment.file.replace(".parquet", "moved.parquet"))
         home = open_home(str(self.home))
         with SegmentWriter(home, other, told.topic_id) as writer:
@@ -72,7 +72,7 @@ class World:
                 writer.add(group)
             moved = writer.finish()
         version = told.partitions[0].version
-        self.client.cold.swap(TOPIC, 0, version, [segment.first], [moved], topic_id=told.topic_id)
+        self.client.offload.swap(TOPIC, 0, version, [segment.first], [moved], topic_id=told.topic_id)
         home.delete(segment.file)
 
 
@@ -81,7 +81,7 @@ def world(redis_url: str, prefix: str, tmp_path: Path, monkeypatch: pytest.Monke
     """Two segments that stay apart, of which each loses a record."""
     compaction_in_process.replace(monkeypatch)
     home = tmp_path / "history"
-    with served(redis_url, prefix, cold_home=str(home), retention_ms=-1) as brokers:
+    with served(redis_url, prefix, offload_home=str(home), retention_ms=-1) as brokers:
         with Client(brokers.urls) as client:
             client.topics.create(TOPIC)
             world = World(client, brokers.urls[0], home)
@@ -95,7 +95,7 @@ def before_swap(world, monkeypatch) -> Callable[[int, Callable[[], None]], None]
     """Something that happens when a job is about to ask for its n-th swap, once it knows that it is the latest run."""
 
     def arrange(at: int, what: Callable[[], None]) -> None:
-        swap, asked = world.client.cold.swap, 0
+        swap, asked = world.client.offload.swap, 0
 
         def meanwhile(*given: Any, **more: Any) -> Any:
             nonlocal asked
@@ -104,7 +104,7 @@ def before_swap(world, monkeypatch) -> Callable[[int, Callable[[], None]], None]
                 what()
             return swap(*given, **more)
 
-        monkeypatch.setattr(world.client.cold, "swap", meanwhile)
+        monkeypatch.setattr(world.client.offload, "swap", meanwhile)
 
     return arrange
 
@@ -121,7 +121,7 @@ def test_a_run_whose_segments_were_changed_begins_anew_and_writes_to_no_file_tha
     inherited: list[Segment] = []
 
     def change() -> None:
-        first, second = cold(world.client, TOPIC).segments
+        first, second = offloaded(world.client, TOPIC).segments
         inherited.append(first)
         world.segment("x", "w")
         world.move(second)
@@ -135,7 +135,7 @@ def test_a_run_whose_segments_were_changed_begins_anew_and_writes_to_no_file_tha
     assert world.keys() == [["y"], ["z", "both"], ["x", "w"]]
     assert world.parquet() == named(world.client, TOPIC)
     assert f"-compacted{number}.parquet" in inherited[0].file
-    first, second, _ = cold(world.client, TOPIC).segments
+    first, second, _ = offloaded(world.client, TOPIC).segments
     assert f"-compacted{job._run}.parquet" in first.file
     assert f"-compacted{job._run}.parquet" in second.file
     assert job._run > number
@@ -150,7 +150,7 @@ def test_a_run_that_another_one_overtakes_in_the_midst_of_a_swap_leaves_the_rest
     with pytest.raises(compact.Superseded, match="Another compaction of orders has begun"):
         first.compact(None, 0)
     assert first._run == number
-    assert all(f"-compacted{number}." not in segment.file for segment in cold(world.client, TOPIC).segments)
+    assert all(f"-compacted{number}." not in segment.file for segment in offloaded(world.client, TOPIC).segments)
     assert world.keys() == [["x", "y"], ["z", "both"]]
     assert world.parquet() == named(world.client, TOPIC)
 
@@ -180,7 +180,7 @@ def test_a_topic_that_is_made_again_before_a_swap_is_left_alone(world, before_sw
         with world.client.producer(TOPIC) as producer:
             producer.send("kept", key="c")
         offload(world.client, TOPIC)
-        assert cold(world.client, TOPIC).version == 3
+        assert offloaded(world.client, TOPIC).version == 3
 
     before_swap(1, again)
     # When it asks for its swaps, then it is told, has deleted what it wrote, and no record of the other is gone

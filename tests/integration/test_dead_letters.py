@@ -9,8 +9,8 @@ import pytest
 
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import (
-    ColdUnavailable,
     InvalidRequest,
+    OffloadedUnavailable,
     TopicForbidden,
     UnknownSubscription,
     UnknownTopic,
@@ -148,12 +148,12 @@ async def test_what_could_not_be_read_was_not_delivered(pair, monkeypatch):
     partition = await broker.catalog.partition("in", 0)
 
     async def cannot(_entries):
-        raise ColdUnavailable("The home of history does not answer.")
+        raise OffloadedUnavailable("The home of history does not answer.")
 
     with monkeypatch.context() as away:
         away.setattr(partition, "payloads", cannot)
         for _ in range(3):
-            with pytest.raises(ColdUnavailable):
+            with pytest.raises(OffloadedUnavailable):
                 await broker.subscriptions.receive("in", "work", "c1")
     (good,) = await broker.subscriptions.receive("in", "work", "c1")
     assert (good.value, good.deliveries) == (b"good", 0)

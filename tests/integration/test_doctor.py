@@ -152,27 +152,27 @@ def test_dd_63_a_setting_without_effect_is_pointed_out(tmp_path: Path) -> None:
 
 def home_seen(tmp_path: Path, *arguments: str | Path, **environ: str) -> tuple[int, list[dict[str, Any]]]:
     code, findings = doctor("--http", "127.0.0.1:0", "--data-dir", tmp_path / "data", *arguments, **environ)
-    return code, findings.get("cold home", [])
+    return code, findings.get("offload home", [])
 
 
 def test_a_home_that_can_be_read_and_written_is_fine_and_stays_as_it_was(tmp_path: Path) -> None:
     home = tmp_path / "history"
     (home / "orders").mkdir(parents=True)
-    code, [found] = home_seen(tmp_path, "--cold-home", home)
+    code, [found] = home_seen(tmp_path, "--offload-home", home)
     assert (code, found["level"], found["seen"]) == (0, "fine", f"{home} can be read and written")
     assert [path.name for path in home.rglob("*")] == ["orders"]
-    assert home_seen(tmp_path, REDIS_LEDGER_COLD_HOME=str(home))[1] == [found]
+    assert home_seen(tmp_path, REDIS_LEDGER_OFFLOAD_HOME=str(home))[1] == [found]
     assert home_seen(tmp_path) == (0, [])
 
 
 def test_a_home_that_is_not_there_is_a_warning_and_is_not_made(tmp_path: Path) -> None:
-    code, [found] = home_seen(tmp_path, "--cold-home", tmp_path / "history")
+    code, [found] = home_seen(tmp_path, "--offload-home", tmp_path / "history")
     assert (code, found["level"], found["seen"]) == (0, "warning", f"{tmp_path / 'history'} is not there")
     assert not (tmp_path / "history").exists()
 
 
 def test_a_home_that_can_be_read_only_is_a_warning_for_brokers_delete_there(tmp_path: Path) -> None:
-    code, [found] = home_seen(tmp_path, "--cold-home", "/proc")
+    code, [found] = home_seen(tmp_path, "--offload-home", "/proc")
     assert (code, found["level"]) == (0, "warning")
     assert found["seen"].startswith("/proc can be read, not written: ")
 
@@ -180,7 +180,7 @@ def test_a_home_that_can_be_read_only_is_a_warning_for_brokers_delete_there(tmp_
 def test_a_home_that_is_no_folder_or_of_no_known_kind_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for home, says in ((tmp_path / "file", "cannot be read"), ("nonsense://x", "nor a known URI")):
-        code, [found] = home_seen(tmp_path, "--cold-home", home)
+        code, [found] = home_seen(tmp_path, "--offload-home", home)
         assert (code, found["level"], bool(found["cure"])) == (1, "problem", True)
         assert says in found["seen"].replace("neither an absolute path nor", "nor")
 
@@ -190,9 +190,9 @@ def test_without_pyarrow_a_home_is_a_problem_and_what_to_install_is_said(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.delitem(sys.modules, "redis_ledger.offload.object_store", raising=False)
-    code, [found] = home_seen(tmp_path, "--cold-home", tmp_path)
+    code, [found] = home_seen(tmp_path, "--offload-home", tmp_path)
     assert (code, found["level"]) == (1, "problem")
-    assert found["seen"].endswith("pip install '.[cold]' in a checkout")
+    assert found["seen"].endswith("pip install '.[offload]' in a checkout")
 
 
 def test_for_people_it_is_a_table(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from redis_ledger.errors import ColdDamaged, ColdUnavailable, OffsetOutOfRange, UnknownTopic
+from redis_ledger.errors import OffloadedDamaged, OffloadedUnavailable, OffsetOutOfRange, UnknownTopic
 from redis_ledger.offload import reader
 from redis_ledger.offload import segment as segments
 from redis_ledger.records.read import decode
@@ -33,7 +33,7 @@ from tests.support.rest import client_of
 
 @pytest.fixture
 def kept(tmp_path):
-    return {"cold_home": str(tmp_path / "cold"), "retention_ms": -1}
+    return {"offload_home": str(tmp_path / "offload"), "retention_ms": -1}
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ async def test_a_reader_goes_on_over_a_compaction_under_its_feet(broker, redis_u
     everything = await seen(broker, "t", 0, 0)
     gone = {shown[0] for shown in everything[::3]}
     rest = [shown for shown in everything if shown[0] not in gone]
-    async with one(redis_url, prefix, cold_cache_bytes=1, **kept) as reading, one(redis_url, prefix, **kept) as idle:
+    async with one(redis_url, prefix, offload_cache_bytes=1, **kept) as reading, one(redis_url, prefix, **kept) as idle:
         first = await reading.partition_fetch.fetch("t", 0, 0, isolation="read_committed", max_bytes=1, wait_ms=0)
         await idle.catalog.partition("t", 0)
         assert first.batches
@@ -142,21 +142,21 @@ async def test_a_home_that_is_gone_is_told_as_something_to_try_again(broker, tmp
     await broker.subscriptions.create("t", "s")
     await offload(broker, "t", 0)
     broker.catalog.forget("t")
-    (tmp_path / "cold").rename(tmp_path / "elsewhere")
+    (tmp_path / "offload").rename(tmp_path / "elsewhere")
     async with listening(broker) as address, BrokerClient(broker, address) as client:
         for _ in range(2):
-            with pytest.raises(ColdUnavailable, match="mounted"):
+            with pytest.raises(OffloadedUnavailable, match="mounted"):
                 await values_of(broker, "t")
-            with pytest.raises(ColdUnavailable):
+            with pytest.raises(OffloadedUnavailable):
                 await received(broker)
             assert fetched(await client.ask(fetch("t"), 11)).error_code == STORAGE_ERROR
         async with client_of(broker) as api:
             answer = await api.get("/v1/topics/t/partitions/0/records?offset=0")
-            assert (answer.status_code, answer.json()["code"]) == (503, "cold_unavailable")
+            assert (answer.status_code, answer.json()["code"]) == (503, "offloaded_unavailable")
         # What Redis has goes on, and as soon as the home is back so does the rest.
         await broker.records.produce("t", records("c"))
         assert values(fetched(await client.ask(fetch("t", 2), 11))) == ["c"]
-        (tmp_path / "elsewhere").rename(tmp_path / "cold")
+        (tmp_path / "elsewhere").rename(tmp_path / "offload")
         assert values(fetched(await client.ask(fetch("t"), 11))) == ["a", "b"]
     await broker.subscriptions.nack("t", "s", "default", None)
     assert [m.value for m in await received(broker)] == [b"a", b"b", b"c"]
@@ -167,7 +167,7 @@ async def test_a_damaged_file_is_told_and_never_passed_over(broker, redis_url, p
     await offload(broker, "t", 0, group_bytes=400, rows_max=3)
     everything = await seen(broker, "t", 0, 0)
     (file,) = files_of(broker)
-    path = tmp_path / "cold" / file
+    path = tmp_path / "offload" / file
     whole = path.read_bytes()
     half = len(whole) // 2
     path.write_bytes(whole[:4] + bytes(byte ^ 0x55 for byte in whole[4:half]) + whole[half:])
@@ -181,7 +181,7 @@ async def test_a_damaged_file_is_told_and_never_passed_over(broker, redis_url, p
         return found
 
     async with one(redis_url, prefix, **kept) as other:
-        with pytest.raises(ColdDamaged, match=r"\.parquet"):
+        with pytest.raises(OffloadedDamaged, match=r"\.parquet"):
             await read_through(other)
         async with listening(other) as address, BrokerClient(other, address) as client:
             codes = set()
@@ -198,7 +198,7 @@ async def test_a_broker_without_a_home_says_what_it_lacks(broker, redis_url, pre
     await offload(broker, "t", 0)
     await broker.records.produce("t", records("b"))
     async with one(redis_url, prefix) as other:
-        with pytest.raises(ColdUnavailable, match="has no cold_home"):
+        with pytest.raises(OffloadedUnavailable, match="has no offload_home"):
             await values_of(other, "t")
         assert await values_of(other, "t", offset=1) == ["b"]
 
@@ -242,7 +242,7 @@ async def test_files_are_read_by_other_threads_and_each_row_group_once(broker, r
         groups = len(set(loads))
         assert groups > 10
         assert len(loads) == groups
-        assert all(name.startswith("cold") for name in threads)
+        assert all(name.startswith("offload") for name in threads)
 
 
 async def test_a_reader_finds_the_next_row_group_loaded(broker, redis_url, prefix, kept):
@@ -268,4 +268,4 @@ except ImportError as error:
     print(error)
 """
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert "pip install '.[cold]'" in told.stdout
+    assert "pip install '.[offload]'" in told.stdout

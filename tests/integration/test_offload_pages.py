@@ -14,7 +14,7 @@ from redis_ledger.errors import UnknownTopic
 from redis_ledger.offload.manifest import SEGMENTS_MAX
 from tests.support.broker import records
 from tests.support.offload_job import offload
-from tests.support.offload_topic import ColdWorld, cold_world
+from tests.support.offload_topic import OffloadWorld, offload_world
 from tests.support.rest import client_of
 
 WIDE = "wide"
@@ -23,13 +23,13 @@ FIRSTS = [[0, 1], [], [0, 1, 2], []]
 
 
 @pytest.fixture
-async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[ColdWorld]:
-    async with cold_world(redis_url, prefix, tmp_path / "history") as world:
+async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[OffloadWorld]:
+    async with offload_world(redis_url, prefix, tmp_path / "history") as world:
         await make(world)
         yield world
 
 
-async def make(world: ColdWorld) -> None:
+async def make(world: OffloadWorld) -> None:
     await world.broker.topics.create(WIDE, len(SEGMENTS))
     for number, count in enumerate(SEGMENTS):
         for _ in range(count):
@@ -38,7 +38,7 @@ async def make(world: ColdWorld) -> None:
 
 
 @pytest.fixture
-def after_page(world: ColdWorld, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], None]:
+def after_page(world: OffloadWorld, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], None]:
     """Something that happens once, when the first page has been read."""
 
     def arrange(what: Callable[[], Any]) -> None:
@@ -81,10 +81,10 @@ async def test_a_page_has_as_many_segments_as_were_asked_for_and_says_where_the_
 
 @pytest.mark.parametrize("page_segments", [1, 2, 3, 4, 5, SEGMENTS_MAX])
 async def test_the_sdk_puts_pages_together(world, page_segments):
-    told = await world.client.cold.describe(WIDE, page_segments=page_segments)
+    told = await world.client.offload.describe(WIDE, page_segments=page_segments)
     assert [[segment.first for segment in each.segments] for each in told.partitions] == FIRSTS
     assert [each.partition for each in told.partitions] == [0, 1, 2, 3]
-    assert told == await world.client.cold.describe(WIDE)
+    assert told == await world.client.offload.describe(WIDE)
     assert told.topic_id == (await world.client.topics.describe(WIDE)).id
 
 
@@ -95,7 +95,7 @@ async def test_a_partition_that_changes_between_pages_is_told_as_it_is_then(worl
         assert len(await world.broker.offload.forget(WIDE, 0)) == 1
 
     after_page(forget)
-    told = await world.client.cold.describe(WIDE, page_segments=1)
+    told = await world.client.offload.describe(WIDE, page_segments=1)
     # Then it is not among those of the version before
     assert [[segment.first for segment in each.segments] for each in told.partitions] == [[1], *FIRSTS[1:]]
     assert told.partitions[0].version == 3
@@ -108,4 +108,4 @@ async def test_a_topic_that_is_made_again_between_pages_is_not_mixed_with_the_ot
 
     after_page(again)
     with pytest.raises(UnknownTopic, match="was deleted and made again"):
-        await world.client.cold.describe(WIDE, page_segments=1)
+        await world.client.offload.describe(WIDE, page_segments=1)

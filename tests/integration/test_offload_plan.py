@@ -10,30 +10,30 @@ import pytest
 from redis_ledger import errors
 from redis_ledger.offload.manifest import Segment
 from tests.support.broker import eventually, one, records
-from tests.support.offload_topic import KEEPS, TOPIC, ColdWorld, cold_world, edges
+from tests.support.offload_topic import KEEPS, TOPIC, OffloadWorld, edges, offload_world
 
 HOUR_MS = 3_600_000
 
 
 @pytest.fixture
-async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[ColdWorld]:
-    async with cold_world(redis_url, prefix, tmp_path / "history") as world:
+async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[OffloadWorld]:
+    async with offload_world(redis_url, prefix, tmp_path / "history") as world:
         yield world
 
 
 async def test_whoever_asks_gets_the_same_plan_until_it_is_published(redis_url, prefix, world):
     await world.produce("a")
     plan = await world.plan(seal=True)
-    async with cold_world(redis_url, prefix, world.home) as other:
+    async with offload_world(redis_url, prefix, world.home) as other:
         await other.produce("b")
         assert await other.plan(seal=True) == plan
-        await other.client.cold.publish(TOPIC, 0, plan, await other.written(plan))
+        await other.client.offload.publish(TOPIC, 0, plan, await other.written(plan))
         assert edges(await other.plan(seal=True)) == [(1, 2)]
 
 
 async def test_a_broker_that_missed_a_roll_seals_the_ledger_that_is_active(redis_url, prefix, world):
     await world.produce("a")
-    async with cold_world(redis_url, prefix, world.home) as other:
+    async with offload_world(redis_url, prefix, world.home) as other:
         await other.roll()
         await other.produce("b")
     assert edges(await world.plan(seal=True)) == [(0, 2)]
@@ -41,13 +41,13 @@ async def test_a_broker_that_missed_a_roll_seals_the_ledger_that_is_active(redis
 
 
 async def test_an_empty_ledger_is_not_sealed(world):
-    assert await world.client.cold.plan(TOPIC, 0, seal=True) is None
+    assert await world.client.offload.plan(TOPIC, 0, seal=True) is None
     assert (await world.state()).active_ledger == 1
 
 
 async def test_what_is_in_the_active_ledger_is_planned_only_when_it_is_to_be_sealed(world):
     await world.produce("a")
-    assert await world.client.cold.plan(TOPIC, 0) is None
+    assert await world.client.offload.plan(TOPIC, 0) is None
     assert edges(await world.plan(seal=True)) == [(0, 1)]
 
 
@@ -61,13 +61,13 @@ async def test_a_plan_stops_at_an_open_transaction_and_goes_on_when_it_has_ended
     # When it is open, history ends before it; when it was aborted, behind its marker
     assert edges(await world.plan(seal=True)) == [(0, 1)]
     await world.offload()
-    assert await world.client.cold.plan(TOPIC, 0, seal=True) is None
+    assert await world.client.offload.plan(TOPIC, 0, seal=True) is None
     await broker.transactions.abort(txn)
     await world.offload()
     # Then what was aborted is in no file
     found = await world.standing()
     assert [(s.first, s.end, s.records) for s in found.segments] == [(0, 1, 1), (1, 5, 1)]
-    assert found.cold_offset == found.stable_offset == 5
+    assert found.offloaded_offset == found.stable_offset == 5
 
 
 async def test_a_stretch_without_a_committed_record_has_no_file(world):
@@ -75,7 +75,7 @@ async def test_a_stretch_without_a_committed_record_has_no_file(world):
     await world.broker.records.produce(TOPIC, records("aborted"), transaction=txn)
     await world.broker.transactions.abort(txn)
     published = await world.offload()
-    assert (published.cold_offset, published.ledgers_dropped) == (2, 1)
+    assert (published.offloaded_offset, published.ledgers_dropped) == (2, 1)
     [segment] = (await world.standing()).segments
     assert (segment.file, segment.records, segment.bytes) == ("", 0, 0)
     assert not world.home.exists()
@@ -91,8 +91,8 @@ async def test_only_what_is_old_enough_is_planned(world):
     # Then a plan for what is half an hour old ends between them, one for any age has both
     plan = await world.plan(older_than_ms=HOUR_MS // 2)
     assert edges(plan) == [(0, 1)]
-    await world.client.cold.abandon(TOPIC, 0, plan)
-    assert await world.client.cold.plan(TOPIC, 0, older_than_ms=HOUR_MS + 1) is None
+    await world.client.offload.abandon(TOPIC, 0, plan)
+    assert await world.client.offload.plan(TOPIC, 0, older_than_ms=HOUR_MS + 1) is None
     assert edges(await world.plan()) == [(0, 2)]
 
 
@@ -125,13 +125,13 @@ async def test_the_ledger_of_scheduled_records_goes_when_none_of_them_waits(worl
         return bool((await world.state()).stable_offset == 1)
 
     await eventually(has_come, True)
-    assert await world.client.cold.plan(TOPIC, 0) is None
+    assert await world.client.offload.plan(TOPIC, 0) is None
     # When its ledger is sealed, too
     await world.client.scheduled.clear(TOPIC)
     # Then a plan ends where its last record went, and its payload goes
     assert edges(await world.plan()) == [(0, 1)]
     published = await world.offload()
-    assert (published.cold_offset, published.ledgers_dropped) == (1, 1)
+    assert (published.offloaded_offset, published.ledgers_dropped) == (1, 1)
     assert -1 not in await world.ledgers()
 
 
@@ -155,7 +155,7 @@ async def test_a_plan_of_which_nothing_is_left_is_given_up_though_there_is_nothi
     await world.produce("a")
     await world.plan(seal=True)
     await world.broker.topics.delete_records(TOPIC, 0, 1)
-    assert await world.client.cold.plan(TOPIC, 0) is None
+    assert await world.client.offload.plan(TOPIC, 0) is None
     assert (await world.standing()).plan is None
 
 
@@ -165,7 +165,7 @@ async def test_a_broker_that_remembers_a_deleted_topic_asks_again(redis_url, pre
     async with one(redis_url, prefix, **KEEPS) as other:
         await other.topics.delete(TOPIC)
         await other.topics.create(TOPIC, 1)
-    assert await world.client.cold.plan(TOPIC, 0, seal=True) is None
+    assert await world.client.offload.plan(TOPIC, 0, seal=True) is None
 
 
 async def test_a_plan_is_made_for_the_topic_that_was_meant_and_nothing_is_sealed_of_another(redis_url, prefix, world):
@@ -177,21 +177,21 @@ async def test_a_plan_is_made_for_the_topic_that_was_meant_and_nothing_is_sealed
     await world.produce("a")
     # When the job asks, then it is told, and nothing has happened
     with pytest.raises(errors.UnknownTopic, match=f"was deleted and made again: its id is .*, not {meant}"):
-        await world.client.cold.plan(TOPIC, 0, seal=True, topic_id=meant)
+        await world.client.offload.plan(TOPIC, 0, seal=True, topic_id=meant)
     assert (await world.standing()).plan is None
     assert await world.ledgers() == [1]
     # And for the new one there is a plan
-    assert edges(await world.client.cold.plan(TOPIC, 0, seal=True, topic_id=await world.topic_id())) == [(0, 1)]
+    assert edges(await world.client.offload.plan(TOPIC, 0, seal=True, topic_id=await world.topic_id())) == [(0, 1)]
 
 
 async def test_a_broker_without_a_home_says_what_to_set(redis_url, prefix, tmp_path):
     nothing = Segment(0, 1, "", 0, 0, -1, -1, "")
-    async with cold_world(redis_url, prefix, tmp_path, cold_home="") as world:
-        cold = world.client.cold
+    async with offload_world(redis_url, prefix, tmp_path, offload_home="") as world:
+        offload = world.client.offload
         for call in (
-            cold.plan(TOPIC, 0), cold.publish(TOPIC, 0, "x", [nothing]), world.swap(0, [0], [nothing]),
+            offload.plan(TOPIC, 0), offload.publish(TOPIC, 0, "x", [nothing]), world.swap(0, [0], [nothing]),
         ):  # fmt: skip
-            with pytest.raises(errors.ColdOff, match=r"Set cold_home \(serve --cold-home\)"):
+            with pytest.raises(errors.OffloadDisabled, match=r"Set offload_home \(serve --offload-home\)"):
                 await call
-        assert (await cold.describe(TOPIC)).home == ""
-        assert await cold.forget(TOPIC, 0) == []
+        assert (await offload.describe(TOPIC)).home == ""
+        assert await offload.forget(TOPIC, 0) == []

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from redis_ledger import errors
-from redis_ledger.client.models import ColdPartition
+from redis_ledger.client.models import OffloadedPartition
 from redis_ledger.offload.manifest import Plan, Segment, Stretch, file_of, folder
 from redis_ledger.store.store import Store
-from tests.support.offload_topic import TOPIC, ColdWorld, cold_world, edges
+from tests.support.offload_topic import TOPIC, OffloadWorld, edges, offload_world
 
 
 @pytest.fixture
-async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[ColdWorld]:
-    async with cold_world(redis_url, prefix, tmp_path / "history") as world:
+async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[OffloadWorld]:
+    async with offload_world(redis_url, prefix, tmp_path / "history") as world:
         yield world
 
 
@@ -31,14 +31,14 @@ async def test_published_history_leaves_redis_and_the_log_stays(world):
     # When what is sealed is written and published
     plan = await world.plan()
     segments = await world.written(plan)
-    published = await world.client.cold.publish(TOPIC, 0, plan, segments)
+    published = await world.client.offload.publish(TOPIC, 0, plan, segments)
     # Then its payload is gone, and the partition is what it was
     assert edges(plan) == [(0, 3)]
-    assert (published.cold_offset, published.ledgers_dropped) == (3, 2)
+    assert (published.offloaded_offset, published.ledgers_dropped) == (3, 2)
     assert published.bytes_dropped > 0
     assert await world.ledgers() == [3]
     after = await world.state()
-    assert (after.cold_offset, after.ledgers) == (3, 1)
+    assert (after.offloaded_offset, after.ledgers) == (3, 1)
     names = ("start_offset", "stable_offset", "end_offset", "bytes")
     assert [getattr(after, name) for name in names] == [getattr(before, name) for name in names]
     [cursor] = (await world.client.subscriptions.stats(TOPIC, "billing")).cursors
@@ -54,17 +54,17 @@ async def test_publishing_again_answers_as_before(world):
     await world.produce("a", "b")
     plan = await world.plan(seal=True)
     segments = await world.written(plan)
-    assert (await world.client.cold.publish(TOPIC, 0, plan, segments)).cold_offset == 2
-    again = await world.client.cold.publish(TOPIC, 0, plan, segments)
-    assert (again.cold_offset, again.ledgers_dropped) == (2, 0)
+    assert (await world.client.offload.publish(TOPIC, 0, plan, segments)).offloaded_offset == 2
+    again = await world.client.offload.publish(TOPIC, 0, plan, segments)
+    assert (again.offloaded_offset, again.ledgers_dropped) == (2, 0)
     assert (await world.standing()).version == 1
 
 
-async def refused(world: ColdWorld, error: type[errors.LedgerError], plan: Plan, segments: list[Segment]) -> str:
+async def refused(world: OffloadWorld, error: type[errors.LedgerError], plan: Plan, segments: list[Segment]) -> str:
     """Why; and that nothing has changed."""
     before = await world.standing()
     with pytest.raises(error) as told:
-        await world.client.cold.publish(TOPIC, 0, plan, segments)
+        await world.client.offload.publish(TOPIC, 0, plan, segments)
     assert await world.standing() == before
     return told.value.detail
 
@@ -74,7 +74,7 @@ async def test_a_file_that_the_broker_does_not_find_is_not_published(world, tmp_
     plan = await world.plan(seal=True)
     segments = await world.written(plan, tmp_path / "another home")
     detail = await refused(world, errors.SegmentMismatch, plan, segments)
-    assert detail.startswith(f"{segments[0].file} is not in {world.home}, the cold_home of this broker")
+    assert detail.startswith(f"{segments[0].file} is not in {world.home}, the offload_home of this broker")
     assert await world.ledgers() == [1, 2]
 
 
@@ -109,10 +109,10 @@ async def test_an_abandoned_plan_tells_its_files_and_makes_room(world):
     await world.produce("a")
     plan = await world.plan(seal=True)
     segments = await world.written(plan)
-    assert await world.client.cold.abandon(TOPIC, 0, plan) == [plan.stretches[0].file]
+    assert await world.client.offload.abandon(TOPIC, 0, plan) == [plan.stretches[0].file]
     assert "there is no plan" in await refused(world, errors.UnknownPlan, plan, segments)
     with pytest.raises(errors.UnknownPlan, match=f"has no plan {plan.id}"):
-        await world.client.cold.abandon(TOPIC, 0, plan)
+        await world.client.offload.abandon(TOPIC, 0, plan)
     again = await world.plan(seal=True)
     assert (edges(again), again.id != plan.id) == (edges(plan), True)
 
@@ -120,15 +120,15 @@ async def test_an_abandoned_plan_tells_its_files_and_makes_room(world):
 async def test_what_was_published_cannot_be_abandoned(world):
     await world.produce("a")
     plan = await world.plan(seal=True)
-    await world.client.cold.publish(TOPIC, 0, plan, await world.written(plan))
-    with pytest.raises(errors.UnknownPlan, match="history in Parquet ends at 1"):
-        await world.client.cold.abandon(TOPIC, 0, plan)
+    await world.client.offload.publish(TOPIC, 0, plan, await world.written(plan))
+    with pytest.raises(errors.UnknownPlan, match="the offloaded offset is 1"):
+        await world.client.offload.abandon(TOPIC, 0, plan)
 
 
 # -- swapping and forgetting -------------------------------------------------------------------------------------------
 
 
-async def three(world: ColdWorld) -> ColdPartition:
+async def three(world: OffloadWorld) -> OffloadedPartition:
     """Three segments of two records each."""
     for values in ("ab", "cd", "ef"):
         await world.produce(*values)
@@ -136,7 +136,7 @@ async def three(world: ColdWorld) -> ColdPartition:
     return await world.standing()
 
 
-async def compacted(world: ColdWorld, first: int, end: int, kept: range) -> Segment:
+async def compacted(world: OffloadWorld, first: int, end: int, kept: range) -> Segment:
     """A segment that has only the records kept, made while they are in Redis."""
     topic_id = await world.topic_id()
     stretch = Stretch(first, end, file_of(folder(TOPIC, topic_id, 0), first, end, "compacted"))
@@ -156,7 +156,7 @@ async def test_segments_are_swapped_for_one_of_the_same_stretch(world):
     # Then the manifest has it, and the file that nobody needs is told
     assert (swapped.version, swapped.files) == (3, [before.segments[0].file])
     after = await world.standing()
-    assert (after.segments, after.cold_offset) == ([smaller, before.segments[1]], 6)
+    assert (after.segments, after.offloaded_offset) == ([smaller, before.segments[1]], 6)
     # and who has decided by an older manifest has to decide anew
     with pytest.raises(errors.ManifestChanged, match="is of version 3, not 2"):
         await world.swap(before.version, [4], [smaller])
@@ -179,16 +179,16 @@ async def test_segments_below_the_log_start_are_forgotten(world):
     # Given three segments of two records each
     before = await three(world)
     assert [(s.first, s.end) for s in before.segments] == [(0, 2), (2, 4), (4, 6)]
-    assert await world.client.cold.forget(TOPIC, 0) == []
+    assert await world.client.offload.forget(TOPIC, 0) == []
     # When the log start is in the second
     await world.broker.topics.delete_records(TOPIC, 0, 4)
     await world.broker.topics.delete_records(TOPIC, 0, 3)
     # Then those wholly below it are forgotten, once
     files = [segment.file for segment in before.segments]
-    assert await world.client.cold.forget(TOPIC, 0) == files[:2]
-    assert await world.client.cold.forget(TOPIC, 0) == []
+    assert await world.client.offload.forget(TOPIC, 0) == files[:2]
+    assert await world.client.offload.forget(TOPIC, 0) == []
     after = await world.standing()
-    assert (after.segments, after.version, after.cold_offset) == (before.segments[2:], 4, 6)
+    assert (after.segments, after.version, after.offloaded_offset) == (before.segments[2:], 4, 6)
 
 
 async def test_retention_goes_over_what_is_in_parquet_as_over_the_rest(world):
@@ -198,7 +198,7 @@ async def test_retention_goes_over_what_is_in_parquet_as_over_the_rest(world):
     partition = await world.broker.catalog.partition(TOPIC, 0)
     trimmed = await partition.trim(retention_ms=500, retention_bytes=-1)
     assert (trimmed.start_offset, trimmed.entries) == (6, 3)
-    assert len(await world.client.cold.forget(TOPIC, 0)) == 3
+    assert len(await world.client.offload.forget(TOPIC, 0)) == 3
 
 
 async def test_a_deleted_topic_leaves_files_and_nothing_in_redis(world, prefix):
@@ -213,7 +213,7 @@ async def test_a_deleted_topic_leaves_files_and_nothing_in_redis(world, prefix):
     # Then the new one has no history; the files are left
     assert kept == []
     fresh = await world.standing()
-    assert (fresh.version, fresh.segments, fresh.plan, fresh.cold_offset) == (0, [], None, 0)
+    assert (fresh.version, fresh.segments, fresh.plan, fresh.offloaded_offset) == (0, [], None, 0)
     assert all((world.home / segment.file).exists() for segment in before.segments)
 
 
@@ -227,13 +227,17 @@ async def test_segments_of_a_topic_that_was_made_again_are_left_alone_whatever_i
     await world.produce("c", "d")
     await world.offload()
     after = await world.standing()
-    assert (after.version, after.cold_offset, after.segments[0].first) == (before.version, 2, before.segments[0].first)
+    assert (after.version, after.offloaded_offset, after.segments[0].first) == (
+        before.version,
+        2,
+        before.segments[0].first,
+    )
     # When he asks for it, then that is refused, and all records are there
     nothing = Segment(0, 2, "", 0, 0, -1, -1, "0" * 16)
     with pytest.raises(errors.UnknownTopic, match=f"not {meant}"):
-        await world.client.cold.swap(TOPIC, 0, before.version, [0], [nothing], topic_id=meant)
+        await world.client.offload.swap(TOPIC, 0, before.version, [0], [nothing], topic_id=meant)
     with pytest.raises(errors.UnknownTopic, match=f"not {meant}"):
-        await world.client.cold.forget(TOPIC, 0, topic_id=meant)
+        await world.client.offload.forget(TOPIC, 0, topic_id=meant)
     assert await world.standing() == after
     assert [row.value for row in await world.rows(0, 2)] == [b"c", b"d"]
 

@@ -38,7 +38,7 @@ T0 = 1_700_000_000_000
 
 @pytest.fixture
 def kept(tmp_path):
-    return {"cold_home": str(tmp_path / "cold"), "retention_ms": -1}
+    return {"offload_home": str(tmp_path / "offload"), "retention_ms": -1}
 
 
 @pytest.fixture
@@ -58,16 +58,16 @@ def headers_of(data) -> list[BatchHeader]:
 async def test_readers_of_every_kind_go_from_history_into_redis_without_a_gap(broker, redis_url, prefix, kept):
     await fill(broker)
     before = await seen(broker, "t", 0, 0)
-    cold = await offload(broker, "t", 0, group_bytes=500, rows_max=5)
+    offloaded = await offload(broker, "t", 0, group_bytes=500, rows_max=5)
     await fill(broker, first=40, count=10)
-    assert 0 < cold < await end_of(broker)
+    assert 0 < offloaded < await end_of(broker)
     everything = await seen(broker, "t", 0, 0)
     assert everything[: len(before)] == before
     assert len(everything) > len(before)
     async with one(redis_url, prefix, **kept) as other:  # which has nothing of it in memory
         assert await seen(other, "t", 0, 0) == everything
         loose = await seen(other, "t", 0, 0, isolation="read_uncommitted")
-        assert [shown for shown in loose if shown[0] < cold] == before
+        assert [shown for shown in loose if shown[0] < offloaded] == before
         # REST as JSON, a record at a time: an answer without a record is the end.
         async with client_of(other) as api:
             found, at = [], 0
@@ -82,7 +82,7 @@ async def test_readers_of_every_kind_go_from_history_into_redis_without_a_gap(br
         assert found == [shown[0] for shown in everything]
         # The SDK, which decodes record batches itself.
         async with AsyncClient("http://broker", http=httpx.ASGITransport(app=create_app(other))) as client:
-            for begin in (0, cold - 5, cold):
+            for begin in (0, offloaded - 5, offloaded):
                 read = [(m.offset, m.key, m.value) async for m in client.read("t", 0, begin, max_bytes=900)]
                 assert read == [(s[0], s[2], s[3]) for s in everything if s[0] >= begin]
 

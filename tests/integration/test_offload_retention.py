@@ -16,15 +16,15 @@ from redis_ledger.kafka.protocol.messages.list_offsets_request import (
 from redis_ledger.offload.object_store import ObjectStore
 from tests.support.broker import one, receive_values, records
 from tests.support.kafka_client import KafkaClient, listening
-from tests.support.offload_topic import TOPIC, ColdWorld, cold_world
+from tests.support.offload_topic import TOPIC, OffloadWorld, offload_world
 
 DAY_MS = 86_400_000
 
 
 @pytest.fixture
-async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[ColdWorld]:
+async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[OffloadWorld]:
     """Segments of offsets 0 to 2, 3 to 5 and 6 to 8, a day between them; in Redis 9 and 10."""
-    async with cold_world(redis_url, prefix, tmp_path / "history") as world:
+    async with offload_world(redis_url, prefix, tmp_path / "history") as world:
         for values in ("abc", "def", "ghi"):
             await world.produce(*values)
             await world.offload()
@@ -34,7 +34,7 @@ async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[Co
         yield world
 
 
-async def left(world: ColdWorld) -> tuple[int, list[int], int]:
+async def left(world: OffloadWorld) -> tuple[int, list[int], int]:
     """Where the log starts, which segments there are, how many files."""
     await world.broker.maintenance.retain()
     files = list(world.home.rglob("*.parquet"))
@@ -48,7 +48,7 @@ async def test_segments_below_the_log_start_are_forgotten_and_their_files_delete
     assert await world.broker.topics.delete_records(TOPIC, 0, below) == below
     assert await left(world) == (below, firsts, len(firsts))
     shown = await world.state()
-    assert (shown.cold_offset, shown.start_offset) == (9, below)
+    assert (shown.offloaded_offset, shown.start_offset) == (9, below)
 
 
 async def test_retention_counts_history_as_it_does_what_is_in_redis(world):
@@ -108,7 +108,7 @@ async def test_payload_that_was_published_by_a_broker_that_died_is_dropped_by_th
 
 async def test_a_broker_that_does_not_know_the_home_leaves_the_files(world, redis_url, prefix):
     await world.broker.topics.delete_records(TOPIC, 0, 6)
-    async with one(redis_url, prefix, clock=world.clock, cold_home="") as other:
+    async with one(redis_url, prefix, clock=world.clock, offload_home="") as other:
         await other.maintenance.retain()
     assert [segment.first for segment in (await world.standing()).segments] == [6]
     assert len(list(world.home.rglob("*.parquet"))) == 3
@@ -150,7 +150,7 @@ async def test_what_is_published_below_the_log_start_is_forgotten_though_that_do
     await world.broker.topics.delete_records(TOPIC, 0, 11)
     await world.broker.maintenance.retain()
     # When it publishes them all the same
-    await world.client.cold.publish(TOPIC, 0, plan, segments)
+    await world.client.offload.publish(TOPIC, 0, plan, segments)
     assert [segment.first for segment in (await world.standing()).segments] == [9]
     # Then the next retention forgets them
     assert await left(world) == (11, [], 0)

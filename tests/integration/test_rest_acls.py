@@ -17,7 +17,7 @@ TOPIC, GROUP, CLUSTER = Resource.TOPIC, Resource.GROUP, Resource.CLUSTER
 RECORDS = {"records": [{"value": 1}]}
 ONE = "/v1/topics/orders"
 SUB = f"{ONE}/subscriptions/billing"
-COLD = f"{ONE}/partitions/0/cold"
+OFFLOAD = f"{ONE}/partitions/0/cold"
 LATER = {"value": 1, "partition": 0, "deliver_at": "2999-01-01T00:00:00Z"}
 # method, path, body, what is needed, the status with it
 CASES = [
@@ -46,10 +46,10 @@ CASES = [
     ("GET", f"{ONE}/scheduled:histogram", None, [(Op.DESCRIBE, TOPIC, "orders")], 200),
     ("POST", f"{ONE}/scheduled:rebuild", {}, [(Op.ALTER, TOPIC, "orders")], 200),
     ("GET", f"{ONE}/cold", None, [(Op.DESCRIBE, TOPIC, "orders")], 200),
-    ("POST", f"{COLD}:plan", {}, [(Op.CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)], 200),
-    ("POST", f"{COLD}:publish", {"plan": "x", "segments": []}, [(Op.CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)], 400),
-    ("POST", f"{COLD}:abandon", {"plan": "x"}, [(Op.CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)], 409),
-    ("POST", f"{COLD}:forget", {}, [(Op.CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)], 200),
+    ("POST", f"{OFFLOAD}:plan", {}, [(Op.CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)], 200),
+    ("POST", f"{OFFLOAD}:publish", {"plan": "x", "segments": []}, [(Op.CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)], 400),
+    ("POST", f"{OFFLOAD}:abandon", {"plan": "x"}, [(Op.CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)], 409),
+    ("POST", f"{OFFLOAD}:forget", {}, [(Op.CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)], 200),
     ("POST", f"{ONE}/subscriptions", {"name": "new"}, [(Op.READ, TOPIC, "orders"), (Op.READ, GROUP, "new")], 201),
     ("GET", f"{ONE}/subscriptions", None, [(Op.DESCRIBE, TOPIC, "orders")], 200),
     ("GET", SUB, None, [(Op.DESCRIBE, GROUP, "billing"), (Op.DESCRIBE, TOPIC, "orders")], 200),
@@ -101,7 +101,7 @@ async def prepared(world):
 async def test_an_operation_is_refused_until_every_rule_it_needs_is_there(
     redis_url, prefix, tmp_path, method, path, body, rules, status
 ):
-    async with secured(redis_url, prefix, cold_home=str(tmp_path)) as world:
+    async with secured(redis_url, prefix, offload_home=str(tmp_path)) as world:
         await prepared(world)
         for lacking in rules:  # each of them has every rule but one
             user = f"without-{rules.index(lacking)}"
@@ -129,10 +129,10 @@ def test_every_operation_that_needs_something_is_among_the_cases():
         if (each.method, each.path.format(**shapes)) not in covered:
             left.add(each.id)
     # noteOffsets is tested under another name; the others have the requirements of a tested operation.
-    assert left <= {"note_offsets", "ack_cumulative", "swap_cold"}
+    assert left <= {"note_offsets", "ack_cumulative", "swap_segments"}
     needed = {each.id: each.requires for each in OPERATIONS}
     assert needed["ack_cumulative"] == needed["ack"]
-    assert needed["swap_cold"] == needed["publish_cold"]
+    assert needed["swap_segments"] == needed["publish_segments"]
 
 
 async def test_lists_show_what_the_caller_may_describe(redis_url, prefix):

@@ -12,7 +12,7 @@ import pytest
 from redis_ledger import AsyncClient, Client
 from redis_ledger.app.http.application import create_app
 from redis_ledger.offload.manifest import Stretch, file_of, folder
-from tests.support.offload_topic import TOPIC, ColdWorld, cold_world
+from tests.support.offload_topic import TOPIC, OffloadWorld, offload_world
 from tests.support.rest import client_of
 from tests.support.threaded_broker import LosesFirstAnswers, served
 
@@ -24,13 +24,13 @@ SWAP = {"topic_id": "the present one", "remove": [0], "add": [SEGMENT]}
 
 
 @pytest.fixture
-async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[ColdWorld]:
-    async with cold_world(redis_url, prefix, tmp_path / "history") as world:
+async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[OffloadWorld]:
+    async with offload_world(redis_url, prefix, tmp_path / "history") as world:
         yield world
 
 
 @pytest.fixture
-async def api(world: ColdWorld) -> AsyncIterator[httpx.AsyncClient]:
+async def api(world: OffloadWorld) -> AsyncIterator[httpx.AsyncClient]:
     async with client_of(world.broker, create_app(world.broker)) as client:
         yield client
 
@@ -116,39 +116,39 @@ async def test_a_place_that_does_not_exist_is_not_found(api, path, code):
 
 
 async def test_a_lost_answer_is_asked_for_again_and_nothing_is_done_twice(redis_url, prefix, tmp_path):
-    async with cold_world(redis_url, prefix, tmp_path) as world:
-        with served(redis_url, prefix, brokers=2, cold_home=str(tmp_path), retention_ms=-1) as brokers:
+    async with offload_world(redis_url, prefix, tmp_path) as world:
+        with served(redis_url, prefix, brokers=2, offload_home=str(tmp_path), retention_ms=-1) as brokers:
             network = LosesFirstAnswers()
             async with AsyncClient(brokers.urls, http=network) as client:
                 # Given history that was planned, written and published, and every first answer lost
                 await world.produce("a", "b")
-                plan = await client.cold.plan(TOPIC, 0, seal=True)
+                plan = await client.offload.plan(TOPIC, 0, seal=True)
                 assert plan is not None
                 segments = await world.written(plan)
                 topic_id = await world.topic_id()
                 stretch = Stretch(0, 2, file_of(folder(TOPIC, topic_id, 0), 0, 2, "compacted"))
                 smaller = await world.write(stretch, (await world.rows(0, 2))[1:])
-                assert (await client.cold.publish(TOPIC, 0, plan, segments)).cold_offset == 2
+                assert (await client.offload.publish(TOPIC, 0, plan, segments)).offloaded_offset == 2
                 # Then each later step is answered as it was done, once
-                swapped = await client.cold.swap(TOPIC, 0, 1, [0], [smaller], topic_id=topic_id)
+                swapped = await client.offload.swap(TOPIC, 0, 1, [0], [smaller], topic_id=topic_id)
                 assert (swapped.version, swapped.files) == (2, [segments[0].file])
                 await world.broker.topics.delete_records(TOPIC, 0, 2)
-                assert await client.cold.forget(TOPIC, 0) == [smaller.file]
+                assert await client.offload.forget(TOPIC, 0) == [smaller.file]
                 await world.produce("c")
-                plan = await client.cold.plan(TOPIC, 0, seal=True)
+                plan = await client.offload.plan(TOPIC, 0, seal=True)
                 assert plan is not None
-                assert await client.cold.abandon(TOPIC, 0, plan) == [plan.stretches[0].file]
+                assert await client.offload.abandon(TOPIC, 0, plan) == [plan.stretches[0].file]
             assert len([url for url in network.lost if "/cold:" in url]) == 5
             assert (await world.standing()).version == 3
 
 
 async def test_threads_have_the_same_calls(redis_url, prefix, tmp_path):
-    async with cold_world(redis_url, prefix, tmp_path) as world:
+    async with offload_world(redis_url, prefix, tmp_path) as world:
         await world.produce("a")
-        with served(redis_url, prefix, cold_home=str(tmp_path), retention_ms=-1) as brokers:
+        with served(redis_url, prefix, offload_home=str(tmp_path), retention_ms=-1) as brokers:
             with Client(brokers.urls) as client:
-                plan = client.cold.plan(TOPIC, 0, seal=True)
+                plan = client.offload.plan(TOPIC, 0, seal=True)
                 assert plan is not None
                 segments = await world.written(plan)
-                assert client.cold.publish(TOPIC, 0, plan.id, segments).cold_offset == 1
-                assert client.cold.describe(TOPIC).partitions[0].segments == segments
+                assert client.offload.publish(TOPIC, 0, plan.id, segments).offloaded_offset == 1
+                assert client.offload.describe(TOPIC).partitions[0].segments == segments

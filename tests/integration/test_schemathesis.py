@@ -43,7 +43,12 @@ def serving(redis_url: str, prefix: str) -> Iterator[str]:
 
     async def run() -> None:
         # A long poll of a millisecond is as good here as one of a minute.
-        settings: dict[str, Any] = {"coordinators": 2, "wait_ms_max": 1, "partitions_max": 8, "cold_home": "/nowhere"}
+        settings: dict[str, Any] = {
+            "coordinators": 2,
+            "wait_ms_max": 1,
+            "partitions_max": 8,
+            "offload_home": "/nowhere",
+        }
         async with open_broker(redis_url, prefix, **settings) as broker:
             server = HttpServer(create_app(broker), "127.0.0.1", 0)
             await server.start()

@@ -18,7 +18,7 @@ from redis_ledger.kafka.router import routes
 from tests.support import security_matrix_kafka as kafka
 from tests.support import security_matrix_rest as rest
 from tests.support.security_matrix import EVERYBODY, FORBIDDEN, Ground, ground
-from tests.support.security_matrix_rest import ACK, COLD, NOTE, ONE, RECORDS, RULE, SUB, calls, with_another_s
+from tests.support.security_matrix_rest import ACK, NOTE, OFFLOAD, ONE, RECORDS, RULE, SUB, calls, with_another_s
 
 ADMINS = frozenset({"admin", "root"})
 READERS = frozenset({"reader", "member", "prefixed"}) | ADMINS
@@ -74,7 +74,7 @@ ACTS = [
     act("rebuild what is delivered later", ADMINS, {"rebuild_scheduled": calls("POST", f"{_SCHEDULED}:rebuild", {})}),
     # topics
     act("describe a topic", KNOWING,
-        {"describe_topic": calls("GET", ONE), "describe_cold": calls("GET", f"{ONE}/cold")},
+        {"describe_topic": calls("GET", ONE), "describe_offloaded": calls("GET", f"{ONE}/cold")},
         {"Metadata": kafka.describes_topic, "DescribeTopicPartitions": kafka.describes_partitions}),
     act("be shown a topic", KNOWING, {"list_topics": rest.is_shown_topic}, {"Metadata": kafka.is_shown_topic}),
     act("create a topic", ADMINS, {"create_topic": calls("POST", "/v1/topics", {"name": "orders"})},
@@ -89,11 +89,11 @@ ACTS = [
     act("describe producers", READERS, kafka={"DescribeProducers": kafka.describes_producers}),
     act("measure", ADMINS, {"show_metrics": calls("GET", "/metrics")}, {"DescribeLogDirs": kafka.describes_sizes}),
     act("move history", ADMINS, {
-        "plan_cold": calls("POST", f"{COLD}:plan", {}),
-        "publish_cold": calls("POST", f"{COLD}:publish", {"plan": "x", "segments": []}),
-        "abandon_cold": calls("POST", f"{COLD}:abandon", {"plan": "x"}),
-        "swap_cold": calls("POST", f"{COLD}:swap", {}),
-        "forget_cold": calls("POST", f"{COLD}:forget", {}),
+        "plan_offload": calls("POST", f"{OFFLOAD}:plan", {}),
+        "publish_segments": calls("POST", f"{OFFLOAD}:publish", {"plan": "x", "segments": []}),
+        "abandon_plan": calls("POST", f"{OFFLOAD}:abandon", {"plan": "x"}),
+        "swap_segments": calls("POST", f"{OFFLOAD}:swap", {}),
+        "forget_segments": calls("POST", f"{OFFLOAD}:forget", {}),
     }),
     # groups and subscriptions
     act("join", MEMBERS, {"create_subscription": calls("POST", f"{ONE}/subscriptions", {"name": "g-new"})},
@@ -187,7 +187,7 @@ UNEQUAL = {
     "write into another's transaction by its id": "A REST transaction is its owner's; nobody is given it by a rule.",
 }
 # What is well formed and authorized may still find nothing to do; these say so and have asked the rules before.
-BUT = {"publish_cold", "abandon_cold", "swap_cold", "ack_cumulative"}
+BUT = {"publish_segments", "abandon_plan", "swap_segments", "ack_cumulative"}
 
 
 @pytest.fixture

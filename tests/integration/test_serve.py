@@ -220,7 +220,7 @@ def test_an_old_server_is_refused(processes: Keep[Serve], tmp_path: Path) -> Non
         (("--set", "nonsense"), "not NAME=VALUE"),
         (("--data-dir", str(ROOT)), "neither empty nor a data directory"),
         (("--data-dir", "/proc/none"), "cannot be used"),
-        (("--cold-home", "nonsense://x"), "neither an absolute path nor a known URI"),
+        (("--offload-home", "nonsense://x"), "neither an absolute path nor a known URI"),
     ],
 )
 def test_what_cannot_be_understood_or_used_is_refused(
@@ -239,10 +239,10 @@ def test_a_broker_that_lacks_what_reads_history_says_so_before_anything_is_start
     # When a broker is given a home, by its option or by the environment, then it is refused, and not at the first read
     asked = ("--data-dir", tmp_path / "data")
     for given in (
-        Serve(*asked, "--cold-home", tmp_path / "history", environ=lacking),
-        Serve(*asked, environ={**lacking, "REDIS_LEDGER_COLD_HOME": str(tmp_path / "history")}),
+        Serve(*asked, "--offload-home", tmp_path / "history", environ=lacking),
+        Serve(*asked, environ={**lacking, "REDIS_LEDGER_OFFLOAD_HOME": str(tmp_path / "history")}),
     ):
-        assert "pip install '.[cold]'" in refusal(processes(given))
+        assert "pip install '.[offload]'" in refusal(processes(given))
     assert not (tmp_path / "data").exists()
 
 
@@ -334,7 +334,7 @@ def test_several_brokers_are_one_command(processes: Keep[Serve], tmp_path: Path)
 
 
 def test_every_broker_of_a_command_has_the_same_home_for_history(processes: Keep[Serve], tmp_path: Path) -> None:
-    serve = processes(Serve("--data-dir", tmp_path / "data", "--brokers", "2", "--cold-home", "my history"))
+    serve = processes(Serve("--data-dir", tmp_path / "data", "--brokers", "2", "--offload-home", "my history"))
     produce(serve, "one")
     homes = [httpx.get(f"{url}/v1/topics/t/cold", trust_env=False).json()["home"] for url in serve.urls]
     assert homes == [str(ROOT / "my history")] * 2

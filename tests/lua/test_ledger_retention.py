@@ -123,12 +123,14 @@ def rolled(ledger: Ledger) -> Ledger:
 
 
 @pytest.mark.parametrize(
-    ("start", "cold", "spent"),
+    ("start", "offloaded", "spent"),
     [(0, 0, []), (0, 3, []), (0, 4, ["1"]), (0, 11, ["1", "2"]), (0, 12, ["1", "2", "3"]), (0, 13, ["1", "2", "3"]),
      (8, 4, ["1", "2"]), (4, 12, ["1", "2", "3"])],
 )  # fmt: skip
-def test_payload_of_a_sealed_ledger_may_go_below_the_start_or_below_cold(rolled, start, cold, spent):
-    rolled.client.hset(rolled.keys.state, "cold", cold)
+def test_payload_of_a_sealed_ledger_may_go_below_the_start_or_below_the_offloaded_offset(
+    rolled, start, offloaded, spent
+):
+    rolled.client.hset(rolled.keys.state, "cold", offloaded)
     log = rolled.log()
     reply = rolled.trim(below=start)
     assert (reply[1], reply[3:]) == (str(start), spent)
@@ -138,7 +140,7 @@ def test_payload_of_a_sealed_ledger_may_go_below_the_start_or_below_cold(rolled,
     assert rolled.trim()[3:] == []
 
 
-def test_unlogged_entries_keep_a_ledger_that_is_cold_otherwise(rolled):
+def test_unlogged_entries_keep_a_ledger_that_is_offloaded_otherwise(rolled):
     rolled.client.hset(rolled.keys.state, "cold", 12)
     rolled.client.hset(rolled.keys.ledgers, "2", f"3 0 1 7 1 10 {rolled.now}")
     assert rolled.trim()[3:] == ["1", "3"]

@@ -26,12 +26,12 @@ def run(ledger, name, *args, topic_id=TOPIC_ID):
     return ledger.run(f"offload/{name}", (ledger.keys.state, ledger.keys.cold), topic_id, *args)
 
 
-def publish(ledger, plan=PLAN, cold=0, segments=(0, FIRST), end=4):
-    assert run(ledger, "plan", plan, cold, end) == [Status.OK, plan]
+def publish(ledger, plan=PLAN, offloaded=0, segments=(0, FIRST), end=4):
+    assert run(ledger, "plan", plan, offloaded, end) == [Status.OK, plan]
     return run(ledger, "publish", plan, end, *segments)
 
 
-def cold(ledger) -> dict[str, str]:
+def manifest(ledger) -> dict[str, str]:
     return {name.decode(): text.decode() for name, text in ledger.client.hgetall(ledger.keys.cold).items() if name}
 
 
@@ -46,7 +46,7 @@ def state(ledger, name: str) -> str | None:
 def test_the_first_plan_is_stored_and_whoever_comes_later_gets_it(filled):
     assert run(filled, "plan", PLAN, 0, 4) == [Status.OK, PLAN]
     assert run(filled, "plan", OTHER, 0, 6) == [Status.OK, PLAN]
-    assert cold(filled) == {"plan": PLAN}
+    assert manifest(filled) == {"plan": PLAN}
 
 
 def test_planning_again_changes_nothing(filled):
@@ -72,10 +72,10 @@ def test_a_plan_stops_below_an_open_transaction(filled):
 # -- publish -----------------------------------------------------------------------------------------------------------
 
 
-def test_publishing_moves_cold_and_leaves_log_and_start_alone(filled):
+def test_publishing_moves_the_offloaded_offset_and_leaves_log_and_start_alone(filled):
     log, start = filled.dump()["log"], state(filled, "start")
     assert publish(filled) == [Status.OK, "4", 1]
-    assert cold(filled) == {"0": FIRST, "version": "1"}
+    assert manifest(filled) == {"0": FIRST, "version": "1"}
     assert (state(filled, "cold"), state(filled, "start"), filled.dump()["log"]) == ("4", start, log)
 
 
@@ -90,7 +90,7 @@ def test_publishing_again_is_known_by_its_segments_after_another_plan_was_stored
     publish(filled)
     run(filled, "plan", OTHER, 4, 6)
     assert run(filled, "publish", PLAN, 4, 0, FIRST) == [Status.OK, "4", "1"]
-    assert cold(filled)["plan"] == OTHER
+    assert manifest(filled)["plan"] == OTHER
 
 
 @pytest.mark.parametrize("stored", [None, OTHER])
@@ -156,7 +156,7 @@ def two(filled):
 def test_segments_take_the_place_of_others(two):
     both = '{"first":0,"end":6}'
     assert run(two, "swap", 1, 2, 0, 4, 0, both) == [Status.OK, 2]
-    assert cold(two) == {"0": both, "version": "2"}
+    assert manifest(two) == {"0": both, "version": "2"}
     assert state(two, "cold") == "6"
 
 
@@ -180,7 +180,7 @@ def test_a_manifest_that_has_changed_since_is_not_swapped(two):
 
 def test_forgotten_segments_leave_and_forgetting_again_changes_nothing(two):
     assert run(two, "forget", 0, FIRST) == [Status.OK]
-    assert cold(two) == {"4": SECOND, "version": "2"}
+    assert manifest(two) == {"4": SECOND, "version": "2"}
     before = two.dump()
     assert run(two, "forget", 0, FIRST) == [Status.OK]
     assert two.dump() == before

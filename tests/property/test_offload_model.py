@@ -81,7 +81,7 @@ class Run:
 
 async def fresh(url: str, prefix: str, home: str, offsets: range, sizes: list[int]) -> list[Shown]:
     """What another broker reads, which remembers nothing and has next to no cache."""
-    async with one(url, prefix, cold_home=home, cold_cache_bytes=200, **KEEPS) as broker:
+    async with one(url, prefix, offload_home=home, offload_cache_bytes=200, **KEEPS) as broker:
         partition = await broker.catalog.partition("t", 0)
         everything = await seen(broker, "t", 0, 0)
         isolations: tuple[Isolation, ...] = ("read_committed", "read_uncommitted")
@@ -91,8 +91,8 @@ async def fresh(url: str, prefix: str, home: str, offsets: range, sizes: list[in
             wanted = [shown for shown in everything if shown[0] >= offset]
             assert await seen(broker, "t", 0, offset, max_bytes=size) == wanted
             loose = await seen(broker, "t", 0, offset, isolation=isolations[1], max_bytes=size)
-            assert [shown for shown in loose if shown[0] < head.cold_offset] == [
-                shown for shown in wanted if shown[0] < head.cold_offset
+            assert [shown for shown in loose if shown[0] < head.offloaded_offset] == [
+                shown for shown in wanted if shown[0] < head.offloaded_offset
             ]
         # By time: the first record, in offset order, that is as late.
         for wanted_ms in range(T0, T0 + 52, 7):
@@ -114,7 +114,7 @@ async def play(url: str, history: list[tuple[Any, ...]], sizes: list[int]) -> tu
     """What is read before the last offloading, and by another broker after it."""
     prefix = f"t{secrets.token_hex(6)}"
     with tempfile.TemporaryDirectory() as home:
-        async with one(url, prefix, cold_home=home, **KEEPS) as broker:
+        async with one(url, prefix, offload_home=home, **KEEPS) as broker:
             await broker.topics.create("t")
             run = Run(broker)
             for each in history:

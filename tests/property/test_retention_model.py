@@ -64,7 +64,7 @@ class Log:
         self.batches: list[Batch] = []
         self.firsts: dict[TxnId, int] = {}
         self.outcome: dict[TxnId, bool] = {}
-        self.start = self.end = self.cold = 0
+        self.start = self.end = self.offloaded = 0
         self.subs: dict[str, Owed] = {}
 
     @property
@@ -196,9 +196,9 @@ class World:
     async def publish(self, part: int) -> None:
         """As offloading does: what lies below is in Parquet as well."""
         log = self.log
-        log.cold = max(log.cold, log.stable * part // 4)
+        log.offloaded = max(log.offloaded, log.stable * part // 4)
         keys = self.partition.keys
-        await self.store.command("HSET", keys.state, "cold", log.cold, key=keys.state)
+        await self.store.command("HSET", keys.state, "cold", log.offloaded, key=keys.state)
 
     async def seal(self, only_when_due: bool) -> None:
         await (self.partition.seal_what_is_due() if only_when_due else self.partition.seal())
@@ -229,7 +229,7 @@ class World:
         await self.is_readable()
 
     async def is_readable(self) -> None:
-        log, at = self.log, max(self.log.start, self.log.cold)
+        log, at = self.log, max(self.log.start, self.log.offloaded)
         wanted = [(b.first, b.last, b.payload) for b in log.left() if b.last >= at]
         found = []
         while at < log.end:

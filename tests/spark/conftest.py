@@ -64,15 +64,15 @@ def spark(tmp_path_factory) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def cold_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def offload_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the broker has offloaded records."""
-    return tmp_path_factory.mktemp("cold")
+    return tmp_path_factory.mktemp("offload")
 
 
 @pytest.fixture(scope="session")
-def broker(tmp_path_factory, cold_home) -> Iterator[Serve]:
+def broker(tmp_path_factory, offload_home) -> Iterator[Serve]:
     data = tmp_path_factory.mktemp("broker") / "data"
-    serve = Serve("--data-dir", data, "--durability", "process", "--cold-home", cold_home)
+    serve = Serve("--data-dir", data, "--durability", "process", "--offload-home", offload_home)
     yield serve
     serve.clean_up()
 

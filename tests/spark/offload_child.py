@@ -32,7 +32,7 @@ from redis_ledger.spark.pipelines.progress import Progress
 from redis_ledger.spark.read_options import Connection
 from tests.support.crash_child import DIED, ROOT
 
-CALLS = {"topics": ["describe"], "cold": ["describe", "plan", "publish", "abandon", "forget"]}
+CALLS = {"topics": ["describe"], "offload": ["describe", "plan", "publish", "abandon", "forget"]}
 CHANGES = ("create_dir", "open_output_stream", "move", "delete_file")
 
 

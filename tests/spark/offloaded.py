@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from redis_ledger import Client
-from redis_ledger.client.models import ColdPartition
+from redis_ledger.client.models import OffloadedPartition
 from redis_ledger.offload.manifest import Segment, Stretch
 from redis_ledger.offload.segment import Row, SegmentWriter, open_home, table_of
 from tests.support.processes import Serve
@@ -20,7 +20,7 @@ from tests.support.processes import Serve
 
 class Brokers:
     def __init__(self, folder: Path) -> None:
-        self.home, self._data = folder / "cold", folder / "data"
+        self.home, self._data = folder / "offload", folder / "data"
         self._started: list[Serve] = []
         self.url = self.fresh().urls[0]
 
@@ -28,7 +28,7 @@ class Brokers:
         """In the place of the fresh one before it, if there was one."""
         while len(self._started) > 1:
             self._started.pop().clean_up()
-        serve = Serve("--data-dir", self._data, "--durability", "process", "--cold-home", self.home)
+        serve = Serve("--data-dir", self._data, "--durability", "process", "--offload-home", self.home)
         self._started.append(serve)
         assert serve.ready
         return serve
@@ -53,12 +53,12 @@ def read(client: Client, topic: str, partition: int = 0, first: int = 0) -> list
 
 
 def offload(client: Client, topic: str, partition: int = 0) -> None:
-    plan = client.cold.plan(topic, partition, seal=True)
+    plan = client.offload.plan(topic, partition, seal=True)
     assert plan is not None
-    home, topic_id = client.cold.describe(topic).home, client.topics.describe(topic).id
+    home, topic_id = client.offload.describe(topic).home, client.topics.describe(topic).id
     found = read(client, topic, partition, plan.stretches[0].first)
     segments = [_written(home, topic_id, topic, partition, stretch, found) for stretch in plan.stretches]
-    client.cold.publish(topic, partition, plan, segments)
+    client.offload.publish(topic, partition, plan, segments)
 
 
 def _written(home: str, id: str, topic: str, partition: int, stretch: Stretch, found: list[Kept]) -> Segment:
@@ -69,10 +69,10 @@ def _written(home: str, id: str, topic: str, partition: int, stretch: Stretch, f
         return writer.finish()
 
 
-def cold(client: Client, topic: str, partition: int = 0) -> ColdPartition:
-    return client.cold.describe(topic).partitions[partition]
+def offloaded(client: Client, topic: str, partition: int = 0) -> OffloadedPartition:
+    return client.offload.describe(topic).partitions[partition]
 
 
 def named(client: Client, topic: str) -> set[str]:
-    found = client.cold.describe(topic).partitions
+    found = client.offload.describe(topic).partitions
     return {segment.file for partition in found for segment in partition.segments if segment.file}

@@ -25,8 +25,8 @@ class Secured:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.cold_home = folder / "history"
-        self.cold_home.mkdir()
+        self.offload_home = folder / "history"
+        self.offload_home.mkdir()
         self.authority = Authority(folder)
         self.ca = str(self.authority.ca)
         certificate, key = self.authority.issue("broker")
@@ -36,7 +36,14 @@ class Secured:
             "auth_required": "on", "bootstrap_token_file": admin, "tls_certificate": certificate, "tls_key": key,
         }  # fmt: skip
         words = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
-        words += ["--data-dir", str(folder / "data"), "--durability", "process", "--cold-home", str(self.cold_home)]
+        words += [
+            "--data-dir",
+            str(folder / "data"),
+            "--durability",
+            "process",
+            "--offload-home",
+            str(self.offload_home),
+        ]
         self._serve = Serve(*words)
         self.url = self._serve.urls[0]
         self.admin = Client(self.url, token_file=str(admin), ca_file=self.ca)

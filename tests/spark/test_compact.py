@@ -23,7 +23,7 @@ from redis_ledger.offload.segment import check_file, open_home
 from redis_ledger.spark.pipelines import compact, compact_spark
 from redis_ledger.spark.pipelines.progress import Progress
 from tests.spark import dying
-from tests.spark.offloaded import Brokers, Kept, cold, named, offload, read
+from tests.spark.offloaded import Brokers, Kept, named, offload, offloaded, read
 from tests.support.processes import ROOT
 
 DAY_MS = 86_400_000
@@ -32,7 +32,7 @@ NOW_MS = time.time_ns() // 1_000_000
 
 @pytest.fixture(scope="module")
 def brokers(tmp_path_factory) -> Iterator[Brokers]:
-    brokers = Brokers(tmp_path_factory.mktemp("cold"))
+    brokers = Brokers(tmp_path_factory.mktemp("offload"))
     yield brokers
     brokers.close()
 
@@ -53,13 +53,13 @@ def run(url: str, capsys) -> Callable[..., tuple[int, str]]:
     return call
 
 
-def compacted(found: list[Kept], cold: int, old_ms: int) -> list[Kept]:
+def compacted(found: list[Kept], below: int, old_ms: int) -> list[Kept]:
     """The model."""
-    last = {each.key: each.offset for each in found if each.offset < cold}
+    last = {each.key: each.offset for each in found if each.offset < below}
     return [
         each
         for each in found
-        if each.offset >= cold
+        if each.offset >= below
         or each.key is None
         or (last[each.key] == each.offset and not (each.value is None and each.timestamp_ms < old_ms))
     ]
@@ -108,7 +108,7 @@ def test_the_last_record_of_each_key_stays_where_it_was(spark, client, name, run
             offload(client, name, number)
     round_of(client, name, chance, 2)
     before = [read(client, name, number) for number in (0, 1)]
-    ends = [cold(client, name, number).cold_offset for number in (0, 1)]
+    ends = [offloaded(client, name, number).offloaded_offset for number in (0, 1)]
     old_ms = NOW_MS - DAY_MS
     wanted = [compacted(found, end, old_ms) for found, end in zip(before, ends, strict=True)]
     assert all(len(some) < len(found) for some, found in zip(wanted, before, strict=True))
@@ -126,7 +126,7 @@ def test_the_last_record_of_each_key_stays_where_it_was(spark, client, name, run
     keyless = sum(each.offset < ends[0] and each.key is None for each in wanted[0])
     assert f"compact: {name}:0: leaves {below} of " in told
     assert f", {keyless} of them without a key; 3 segments are written anew, as 1" in told
-    assert [cold(client, name, number).cold_offset for number in (0, 1)] == ends
+    assert [offloaded(client, name, number).offloaded_offset for number in (0, 1)] == ends
     fresh = brokers.fresh()
     with Client(fresh.urls[0]) as reader:
         assert [read(reader, name, number) for number in (0, 1)] == wanted
@@ -144,7 +144,7 @@ def test_the_last_record_of_each_key_stays_where_it_was(spark, client, name, run
     # And there are the files of the manifest, intact, and no other
     assert brokers.files(name) == named(client, name)
     for number in (0, 1):
-        for segment in cold(client, name, number).segments:
+        for segment in offloaded(client, name, number).segments:
             check_file(open_home(str(brokers.home)), segment)
     # When it is done once more, then nothing is written
     there = brokers.files(name)
@@ -183,7 +183,7 @@ def test_what_is_compacted_is_what_was_committed_and_neither_a_marker_nor_an_ope
     offload(client, name)
     assert run("--topic", name)[0] == 0
     # Then the last committed value of each key is there, at its offset, and nothing else
-    (segment,) = cold(client, name).segments
+    (segment,) = offloaded(client, name).segments
     assert (segment.first, segment.end, segment.records) == (0, end, 3)
     with Client(brokers.fresh().urls[0]) as reader:
         latest = [(each.offset, each.key, each.value) for each in read(reader, name)]
@@ -192,7 +192,7 @@ def test_what_is_compacted_is_what_was_committed_and_neither_a_marker_nor_an_ope
     undecided.abort()
     offload(client, name)
     assert run("--topic", name)[0] == 0
-    assert sum(segment.records for segment in cold(client, name).segments) == 3
+    assert sum(segment.records for segment in offloaded(client, name).segments) == 3
     with Client(brokers.fresh().urls[0]) as reader:
         assert [each.value for each in read(reader, name)] == [b"V4", b"V5", b"V6"]
 
@@ -206,7 +206,7 @@ def test_a_key_that_is_only_deleted_leaves_nothing_and_its_segment_no_file(spark
     with client.producer(name) as producer:
         producer.send("hot", key="j")
     assert run("--topic", name)[0] == 0
-    (segment,) = cold(client, name).segments
+    (segment,) = offloaded(client, name).segments
     assert (segment.first, segment.end, segment.file, segment.records) == (0, 3, "", 0)
     assert brokers.files(name) == set()
     with Client(brokers.fresh().urls[0]) as reader:
@@ -249,7 +249,7 @@ def test_segments_that_are_published_meanwhile_are_in_nobodys_way(spark, client,
     # When it goes on
     job_of(client, url, name).compact(spark, 0)
     # Then it has done its work, and the other segment is there
-    segments = cold(client, name).segments
+    segments = offloaded(client, name).segments
     assert [segment.records for segment in segments] == [10, 11, 1]
     assert "compacted" not in segments[2].file
     assert brokers.files(name) == named(client, name)
@@ -282,14 +282,14 @@ def test_a_compaction_that_was_overtaken_puts_nothing_in_place(spark, client, na
     assert len(written - left) == 2
     assert left == named(client, name)
     # And not even with what it knew could it put such a file in place
-    told = client.cold.describe(name)
+    told = client.offload.describe(name)
     (first_one, *_), version = told.partitions[0].segments, told.partitions[0].version - 1
     with pytest.raises(ManifestChanged):
-        client.cold.swap(name, 0, version, [first_one.first], [first_one], topic_id=told.topic_id)
+        client.offload.swap(name, 0, version, [first_one.first], [first_one], topic_id=told.topic_id)
     # And the other one does the work
     second[0].compact(spark, 0)
     with Client(brokers.fresh().urls[0]) as reader:
-        assert read(reader, name) == compacted(before, cold(client, name).cold_offset, 0)
+        assert read(reader, name) == compacted(before, offloaded(client, name).offloaded_offset, 0)
 
 
 def test_what_killed_runs_left_is_deleted_and_nothing_else(spark, client, name, run, brokers):
@@ -298,7 +298,7 @@ def test_what_killed_runs_left_is_deleted_and_nothing_else(spark, client, name, 
     with client.producer(name) as producer:
         producer.send("a", key="k")
     offload(client, name)
-    (segment,) = cold(client, name).segments
+    (segment,) = offloaded(client, name).segments
     folder = brokers.home / Path(segment.file).parent
     stretch = f"{0:020d}-{1:020d}"
     left = [f"{stretch}-0123456789abcdef.parquet", f"{stretch}-compacted17.parquet", f"_tmp-ab-{stretch}-compacted17"]
@@ -309,7 +309,7 @@ def test_what_killed_runs_left_is_deleted_and_nothing_else(spark, client, name, 
     assert run("--topic", name)[0] == 0
     # Then those are gone; what somebody may be writing, or put there for himself, is not
     assert set(os.listdir(folder)) == {Path(segment.file).name, "manifest.json", *others}
-    assert cold(client, name).segments == [segment]
+    assert offloaded(client, name).segments == [segment]
     for each in others:
         (folder / each).unlink()
 
@@ -339,7 +339,7 @@ def test_a_driver_that_dies_at_any_call_leaves_old_or_new_and_is_followed_by_one
     # Then each segment is there as it was or as it will be
     with Client(brokers.fresh().urls[0]) as reader:
         for at, topic in enumerate(topics, 1):
-            records = [segment.records for segment in cold(client, topic).segments]
+            records = [segment.records for segment in offloaded(client, topic).segments]
             assert records == ([12, 12] if at <= 3 else [10, 12] if at <= 4 else [10, 11]), at
             found, wanted = read(reader, topic), compacted(before[topic], 24, 0)
             assert found == [each for each in before[topic] if each in wanted or (records[each.offset >= 12] == 12)], at

@@ -49,9 +49,9 @@ def test_every_hour_comes_out_exactly_once_though_everything_is_killed(tmp_path)
     # What was offloaded is all of the flights, the one that closes the hours among them
     assert outcome["reports"]["offload"]["records"] == 3001
     assert {name: report["code"] for name, report in outcome["reports"].items()} == {
-        "hours": 0, "parquet": 0, "flights-before": 0, "offload": 0, "flights": 0, "cold": 0,
+        "hours": 0, "parquet": 0, "flights-before": 0, "offload": 0, "flights": 0, "offloaded": 0,
     }  # fmt: skip
-    assert "<h1>The same: 3,001 records on both sides.</h1>" in (tmp_path / "cold.html").read_text()
+    assert "<h1>The same: 3,001 records on both sides.</h1>" in (tmp_path / "offloaded.html").read_text()
     assert (code, outcome["holds"]) == (0, True)
 
 

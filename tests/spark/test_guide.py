@@ -46,7 +46,7 @@ def test_the_python_of_the_guide_prints_what_the_guide_says(spark, secured, tmp_
 def test_the_page_on_offloading_does_what_it_says(spark, tmp_path, capsys):
     # Given a broker with a home of offloaded records, and the page's programs and commands in their order
     home = tmp_path / "history"
-    serve = Serve("--data-dir", tmp_path / "data", "--durability", "process", "--cold-home", home)
+    serve = Serve("--data-dir", tmp_path / "data", "--durability", "process", "--offload-home", home)
     page = (ROOT / "docs" / "howto" / "offload.md").read_text()
     names: dict[str, object] = {}
     expected = re.findall(r"^ *print\(.*\)  # (.+)$", page, re.MULTILINE)

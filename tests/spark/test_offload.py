@@ -47,13 +47,15 @@ def rows(frame) -> list[dict[str, Any]]:
     return sorted((row.asDict(recursive=True) for row in frame.collect()), key=lambda r: (r["partition"], r["offset"]))
 
 
-def files(cold_home: Path, topic: str) -> list[str]:
-    return sorted(str(path.relative_to(cold_home)) for path in (cold_home / topic).rglob("*") if path.is_file())
+def files(offload_home: Path, topic: str) -> list[str]:
+    return sorted(str(path.relative_to(offload_home)) for path in (offload_home / topic).rglob("*") if path.is_file())
 
 
 def named(client, topic: str) -> list[str]:
     """By the manifest, and its copies."""
-    segments = [segment for each in client.cold.describe(topic).partitions for segment in each.segments if segment.file]
+    segments = [
+        segment for each in client.offload.describe(topic).partitions for segment in each.segments if segment.file
+    ]
     copies = {f"{segment.file.rpartition('/')[0]}/manifest.json" for segment in segments}
     return sorted([*copies, *(segment.file for segment in segments)])
 
@@ -73,7 +75,7 @@ def filled(orders, client) -> None:
 
 
 def test_what_is_read_is_the_same_before_and_after_and_redis_holds_less(
-    topic, client, offloaded, cold_home, held_bytes, capsys
+    topic, client, offloaded, offload_home, held_bytes, capsys
 ):
     # Given records of every shape, one of them aborted
     orders = topic(2)
@@ -92,8 +94,8 @@ def test_what_is_read_is_the_same_before_and_after_and_redis_holds_less(
     assert [row["offset"] for row in before if row["partition"] == 0] == [0, 1, 4, 6]
     assert [m.value for m in client.read(orders.name, 0)] == [b"\xff\x00", None, b"committed", b"last"]
     # And the folder has the files that the manifest names, and its copies
-    assert files(cold_home, orders.name) == named(client, orders.name)
-    copy = json.loads((cold_home / named(client, orders.name)[-1]).read_text())
+    assert files(offload_home, orders.name) == named(client, orders.name)
+    copy = json.loads((offload_home / named(client, orders.name)[-1]).read_text())
     assert copy["segments"][0]["file"] == named(client, orders.name)[-2]
     # And offloading again finds nothing to do
     assert offloaded("--topic", orders.name, "--seal") == 0
@@ -107,7 +109,7 @@ def test_a_query_reads_files_below_and_brokers_above_without_a_gap(topic, client
         orders.send(*(str(hundred * 100 + one) for one in range(100)), timestamp_ms=T0 + hundred * 60_000)
         if hundred < 3:
             assert offloaded("--topic", orders.name, "--seal") == 0
-    assert len(client.cold.describe(orders.name).partitions[0].segments) == 3
+    assert len(client.offload.describe(orders.name).partitions[0].segments) == 3
     everything = [str(number) for number in range(400)]
     # Then small files make one task and large ones several, beside the broker's
     assert orders.values() == everything
@@ -152,19 +154,19 @@ def test_a_stream_goes_on_from_a_checkpoint_that_points_into_what_is_offloaded(t
     assert seen == [(number, str(number)) for number in range(100)]
 
 
-def test_the_files_are_a_plain_table_for_anybody(topic, client, offloaded, cold_home):
+def test_the_files_are_a_plain_table_for_anybody(topic, client, offloaded, offload_home):
     # Given what was offloaded
     orders = topic(2)
     filled(orders, client)
     assert offloaded("--topic", orders.name, "--seal") == 0
-    folder = cold_home / orders.name
+    folder = offload_home / orders.name
     # When DuckDB reads the folder, or what its manifests name
     wanted = 'select "partition", "offset", value, epoch_ms(timestamp), len(headers), transaction is null'
     by_folder = duckdb.execute(
         f'{wanted} from \'{folder}/*/*/*.parquet\' where "partition" = 0 order by "offset"'
     ).fetchall()
     listed = duckdb.execute(f"select unnest(segments).file from '{folder}/*/*/manifest.json'").fetchall()
-    paths = [str(cold_home / file) for (file,) in listed]
+    paths = [str(offload_home / file) for (file,) in listed]
     # Then it has the records with their own columns
     assert by_folder == [
         (0, 0, b"\xff\x00", T0, 3, True),
@@ -183,7 +185,7 @@ def test_an_executor_that_cannot_reach_the_files_asks_a_broker(topic, client, of
     orders = topic()
     orders.send(*(str(number) for number in range(100)))
     assert offloaded("--topic", orders.name, "--seal") == 0
-    (segment,) = client.cold.describe(orders.name).partitions[0].segments
+    (segment,) = client.offload.describe(orders.name).partitions[0].segments
     # When the files are elsewhere for a task
 
     from pyspark.sql.pandas.types import to_arrow_schema
@@ -206,7 +208,7 @@ def test_only_what_is_old_enough_and_sealed_goes(topic, client, offloaded):
     orders.send("new")
     assert offloaded("--topic", orders.name) == 0
     assert offloaded("--topic", orders.name, "--seal", "--older-than", "1h") == 0
-    assert client.cold.describe(orders.name).partitions[0].segments == []
+    assert client.offload.describe(orders.name).partitions[0].segments == []
 
 
 def test_an_open_transaction_holds_back_what_is_behind_it(topic, client, offloaded):
@@ -216,7 +218,7 @@ def test_an_open_transaction_holds_back_what_is_behind_it(topic, client, offload
     undecided.send(orders.name, "undecided").result()
     orders.send("behind it")
     assert offloaded("--topic", orders.name, "--seal") == 0
-    assert client.cold.describe(orders.name).partitions[0].cold_offset == 1
+    assert client.offload.describe(orders.name).partitions[0].offloaded_offset == 1
     undecided.commit()
     assert orders.values() == ["a", "undecided", "behind it"]
     assert offloaded("--topic", orders.name, "--seal") == 0
@@ -224,28 +226,28 @@ def test_an_open_transaction_holds_back_what_is_behind_it(topic, client, offload
 
 
 def test_what_falls_below_the_log_start_is_forgotten_and_its_files_go(
-    topic, client, offloaded, cold_home, delete_records, capsys
+    topic, client, offloaded, offload_home, delete_records, capsys
 ):
     # Given two files
     orders = topic()
     for value in ("a", "b"):
         orders.send(value)
         assert offloaded("--topic", orders.name, "--seal") == 0
-    first, second = client.cold.describe(orders.name).partitions[0].segments
+    first, second = client.offload.describe(orders.name).partitions[0].segments
     # When the first one's records are deleted
     delete_records(orders.name, 1)
     capsys.readouterr()
     assert offloaded("--topic", orders.name) == 0
     # Then the manifest has the second one, and the folder too
     assert "1 files below the log start and 0 that nothing names are deleted" in capsys.readouterr().err
-    assert client.cold.describe(orders.name).partitions[0].segments == [second]
-    assert files(cold_home, orders.name) == named(client, orders.name)
-    assert json.loads((cold_home / named(client, orders.name)[-1]).read_text())["segments"][0]["first"] == 1
-    assert not (cold_home / first.file).exists()
+    assert client.offload.describe(orders.name).partitions[0].segments == [second]
+    assert files(offload_home, orders.name) == named(client, orders.name)
+    assert json.loads((offload_home / named(client, orders.name)[-1]).read_text())["segments"][0]["first"] == 1
+    assert not (offload_home / first.file).exists()
     assert orders.values() == ["b"]
 
 
-def test_two_at_a_time_do_no_harm(topic, client, offloaded, cold_home):
+def test_two_at_a_time_do_no_harm(topic, client, offloaded, offload_home):
     # Given four partitions
     orders = topic(4)
     for partition in range(4):
@@ -256,8 +258,8 @@ def test_two_at_a_time_do_no_harm(topic, client, offloaded, cold_home):
     # Then both are content, each record is there once, and no file is left over
     assert codes == [0, 0]
     assert sorted(map(int, orders.values())) == list(range(400))
-    assert [len(each.segments) for each in client.cold.describe(orders.name).partitions] == [1, 1, 1, 1]
-    assert files(cold_home, orders.name) == named(client, orders.name)
+    assert [len(each.segments) for each in client.offload.describe(orders.name).partitions] == [1, 1, 1, 1]
+    assert files(offload_home, orders.name) == named(client, orders.name)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from redis_ledger import Client
-from redis_ledger.broker.topics import offload as broker_cold
+from redis_ledger.broker.topics.offload import Offload
 from redis_ledger.offload import plan
 from redis_ledger.offload.manifest import is_chain
 from tests.spark.offload_child import OffloadChild, offload_child
@@ -33,11 +33,11 @@ class World(NamedTuple):
 @pytest.fixture(scope="module")
 def world(redis_url, tmp_path_factory) -> Iterator[World]:
     """A broker with small ledgers, whose plans have a stretch for each; and a log start that moves under a plan."""
-    home = tmp_path_factory.mktemp("cold")
+    home = tmp_path_factory.mktemp("offload")
     patch = pytest.MonkeyPatch()
     patch.setattr(plan, "STRETCH_BYTES", 1)
-    patch.setattr(broker_cold.Offload, "plan", moving(broker_cold.Offload.plan))
-    settings: dict[str, Any] = {"ledger_bytes_max": 1_000, "cold_home": str(home)}
+    patch.setattr(Offload, "plan", moving(Offload.plan))
+    settings: dict[str, Any] = {"ledger_bytes_max": 1_000, "offload_home": str(home)}
     with served(redis_url, home.name, **settings) as broker, Client(broker.urls[0]) as client:
         with offload_child() as child:
             yield World(broker.urls[0], home, client, child, broker)
@@ -81,10 +81,10 @@ def filled(world: World, topic: str) -> list[tuple[int, str]]:
 
 def check(world: World, topic: str, written: list[tuple[int, str]]) -> list[tuple[int, str]]:
     """What is to be read, when all of it is."""
-    found = world.client.cold.describe(topic).partitions[0]
+    found = world.client.offload.describe(topic).partitions[0]
     # Everything is offloaded, and the manifest is a chain
     assert found.plan is None
-    assert found.cold_offset == found.stable_offset == found.segments[-1].end
+    assert found.offloaded_offset == found.stable_offset == found.segments[-1].end
     assert is_chain(found.segments, found.segments[0].first)
     assert found.start_offset > 0
     expected = [each for each in written if each[0] >= found.start_offset]

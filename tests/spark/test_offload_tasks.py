@@ -101,7 +101,7 @@ def test_a_batch_that_is_too_large_to_decode_is_left_out_and_named_or_fails_the_
 
 @pytest.mark.parametrize("point", ["midway", "written"])
 def test_a_task_whose_process_dies_is_repeated_and_leaves_one_file(
-    orders, url, client, cold_home, tmp_path, monkeypatch, capsys, point
+    orders, url, client, offload_home, tmp_path, monkeypatch, capsys, point
 ):
     # Given a task that dies at its first attempt
     dying = Dying(point, str(tmp_path / "died"))
@@ -112,17 +112,17 @@ def test_a_task_whose_process_dies_is_repeated_and_leaves_one_file(
     # Then another attempt took over, and what the first one had written whole was kept
     assert (tmp_path / "died").exists()
     assert ("0 to 306 (was there): 300 records" in capsys.readouterr().err) is (point == "written")
-    (segment,) = client.cold.describe(orders.name).partitions[0].segments
+    (segment,) = client.offload.describe(orders.name).partitions[0].segments
     copy = f"{segment.file.rpartition('/')[0]}/manifest.json"
-    assert [f"{orders.name}/{name}" for name in left_in(cold_home / orders.name)] == [segment.file, copy]
+    assert [f"{orders.name}/{name}" for name in left_in(offload_home / orders.name)] == [segment.file, copy]
     assert orders.values() == before
 
 
 def test_a_task_that_fails_for_good_is_told_in_one_sentence_and_the_plan_waits(
-    orders, url, client, cold_home, monkeypatch, capsys
+    orders, url, client, offload_home, monkeypatch, capsys
 ):
     # Given a home that a task cannot write to
-    (cold_home / orders.name).write_text("in the way of a folder")
+    (offload_home / orders.name).write_text("in the way of a folder")
     # When the topic is offloaded
     assert offload.main(["--bootstrap", url, "--topic", orders.name, "--seal"]) == 1
     told = capsys.readouterr().err
@@ -130,11 +130,11 @@ def test_a_task_that_fails_for_good_is_told_in_one_sentence_and_the_plan_waits(
     assert told.count("\n") == 1
     assert told.startswith("offload: A task failed: ")
     assert "Not a directory" in told
-    planned = client.cold.describe(orders.name).partitions[0]
+    planned = client.offload.describe(orders.name).partitions[0]
     assert (planned.segments, planned.plan is not None) == ([], True)
-    (cold_home / orders.name).unlink()
+    (offload_home / orders.name).unlink()
     assert offload.main(["--bootstrap", url, "--topic", orders.name]) == 0
-    (segment,) = client.cold.describe(orders.name).partitions[0].segments
+    (segment,) = client.offload.describe(orders.name).partitions[0].segments
     assert segment.file == planned.plan.stretches[0].file
 
 
@@ -147,30 +147,32 @@ def test_an_executor_that_dies_is_replaced(orders, url, client, tmp_path):
     # Then its task was done by the other one
     assert (ran.returncode, (tmp_path / "died").exists()) == (0, True), ran.stderr
     assert "0 to 306: 300 records" in ran.stderr
-    (segment,) = client.cold.describe(orders.name).partitions[0].segments
+    (segment,) = client.offload.describe(orders.name).partitions[0].segments
     assert segment.records == 300
 
 
-def test_a_spark_that_is_killed_with_all_its_tasks_is_run_again(orders, url, client, cold_home, tmp_path):
+def test_a_spark_that_is_killed_with_all_its_tasks_is_run_again(orders, url, client, offload_home, tmp_path):
     # Given a driver whose Spark is killed in the middle of a task: with local[1] executor and driver are one process
     before = orders.values()
     command = [sys.executable, "-m", "tests.spark.offload_driver", str(tmp_path / "died")]
     arguments = ["--bootstrap", url, "--topic", orders.name, "--seal", "--master", "local[1]"]
     killed = subprocess.run([*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (killed.returncode != 0, (tmp_path / "died").exists()) == (True, True), killed.stderr
-    (planned,) = client.cold.describe(orders.name).partitions
+    (planned,) = client.offload.describe(orders.name).partitions
     assert planned.plan is not None
     # When it is run again
     assert offload.main(["--bootstrap", url, "--topic", orders.name, "--seal"]) == 0
     # Then it goes on with the plan that is there, and nothing is left of the first one
-    (segment,) = client.cold.describe(orders.name).partitions[0].segments
+    (segment,) = client.offload.describe(orders.name).partitions[0].segments
     assert segment.file == planned.plan.stretches[0].file
     copy = f"{segment.file.rpartition('/')[0]}/manifest.json"
-    assert [f"{orders.name}/{name}" for name in left_in(cold_home / orders.name)] == [segment.file, copy]
+    assert [f"{orders.name}/{name}" for name in left_in(offload_home / orders.name)] == [segment.file, copy]
     assert orders.values() == before
 
 
-def test_a_topic_that_is_deleted_meanwhile_is_told_in_one_sentence(orders, url, client, cold_home, monkeypatch, capsys):
+def test_a_topic_that_is_deleted_meanwhile_is_told_in_one_sentence(
+    orders, url, client, offload_home, monkeypatch, capsys
+):
     # Given a topic that is deleted when its files have been written
     class Once(offloading.Offload):
         def _written(self, name, plan):
@@ -184,4 +186,4 @@ def test_a_topic_that_is_deleted_meanwhile_is_told_in_one_sentence(orders, url, 
     # Then that is told, and the file is gone
     told = capsys.readouterr().err.splitlines()
     assert told[-1] == f"offload: The topic {orders.name} was deleted while it was being offloaded."
-    assert left_in(cold_home / orders.name) == []
+    assert left_in(offload_home / orders.name) == []

@@ -16,7 +16,7 @@ COMMAND = ["redis-ledger", "pipeline"]
 def test_the_page_on_jobs_does_what_it_says(spark, tmp_path, capsys, monkeypatch):
     # Given a broker with a home of offloaded records, and nothing on it
     home = tmp_path / "history"
-    serve = Serve("--data-dir", tmp_path / "data", "--durability", "process", "--cold-home", home)
+    serve = Serve("--data-dir", tmp_path / "data", "--durability", "process", "--offload-home", home)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("REDIS_LEDGER_URL", serve.urls[0])
     page = (ROOT / PAGE).read_text()

@@ -196,12 +196,14 @@ def test_what_an_open_transaction_wrote_is_not_compared_and_said_so(run, topic, 
 def test_what_was_offloaded_is_read_as_files_and_is_what_the_topic_was(run, flights, url, tmp_path):
     facts = tmp_path / "facts.json"
     assert run(f"topic:{flights}", None, "--write-expectations", str(facts)).code == 0
-    assert "Nothing of" in run(f"cold:{flights}", f"expect:{facts}").failed
+    assert "Nothing of" in run(f"offloaded:{flights}", f"expect:{facts}").failed
     assert offload.main(["--bootstrap", url, "--topic", flights, "--seal"]) == 0
-    ran = run(f"cold:{flights}", f"expect:{facts}")
+    ran = run(f"offloaded:{flights}", f"expect:{facts}")
     assert (ran.code, ran.headline) == (0, "The same: A is as expected, 6 expectations of it.")
     everything = ("--key", "offset", "--contents", "key,value,timestamp,headers")
-    assert run(f"topic:{flights}", f"cold:{flights}", *everything).headline == "The same: 60 records on both sides."
+    assert (
+        run(f"topic:{flights}", f"offloaded:{flights}", *everything).headline == "The same: 60 records on both sides."
+    )
 
 
 def test_a_query_gives_a_side_the_columns_of_the_other(run, spark, flights, tmp_path):

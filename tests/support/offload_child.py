@@ -55,7 +55,7 @@ async def prepare(broker: Broker) -> None:
 
 class Scenario:
     def __init__(self, broker: Broker, home: str) -> None:
-        self.broker, self.cold, self.home = broker, broker.offload, home
+        self.broker, self.offloader, self.home = broker, broker.offload, home
 
     def steps(self) -> dict[str, Callable[[], Awaitable[object]]]:
         return {
@@ -64,34 +64,34 @@ class Scenario:
             "produce": lambda: self.broker.records.produce(TOPIC, records("d", "e")),
             "offload again": self.offload,
             "delete": lambda: self.broker.topics.delete_records(TOPIC, 0, 3),
-            "forget": lambda: self.cold.forget(TOPIC, 0),
+            "forget": lambda: self.offloader.forget(TOPIC, 0),
             "produce more": lambda: self.broker.records.produce(TOPIC, records("f")),
-            "plan": lambda: self.cold.plan(TOPIC, 0, seal=True),
+            "plan": lambda: self.offloader.plan(TOPIC, 0, seal=True),
             "abandon": self.abandon,
         }
 
     async def offload(self) -> None:
-        while (plan := await self.cold.plan(TOPIC, 0, seal=True)) is not None:
+        while (plan := await self.offloader.plan(TOPIC, 0, seal=True)) is not None:
             partition = await self.broker.catalog.partition(TOPIC, 0)
             start = (await partition.head()).start_offset
             found = await self.rows(max(start, plan.stretches[0].first))
-            await self.cold.publish(TOPIC, 0, plan.id, [await self.write(each, found) for each in plan.stretches])
+            await self.offloader.publish(TOPIC, 0, plan.id, [await self.write(each, found) for each in plan.stretches])
 
     async def compact(self) -> None:
         """The first segment, unless it is compacted or forgotten."""
-        [standing] = (await self.cold.page(TOPIC)).standings
+        [standing] = (await self.offloader.page(TOPIC)).standings
         first = standing.manifest.holding(0)
         if first is None or first.records == len(KEPT):
             return
         folder = first.file.rpartition("/")[0] + "/"
         stretch = Stretch(0, first.end, file_of(folder, 0, first.end, "compacted"))
         smaller = await self.write(stretch, [Row(offset, 1, None, b"kept") for offset in KEPT])
-        await self.cold.swap(TOPIC, 0, standing.manifest.version, [0], [smaller], topic_id=standing.topic_id)
+        await self.offloader.swap(TOPIC, 0, standing.manifest.version, [0], [smaller], topic_id=standing.topic_id)
 
     async def abandon(self) -> None:
-        [standing] = (await self.cold.page(TOPIC)).standings
+        [standing] = (await self.offloader.page(TOPIC)).standings
         if standing.plan is not None:
-            await self.cold.abandon(TOPIC, 0, standing.plan.id)
+            await self.offloader.abandon(TOPIC, 0, standing.plan.id)
 
     async def rows(self, offset: int) -> list[Row]:
         partition = await self.broker.catalog.partition(TOPIC, 0)
@@ -112,7 +112,7 @@ class Scenario:
 async def work(case: Case, report_to: int) -> None:
     store = await CountedStore.open(case.url, prefix=case.prefix)
     assert isinstance(store, CountedStore)
-    broker = await Broker.open(store, Config(prefix=case.prefix, cold_home=case.home, **SETTINGS))
+    broker = await Broker.open(store, Config(prefix=case.prefix, offload_home=case.home, **SETTINGS))
     await broker.maintenance.close()
     steps = Scenario(broker, case.home).steps()
     store.arm(case.n, case.when, report_to)
@@ -123,7 +123,7 @@ def main() -> None:
     serve_cases(Case, work)
 
 
-def cold_child() -> AbstractAsyncContextManager[Callable[[Case], Awaitable[StepsReport]]]:
+def offload_child() -> AbstractAsyncContextManager[Callable[[Case], Awaitable[StepsReport]]]:
     return child(__name__, StepsReport)
 
 

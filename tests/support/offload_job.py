@@ -73,25 +73,25 @@ async def written(
 ) -> Segment:
     rows = [row for row in await committed_rows(broker, topic, number, stretch.first, stretch.end) if keeps(row)]
     topic_id = (await broker.catalog.get(topic)).id
-    with SegmentWriter(open_home(broker.config.cold_home), stretch, topic_id, group_bytes=group_bytes) as writer:
+    with SegmentWriter(open_home(broker.config.offload_home), stretch, topic_id, group_bytes=group_bytes) as writer:
         for at in range(0, len(rows), rows_max):
             writer.add(table_of(topic, number, rows[at : at + rows_max]))
         return writer.finish()
 
 
 async def offload(broker: Broker, topic: str, number: int, *, seal: bool = True, **more: Any) -> int:
-    """Where the cold part ends now.  more: as `written` takes it."""
+    """The offloaded offset after this call.  more: as `written` takes it."""
     plan = await broker.offload.plan(topic, number, seal=seal)
     if plan is None:
         return 0
     segments = [await written(broker, topic, number, stretch, **more) for stretch in plan.stretches]
-    return (await broker.offload.publish(topic, number, plan.id, segments)).cold_offset
+    return (await broker.offload.publish(topic, number, plan.id, segments)).offloaded_offset
 
 
 async def compact(broker: Broker, topic: str, number: int, keeps: Callable[[Row], bool], suffix: str = "c") -> None:
     """Every segment is replaced by one with fewer rows."""
     standing = (await broker.offload.page(topic)).standings[number]
-    home = open_home(broker.config.cold_home)
+    home = open_home(broker.config.offload_home)
     removed, added = [], []
     for segment in standing.manifest.segments:
         rows = [
@@ -138,7 +138,7 @@ async def seen(
 
 def files_of(broker: Broker) -> list[str]:
     """The Parquet files in the home."""
-    home = Path(broker.config.cold_home)
+    home = Path(broker.config.offload_home)
     return sorted(str(path.relative_to(home)) for path in home.rglob("*.parquet"))
 
 

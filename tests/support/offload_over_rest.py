@@ -15,12 +15,12 @@ from redis_ledger.offload.segment import Row, SegmentWriter, open_home, table_of
 def main(url: str, topic: str) -> int:
     with Client(url) as client:
         topic_id = client.topics.describe(topic).id
-        cold = client.cold.describe(topic)
-        for partition in cold.partitions:
-            plan = client.cold.plan(topic, partition.partition, seal=True)
+        offloaded = client.offload.describe(topic)
+        for partition in offloaded.partitions:
+            plan = client.offload.plan(topic, partition.partition, seal=True)
             if plan is not None:
-                segments = _written(client, cold.home, topic, topic_id, partition.partition, plan)
-                client.cold.publish(topic, partition.partition, plan, segments)
+                segments = _written(client, offloaded.home, topic, topic_id, partition.partition, plan)
+                client.offload.publish(topic, partition.partition, plan, segments)
     return 0
 
 

@@ -1,10 +1,10 @@
 """A topic of one partition whose history goes to Parquet, and the job that writes it, in a few lines.
 
-async with cold_world(url, prefix, home) as world:
+async with offload_world(url, prefix, home) as world:
     await world.produce("a", "b")
     plan = await world.plan(seal=True)
     segments = await world.written(plan)
-    await world.client.cold.publish(TOPIC, 0, plan, segments)      or all of it: await world.offload()
+    await world.client.offload.publish(TOPIC, 0, plan, segments)      or all of it: await world.offload()
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import httpx
 from redis_ledger import AsyncClient
 from redis_ledger.app.http.application import create_app
 from redis_ledger.broker.broker import Broker
-from redis_ledger.client.models import ColdPartition, ColdPublished, ColdSwapped, PartitionState
+from redis_ledger.client.models import OffloadedPartition, OffloadPublished, OffloadSwapped, PartitionState
 from redis_ledger.clock import ManualClock
 from redis_ledger.offload.manifest import Plan, Segment, Stretch
 from redis_ledger.offload.segment import Row, SegmentWriter, open_home, table_of
@@ -30,7 +30,7 @@ NOW_MS = 1_763_720_931_000
 KEEPS: dict[str, Any] = {"retention_ms": -1, "ledger_age_ms_max": 1 << 40}
 
 
-class ColdWorld:
+class OffloadWorld:
     """One broker, asked in-process by an SDK client.  Times are those of `clock`."""
 
     def __init__(self, broker: Broker, client: AsyncClient, home: Path, clock: ManualClock) -> None:
@@ -43,7 +43,7 @@ class ColdWorld:
         await (await self.broker.catalog.partition(TOPIC, 0)).seal()
 
     async def plan(self, *, seal: bool = False, older_than_ms: int = 0) -> Plan:
-        plan = await self.client.cold.plan(TOPIC, 0, seal=seal, older_than_ms=older_than_ms)
+        plan = await self.client.offload.plan(TOPIC, 0, seal=seal, older_than_ms=older_than_ms)
         assert plan is not None, "there is nothing to offload"
         return plan
 
@@ -70,19 +70,19 @@ class ColdWorld:
                 writer.add(table_of(TOPIC, 0, own))
             return writer.finish()
 
-    async def offload(self) -> ColdPublished:
+    async def offload(self) -> OffloadPublished:
         """All that is decided, in one go."""
         plan = await self.plan(seal=True)
-        return await self.client.cold.publish(TOPIC, 0, plan, await self.written(plan))
+        return await self.client.offload.publish(TOPIC, 0, plan, await self.written(plan))
 
     async def topic_id(self) -> str:
-        return (await self.client.cold.describe(TOPIC)).topic_id
+        return (await self.client.offload.describe(TOPIC)).topic_id
 
-    async def swap(self, version: int, firsts: Sequence[int], added: Sequence[Segment]) -> ColdSwapped:
-        return await self.client.cold.swap(TOPIC, 0, version, firsts, added, topic_id=await self.topic_id())
+    async def swap(self, version: int, firsts: Sequence[int], added: Sequence[Segment]) -> OffloadSwapped:
+        return await self.client.offload.swap(TOPIC, 0, version, firsts, added, topic_id=await self.topic_id())
 
-    async def standing(self) -> ColdPartition:
-        return (await self.client.cold.describe(TOPIC)).partitions[0]
+    async def standing(self) -> OffloadedPartition:
+        return (await self.client.offload.describe(TOPIC)).partitions[0]
 
     async def state(self) -> PartitionState:
         return (await self.client.topics.describe(TOPIC)).partition_states[0]
@@ -94,15 +94,15 @@ class ColdWorld:
 
 
 @contextlib.asynccontextmanager
-async def cold_world(
+async def offload_world(
     url: str, prefix: str, home: Path, *, clock: ManualClock | None = None, **settings: Any
-) -> AsyncIterator[ColdWorld]:
+) -> AsyncIterator[OffloadWorld]:
     clock = clock or ManualClock(NOW_MS)
-    async with one(url, prefix, clock=clock, **{"cold_home": str(home), **KEEPS, **settings}) as broker:
+    async with one(url, prefix, clock=clock, **{"offload_home": str(home), **KEEPS, **settings}) as broker:
         async with AsyncClient("http://broker", http=httpx.ASGITransport(app=create_app(broker))) as client:
             if TOPIC not in [topic.name for topic in await client.topics.list()]:
                 await client.topics.create(TOPIC, 1)
-            yield ColdWorld(broker, client, home, clock)
+            yield OffloadWorld(broker, client, home, clock)
 
 
 def edges(plan: Plan | None) -> list[tuple[int, int]]:

@@ -132,8 +132,8 @@ class Ground:
 
 
 @contextlib.asynccontextmanager
-async def ground(url: str, prefix: str, cold_home: str) -> AsyncIterator[Ground]:
-    async with secured(url, prefix, cold_home=cold_home, **QUICK) as world, client_of(world.broker) as http:
+async def ground(url: str, prefix: str, offload_home: str) -> AsyncIterator[Ground]:
+    async with secured(url, prefix, offload_home=offload_home, **QUICK) as world, client_of(world.broker) as http:
         rules = [Rule(g[0], f"User:{who}", "*", *g[1:]) for who, given in RULES.items() for g in given]
         await world.broker.security.add_rules(rules)
         yield Ground(world, http)

@@ -15,7 +15,7 @@ from tests.support.security_matrix import Body, Ground
 ONE = "/v1/topics/orders"
 SUB = f"{ONE}/subscriptions/g-rest"
 NOTE = f"{ONE}/subscriptions/g-note"
-COLD = f"{ONE}/partitions/0/cold"
+OFFLOAD = f"{ONE}/partitions/0/cold"
 RECORDS = {"records": [{"value": 2}]}
 ACK = {"consumer": "c", "ids": ["0:0"]}
 RULE = {"principal": "User:made", "operation": "READ", "resource": "TOPIC", "name": "orders"}

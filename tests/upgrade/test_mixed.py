@@ -174,10 +174,10 @@ def test_every_call_of_this_sdk_is_understood_by_the_release_before_or_refused_b
         ids = [client.transactions.begin(together="job").id for _ in range(2)]
         assert client.transactions.commit_all(ids, once=("job", 1)).status == "committed"
         # Of history in Parquet: what there is, under the name of the topic; there is no home to plan for
-        assert client.cold.describe("t").topic_id == topic.id
-        assert client.cold.forget("t", 0) == []
-        with pytest.raises(errors.ColdOff):
-            client.cold.plan("t", 0)
+        assert client.offload.describe("t").topic_id == topic.id
+        assert client.offload.forget("t", 0) == []
+        with pytest.raises(errors.OffloadDisabled):
+            client.offload.plan("t", 0)
         # A guard that it does not know is not left out
         with pytest.raises(errors.InvalidRequest, match="topic_id"):
-            client.cold.plan("t", 0, topic_id=topic.id)
+            client.offload.plan("t", 0, topic_id=topic.id)

@@ -37,8 +37,6 @@ from redis_ledger.decoding import paced
 from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import (
     BadChecksum,
-    ColdDamaged,
-    ColdUnavailable,
     CorruptBatch,
     DecodingBusy,
     DelayTooLong,
@@ -47,6 +45,8 @@ from redis_ledger.errors import (
     InvalidProducerId,
     InvalidRequest,
     InvalidTopicName,
+    OffloadedDamaged,
+    OffloadedUnavailable,
     OffsetOutOfRange,
     OutcomeUnknown,
     RequestTooLarge,
@@ -221,7 +221,7 @@ def scheduled_to_body(found: Sequence[Placed]) -> list[core.ScheduledRef] | Unse
     requires=(READ_TOPIC,),
     hot=True,
     answers={200: core.Fetched},
-    errors=(UnknownTopic, UnknownPartition, OffsetOutOfRange, DecodingBusy, ColdUnavailable, ColdDamaged),
+    errors=(UnknownTopic, UnknownPartition, OffsetOutOfRange, DecodingBusy, OffloadedUnavailable, OffloadedDamaged),
     examples=examples.FETCH,
 )
 async def fetch(request: HttpRequest, topic: str, partition: str, query: core.FetchQuery) -> HttpResponse:

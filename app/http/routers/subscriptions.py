@@ -36,8 +36,6 @@ from redis_ledger.broker.subscriptions.leasing import DECODED_BYTES_MAX
 from redis_ledger.broker.types import Message, Skipped, SubscriptionStats
 from redis_ledger.decoding.budget import Pace
 from redis_ledger.errors import (
-    ColdDamaged,
-    ColdUnavailable,
     ConsumerBusy,
     DecodingBusy,
     InvalidPosition,
@@ -45,6 +43,8 @@ from redis_ledger.errors import (
     InvalidTopicName,
     NotDelivered,
     NotYourMessage,
+    OffloadedDamaged,
+    OffloadedUnavailable,
     RequestTooLarge,
     SubscriptionExists,
     TransactionConflict,
@@ -133,7 +133,7 @@ async def delete_subscription(request: HttpRequest, topic: str, name: str) -> No
     optional=True,
     errors=(
         UnknownTopic, UnknownSubscription, UnknownPartition, WrongSubscriptionKind, InvalidPosition, ConsumerBusy,
-        DecodingBusy, ColdUnavailable, ColdDamaged,
+        DecodingBusy, OffloadedUnavailable, OffloadedDamaged,
     ),
     examples=examples.RECEIVE,
 )  # fmt: skip
@@ -319,7 +319,7 @@ async def set_dead_letters(
     keyed=True,
     optional=True,
     errors=(
-        UnknownTopic, UnknownSubscription, WrongSubscriptionKind, ConsumerBusy, ColdUnavailable, ColdDamaged,
+        UnknownTopic, UnknownSubscription, WrongSubscriptionKind, ConsumerBusy, OffloadedUnavailable, OffloadedDamaged,
     ),
     examples=examples.PUT_BACK,
 )  # fmt: skip

@@ -20,7 +20,7 @@ _NEXT: Final = {**_SEGMENT, "first": 4_000, "end": 9_100, "file": _FILES[1], "re
 _PLAN: Final = {"id": "c07d11e2a4b6f935", "stretches": [{"first": 4_000, "end": 9_100, "file": _FILES[1]}]}
 _SWAPPED: Final = {**_SEGMENT, "file": _FILES[0].replace("9f1c2b7a5d3e4801", "03bd77e1c2a95f40"), "records": 1_200}
 
-COLD: Examples = {
+OFFLOADED: Examples = {
     "200": {
         "topic_id": _TOPIC_ID,
         "home": "s3://history/ledger",

@@ -44,7 +44,7 @@ class Segment(Request):
     checksum: Annotated[str, Meta(max_length=64, description="Of the records, hexadecimal.")]
 
 
-class ColdPartition(Reply):
+class OffloadedPartition(Reply):
     partition: int
     start_offset: Offset
     stable_offset: Offset
@@ -54,19 +54,19 @@ class ColdPartition(Reply):
     segments: Annotated[list[Segment], Meta(description="Ascending, side by side.")]
 
 
-class ColdTopic(Reply):
+class OffloadedTopic(Reply):
     topic_id: Annotated[str, Meta(description="A topic that is deleted and made again has another one.")]
     home: Annotated[str, Meta(description="The folder or bucket the files are in; empty where the broker has none.")]
-    partitions: list[ColdPartition]
+    partitions: list[OffloadedPartition]
     after: Annotated[str, Meta(description="There are more: ask for them with this.")] | UnsetType = UNSET
 
 
-class ColdQuery(Request):
+class OffloadQuery(Request):
     limit: Annotated[int, Meta(ge=1, le=10_000, description="Most segments of an answer.")] = SEGMENTS_MAX
     after: Annotated[str, Meta(max_length=200, description="As the page before returned it.")] | UnsetType = UNSET
 
 
-class PlanCold(Request):
+class PlanOffload(Request):
     """seal: the active ledger is sealed first, and the plan goes up to the stable offset. older_than_ms: only what was
     appended so long ago."""
 

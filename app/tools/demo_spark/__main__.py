@@ -90,7 +90,7 @@ def is_off(found: dict[str, int]) -> bool:
 
 def rows(outcome: Outcome) -> list[tuple[str, str, bool]]:
     """Name, value, and whether it is a broken promise."""
-    kills, verdict, cold = outcome.kills, outcome.verdict, outcome.reports["offload"]
+    kills, verdict, offloaded = outcome.kills, outcome.verdict, outcome.reports["offload"]
     sides = [verdict["topic"], verdict["parquet"]]
 
     def both(name: str) -> tuple[str, str, bool]:
@@ -108,7 +108,7 @@ def rows(outcome: Outcome) -> list[tuple[str, str, bool]]:
         both("duplicates"),
         both("losses"),
         both("wrong"),
-        ("offloaded", f"{cold['records']} flights in {cold['files']} files", cold["code"] != 0),
+        ("offloaded", f"{offloaded['records']} flights in {offloaded['files']} files", offloaded["code"] != 0),
         ("reports", f"{len(reports)}, {differing} of them with differences", differing > 0),
         ("seconds", f"{outcome.seconds}", False),
     ]  # fmt: skip

@@ -54,9 +54,9 @@ class Speaking(Process):
             await self._process.wait()
 
 
-def broker(data_dir: Path, cold: Path, port: int, logs: Path) -> Process:
+def broker(data_dir: Path, offload_home: Path, port: int, logs: Path) -> Process:
     arguments = ["serve", "--data-dir", str(data_dir), "--http", f"127.0.0.1:{port}", "--durability", "disk"]
-    arguments += ["--kafka", "off", "--cold-home", str(cold)]
+    arguments += ["--kafka", "off", "--offload-home", str(offload_home)]
     return Process("broker", "redis_ledger.app.cli.main", [*arguments, "--exit-with-stdin"], logs)
 
 

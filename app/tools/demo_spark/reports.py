@@ -4,7 +4,7 @@
     parquet    topic hours                      ≟  Parquet hours
     flights    facts of the topic, written down; then it is offloaded, and Redis drops its payload:
                what lies in Parquet now         ≟  the facts
-    cold       topic flights, read as ever      ≟  what lies in Parquet
+    offloaded  topic flights, read as ever      ≟  what lies in Parquet
 
 All in one Spark.  Prints {"hours": {"code": 0, "file": …}, …} as JSON in its last line.
 """
@@ -40,7 +40,7 @@ class Reports:
     def offload(self) -> None:
         code = offload.main(["--bootstrap", self._url, "--topic", hours.FLIGHTS, "--seal"])
         with Client(self._url) as client:
-            found = client.cold.describe(hours.FLIGHTS)
+            found = client.offload.describe(hours.FLIGHTS)
         segments = [each for one in found.partitions for each in one.segments]
         self.done["offload"] = {
             "code": code,
@@ -77,10 +77,10 @@ def main() -> int:
         reports.compare("parquet", "--left", topic, *parquet, *by_hour)
         reports.compare("flights-before", "--left", flights, "--write-expectations", str(facts))
         reports.offload()
-        cold = f"cold:{hours.FLIGHTS}"
-        reports.compare("flights", "--left", cold, "--right", f"expect:{facts}")
+        offloaded = f"offloaded:{hours.FLIGHTS}"
+        reports.compare("flights", "--left", offloaded, "--right", f"expect:{facts}")
         everything = ("--key", "offset", "--contents", "key,value,timestamp,headers")
-        reports.compare("cold", "--left", flights, "--right", cold, *everything)
+        reports.compare("offloaded", "--left", flights, "--right", offloaded, *everything)
     print(json.dumps(reports.done), flush=True)
     return 0 if all(each["code"] == 0 for each in reports.done.values()) else 1
 

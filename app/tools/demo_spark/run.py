@@ -69,7 +69,7 @@ class Demo:
         self._data_dir, self._logs = home / "data", home / "logs"
         port = free_port()
         self._url = f"http://127.0.0.1:{port}"
-        self._broker = broker(self._data_dir, home / "cold", port, self._logs)
+        self._broker = broker(self._data_dir, home / "offloaded", port, self._logs)
         self._driver: Speaking | None = None
         self._inputs = flights.load(settings.records)
         self._due = list(plan.ALL) if settings.kills else []

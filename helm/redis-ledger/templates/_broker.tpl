@@ -60,13 +60,13 @@
 {{- $_ := set $all "tls_principal" .Values.tls.principal -}}
 {{- end }}
 {{- end }}
-{{- if .Values.coldHome.uri }}{{ $_ := set $all "cold_home" .Values.coldHome.uri }}{{ end -}}
-{{- if .Values.coldHome.existingClaim }}{{ $_ := set $all "cold_home" "/var/lib/redis-ledger/cold" }}{{ end -}}
+{{- if .Values.offloadHome.uri }}{{ $_ := set $all "offload_home" .Values.offloadHome.uri }}{{ end -}}
+{{- if .Values.offloadHome.existingClaim }}{{ $_ := set $all "offload_home" "/var/lib/redis-ledger/offload" }}{{ end -}}
 {{- toYaml $all -}}
 {{- end -}}
 
 {{- define "redis-ledger.envFrom" -}}
-{{- with .Values.coldHome.envSecret }}
+{{- with .Values.offloadHome.envSecret }}
 - secretRef: { name: {{ . }} }
 {{- end }}
 {{- with .Values.extraEnvFrom }}
@@ -119,8 +119,8 @@ httpGet:
 {{- if .Values.redis.tls.existingSecret }}
 - { name: redis-tls, mountPath: /etc/redis-ledger/redis, readOnly: true }
 {{- end }}
-{{- if .Values.coldHome.existingClaim }}
-- { name: cold, mountPath: /var/lib/redis-ledger/cold }
+{{- if .Values.offloadHome.existingClaim }}
+- { name: offload, mountPath: /var/lib/redis-ledger/offload }
 {{- end }}
 {{- with .Values.extraVolumeMounts }}
 {{ toYaml . }}
@@ -158,8 +158,8 @@ httpGet:
     secretName: {{ . }}
     defaultMode: 0440
 {{- end }}
-{{- with .Values.coldHome.existingClaim }}
-- name: cold
+{{- with .Values.offloadHome.existingClaim }}
+- name: offload
   persistentVolumeClaim:
     claimName: {{ . }}
 {{- end }}

@@ -63,8 +63,8 @@
 {{- fail "tls.kafkaInternal=false leaves TLS to the external listener, which needs tls.enabled=true and externalAccess.enabled=true." -}}
 {{- end -}}
 
-{{- if and $v.coldHome.uri $v.coldHome.existingClaim -}}
-{{- fail "coldHome.uri and coldHome.existingClaim both say where history is: give one of them." -}}
+{{- if and $v.offloadHome.uri $v.offloadHome.existingClaim -}}
+{{- fail "offloadHome.uri and offloadHome.existingClaim both say where history is: give one of them." -}}
 {{- end -}}
 {{- if lt (int $v.terminationGracePeriodSeconds) (add (int $v.preStopSeconds) 45) -}}
 {{- fail (printf "terminationGracePeriodSeconds=%d would kill a broker that drains: give preStopSeconds and 45 s more, %d or above." (int $v.terminationGracePeriodSeconds) (add (int $v.preStopSeconds) 45)) -}}

@@ -1,8 +1,8 @@
 """History in Parquet: planning what is written next, publishing what was written, and keeping the manifest in order.
 
     plan ──▶ a job writes the files ──▶ publish ──▶ payload goes
-                                           │ checks: the plan's stretches, one by one; the files, in cold_home
-                                           │ one script: segments join the manifest, `cold` moves, the plan is done
+                                           │ checks: the plan's stretches, one by one; the files, in offload_home
+                                           │ one script: adds segments to the manifest, moves the offset, ends the plan
                                            └ what dies behind it is done by the next retention
 
 Who writes is not here: brokers serve, a job (Spark) writes and deletes files.  Everything may be repeated.
@@ -22,9 +22,9 @@ from typing import NamedTuple
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.errors import (
-    ColdDamaged,
-    ColdOff,
     ManifestChanged,
+    OffloadDisabled,
+    OffloadedDamaged,
     RequestTooLarge,
     SegmentMismatch,
     TopicBusy,
@@ -45,9 +45,9 @@ READ_AT_ONCE = 16  # partitions
 
 
 class Published(NamedTuple):
-    """cold_offset: where history in Parquet ends now; the others: payload that this call has dropped."""
+    """offloaded_offset: where history in Parquet ends now; the others: payload that this call has dropped."""
 
-    cold_offset: int
+    offloaded_offset: int
     ledgers_dropped: int
     bytes_dropped: int
 
@@ -114,7 +114,7 @@ class Offload:
 
         seal           seal the active ledger first, and go up to the stable offset, wherever ledgers end
         older_than_ms  only what was appended so long ago
-        Raises ColdOff, TopicBusy.
+        Raises OffloadDisabled, TopicBusy.
         """
         self._needs_home()
         for _ in range(8):
@@ -133,23 +133,25 @@ class Offload:
                 at = at._replace(standing=await at.calls.standing())
                 standing, limit = at.standing, await self._limit(at, older_than_ms)
                 ledgers = await at.calls.ledgers()
-            ends = decide(ledgers, cold=standing.cold, start=standing.start, limit=limit, to_limit=seal)
+            ends = decide(
+                ledgers, offloaded=standing.offloaded_offset, start=standing.start, limit=limit, to_limit=seal
+            )
             if not ends:
                 return None
             id = secrets.token_hex(8)
             wanted = Plan(
                 id, [Stretch(first, end, manifests.file_of(at.folder, first, end, id)) for first, end in ends]
             )
-            stored = await at.calls.plan(wanted, standing.cold)
+            stored = await at.calls.plan(wanted, standing.offloaded_offset)
             if stored is not None:
                 return stored
         raise TopicBusy(f"The plan of {topic}:{number} changes all the time; try again.", topic=topic)
 
     async def publish(self, topic: str, number: int, plan_id: str, segments: Sequence[Segment]) -> Published:
-        """Raises ColdOff, UnknownPlan, SegmentMismatch, ColdUnavailable; nothing has changed then."""
+        """Raises OffloadDisabled, UnknownPlan, SegmentMismatch, OffloadedUnavailable; nothing has changed then."""
         self._needs_home()
         at = await self._at(topic, number)
-        plan, cold = at.standing.plan, at.standing.cold
+        plan, offloaded = at.standing.plan, at.standing.offloaded_offset
         if plan is None or plan.id != plan_id:
             self._was_published(at, plan_id, segments)
         else:
@@ -158,9 +160,9 @@ class Offload:
             published = await at.calls.publish(plan, segments)
             if published is None:
                 raise UnknownPlan(f"{at.name} has no plan {plan_id} any more: it was abandoned or published meanwhile.")
-            cold = published
+            offloaded = published
         trimmed = await at.partition.trim(retention_ms=-1, retention_bytes=-1)
-        return Published(cold, trimmed.ledgers, trimmed.bytes)
+        return Published(offloaded, trimmed.ledgers, trimmed.bytes)
 
     async def abandon(self, topic: str, number: int, plan_id: str) -> list[str]:
         """The files that the plan named; they may be there.  Raises UnknownPlan."""
@@ -173,8 +175,8 @@ class Offload:
     async def swap(
         self, topic: str, number: int, version: int, firsts: Sequence[int], added: Sequence[Segment], *, topic_id: str
     ) -> Swapped:
-        """Segments take the place of others that cover the same stretch.  Raises ColdOff, ManifestChanged,
-        SegmentMismatch, ColdUnavailable; nothing has changed then."""
+        """Segments take the place of others that cover the same stretch.  Raises OffloadDisabled, ManifestChanged,
+        SegmentMismatch, OffloadedUnavailable; nothing has changed then."""
         self._needs_home()
         at = await self._at(topic, number, topic_id)
         manifest = at.standing.manifest
@@ -231,8 +233,8 @@ class Offload:
 
     async def _look_at(self, segments: Sequence[Segment]) -> None:
         """Every file is where this broker will read it, and is what it is said to be.  Raises SegmentMismatch,
-        ColdUnavailable."""
-        uri = self._config.cold_home
+        OffloadedUnavailable."""
+        uri = self._config.offload_home
         turns = asyncio.Semaphore(OPENED_MAX)
 
         async def look(segment: Segment) -> None:
@@ -249,33 +251,32 @@ class Offload:
 
     def _no_plan(self, at: _At, plan_id: str) -> str:
         plan = at.standing.plan
+        offloaded = at.standing.offloaded_offset
         present = "there is no plan" if plan is None else f"its plan is {plan.id}"
-        return (
-            f"{at.name} has no plan {plan_id} (any more): {present}, and history in Parquet ends at {at.standing.cold}."
-        )
+        return f"{at.name} has no plan {plan_id}: {present}, and the offloaded offset is {offloaded}."
 
     def _needs_home(self) -> None:
-        if not self._config.cold_home:
-            raise ColdOff
+        if not self._config.offload_home:
+            raise OffloadDisabled
 
 
 def _look(uri: str, segment: Segment) -> None:
     try:
         from redis_ledger.offload.segment import SegmentFile, open_home
     except ImportError as missing:
-        raise ColdOff(str(missing)) from missing
+        raise OffloadDisabled(str(missing)) from missing
     home = open_home(uri)
     size = home.size(segment.file)
     if size < 0:
         raise SegmentMismatch(
-            f"{segment.file} is not in {uri}, the cold_home of this broker; write it there, or start the broker "
+            f"{segment.file} is not in {uri}, the offload_home of this broker; write it there, or start the broker "
             "with the home that the job writes to."
         )
     if size != segment.bytes:
         raise SegmentMismatch(f"{segment.file} has {size} bytes in {uri}, not {segment.bytes}; write it again.")
     try:
         SegmentFile(home, segment).close()
-    except ColdDamaged as error:
+    except OffloadedDamaged as error:
         raise SegmentMismatch(f"{error.detail} Write it again.") from error
 
 

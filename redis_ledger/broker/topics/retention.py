@@ -1,6 +1,6 @@
 """Retention of every topic: what is sealed, trimmed and forgotten without anybody asking.
 
-    each partition   seal the active ledger if it is due ─▶ move the log start ─▶ drop payload ─▶ forget cold segments
+    each partition   seal the active ledger if it is due ─▶ move the log start ─▶ drop payload ─▶ forget segments
 
 A topic may keep what its subscriptions have not acknowledged (retention_acknowledged).  A subscription exists when it
 exists on partition 0, and has a cursor on every partition or gets it on first use; so a partition gets the cursors it
@@ -54,7 +54,7 @@ class _Ends(NamedTuple):
     below the log start.  What a job publishes may lie there from the first."""
 
     start: int
-    cold: int
+    offloaded: int
 
 
 class _Seen(NamedTuple):
@@ -74,12 +74,12 @@ class TopicRetention:
         store: Store,
         catalog: Catalog,
         cursors: Cursors,
-        cold: Offload,
+        offload: Offload,
         keeps: Callable[[str, int], bool],
         config: Config,
         clock: Clock,
     ) -> None:
-        self._store, self._catalog, self._cursors, self._cold = store, catalog, cursors, cold
+        self._store, self._catalog, self._cursors, self._offload = store, catalog, cursors, offload
         self._config, self._clock = config, clock
         self.expiry = StateExpiry(store, config, clock)
         self._turns = MaintenanceTurns(keeps, OWN_S, OTHERS_S)
@@ -146,9 +146,9 @@ class TopicRetention:
             await self.trim(entry, partition)
             await self.expiry.look(partition)
             head = await partition.head()
-            ends = _Ends(head.start_offset, head.cold_offset)
+            ends = _Ends(head.start_offset, head.offloaded_offset)
             if all(ends) and seen.ends != ends:
-                await self._forget_cold(entry.name, place.number)
+                await self._forget_segments(entry.name, place.number)
             is_whole = (head.end_offset, head.stable_offset) == (before.end_offset, before.stable_offset)
             until_ms = self._clock.now_ms() + unchanged_ms(head, config)
             until_ms = int(min(until_ms, self.expiry.next_ms(place.topic_id, place.number)))
@@ -178,14 +178,14 @@ class TopicRetention:
 
     # -- history in Parquet ------------------------------------------------------------------------------------------
 
-    async def _forget_cold(self, topic: str, number: int) -> None:
+    async def _forget_segments(self, topic: str, number: int) -> None:
         """Files go after the manifest has forgotten them.  Those that cannot be deleted from here are left to the next
         run of the job that writes them: nothing names them any more."""
-        files = await self._cold.forget(topic, number)
-        if not files or not self._config.cold_home:
+        files = await self._offload.forget(topic, number)
+        if not files or not self._config.offload_home:
             return
         try:
-            await asyncio.to_thread(_delete, self._config.cold_home, files)
+            await asyncio.to_thread(_delete, self._config.offload_home, files)
         except (OSError, ValueError, ImportError) as error:  # Arrow's own errors are of both kinds
             log.warning("files below the log start are left to the next offload job", topic=topic, partition=number,
                         files=len(files), error=str(error))  # fmt: skip

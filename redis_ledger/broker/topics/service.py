@@ -139,7 +139,7 @@ class Topics:
         )
         return PartitionState(
             partition.number, head.start_offset, head.stable_offset, head.end_offset, head.leader_epoch,
-            head.active_ledger, ledgers, head.bytes, opened - 1, head.cold_offset,
+            head.active_ledger, ledgers, head.bytes, opened - 1, head.offloaded_offset,
         )  # fmt: skip
 
     def _shown(self, entry: TopicEntry) -> Topic:

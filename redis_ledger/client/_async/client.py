@@ -12,7 +12,7 @@ from redis_ledger.client._async.admin import AsyncSubscriptions, AsyncTopics, As
 from redis_ledger.client._async.closing import close_after
 from redis_ledger.client._async.consumer import AsyncConsumer
 from redis_ledger.client._async.leases import AsyncLeases
-from redis_ledger.client._async.offload import AsyncCold
+from redis_ledger.client._async.offload import AsyncOffload
 from redis_ledger.client._async.producer import AsyncProducer
 from redis_ledger.client._async.reader import Reading, read
 from redis_ledger.client._async.scheduled import AsyncScheduled
@@ -94,7 +94,7 @@ class AsyncClient:
         self.subscriptions = AsyncSubscriptions(self._transport)
         self.transactions = AsyncTransactions(self._transport)
         self.scheduled = AsyncScheduled(self._transport)
-        self.cold = AsyncCold(self._transport)
+        self.offload = AsyncOffload(self._transport)
         self.acls = AsyncAcls(self._transport)
         self.tokens = AsyncTokens(self._transport)
         self.audit = AsyncAudit(self._transport)

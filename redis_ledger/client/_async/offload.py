@@ -8,7 +8,7 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from redis_ledger.client._async.transport import AsyncTransport, path
-from redis_ledger.client.models import ColdPartition, ColdPublished, ColdSwapped, ColdTopic
+from redis_ledger.client.models import OffloadedPartition, OffloadedTopic, OffloadPublished, OffloadSwapped
 from redis_ledger.offload.manifest import SEGMENTS_MAX, Plan, Segment
 
 FILES_MS = 60_000  # what the broker may take longer than for other calls: it opens every file
@@ -19,7 +19,7 @@ Files: TypeAlias = list[str]
 
 class _Page(msgspec.Struct):
     home: str
-    partitions: list[ColdPartition]
+    partitions: list[OffloadedPartition]
     topic_id: str = ""  # brokers of an older release leave it out
     after: str | None = None
 
@@ -36,22 +36,22 @@ class _Files(msgspec.Struct):
     files: Files
 
 
-class AsyncCold:
-    """plan = await client.cold.plan("orders", 0)"""
+class AsyncOffload:
+    """plan = await client.offload.plan("orders", 0)"""
 
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    async def describe(self, topic: str, *, page_segments: int = SEGMENTS_MAX) -> ColdTopic:
+    async def describe(self, topic: str, *, page_segments: int = SEGMENTS_MAX) -> OffloadedTopic:
         """Which stretches lie in which files, and what is to be written, for every partition; asked for page by page.
 
         The segments of a partition are those of one version.  Raises UnknownTopic, also when another topic has got the
         name meanwhile.
 
-        [p.cold_offset for p in (await client.cold.describe("orders")).partitions]
+        [p.offloaded_offset for p in (await client.offload.describe("orders")).partitions]
         """
         params: dict[str, str | int] = {} if page_segments == SEGMENTS_MAX else {"limit": page_segments}
-        found: dict[int, ColdPartition] = {}
+        found: dict[int, OffloadedPartition] = {}
         while True:
             page = await self._transport.call("GET", path("topics", topic, "cold"), answer=_Page, params=params)
             for each in page.partitions:
@@ -61,7 +61,7 @@ class AsyncCold:
                 topic_id = page.topic_id
                 if not topic_id:
                     topic_id = (await self._transport.call("GET", path("topics", topic), answer=_Topic)).id
-                return ColdTopic(topic_id, page.home, list(found.values()))
+                return OffloadedTopic(topic_id, page.home, list(found.values()))
             params["after"] = page.after
 
     async def plan(
@@ -72,51 +72,53 @@ class AsyncCold:
         seal           up to the stable offset; the active ledger is sealed first
         older_than_ms  only what was appended so long ago
         topic_id       of the topic that is meant; UnknownTopic is raised for another one of its name
-        Raises ColdOff when the broker has no home for it.
+        Raises OffloadDisabled when the broker has no home for it.
 
-        plan = await client.cold.plan("orders", 0, older_than_ms=3_600_000)
+        plan = await client.offload.plan("orders", 0, older_than_ms=3_600_000)
         """
         body = {"seal": seal, "older_than_ms": older_than_ms, **_meant(topic_id)}
         return (await self._call(topic, partition, "plan", body, _Planned)).plan
 
-    async def publish(self, topic: str, partition: int, plan: Plan | str, segments: Sequence[Segment]) -> ColdPublished:
+    async def publish(
+        self, topic: str, partition: int, plan: Plan | str, segments: Sequence[Segment]
+    ) -> OffloadPublished:
         """One segment for each stretch of the plan; their payload leaves Redis.  Publishing again is no error.
 
-        Raises UnknownPlan, SegmentMismatch, ColdUnavailable; then nothing has changed.
+        Raises UnknownPlan, SegmentMismatch, OffloadedUnavailable; then nothing has changed.
 
-        (await client.cold.publish("orders", 0, plan, segments)).cold_offset
+        (await client.offload.publish("orders", 0, plan, segments)).offloaded_offset
         """
         body = {"plan": plan.id if isinstance(plan, Plan) else plan, "segments": segments}
-        return await self._call(topic, partition, "publish", body, ColdPublished, FILES_MS)
+        return await self._call(topic, partition, "publish", body, OffloadPublished, FILES_MS)
 
     async def abandon(self, topic: str, partition: int, plan: Plan | str) -> Files:
         """Gives a plan up; the files it named, of which some may be there.  Raises UnknownPlan.
 
-        files = await client.cold.abandon("orders", 0, plan)
+        files = await client.offload.abandon("orders", 0, plan)
         """
         body = {"plan": plan.id if isinstance(plan, Plan) else plan}
         return (await self._call(topic, partition, "abandon", body, _Files)).files
 
     async def swap(
         self, topic: str, partition: int, version: int, remove: Sequence[int], add: Sequence[Segment], *, topic_id: str
-    ) -> ColdSwapped:
+    ) -> OffloadSwapped:
         """Puts segments in the place of those that begin at `remove`; both cover the same stretch, side by side.
 
         version   of the manifest this was decided by.  Raises ManifestChanged when it is another one by now,
                   SegmentMismatch; then nothing has changed
         topic_id  as `describe` told it.  Raises UnknownTopic when the topic was deleted, and made again or not
 
-        await client.cold.swap("orders", 0, found.version, [segment.first], [smaller], topic_id=told.topic_id)
+        await client.offload.swap("orders", 0, found.version, [segment.first], [smaller], topic_id=told.topic_id)
         """
         body = {"topic_id": topic_id, "version": version, "remove": remove, "add": add}
-        return await self._call(topic, partition, "swap", body, ColdSwapped, FILES_MS)
+        return await self._call(topic, partition, "swap", body, OffloadSwapped, FILES_MS)
 
     async def forget(self, topic: str, partition: int, *, topic_id: str | None = None) -> Files:
         """Forgets the segments that lie wholly below the log start; their files, which nothing refers to any more.
 
         topic_id  of the topic that is meant; UnknownTopic is raised for another one of its name
 
-        files = await client.cold.forget("orders", 0)
+        files = await client.offload.forget("orders", 0)
         """
         return (await self._call(topic, partition, "forget", _meant(topic_id), _Files)).files
 

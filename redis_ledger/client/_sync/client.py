@@ -12,7 +12,7 @@ from redis_ledger.client._sync.admin import Subscriptions, Topics, Transactions
 from redis_ledger.client._sync.closing import close_after
 from redis_ledger.client._sync.consumer import Consumer
 from redis_ledger.client._sync.leases import Leases
-from redis_ledger.client._sync.offload import Cold
+from redis_ledger.client._sync.offload import Offload
 from redis_ledger.client._sync.producer import Producer
 from redis_ledger.client._sync.reader import Reading, read
 from redis_ledger.client._sync.scheduled import Scheduled
@@ -94,7 +94,7 @@ class Client:
         self.subscriptions = Subscriptions(self._transport)
         self.transactions = Transactions(self._transport)
         self.scheduled = Scheduled(self._transport)
-        self.cold = Cold(self._transport)
+        self.offload = Offload(self._transport)
         self.acls = Acls(self._transport)
         self.tokens = Tokens(self._transport)
         self.audit = Audit(self._transport)

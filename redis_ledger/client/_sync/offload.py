@@ -8,7 +8,7 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from redis_ledger.client._sync.transport import Transport, path
-from redis_ledger.client.models import ColdPartition, ColdPublished, ColdSwapped, ColdTopic
+from redis_ledger.client.models import OffloadedPartition, OffloadedTopic, OffloadPublished, OffloadSwapped
 from redis_ledger.offload.manifest import SEGMENTS_MAX, Plan, Segment
 
 FILES_MS = 60_000  # what the broker may take longer than for other calls: it opens every file
@@ -19,7 +19,7 @@ Files: TypeAlias = list[str]
 
 class _Page(msgspec.Struct):
     home: str
-    partitions: list[ColdPartition]
+    partitions: list[OffloadedPartition]
     topic_id: str = ""  # brokers of an older release leave it out
     after: str | None = None
 
@@ -36,22 +36,22 @@ class _Files(msgspec.Struct):
     files: Files
 
 
-class Cold:
-    """plan = client.cold.plan("orders", 0)"""
+class Offload:
+    """plan = client.offload.plan("orders", 0)"""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def describe(self, topic: str, *, page_segments: int = SEGMENTS_MAX) -> ColdTopic:
+    def describe(self, topic: str, *, page_segments: int = SEGMENTS_MAX) -> OffloadedTopic:
         """Which stretches lie in which files, and what is to be written, for every partition; asked for page by page.
 
         The segments of a partition are those of one version.  Raises UnknownTopic, also when another topic has got the
         name meanwhile.
 
-        [p.cold_offset for p in (client.cold.describe("orders")).partitions]
+        [p.offloaded_offset for p in (client.offload.describe("orders")).partitions]
         """
         params: dict[str, str | int] = {} if page_segments == SEGMENTS_MAX else {"limit": page_segments}
-        found: dict[int, ColdPartition] = {}
+        found: dict[int, OffloadedPartition] = {}
         while True:
             page = self._transport.call("GET", path("topics", topic, "cold"), answer=_Page, params=params)
             for each in page.partitions:
@@ -61,7 +61,7 @@ class Cold:
                 topic_id = page.topic_id
                 if not topic_id:
                     topic_id = (self._transport.call("GET", path("topics", topic), answer=_Topic)).id
-                return ColdTopic(topic_id, page.home, list(found.values()))
+                return OffloadedTopic(topic_id, page.home, list(found.values()))
             params["after"] = page.after
 
     def plan(
@@ -72,51 +72,51 @@ class Cold:
         seal           up to the stable offset; the active ledger is sealed first
         older_than_ms  only what was appended so long ago
         topic_id       of the topic that is meant; UnknownTopic is raised for another one of its name
-        Raises ColdOff when the broker has no home for it.
+        Raises OffloadDisabled when the broker has no home for it.
 
-        plan = client.cold.plan("orders", 0, older_than_ms=3_600_000)
+        plan = client.offload.plan("orders", 0, older_than_ms=3_600_000)
         """
         body = {"seal": seal, "older_than_ms": older_than_ms, **_meant(topic_id)}
         return (self._call(topic, partition, "plan", body, _Planned)).plan
 
-    def publish(self, topic: str, partition: int, plan: Plan | str, segments: Sequence[Segment]) -> ColdPublished:
+    def publish(self, topic: str, partition: int, plan: Plan | str, segments: Sequence[Segment]) -> OffloadPublished:
         """One segment for each stretch of the plan; their payload leaves Redis.  Publishing again is no error.
 
-        Raises UnknownPlan, SegmentMismatch, ColdUnavailable; then nothing has changed.
+        Raises UnknownPlan, SegmentMismatch, OffloadedUnavailable; then nothing has changed.
 
-        (client.cold.publish("orders", 0, plan, segments)).cold_offset
+        (client.offload.publish("orders", 0, plan, segments)).offloaded_offset
         """
         body = {"plan": plan.id if isinstance(plan, Plan) else plan, "segments": segments}
-        return self._call(topic, partition, "publish", body, ColdPublished, FILES_MS)
+        return self._call(topic, partition, "publish", body, OffloadPublished, FILES_MS)
 
     def abandon(self, topic: str, partition: int, plan: Plan | str) -> Files:
         """Gives a plan up; the files it named, of which some may be there.  Raises UnknownPlan.
 
-        files = client.cold.abandon("orders", 0, plan)
+        files = client.offload.abandon("orders", 0, plan)
         """
         body = {"plan": plan.id if isinstance(plan, Plan) else plan}
         return (self._call(topic, partition, "abandon", body, _Files)).files
 
     def swap(
         self, topic: str, partition: int, version: int, remove: Sequence[int], add: Sequence[Segment], *, topic_id: str
-    ) -> ColdSwapped:
+    ) -> OffloadSwapped:
         """Puts segments in the place of those that begin at `remove`; both cover the same stretch, side by side.
 
         version   of the manifest this was decided by.  Raises ManifestChanged when it is another one by now,
                   SegmentMismatch; then nothing has changed
         topic_id  as `describe` told it.  Raises UnknownTopic when the topic was deleted, and made again or not
 
-        client.cold.swap("orders", 0, found.version, [segment.first], [smaller], topic_id=told.topic_id)
+        client.offload.swap("orders", 0, found.version, [segment.first], [smaller], topic_id=told.topic_id)
         """
         body = {"topic_id": topic_id, "version": version, "remove": remove, "add": add}
-        return self._call(topic, partition, "swap", body, ColdSwapped, FILES_MS)
+        return self._call(topic, partition, "swap", body, OffloadSwapped, FILES_MS)
 
     def forget(self, topic: str, partition: int, *, topic_id: str | None = None) -> Files:
         """Forgets the segments that lie wholly below the log start; their files, which nothing refers to any more.
 
         topic_id  of the topic that is meant; UnknownTopic is raised for another one of its name
 
-        files = client.cold.forget("orders", 0)
+        files = client.offload.forget("orders", 0)
         """
         return (self._call(topic, partition, "forget", _meant(topic_id), _Files)).files
 

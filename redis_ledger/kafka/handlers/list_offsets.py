@@ -78,9 +78,9 @@ async def _one(
         elif wanted == EARLIEST:
             offset = head.start_offset
         elif wanted == EARLIEST_LOCAL:
-            offset = max(head.start_offset, head.cold_offset)
+            offset = max(head.start_offset, head.offloaded_offset)
         elif wanted == LATEST_TIERED:
-            offset = head.cold_offset - 1 if head.cold_offset > head.start_offset else -1
+            offset = head.offloaded_offset - 1 if head.offloaded_offset > head.start_offset else -1
         else:
             found = await _by_time(partition, None if wanted == NEWEST else wanted, committed, call)
             if found is not None:

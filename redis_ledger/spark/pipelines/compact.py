@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from redis_ledger.client import Client
-from redis_ledger.client.models import ColdPartition, ColdSwapped
+from redis_ledger.client.models import OffloadedPartition, OffloadSwapped
 from redis_ledger.errors import Conflict, InvalidRequest, ManifestChanged, UnknownTopic
 from redis_ledger.offload.manifest import Segment, folder
 from redis_ledger.offload.object_store import ObjectStore, open_home
@@ -105,7 +105,7 @@ class Superseded(Conflict):
 class Counted(NamedTuple):
     """A partition as it was read, and what stays of it."""
 
-    partition: ColdPartition
+    partition: OffloadedPartition
     kept: DataFrame
     groups: list[Group]
     keyless: int
@@ -126,13 +126,15 @@ class Job:
     def __init__(self, client: Client, topic: str, given: argparse.Namespace, now_ms: int, progress: Progress) -> None:
         self._client, self._topic, self._given, self._progress = client, topic, given, progress
         self._old_ms = now_ms - given.delete_retention
-        cold = client.cold.describe(topic)
-        self._topic_id = cold.topic_id
+        offloaded = client.offload.describe(topic)
+        self._topic_id = offloaded.topic_id
         self._name = f"compact {topic[:200]} {self._topic_id}"
-        self._numbers = [each.partition for each in cold.partitions if each.segments]
-        if self._numbers and not cold.home:
-            raise InvalidRequest(f"{topic} has offloaded records, and the broker has no cold_home to read them from.")
-        self._home: ObjectStore | None = open_home(cold.home) if self._numbers else None
+        self._numbers = [each.partition for each in offloaded.partitions if each.segments]
+        if self._numbers and not offloaded.home:
+            raise InvalidRequest(
+                f"{topic} has offloaded records, and the broker has no offload_home to read them from."
+            )
+        self._home: ObjectStore | None = open_home(offloaded.home) if self._numbers else None
         self._replaced: list[str] = []  # files that the manifest names no more
         self._run = 0 if given.dry_run or not self._numbers else self._begun(now_ms)
 
@@ -163,7 +165,7 @@ class Job:
         self._progress.done(Done(f"{self._topic}:{number}: {leaves} {found.told}"))
 
     @contextlib.contextmanager
-    def _counted(self, spark: SparkSession, partition: ColdPartition) -> Iterator[Counted]:
+    def _counted(self, spark: SparkSession, partition: OffloadedPartition) -> Iterator[Counted]:
         segments, bytes_max = partition.segments, self._given.segment_mb << 20
         kept = compact_spark.kept(spark, self._opened.uri, segments, self._old_ms).persist()
         try:
@@ -238,13 +240,13 @@ class Job:
             found = orphans(found.earlier, self._needed(self._partition(number)), self._run)
         self._delete(found.earlier)
 
-    def _touch(self, partition: ColdPartition) -> None:
+    def _touch(self, partition: OffloadedPartition) -> None:
         """Another version of the same manifest, whoever makes it."""
         first = partition.segments[0]
         with contextlib.suppress(ManifestChanged):
             self._asked(partition.partition, partition.version, [first.first], first)
 
-    def _needed(self, partition: ColdPartition) -> set[str]:
+    def _needed(self, partition: OffloadedPartition) -> set[str]:
         planned = [stretch.file for stretch in partition.plan.stretches] if partition.plan is not None else []
         return {*planned, *(segment.file for segment in partition.segments)}
 
@@ -266,16 +268,16 @@ class Job:
 
     # -- broker and files --------------------------------------------------------------------------------------------
 
-    def _partition(self, number: int) -> ColdPartition:
+    def _partition(self, number: int) -> OffloadedPartition:
         """As it is now.  Raises UnknownTopic when another topic has this name by now: what is in the folder is not its
         business, and what it has not ours."""
-        told = self._client.cold.describe(self._topic)
+        told = self._client.offload.describe(self._topic)
         if told.topic_id != self._topic_id:
             raise UnknownTopic(f"The topic {self._topic} was deleted while it was being compacted.", topic=self._topic)
         return next(each for each in told.partitions if each.partition == number)
 
-    def _asked(self, number: int, version: int, firsts: Sequence[int], new: Segment) -> ColdSwapped:
-        return self._client.cold.swap(self._topic, number, version, firsts, [new], topic_id=self._topic_id)
+    def _asked(self, number: int, version: int, firsts: Sequence[int], new: Segment) -> OffloadSwapped:
+        return self._client.offload.swap(self._topic, number, version, firsts, [new], topic_id=self._topic_id)
 
     @property
     def _opened(self) -> ObjectStore:

@@ -144,7 +144,7 @@ def _rewrite(home: str, topic_id: str, wanted: Sequence[Rewriting]) -> Callable[
 
 
 def write(home: str, topic_id: str, wanted: Rewriting, offsets: pa.Array) -> Segment:
-    """offsets: those that stay, in any order.  What was written is read back: raises ColdDamaged, ColdUnavailable."""
+    """offsets: those to keep, in any order.  Verifies the file: raises OffloadedDamaged, OffloadedUnavailable."""
     import pyarrow.compute as pc
 
     opened = open_home(home)

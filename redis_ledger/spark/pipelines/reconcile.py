@@ -1,7 +1,7 @@
 """Are two sides the same, and if not, what is missing, too often, different or out of order?  With a report to keep.
 
     --left topic:orders        ┐                          ┌ "The same: 20,000 records on both sides."
-    --right parquet:cold/orders┴→ rows → counts → verdict ┼ report.html, a page that needs nothing else
+    --right parquet:days/orders┴→ rows → counts → verdict ┼ report.html, a page that needs nothing else
                                                           └ exit 0 the same · 1 not · 2 could not be compared
 
 Sides are read once, whatever their size; what is compared are hashes of 128 bits.
@@ -185,7 +185,7 @@ def _asked(given: argparse.Namespace) -> list[tuple[str, str]]:
 def parser() -> argparse.ArgumentParser:
     made = common.parser(NAME, "Compare two sides, record by record, and write a report.")
     made.epilog = (
-        "A side is topic:NAME, cold:NAME (what was offloaded of it), parquet:PATH, jsonl:PATH or, on the right, "
+        "A side is topic:NAME, offloaded:NAME (what was offloaded of it), parquet:PATH, jsonl:PATH or, on the right, "
         "expect:FILE.json.  Exit code 0: the same; 1: not; 2: it could not be compared."
     )
     say = made.add_argument

@@ -1,7 +1,7 @@
 """Where records to compare are, and how each place is read as a table.
 
     topic:orders          key, value, topic, partition, offset, timestamp; what is committed now, and no more
-    cold:orders           of the same topic what was offloaded: the files that the manifest names, read as files
+    offloaded:orders           of the same topic what was offloaded: the files that the manifest names, read as files
     parquet:out/hours     a folder, a file or a glob; the columns it has
     jsonl:flights.jsonl   lines of JSON: its members as columns, and the line as `value` unless it has a member of
                           that name
@@ -25,10 +25,10 @@ from redis_ledger.spark.read_options import Connection, reading
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Kind = Literal["topic", "cold", "parquet", "jsonl", "expect"]
+Kind = Literal["topic", "offloaded", "parquet", "jsonl", "expect"]
 NAMES: dict[Kind, str] = {
     "topic": "topic",
-    "cold": "offloaded",
+    "offloaded": "offloaded",
     "parquet": "Parquet",
     "jsonl": "JSON lines",
     "expect": "expectations",
@@ -52,7 +52,7 @@ def side(text: str) -> Side:
         if kind == known and place:
             return Side(known, place)
     raise argparse.ArgumentTypeError(
-        f"{text!r} does not say where records are: topic:NAME, cold:NAME, parquet:PATH, jsonl:PATH or expect:FILE.json"
+        f"{text!r} is not a side: topic:NAME, offloaded:NAME, parquet:PATH, jsonl:PATH or expect:FILE.json"
     )
 
 
@@ -68,8 +68,8 @@ def load(spark: SparkSession, side: Side, reached: Connection, isolation: str, *
     """Raises UnknownTopic, InvalidRequest; Spark's AnalysisException where there is no such file."""
     if side.kind == "topic":
         return _topic(spark, side, reached, isolation, headers)
-    if side.kind == "cold":
-        return _cold(spark, side, reached)
+    if side.kind == "offloaded":
+        return _offloaded(spark, side, reached)
     if side.kind == "parquet":
         return Loaded(side, spark.read.parquet(side.place), {})
     if side.kind == "jsonl":
@@ -95,15 +95,15 @@ def _offsets(topic: str, at: dict[int, int]) -> str:
     return json.dumps({topic: {str(number): offset for number, offset in at.items()}})
 
 
-def _cold(spark: SparkSession, side: Side, reached: Connection) -> Loaded:
+def _offloaded(spark: SparkSession, side: Side, reached: Connection) -> Loaded:
     with client_of(reached) as client:
-        found = client.cold.describe(side.place)
+        found = client.offload.describe(side.place)
     home = f"file://{found.home}" if found.home.startswith("/") else found.home
     files = [f"{home}/{each.file}" for one in found.partitions for each in one.segments if each.file]
     if not files:
         raise InvalidRequest(f"Nothing of {side.place} is offloaded.")
     standings = {
-        one.partition: PartitionEnds(one.segments[0].first, one.cold_offset, one.cold_offset)
+        one.partition: PartitionEnds(one.segments[0].first, one.offloaded_offset, one.offloaded_offset)
         for one in found.partitions
         if one.segments
     }

@@ -67,7 +67,7 @@ def written(topic, producer, transactional, send):
 def test_an_old_consumer_reads_history_and_goes_on_without_a_gap(isolation, written, offload, everything):
     called, committed, write = written
     # Given a log of which the first part went to Parquet
-    write(b"cold")
+    write(b"offloaded")
     (border,) = offload(called)
     assert border == 5 * 50 + 12 * 4
     write(b"hot")
@@ -81,7 +81,7 @@ def test_an_old_consumer_reads_history_and_goes_on_without_a_gap(isolation, writ
 
 def test_history_can_be_read_from_any_offset(written, offload, consumer, read):
     called, committed, write = written
-    write(b"cold")
+    write(b"offloaded")
     (border,) = offload(called)
     reader = consumer(fetch_message_max_bytes=1_000)
     reader.assign([TopicPartition(called, 0, 0)])
@@ -109,7 +109,7 @@ def test_an_offset_is_found_by_time_in_history(topic, producer, send, offload, c
 
 def test_a_group_that_is_behind_catches_up_through_history(written, offload, consumer, read, name):
     called, committed, write = written
-    write(b"cold")
+    write(b"offloaded")
     group = name("g")
     behind = consumer(called, group_id=group)
     first = read(behind, 40)

@@ -11,7 +11,7 @@ from redis_ledger.app.cli import output
     ("cell", "seen"),
     [
         ("[/nope] [bold]b[/bold] :smile:", "[/nope] [bold]b[/bold] :smile:"),
-        ("pip install 'redis-ledger[cold]'", "pip install 'redis-ledger[cold]'"),
+        ("pip install 'redis-ledger[offload]'", "pip install 'redis-ledger[offload]'"),
         ("two\nlines", r"two\nlines"),
         ("\x1b[2Jgone", r"\x1b[2Jgone"),
         ("grüß 你好", "grüß 你好"),

@@ -98,7 +98,7 @@ async def test_a_refusal_of_anything_else_is_raised(stub, client):
 
 async def test_a_topic_id_is_sent_where_it_is_given_and_nothing_in_its_place_where_not(stub, client):
     stub.refused = ("topic_id",)
-    for call in (client.cold.plan, client.cold.forget):
+    for call in (client.offload.plan, client.offload.forget):
         with pytest.raises(errors.LedgerError):
             await call("orders", 0)  # the stub has no such answer
         assert "topic_id" not in stub.bodies[-1]

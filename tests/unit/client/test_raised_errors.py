@@ -67,7 +67,7 @@ METHODS: dict[str, dict[str, dict[str, Any]]] = {
         "histogram": {"topic": "t"},
         "rebuild": {"topic": "t"},
     },
-    "cold": {
+    "offload": {
         "describe": {"topic": "t"},
         "plan": {"topic": "t", "partition": 0},
         "publish": {"topic": "t", "partition": 0, "plan": "p", "segments": []},

@@ -27,16 +27,16 @@ CASES = {
     "nothing was ever written": ([active(1, 0, 0)], {}, 0, []),
     "only the active ledger has records": ([active(1, 50)], {}, 50, []),
     "a stretch ends where a sealed ledger does": (THREE, {}, 1_500, [(0, 400), (400, 900)]),
-    "what is published is not planned again": (THREE, {"cold": 400}, 1_500, [(400, 900)]),
-    "everything sealed is published": (THREE, {"cold": 900}, 1_500, []),
+    "what is published is not planned again": (THREE, {"offloaded": 400}, 1_500, [(400, 900)]),
+    "everything sealed is published": (THREE, {"offloaded": 900}, 1_500, []),
     "the log start has passed a ledger": (THREE, {"start": 450}, 1_500, [(450, 900)]),
-    "the log start has passed what is published": (THREE, {"cold": 300, "start": 400}, 1_500, [(400, 900)]),
+    "the log start has passed what is published": (THREE, {"offloaded": 300, "start": 400}, 1_500, [(400, 900)]),
     "the log start has passed all": (THREE, {"start": 950}, 1_500, []),
     "an open transaction began in the second ledger": (THREE, {}, 899, [(0, 400)]),
     "one that began right behind it": (THREE, {}, 900, [(0, 400), (400, 900)]),
     "up to the limit": (THREE, {"to_limit": True}, 1_200, [(0, 400), (400, 900), (900, 1_200)]),
     "up to the limit, within the first ledger": (THREE, {"to_limit": True}, 100, [(0, 100)]),
-    "up to the limit, which is published": (THREE, {"to_limit": True, "cold": 900}, 900, []),
+    "up to the limit, which is published": (THREE, {"to_limit": True, "offloaded": 900}, 900, []),
     "an entry of a ledger has no offset yet": (
         [sealed(1, 400), sealed(2, 900, unlogged=1), sealed(3, 990)], {}, 1_500, [(0, 400)],
     ),
@@ -61,15 +61,15 @@ CASES = {
 
 @pytest.mark.parametrize(("ledgers", "more", "limit", "expected"), CASES.values(), ids=CASES.keys())
 def test_a_plan_covers_what_can_leave(ledgers, more, limit, expected):
-    assert decide(ledgers, limit=limit, **{"cold": 0, "start": 0, **more}) == expected
+    assert decide(ledgers, limit=limit, **{"offloaded": 0, "start": 0, **more}) == expected
 
 
 def test_a_plan_has_at_most_so_many_stretches_and_the_next_one_goes_on():
     ledgers = [sealed(n, 10 * n) for n in range(1, STRETCHES_MAX + 3)]
-    found = decide(ledgers, cold=0, start=0, limit=10**9)
+    found = decide(ledgers, offloaded=0, start=0, limit=10**9)
     assert len(found) == STRETCHES_MAX
     end = found[-1][1]
-    assert decide(ledgers, cold=end, start=0, limit=10**9) == [(end, end + 10), (end + 10, end + 20)]
+    assert decide(ledgers, offloaded=end, start=0, limit=10**9) == [(end, end + 10), (end + 10, end + 20)]
 
 
 def test_a_row_is_read_as_redis_has_it():
@@ -89,15 +89,15 @@ def partitions(draw):
         rows.append(LedgerRow(number, number < len(steps), end - 1 if records else -1, 0, size))
     late = draw(st.lists(st.tuples(st.integers(0, end), st.booleans(), st.integers(0, 1)), max_size=3))
     rows += [LedgerRow(-n, is_sealed, at - 1, unlogged, 1) for n, (at, is_sealed, unlogged) in enumerate(late, 1)]
-    cold, start, limit = (draw(st.integers(0, end)) for _ in range(3))
-    return sorted(rows), cold, start, limit, draw(st.booleans())
+    offloaded, start, limit = (draw(st.integers(0, end)) for _ in range(3))
+    return sorted(rows), offloaded, start, limit, draw(st.booleans())
 
 
 @given(partitions())
 def test_stretches_lie_side_by_side_below_the_limit_and_let_payload_go(partition):
-    rows, cold, start, limit, to_limit = partition
-    found = decide(rows, cold=cold, start=start, limit=limit, to_limit=to_limit)
-    begin = max(cold, start)
+    rows, offloaded, start, limit, to_limit = partition
+    found = decide(rows, offloaded=offloaded, start=start, limit=limit, to_limit=to_limit)
+    begin = max(offloaded, start)
     if not found:
         # Nothing could go that does not go already, or may not
         assert not to_limit or limit <= begin

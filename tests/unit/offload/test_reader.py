@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from redis_ledger.errors import ColdUnavailable
+from redis_ledger.errors import OffloadedUnavailable
 from redis_ledger.offload import reader
 from redis_ledger.offload.reader import OffloadReader
 
@@ -23,7 +23,7 @@ class Home:
         assert self.may_open.wait(5)
         self.opened += 1
         if self.opened == 1:
-            raise ColdUnavailable("not there yet")
+            raise OffloadedUnavailable("not there yet")
         return self
 
 
@@ -44,9 +44,9 @@ def reported():
 
 async def test_a_home_that_fails_to_open_after_its_readers_left_is_not_reported_and_tried_again(home, reported):
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
-    cold: Any = OffloadReader(None, "home", 1 << 20)  # type: ignore[arg-type]
+    reader: Any = OffloadReader(None, "home", 1 << 20)  # type: ignore[arg-type]
     # Given readers that leave while the home is being opened
-    asked = [asyncio.create_task(cold._files()) for _ in range(2)]
+    asked = [asyncio.create_task(reader._files()) for _ in range(2)]
     await asyncio.sleep(0)
     for each in asked:
         each.cancel()
@@ -57,7 +57,7 @@ async def test_a_home_that_fails_to_open_after_its_readers_left_is_not_reported_
         await asyncio.sleep(0.001)
     await asyncio.sleep(0.01)
     # Then the next reader tries anew, and nothing is reported
-    assert await cold._files() is home
+    assert await reader._files() is home
     assert home.opened == 2
     gc.collect()
     await asyncio.sleep(0)
@@ -65,10 +65,10 @@ async def test_a_home_that_fails_to_open_after_its_readers_left_is_not_reported_
 
 
 async def test_a_home_that_fails_to_open_is_told_to_all_who_wait_and_tried_again(home):
-    cold: Any = OffloadReader(None, "home", 1 << 20)  # type: ignore[arg-type]
-    asked = [asyncio.create_task(cold._files()) for _ in range(2)]
+    reader: Any = OffloadReader(None, "home", 1 << 20)  # type: ignore[arg-type]
+    asked = [asyncio.create_task(reader._files()) for _ in range(2)]
     await asyncio.sleep(0)
     home.may_open.set()
     found = await asyncio.gather(*asked, return_exceptions=True)
-    assert [type(each) for each in found] == [ColdUnavailable] * 2
-    assert await cold._files() is home
+    assert [type(each) for each in found] == [OffloadedUnavailable] * 2
+    assert await reader._files() is home

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from redis_ledger.errors import ColdDamaged, ColdUnavailable, InvalidRequest
+from redis_ledger.errors import InvalidRequest, OffloadedDamaged, OffloadedUnavailable
 from redis_ledger.offload import object_store as homes
 from redis_ledger.offload.checksum import checksum, combined, shown
 from redis_ledger.offload.manifest import Segment, Stretch
@@ -51,7 +51,7 @@ def read(home, segment, first=0, end=1_000):
 
 @pytest.fixture
 def home(tmp_path):
-    return open_home(str(tmp_path / "cold"))
+    return open_home(str(tmp_path / "offload"))
 
 
 def test_every_row_comes_back_as_it_was(home):
@@ -226,7 +226,7 @@ def test_a_file_that_is_not_there_is_unavailable_and_not_empty(home):
     segment = write(home, ROWS)
     home.delete(FILE)
     home.delete(FILE)  # a second time there is nothing to do
-    with pytest.raises(ColdUnavailable, match="mounted"):
+    with pytest.raises(OffloadedUnavailable, match="mounted"):
         read(home, segment)
 
 
@@ -242,7 +242,7 @@ def test_a_damaged_byte_anywhere_is_told_or_harmless(home):
         Path(home.path(FILE)).write_bytes(broken)
         try:
             found = read(home, segment)
-        except (ColdDamaged, ColdUnavailable):
+        except (OffloadedDamaged, OffloadedUnavailable):
             told += 1
         else:
             assert found == rows
@@ -254,14 +254,14 @@ def test_a_file_cut_short_is_damaged(home, left):
     segment = write(home, ROWS)
     path = Path(home.path(FILE))
     path.write_bytes(path.read_bytes()[:left])
-    with pytest.raises(ColdDamaged):
+    with pytest.raises(OffloadedDamaged):
         read(home, segment)
 
 
 def test_a_file_of_another_stretch_is_refused(home):
     segment = write(home, ROWS)
     write(home, ROWS[:2])
-    with pytest.raises(ColdDamaged, match="the manifest says"):
+    with pytest.raises(OffloadedDamaged, match="the manifest says"):
         read(home, segment)
 
 
@@ -272,7 +272,7 @@ def test_reading_back_compares_with_the_manifest(home):
     table = parquet.read_table(home.path(FILE))
     changed = table.set_column(6, table.schema.field("value"), pa.array([b"v", b"", b"?", b"x"], pa.binary()))
     parquet.write_table(changed, home.path(FILE), write_statistics=True)
-    with pytest.raises(ColdDamaged):
+    with pytest.raises(OffloadedDamaged):
         check_file(home, segment)
 
 
@@ -288,7 +288,7 @@ def test_no_name_leaves_the_home(home, name):
 
 @pytest.mark.parametrize("uri", ["", "relative/path", "nowhere://x/y"])
 def test_a_home_that_cannot_be_opened_is_told_in_a_sentence(uri):
-    with pytest.raises(InvalidRequest, match="cold_home"):
+    with pytest.raises(InvalidRequest, match="offload_home"):
         open_home(uri)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from redis_ledger.errors import ColdDamaged
+from redis_ledger.errors import OffloadedDamaged
 from redis_ledger.offload.manifest import Segment, Stretch
 from redis_ledger.offload.segment import Row, SegmentWriter, open_home, read_groups, rows_of, table_of
 from redis_ledger.spark.pipelines import compact_spark
@@ -42,5 +42,5 @@ def test_a_new_segment_that_a_disk_has_damaged_is_found_before_anybody_is_told_o
             return written
 
     monkeypatch.setattr(compact_spark, "SegmentWriter", Damaging)
-    with pytest.raises(ColdDamaged, match=r"new\.parquet"):
+    with pytest.raises(OffloadedDamaged, match=r"new\.parquet"):
         compact_spark.write(str(tmp_path), "t-1", wanted, pa.array([7, 8, 9]))

@@ -181,7 +181,7 @@ def segment(first: int, end: int, size: int = 1_000, *, file: str | None = None,
 
 
 FILES = [segment(0, 10), segment(10, 20, file=""), segment(20, 50, ms=100), segment(50, 60, ms=200)]
-COLDS = {A: Offloaded("/home", FILES)}
+OFFLOADED = {A: Offloaded("/home", FILES)}
 
 
 def shown(ranges):
@@ -202,13 +202,13 @@ def shown(ranges):
     ],
 )
 def test_what_lies_in_files_is_read_from_them_and_the_rest_from_the_broker(first, end, task_bytes, parts):
-    found = plan.parted([Range(A, first, end), Range(B, 0, 7)], COLDS, task_bytes)
+    found = plan.parted([Range(A, first, end), Range(B, 0, 7)], OFFLOADED, task_bytes)
     assert shown(found) == [*parts, (0, 7, ())]
     assert {each.home for each in found} <= {"/home", ""}
 
 
 def test_a_file_without_anything_that_is_wanted_makes_no_task():
-    found = plan.parted([Range(A, 0, 70)], COLDS, 1, lambda each: each.min_ms == 100)
+    found = plan.parted([Range(A, 0, 70)], OFFLOADED, 1, lambda each: each.min_ms == 100)
     assert shown(found) == [(20, 50, (20,)), (60, 70, ())]
 
 

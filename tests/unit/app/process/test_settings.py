@@ -47,7 +47,7 @@ def test_a_bad_value_is_refused_in_one_sentence(name, value, sentence):
 
 @pytest.mark.parametrize("home", ["", "/var/lib/my history", "s3://bucket/prefix?region=eu-west-1"])
 def test_a_home_may_be_any_path_or_uri_or_none(home):
-    assert config_from({"REDIS_LEDGER_COLD_HOME": home}).cold_home == home
+    assert config_from({"REDIS_LEDGER_OFFLOAD_HOME": home}).offload_home == home
 
 
 def test_nothing_needs_to_be_kept_where_subscriptions_hold_records_back():

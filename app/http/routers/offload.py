@@ -17,9 +17,9 @@ from redis_ledger.app.http.routers.records import partition_number
 from redis_ledger.app.http.schemas import examples_offload as examples
 from redis_ledger.app.http.schemas import offload as bodies
 from redis_ledger.errors import (
-    ColdOff,
-    ColdUnavailable,
     ManifestChanged,
+    OffloadDisabled,
+    OffloadedUnavailable,
     SegmentMismatch,
     TopicBusy,
     UnknownPartition,
@@ -28,13 +28,13 @@ from redis_ledger.errors import (
 )
 from redis_ledger.offload import manifest
 
-routes = Routes("cold")
+routes = Routes("offload")
 _ONE = "/v1/topics/{topic}/partitions/{partition}/cold"
 _GONE = (UnknownTopic, UnknownPartition)
 
 
-@routes.get("/v1/topics/{topic}/cold", requires=(DESCRIBE_TOPIC,), errors=(UnknownTopic,), examples=examples.COLD)
-async def describe_cold(request: HttpRequest, topic: str, query: bodies.ColdQuery) -> bodies.ColdTopic:
+@routes.get("/v1/topics/{topic}/cold", requires=(DESCRIBE_TOPIC,), errors=(UnknownTopic,), examples=examples.OFFLOADED)
+async def describe_offloaded(request: HttpRequest, topic: str, query: bodies.OffloadQuery) -> bodies.OffloadedTopic:
     """Show which stretches of a topic lie in Parquet, in which files, and what is to be written next.
 
     `after` of an answer asks for the next page; without it there is none. It begins with more segments of the last
@@ -43,12 +43,12 @@ async def describe_cold(request: HttpRequest, topic: str, query: bodies.ColdQuer
     page = await request.broker.offload.page(
         topic, limit=query.limit, after=None if query.after is UNSET else query.after
     )
-    return bodies.ColdTopic(
+    return bodies.OffloadedTopic(
         topic_id=page.topic_id,
-        home=request.config.cold_home,
+        home=request.config.offload_home,
         partitions=[
-            bodies.ColdPartition(
-                partition=number, start_offset=each.start, stable_offset=each.stable, cold_offset=each.cold,
+            bodies.OffloadedPartition(
+                partition=number, start_offset=each.start, stable_offset=each.stable, cold_offset=each.offloaded_offset,
                 version=each.manifest.version, plan=_to_body(each.plan),
                 segments=[bodies.Segment(**msgspec.structs.asdict(segment)) for segment in each.manifest.segments],
             )
@@ -63,10 +63,10 @@ async def describe_cold(request: HttpRequest, topic: str, query: bodies.ColdQuer
     requires=(CLUSTER_ACTION,),
     keyed=True,
     optional=True,
-    errors=(*_GONE, ColdOff, TopicBusy),
+    errors=(*_GONE, OffloadDisabled, TopicBusy),
     examples=examples.PLAN,
 )
-async def plan_cold(request: HttpRequest, topic: str, partition: str, body: bodies.PlanCold) -> bodies.Planned:
+async def plan_offload(request: HttpRequest, topic: str, partition: str, body: bodies.PlanOffload) -> bodies.Planned:
     """Plan which stretches of a partition are written next.
 
     The plan is stored before it is answered: whoever asks gets the same one until it is published or abandoned, or
@@ -82,10 +82,10 @@ async def plan_cold(request: HttpRequest, topic: str, partition: str, body: bodi
     _ONE + ":publish",
     requires=(CLUSTER_ACTION,),
     keyed=True,
-    errors=(*_GONE, ColdOff, UnknownPlan, SegmentMismatch, ColdUnavailable),
+    errors=(*_GONE, OffloadDisabled, UnknownPlan, SegmentMismatch, OffloadedUnavailable),
     examples=examples.PUBLISH,
 )
-async def publish_cold(request: HttpRequest, topic: str, partition: str, body: bodies.Publish) -> bodies.Published:
+async def publish_segments(request: HttpRequest, topic: str, partition: str, body: bodies.Publish) -> bodies.Published:
     """Publish what was written by a plan; then the payload of what it covers leaves Redis.
 
     Everything is checked first: the segments are the plan's stretches, and their files are in the home. Publishing
@@ -94,13 +94,17 @@ async def publish_cold(request: HttpRequest, topic: str, partition: str, body: b
     published = await request.broker.offload.publish(
         topic, partition_number(partition), body.plan, _segments(body.segments)
     )
-    return bodies.Published(**published._asdict())
+    return bodies.Published(
+        cold_offset=published.offloaded_offset,
+        ledgers_dropped=published.ledgers_dropped,
+        bytes_dropped=published.bytes_dropped,
+    )
 
 
 @routes.post(
     _ONE + ":abandon", requires=(CLUSTER_ACTION,), keyed=True, errors=(*_GONE, UnknownPlan), examples=examples.ABANDON
 )
-async def abandon_cold(request: HttpRequest, topic: str, partition: str, body: bodies.Abandon) -> bodies.Files:
+async def abandon_plan(request: HttpRequest, topic: str, partition: str, body: bodies.Abandon) -> bodies.Files:
     """Give up a plan, and learn which files it named.
 
     Nothing was taken from Redis for it. Delete those of the files that are there, once nobody writes them any more.
@@ -112,10 +116,10 @@ async def abandon_cold(request: HttpRequest, topic: str, partition: str, body: b
     _ONE + ":swap",
     requires=(CLUSTER_ACTION,),
     keyed=True,
-    errors=(*_GONE, ColdOff, ManifestChanged, SegmentMismatch, ColdUnavailable),
+    errors=(*_GONE, OffloadDisabled, ManifestChanged, SegmentMismatch, OffloadedUnavailable),
     examples=examples.SWAP,
 )
-async def swap_cold(request: HttpRequest, topic: str, partition: str, body: bodies.Swap) -> bodies.Swapped:
+async def swap_segments(request: HttpRequest, topic: str, partition: str, body: bodies.Swap) -> bodies.Swapped:
     """Put segments in the place of others that cover the same stretch.
 
     Compaction does this: what it wrote has fewer records, in the same offsets. The files of the others can be deleted
@@ -130,7 +134,7 @@ async def swap_cold(request: HttpRequest, topic: str, partition: str, body: bodi
 @routes.post(
     _ONE + ":forget", requires=(CLUSTER_ACTION,), keyed=True, optional=True, errors=_GONE, examples=examples.FORGET
 )
-async def forget_cold(request: HttpRequest, topic: str, partition: str, body: bodies.Forget) -> bodies.Files:
+async def forget_segments(request: HttpRequest, topic: str, partition: str, body: bodies.Forget) -> bodies.Files:
     """Forget the segments that lie wholly below the log start, and learn their files.
 
     Retention moves the log start over what is in Parquet as over the rest. Brokers do this by themselves then, and

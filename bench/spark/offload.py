@@ -4,9 +4,9 @@
 before it counts.  `compression_ratio` is bytes of payload in Redis to bytes of files, `redis_bytes_freed_ratio` what
 part of Redis's used memory is free afterwards.
 
-`cold_read` `kafka_consumer`: the broker reads Parquet and makes record batches of it again, for a consumer of Kafka's
-protocol with a connection for each partition, asking for up to 1 MiB at a time; answers are cut apart and not decoded.
-`spark_read` `cold`: Spark reads the files itself.  Both get every record back, or fail.
+`offload_read` `kafka_consumer`: the broker reads Parquet and builds record batches of it, for a Kafka consumer
+with a connection for each partition, which fetches up to 1 MiB at a time; replies are split and not decoded.
+`spark_read` `offloaded`: Spark reads the files itself.  Both get every record back, or fail.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bench.spark.engine import Costs, Engine
 from bench.spark.reading import DURABILITY, TOPIC, megabytes, note_shares, timed
 from redis_ledger.app.embedded_redis.server import Embedded
 from redis_ledger.client import AsyncClient
-from redis_ledger.client.models import ColdPartition
+from redis_ledger.client.models import OffloadedPartition
 from redis_ledger.records.batch import split
 from redis_ledger.store.address import parse_url
 from redis_ledger.store.connection import ask_once
@@ -37,8 +37,8 @@ async def measure(
 ) -> None:
     costs = Costs(engine, served)
     await _offload(labs["offload"], engine, costs, url, records, held)
-    await _consume(labs["cold_read"], served, costs, url)
-    await timed(labs["spark_read"], "cold", engine, costs, records, {"url": url, "topic": TOPIC}, goal=None)
+    await _consume(labs["offload_read"], served, costs, url)
+    await timed(labs["spark_read"], "offloaded", engine, costs, records, {"url": url, "topic": TOPIC}, goal=None)
 
 
 async def _offload(lab: Lab, engine: Engine, costs: Costs, url: str, records: int, held: Embedded) -> None:
@@ -48,7 +48,7 @@ async def _offload(lab: Lab, engine: Engine, costs: Costs, url: str, records: in
         costs.start()
         seconds = (await engine.ask("offload", url=url, topic=TOPIC))["seconds"]
         used = costs.used()
-        files = _all_of((await client.cold.describe(TOPIC)).partitions, records)
+        files = _all_of((await client.offload.describe(TOPIC)).partitions, records)
     await costs.rest()
     after = await used_memory(held)
     lab.note("2M", "mb_per_s", megabytes(records) / seconds, "MB/s", DURABILITY)
@@ -58,7 +58,7 @@ async def _offload(lab: Lab, engine: Engine, costs: Costs, url: str, records: in
     note_shares(lab, "2M", records, [(seconds, used)])
 
 
-def _all_of(partitions: Sequence[ColdPartition], records: int) -> int:
+def _all_of(partitions: Sequence[OffloadedPartition], records: int) -> int:
     """Bytes of all files, which hold all records."""
     segments = [segment for each in partitions for segment in each.segments]
     written = sum(segment.records for segment in segments)
@@ -83,7 +83,7 @@ async def _consume(lab: Lab, served: Served, costs: Costs, url: str) -> None:
         links = zip(connections, states, strict=True)
         until_s = began_s + CONSUMED_S_MAX
         counts = await asyncio.gather(
-            *(_read(link, state.partition, state.cold_offset, until_s) for link, state in links)
+            *(_read(link, state.partition, state.offloaded_offset, until_s) for link, state in links)
         )
     seconds = time.perf_counter() - began_s
     lab.note("kafka_consumer", "mb_per_s", megabytes(sum(counts)) / seconds, "MB/s", DURABILITY)
