@@ -98,12 +98,6 @@ class Partition(PartitionReader):
             puts_back=self._is_unclear,
         )
         self._retention = Retention(store, self.keys, topic, topic_id)
-        k = self.keys
-        self._append_keys = (k.state, k.ledgers, k.log, k.producers, k.open, k.firsts, k.ended, k.watermarks)
-        d = k.delay
-        self._delay_keys = (
-            d.state, d.open, d.live, d.closing, d.queue, d.parts, d.moved, d.buckets, d.next, d.snaps, d.repeats,
-        )  # fmt: skip
 
     # -- append ------------------------------------------------------------------------------------------------------
 
@@ -149,7 +143,7 @@ class Partition(PartitionReader):
         commands = payload_commands(items, data, delay_data)
         args: list[Any] = [self.topic_id, self._ledger, self._delay_ledger, self._clock.now_ms(), self.keys.wake]
         args += (len(items), *schedule_arguments(items, self._delay_ledger))
-        keys = (*self._append_keys, data, delay_data, *self._delay_keys)
+        keys = (*self.keys.append_keys, data, delay_data, *self.keys.delay.schedule_keys)
         commands.append(ScriptCall(SCHEDULE, keys, args))
         return commands
 
@@ -157,7 +151,7 @@ class Partition(PartitionReader):
         data = self.keys.data(self._ledger)
         commands: list[Any] = [(b"XADD", data, b"NOMKSTREAM", b"0-*", b"b", item.request.payload) for item in items]
         args: list[Any] = [self.topic_id, self._ledger, self._clock.now_ms(), self.keys.wake, *append_arguments(items)]
-        commands.append(ScriptCall(APPEND, (*self._append_keys, data), args))
+        commands.append(ScriptCall(APPEND, (*self.keys.append_keys, data), args))
         return commands
 
     def _is_unclear(self, items: list[QueuedAppend], done: asyncio.Future[Any]) -> bool:
@@ -286,9 +280,7 @@ class Partition(PartitionReader):
 
     async def create(self) -> bool:
         """Makes the partition's keys; False when a partition of another topic id is in the way."""
-        k = self.keys
-        keys = (*k.fixed()[:10], k.data(1), k.delay.state, k.cold, *k.delay.all()[1:], k.data(-1))
-        reply = await self._store.call(CREATE, keys, (self.topic_id, self._clock.now_ms()))
+        reply = await self._store.call(CREATE, self.keys.create_keys(), (self.topic_id, self._clock.now_ms()))
         return bool(reply[0] == Status.OK)
 
     def _roll_when_due(self, ledger_bytes: int, created_ms: int) -> None:
@@ -360,8 +352,9 @@ class Partition(PartitionReader):
             command("HKEYS", k.ledgers, key=k.state), command("HKEYS", k.subs, key=k.state),
             command("HKEYS", k.delay.snaps, key=k.state),
         )  # fmt: skip
-        data = [k.data(number) for number in {-1, *map(int, ledgers)}]
-        doomed = [k.state, *k.fixed()[1:10], k.cold, *data, *k.delay.all()]
-        doomed += [k.delay.snapshot(each.decode()) for each in snapshots if each]
-        doomed += [key for sub in subs if sub for key in k.sub(unquote(sub.decode())).all()]
-        await self._store.call(DELETE, doomed, (self.topic_id,))
+        keys = k.delete_keys(
+            {-1, *map(int, ledgers)},
+            [snapshot.decode() for snapshot in snapshots if snapshot],
+            [unquote(name.decode()) for name in subs if name],
+        )
+        await self._store.call(DELETE, keys, (self.topic_id,))

@@ -71,10 +71,11 @@ and all keys of one coordinator share a slot, so one script can change them atom
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import quote
 
-SUBSCRIPTIONS_KEPT = 64  # whose key names a partition remembers
+SUBSCRIPTIONS_KEPT = 64  # subscriptions whose key names a partition caches
 
 
 @lru_cache(maxsize=4096)
@@ -112,11 +113,16 @@ class SubscriptionKeys:
 
 
 class PartitionKeys:
-    """The keys of one partition."""
+    """The keys of one partition, and those of each script in the order of its KEYS.
+
+    log_keys       state ledgers log producers open firsts aborted ended watermarks subs
+    append_keys    ledger/append and ledger/schedule
+    end_keys       txn/end
+    """
 
     __slots__ = (
-        "_base", "_subs", "aborted", "cold", "delay", "ended", "firsts", "ledgers", "log", "none", "open", "producers",
-        "state", "subs", "wake", "watermarks",
+        "_base", "_subs", "aborted", "append_keys", "cold", "delay", "end_keys", "ended", "firsts", "ledgers", "log",
+        "log_keys", "none", "open", "producers", "state", "subs", "wake", "watermarks",
     )  # fmt: skip
 
     def __init__(self, prefix: str, topic: str, partition: int) -> None:
@@ -136,6 +142,14 @@ class PartitionKeys:
         self.none = f"{base}:none".encode()
         self.delay = DelayKeys(base)
         self._subs: dict[str, SubscriptionKeys] = {}
+        self.log_keys = (
+            self.state, self.ledgers, self.log, self.producers, self.open, self.firsts, self.aborted, self.ended,
+            self.watermarks, self.subs,
+        )  # fmt: skip
+        self.append_keys = (
+            self.state, self.ledgers, self.log, self.producers, self.open, self.firsts, self.ended, self.watermarks,
+        )  # fmt: skip
+        self.end_keys = (*self.log_keys, self.delay.state)
 
     def data(self, ledger: int) -> bytes:
         return f"{self._base}:data:{ledger}".encode()
@@ -148,19 +162,31 @@ class PartitionKeys:
             keys = self._subs[name] = SubscriptionKeys(self._base, name)
         return keys
 
-    def fixed(self) -> tuple[bytes, ...]:
-        """state ledgers log producers open firsts aborted ended watermarks subs, delay state: KEYS 1 to 11."""
-        return (
-            self.state, self.ledgers, self.log, self.producers, self.open, self.firsts, self.aborted, self.ended,
-            self.watermarks, self.subs, self.delay.state,
-        )  # fmt: skip
+    def create_keys(self) -> tuple[bytes, ...]:
+        """Of ledger/create."""
+        return (*self.log_keys, self.data(1), self.delay.state, self.cold, *self.delay.index_keys, self.data(-1))
+
+    def delete_keys(
+        self, ledgers: Iterable[int], snapshots: Iterable[str], subscriptions: Iterable[str]
+    ) -> list[bytes]:
+        """Of ledger/delete: every key of the partition."""
+        keys = [*self.log_keys, self.cold, self.delay.state, *self.delay.index_keys]
+        keys += [self.data(ledger) for ledger in ledgers]
+        keys += [self.delay.snapshot(snapshot) for snapshot in snapshots]
+        keys += [key for name in subs for key in self.sub(name).all()]
+        return keys
 
 
 class DelayKeys:
-    """The keys of one partition's scheduled records.  Its payload is in ledgers with negative numbers."""
+    """The keys of one partition's scheduled records.  Their payload is in ledgers with negative numbers.
+
+    index_keys       open closing queue live parts moved buckets next snaps repeats
+    schedule_keys    ledger/schedule
+    """
 
     __slots__ = (
-        "_base", "buckets", "closing", "live", "moved", "next", "open", "parts", "queue", "repeats", "snaps", "state",
+        "_base", "buckets", "closing", "index_keys", "live", "moved", "next", "open", "parts", "queue", "repeats",
+        "schedule_keys", "snaps", "state",
     )  # fmt: skip
 
     def __init__(self, partition: str) -> None:
@@ -176,16 +202,20 @@ class DelayKeys:
         self.next = f"{base}:next".encode()
         self.snaps = f"{base}:snaps".encode()
         self.repeats = f"{base}:repeats".encode()
+        self.index_keys = (
+            self.open, self.closing, self.queue, self.live, self.parts, self.moved, self.buckets, self.next, self.snaps,
+            self.repeats,
+        )  # fmt: skip
+        self.schedule_keys = (
+            self.state, self.open, self.live, self.closing, self.queue, self.parts, self.moved, self.buckets, self.next,
+            self.snaps, self.repeats,
+        )  # fmt: skip
 
     def snapshot(self, snapshot: str) -> bytes:
         return f"{self._base}:snap:{snapshot}".encode()
 
     def all(self) -> tuple[bytes, ...]:
-        """state open closing queue live parts moved buckets next snaps repeats, in the order scripts expect."""
-        return (
-            self.state, self.open, self.closing, self.queue, self.live, self.parts, self.moved, self.buckets, self.next,
-            self.snaps, self.repeats,
-        )  # fmt: skip
+        return self.state, *self.index_keys
 
 
 class CoordinatorKeys:

@@ -90,7 +90,7 @@ class _PartitionEnds:
                 len(indexes),
                 *indexes,
             )
-        keys = list(self._keys.fixed())
+        keys = list(self._keys.end_keys)
         for name in names:
             sub = self._keys.sub(name)
             keys += sub.of_register_as_all() if self._is_group.get(name) else sub.all()

@@ -247,7 +247,7 @@ def test_the_end_of_a_transaction_settles_every_subscription_it_names(log, sub):
     other.hold("0-1", [0])
     other.hold("0-2", [1, 2])
     # When one call of txn/end commits the first and aborts the second
-    keys = (*log.keys.fixed(), *sub.keys.all(), *other.keys.all())
+    keys = (*log.keys.end_keys, *sub.keys.all(), *other.keys.all())
     ends = [*(1, 0, 1, 1, "", 1, 2, 0, 1), *(2, 0, 2, 0, "", 1, 1, 1)]
     assert sub.run("txn/end", keys, TOPIC_ID, sub.now, 600_000, 2, log.keys.wake, *ends)[0] == OK
     # Then each cursor has been settled

@@ -69,9 +69,7 @@ class Ledger(Node):
         client.script_load(Script.load("ledger/append").source)
 
     def create(self, topic_id: str = TOPIC_ID) -> list[Any]:
-        k = self.keys
-        keys = (*k.fixed()[:10], k.data(1), k.delay.state, k.cold, *k.delay.all()[1:], k.data(-1))
-        return self.run("ledger/create", keys, topic_id, self.now)
+        return self.run("ledger/create", self.keys.create_keys(), topic_id, self.now)
 
     def has_written(self, pid: int, epoch: int, first: int, last: int, offset: int = 0) -> None:
         """Stores the window of a producer whose newest batch is this one."""
@@ -145,7 +143,7 @@ class Ledger(Node):
             subs = [names.setdefault(n, len(names)) for n in (*each.get("subs", ()), *each.get("groups", ()))]
             groups.update(each.get("groups", ()))
             args += (pid, coordinator, serial, int(each["commit"]), each.get("watermark", ""), 1, len(subs), *subs)
-        keys = [*self.keys.fixed()]
+        keys = [*self.keys.end_keys]
         for name in names:
             sub = self.keys.sub(name)
             keys += sub.of_register_as_all() if name in groups else sub.all()

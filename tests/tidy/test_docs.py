@@ -50,7 +50,7 @@ def test_every_key_is_documented():
     coordinator = keys.CoordinatorKeys("rl", 5)
     catalog = keys.CatalogKeys("rl")
     names = [
-        *partition.fixed(),
+        *partition.end_keys,
         partition.cold,
         *coordinator.all(),
         *(getattr(catalog, slot) for slot in catalog.__slots__),
