@@ -173,7 +173,7 @@ class PartitionKeys:
         keys = [*self.log_keys, self.cold, self.delay.state, *self.delay.index_keys]
         keys += [self.data(ledger) for ledger in ledgers]
         keys += [self.delay.snapshot(snapshot) for snapshot in snapshots]
-        keys += [key for name in subs for key in self.sub(name).all()]
+        keys += [key for name in subscriptions for key in self.sub(name).all()]
         return keys
 
 
