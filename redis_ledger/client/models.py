@@ -194,7 +194,7 @@ class PartitionState(msgspec.Struct, frozen=True):
     ledgers: int = 0
     bytes: int = 0
     open_transactions: int = 0
-    offloaded_offset: int = msgspec.field(name="offloaded_offset", default=0)  # records below it are in Parquet
+    offloaded_offset: int = msgspec.field(name="cold_offset", default=0)  # records below it are in Parquet
 
 
 class TopicDescription(msgspec.Struct, frozen=True):
@@ -212,7 +212,7 @@ class OffloadedPartition(msgspec.Struct, frozen=True):
     partition: int
     start_offset: int
     stable_offset: int
-    offloaded_offset: int = msgspec.field(name="offloaded_offset")
+    offloaded_offset: int = msgspec.field(name="cold_offset")
     version: int
     plan: Plan | None
     segments: list[Segment]
@@ -234,7 +234,7 @@ class OffloadedTopic(msgspec.Struct, frozen=True):
 
 
 class OffloadPublished(msgspec.Struct, frozen=True):
-    offloaded_offset: int = msgspec.field(name="offloaded_offset")
+    offloaded_offset: int = msgspec.field(name="cold_offset")
     ledgers_dropped: int
     bytes_dropped: int
 

@@ -20,9 +20,9 @@ from redis_ledger.errors import InvalidRequest
 TRIED_AGAIN_S = 30.0
 # Error codes of brokers of an older release, and what they are called now.
 FORMER_CODES = {
-    "offloaded_damaged": "offloaded_damaged",
-    "offload_disabled": "offload_disabled",
-    "offloaded_unavailable": "offloaded_unavailable",
+    "cold_damaged": "offloaded_damaged",
+    "cold_off": "offload_disabled",
+    "cold_unavailable": "offloaded_unavailable",
 }
 _UNKNOWN = re.compile(r"unknown field `?(\w+)")  # the answer of brokers without the fact `unknown_field`
 

@@ -23,7 +23,7 @@ def copy_of(topic: str, topic_id: str, partition: int) -> str:
 def keep_copy(home: ObjectStore, topic: str, topic_id: str, now: OffloadedPartition) -> None:
     copy = {
         "topic": topic, "topic_id": topic_id, "partition": now.partition, "start_offset": now.start_offset,
-        "offloaded_offset": now.offloaded_offset, "version": now.version, "segments": now.segments,
+        "cold_offset": now.offloaded_offset, "version": now.version, "segments": now.segments,
     }  # fmt: skip
     text = msgspec.json.format(msgspec.json.encode(copy), indent=2) + b"\n"
     file = copy_of(topic, topic_id, now.partition)
