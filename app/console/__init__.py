@@ -1,14 +1,15 @@
-"""The console: what redis-ledger is doing, as pages.
+"""The web console.
 
     GET  /console/<page>         HTML, from the page's data and the template of its name
     GET  /console/<page>.json    the same data
-    POST /console/<page>/<act>   changes something, then 303 to a page that says what was done
+    POST /console/<page>/<action>   performs the action, then 303 to a page with its message
 
-    views/*.py   a function a page: broker → data (a msgspec Struct); a function an act
-    pages.py     the table of them: path, query, what the caller needs
-    site.py      ASGI: finds the page, asks who it is, renders, tells errors as pages
-    session.py   who is logged in, and that a form was ours
+    views/*.py   a function per page: broker → data (a msgspec Struct); a function per action
+    pages.py     the table of pages and actions: path, query, requirements
+    site.py      ASGI: routing, rendering, error pages
+    request.py   session, authenticated principal, forms, the frame of a page
+    session.py   signed session cookies and CSRF tokens
 
-No build step: Jinja, htmx and uPlot are files here, and nothing is asked of any other server.  What an act does is done
-by the same use case as through the other doors, by the same rules, and is noted in the audit log.
+No build step: Jinja, htmx and uPlot are local files, and pages load nothing from other servers.  Actions call the same
+broker services as REST and Kafka, with the same ACLs and audit log.
 """

@@ -1,9 +1,9 @@
-"""A look over everything: topics with their totals, who is held up by which transaction, who is behind.
+"""A snapshot of the cluster: totals of topics, partitions blocked by transactions, and consumer lag.
 
-One look serves all visitors for FRESH_MS.  It costs two reads a partition, one a topic and one a cursor, AT_ONCE topics
-at a time, and stops at PARTITIONS_MAX and CURSORS_MAX, which the pages then say; a list of topics, subscriptions or
-groups looks at those that it shows, and has all of them.  While somebody looks at the overview the ends of all logs are
-remembered every few seconds, so it has a curve of what all brokers together take in; nobody looking, nothing is read.
+A snapshot is shared by all requests for FRESH_MS.  It costs two reads per partition, one per topic and one per cursor,
+AT_ONCE topics at a time.  It stops at PARTITIONS_MAX and CURSORS_MAX, and the pages state that it is incomplete; the
+lists of topics, subscriptions and groups are complete, because they read only the rows of one page.  The log end
+offsets of successive snapshots give the chart of records per second; nothing is read while no page is open.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from redis_ledger.app.console.health import Behind, Held
+from redis_ledger.app.console.health import BlockedPartition, ConsumerLag
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.groups.lag import NONE, Reader
 from redis_ledger.broker.types import Topic, Transaction
@@ -35,8 +35,14 @@ R = TypeVar("R")
 
 
 class TopicTotals(msgspec.Struct):
-    """records: between log start and end.  held: behind the stable position.  overdue: scheduled records that are late,
-    and by how much the latest."""
+    """Totals of a topic.
+
+    records     between log start and log end offset
+    held        above the last stable offset
+    appended    sum of the log end offsets
+    overdue     number of overdue scheduled records
+    overdue_ms  delay of the most overdue one
+    """
 
     name: str
     partitions: int
@@ -44,26 +50,26 @@ class TopicTotals(msgspec.Struct):
     bytes: int
     held: int
     open_transactions: int
-    appended: int  # sum of the log ends: grows by one for each record, and for each marker
+    appended: int
     scheduled: int = 0
     overdue: int = 0
     overdue_ms: int = 0
 
 
 class Sample(msgspec.Struct):
-    """appended: since the first look, and what there was before; only the difference of two counts."""
+    """appended: a running count of records and markers; only the difference of two samples is meaningful."""
 
     at_ms: int
     appended: int
 
 
 class ClusterSnapshot(msgspec.Struct):
-    """memory: part of maxmemory that the fullest Redis uses, None without one."""
+    """memory: used part of maxmemory on the fullest Redis primary; None without maxmemory."""
 
     at_ms: int
     topics: list[TopicTotals]
-    held: list[Held]
-    behind: list[Behind]
+    held: list[BlockedPartition]
+    behind: list[ConsumerLag]
     transactions: int
     is_cut: bool
     unread: int
@@ -71,13 +77,13 @@ class ClusterSnapshot(msgspec.Struct):
 
 
 class SnapshotCollector:
-    """Of one broker.  samples: oldest first."""
+    """Collects the snapshots of one broker.  samples: oldest first."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._last: ClusterSnapshot | None = None
         self._lock = asyncio.Lock()
-        self._ends: dict[str, int] = {}  # of topics at the last look, as far as they could be read
+        self._ends: dict[str, int] = {}  # log end offsets per topic in the last snapshot
         self.samples: deque[Sample] = deque(maxlen=SAMPLES_MAX)
 
     async def look(self) -> ClusterSnapshot:
@@ -85,16 +91,16 @@ class SnapshotCollector:
             now = self._broker.clock.now_ms()
             if self._last is None or now - self._last.at_ms >= FRESH_MS:
                 self._last = await self._look(now)
-                self._note(self._last)
+                self._add_sample(self._last)
             return self._last
 
-    def _note(self, survey: ClusterSnapshot) -> None:
-        """A topic that could not be read this time has lost nothing; one that was deleted takes nothing back."""
-        ends = {each.name: each.appended for each in survey.topics}
+    def _add_sample(self, snapshot: ClusterSnapshot) -> None:
+        """An unreadable topic keeps its last count; a deleted topic does not reduce the total."""
+        ends = {each.name: each.appended for each in snapshot.topics}
         grown = sum(max(end - self._ends.get(name, 0), 0) for name, end in ends.items())
-        self._ends = {**self._ends, **ends} if survey.unread else ends
+        self._ends = {**self._ends, **ends} if snapshot.unread else ends
         before = self.samples[-1].appended if self.samples else 0
-        self.samples.append(Sample(survey.at_ms, before + grown))
+        self.samples.append(Sample(snapshot.at_ms, before + grown))
 
     async def _look(self, now: int) -> ClusterSnapshot:
         broker = self._broker
@@ -110,12 +116,12 @@ class SnapshotCollector:
         by_id = {str(each.id): each for each in live}
         opened = [each for each in live if each.status == "open"]
         totals: list[TopicTotals] = []
-        held: list[Held] = []
+        held: list[BlockedPartition] = []
         unread = 0
 
         heads: dict[str, Sequence[PartitionHead]] = {}
 
-        async def one(topic: Topic) -> tuple[TopicTotals, list[Held]] | None:
+        async def one(topic: Topic) -> tuple[TopicTotals, list[BlockedPartition]] | None:
             try:
                 heads[topic.name] = await broker.topics.heads(topic)
                 return await _topic(broker, topic, heads[topic.name], by_id, now)
@@ -130,16 +136,16 @@ class SnapshotCollector:
             else:
                 totals.append(answer[0])
                 held += answer[1]
-        behind, is_cut_there = await self._behind(chosen, heads)
+        behind, is_cut_there = await self._consumer_lag(chosen, heads)
         nodes = await broker.store.node_info()
         used = [n.used_memory_bytes / n.maxmemory_bytes for n in nodes if n.used_memory_bytes and n.maxmemory_bytes]
         memory = max(used, default=None)
         return ClusterSnapshot(now, totals, held, behind, len(opened), is_cut or is_cut_there, unread, memory)
 
-    async def _behind(
+    async def _consumer_lag(
         self, topics: Sequence[Topic], heads: Mapping[str, Sequence[PartitionHead]]
-    ) -> tuple[list[Behind], bool]:
-        """And whether there are more than CURSORS_MAX of them."""
+    ) -> tuple[list[ConsumerLag], bool]:
+        """The lags, and whether there are more than CURSORS_MAX cursors."""
         room, chosen = CURSORS_MAX, []
         for topic, reader in await readers(self._broker, topics):
             room -= topic.partitions
@@ -150,7 +156,7 @@ class SnapshotCollector:
 
 
 async def readers(broker: Broker, topics: Sequence[Topic]) -> list[tuple[Topic, Reader]]:
-    """Each subscription and group.  Cost: one read a topic."""
+    """All subscriptions and groups of the topics.  Cost: one read per topic."""
 
     async def one(topic: Topic) -> list[tuple[Topic, Reader]]:
         return [(topic, Reader(topic.name, *each)) for each in await broker.subscriptions.list(topic.name)]
@@ -160,13 +166,15 @@ async def readers(broker: Broker, topics: Sequence[Topic]) -> list[tuple[Topic, 
 
 async def lags(
     broker: Broker, chosen: Sequence[Reader], heads: Mapping[str, Sequence[PartitionHead]] = NONE
-) -> list[Behind]:
-    """How far behind those are.  heads, cost: as Lags.of has them."""
-    return [Behind(*each.reader, each.records, each.is_exact) for each in await broker.lag_reader.of(chosen, heads)]
+) -> list[ConsumerLag]:
+    """The lags of the given readers.  For heads and cost see `Lags.of`."""
+    return [
+        ConsumerLag(*each.reader, each.records, each.is_exact) for each in await broker.lag_reader.of(chosen, heads)
+    ]
 
 
-async def waiting(broker: Broker, topics: Sequence[Topic]) -> list[tuple[str, int]]:
-    """How many scheduled records each topic has.  Cost: one read a partition."""
+async def scheduled_counts(broker: Broker, topics: Sequence[Topic]) -> list[tuple[str, int]]:
+    """Scheduled records of each topic.  Cost: one read per partition."""
 
     async def one(topic: Topic) -> tuple[str, int]:
         return topic.name, await broker.delayed.pending(topic.name)
@@ -175,7 +183,7 @@ async def waiting(broker: Broker, topics: Sequence[Topic]) -> list[tuple[str, in
 
 
 async def totals(broker: Broker, topics: Sequence[Topic]) -> list[TopicTotals]:
-    """Cost: two reads a partition."""
+    """Cost: two reads per partition."""
 
     async def one(topic: Topic) -> TopicTotals:
         return (await _topic(broker, topic, await broker.topics.heads(topic), {}, 0))[0]
@@ -185,10 +193,10 @@ async def totals(broker: Broker, topics: Sequence[Topic]) -> list[TopicTotals]:
 
 async def _topic(
     broker: Broker, topic: Topic, heads: Sequence[PartitionHead], live: Mapping[str, Transaction], now: int
-) -> tuple[TopicTotals, list[Held]]:
+) -> tuple[TopicTotals, list[BlockedPartition]]:
     found = total(topic, heads)
     await _scheduled(broker, found)
-    if not found.held:  # an open transaction holds up what it wrote itself
+    if not found.held:  # an open transaction blocks at least its own records
         return found, []
     holding = await broker.topics.holding(topic.name)
     found.open_transactions = len(holding)
@@ -201,7 +209,7 @@ async def _topic(
         if txn is not None and head.stable_offset < head.end_offset:
             records, who = head.end_offset - head.stable_offset, txn.principal or txn.owner
             since = max(now - txn.started_ms, 0)
-            held.append(Held(topic.name, number, records, str(txn.id), who, since, txn.status))
+            held.append(BlockedPartition(topic.name, number, records, str(txn.id), who, since, txn.status))
     return found, held
 
 
@@ -227,7 +235,7 @@ def total(topic: Topic, heads: Sequence[PartitionHead]) -> TopicTotals:
 
 
 async def _each(ask: Callable[[T], Awaitable[R]], subjects: Sequence[T]) -> list[R]:
-    """Answers in order, AT_ONCE of them under way at a time; what was deleted meanwhile is left out."""
+    """Awaits AT_ONCE calls at a time and keeps the order; leaves out deleted topics and subscriptions."""
     found: list[R] = []
     for at in range(0, len(subjects), AT_ONCE):
         for answer in await asyncio.gather(*map(ask, subjects[at : at + AT_ONCE]), return_exceptions=True):
@@ -239,11 +247,11 @@ async def _each(ask: Callable[[T], Awaitable[R]], subjects: Sequence[T]) -> list
     return found
 
 
-_surveyors: WeakKeyDictionary[Broker, SnapshotCollector] = WeakKeyDictionary()
+_collectors: WeakKeyDictionary[Broker, SnapshotCollector] = WeakKeyDictionary()
 
 
-def surveyor(broker: Broker) -> SnapshotCollector:
-    found = _surveyors.get(broker)
+def snapshot_collector(broker: Broker) -> SnapshotCollector:
+    found = _collectors.get(broker)
     if found is None:
-        found = _surveyors[broker] = SnapshotCollector(broker)
+        found = _collectors[broker] = SnapshotCollector(broker)
     return found

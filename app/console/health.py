@@ -1,8 +1,8 @@
-"""What a person would say of the state of things: a few sentences, the worst first, each with where to look.
+"""Health findings of the overview page, the most severe first.
 
-    facts ─▶ sentences        nothing to say: "All is well."
+    facts ─▶ findings
 
-A sentence names what is wrong, since when and for whom, and its link leads to the page where something can be done.
+A finding states the problem, its age and whom it affects, and links to the page where it can be resolved.
 Pure.
 """
 
@@ -23,15 +23,18 @@ MEMORY_LOOK, MEMORY_BAD = 0.8, 0.95
 OF_A_KIND_MAX = 3
 
 
-class Sentence(msgspec.Struct):
+class Finding(msgspec.Struct):
     level: Level
     text: str
     link: str = ""
 
 
-class Held(msgspec.Struct):
-    """A partition whose readers wait.  records: behind the stable position; status, since_ms: of the transaction, and
-    its age."""
+class BlockedPartition(msgspec.Struct):
+    """A partition whose read_committed consumers wait for a transaction.
+
+    records   records above the last stable offset
+    since_ms  age of the transaction
+    """
 
     topic: str
     partition: int
@@ -42,8 +45,8 @@ class Held(msgspec.Struct):
     status: str = "open"
 
 
-class Behind(msgspec.Struct):
-    """A subscription or group with records to get."""
+class ConsumerLag(msgspec.Struct):
+    """The lag of a subscription or consumer group on a topic."""
 
     topic: str
     name: str
@@ -53,51 +56,55 @@ class Behind(msgspec.Struct):
 
 
 class Facts(msgspec.Struct):
-    """memory: part of Redis's maxmemory in use, None without one.  overdue: scheduled records that are late, and by
-    how much the latest."""
+    """Input of `findings`.
+
+    memory      used part of Redis's maxmemory; None without maxmemory
+    overdue     number of overdue scheduled records
+    overdue_ms  delay of the most overdue one
+    """
 
     brokers: int
     topics: int
-    held: list[Held] = []
-    behind: list[Behind] = []
+    held: list[BlockedPartition] = []
+    behind: list[ConsumerLag] = []
     overdue: int = 0
     overdue_ms: int = 0
     memory: float | None = None
     durability: str = ""
     unfit: str = ""  # why writes to Redis are refused
-    unread: int = 0  # topics that could not be looked at
-    is_cut: bool = False  # there is more than was looked at
-    sees_all: bool = True  # there may be more that the visitor may not see
-    open_brokers: int = 0  # that let in everybody beside those that do not
+    unread: int = 0  # topics that could not be read
+    is_cut: bool = False  # the cluster is larger than the snapshot
+    sees_all: bool = True  # the caller may describe the cluster
+    open_brokers: int = 0  # brokers without authentication, beside brokers with it
 
 
-def sentences(facts: Facts) -> list[Sentence]:
-    """The worst first; of each kind OF_A_KIND_MAX, and one for all others of it."""
-    found = [*_held(facts), *_behind(facts), *_rest(facts)]
+def findings(facts: Facts) -> list[Finding]:
+    """The most severe first; at most OF_A_KIND_MAX of each kind, and one for the rest of the kind."""
+    found = [*_held(facts), *_consumer_lag(facts), *_rest(facts)]
     if not found:
         what = counted(facts.topics, "topic")
         who = "1 broker serves" if facts.brokers == 1 else f"{facts.brokers} brokers serve"
         if not facts.topics and not facts.sees_all:
-            return [Sentence("look", f"{who}, and there is no topic that you may see (DESCRIBE on the topic).")]
+            return [Finding("look", f"{who}. There are no topics that you may describe (DESCRIBE on the topic).")]
         if not facts.topics:
-            return [Sentence("good", f"{who} an empty log: make a topic, or produce to one.", href("topics"))]
-        all_of_it = "What could be looked at" if facts.is_cut else "All" if facts.sees_all else "What you may see"
-        return [Sentence("good", f"{all_of_it} is well: {who} {what}, nobody is held up and nothing is late.")]
+            return [Finding("good", f"{who} no topics yet. Create a topic, or produce to one.", href("topics"))]
+        part = " among the topics read" if facts.is_cut else "" if facts.sees_all else " among your topics"
+        return [Finding("good", f"No problems found{part}: {who} {what}.")]
     return _worst_first(found)
 
 
-def _worst_first(found: list[Sentence]) -> list[Sentence]:
+def _worst_first(found: list[Finding]) -> list[Finding]:
     order = {"bad": 0, "look": 1, "good": 2}
     return sorted(found, key=lambda each: order[each.level])
 
 
-def _held(facts: Facts) -> list[Sentence]:
-    """One sentence for the transactions that hold up a topic, and for a transaction that holds up several."""
-    by_transaction: dict[str, list[Held]] = {}
+def _held(facts: Facts) -> list[Finding]:
+    """One finding for all transactions that block a topic, and for a transaction that blocks several topics."""
+    by_transaction: dict[str, list[BlockedPartition]] = {}
     for each in facts.held:
         if each.since_ms >= HELD_MS_LOOK:
             by_transaction.setdefault(each.transaction, []).append(each)
-    by_topic: dict[str, list[Held]] = {}
+    by_topic: dict[str, list[BlockedPartition]] = {}
     for held in by_transaction.values():
         by_topic.setdefault(held[0].topic, []).extend(held)
     told = sorted(by_topic.values(), key=lambda held: -max(each.since_ms for each in held))
@@ -106,10 +113,13 @@ def _held(facts: Facts) -> list[Sentence]:
         return found
     rest = counted(len(found) - OF_A_KIND_MAX, "more topic")
     level = found[OF_A_KIND_MAX].level
-    return [*found[:OF_A_KIND_MAX], Sentence(level, f"Readers of {rest} wait for transactions.", href("transactions"))]
+    return [
+        *found[:OF_A_KIND_MAX],
+        Finding(level, f"Open transactions block read_committed consumers of {rest}.", href("transactions")),
+    ]
 
 
-def _waits(held: list[Held]) -> Sentence:
+def _waits(held: list[BlockedPartition]) -> Finding:
     oldest = max(held, key=lambda each: each.since_ms)
     others = len({each.transaction for each in held}) - 1
     topics = {each.topic for each in held}
@@ -118,18 +128,19 @@ def _waits(held: list[Held]) -> Sentence:
     since = duration(oldest.since_ms)
     stands = (
         f"has been open for {since}" if oldest.status == "open"
-        else f"was begun {since} ago, and is {oldest.status} still"
+        else f"began {since} ago and is still {oldest.status}"
     )  # fmt: skip
-    more = f", with {counted(others, 'younger one')}," if others else ""
+    more = f" ({counted(others, 'newer transaction')} also open)" if others else ""
     records = counted(sum(each.records for each in held), "record")
-    return Sentence(
+    return Finding(
         "bad" if oldest.since_ms >= HELD_MS_BAD else "look",
-        f"Readers of {where} wait: transaction {oldest.transaction}{who} {stands} and{more} holds up {records}.",
+        f"Consumers of {where} are blocked: transaction {oldest.transaction}{who} {stands}{more}; "
+        f"{records} not readable.",
         href("transaction", id=oldest.transaction),
     )
 
 
-def _behind(facts: Facts) -> list[Sentence]:
+def _consumer_lag(facts: Facts) -> list[Finding]:
     late = sorted((each for each in facts.behind if each.lag >= LAG_LOOK), key=lambda one: -one.lag)
     found = []
     for each in late[:OF_A_KIND_MAX]:
@@ -138,38 +149,40 @@ def _behind(facts: Facts) -> list[Sentence]:
             href("group", name=each.name) if each.kind == "kafka"
             else href("subscription", topic=each.topic, name=each.name)
         )  # fmt: skip
-        text = f"{what} {each.name} is {counted(each.lag, 'record')} behind on {each.topic}."
-        found.append(Sentence("look", text, link))
+        text = f"{what} {each.name} lags by {counted(each.lag, 'record')} on {each.topic}."
+        found.append(Finding("look", text, link))
     if rest := len(late) - len(found):
         text = f"{counted(rest, 'more subscription or group', 'more subscriptions and groups')} "
-        are = "is" if rest == 1 else "are"
-        found.append(Sentence("look", f"{text}{are} {number(LAG_LOOK)} records behind, or more.", href("groups")))
+        lag = "lags" if rest == 1 else "lag"
+        found.append(Finding("look", f"{text}{lag} by at least {number(LAG_LOOK)} records.", href("groups")))
     return found
 
 
-def _rest(facts: Facts) -> list[Sentence]:
+def _rest(facts: Facts) -> list[Finding]:
     found = []
     if facts.unfit:
-        found.append(Sentence("bad", facts.unfit, href("brokers")))
+        found.append(Finding("bad", facts.unfit, href("brokers")))
     if facts.open_brokers:
-        who = "1 broker asks" if facts.open_brokers == 1 else f"{facts.open_brokers} brokers ask"
-        text = f"{who} nobody who they are, so rules keep nobody out: an older release, or one without auth_required."
-        found.append(Sentence("bad", text, href("brokers")))
+        who = "1 broker does" if facts.open_brokers == 1 else f"{facts.open_brokers} brokers do"
+        text = (
+            f"{who} not authenticate clients, so ACLs have no effect there: an older release, or auth_required is off."
+        )
+        found.append(Finding("bad", text, href("brokers")))
     if facts.overdue and facts.overdue_ms >= OVERDUE_MS_LOOK:
         are = "is" if facts.overdue == 1 else "are"
         what = counted(facts.overdue, "scheduled record")
-        text = f"{what} {are} late, the latest by {duration(facts.overdue_ms)}."
-        found.append(Sentence("bad", text, href("scheduled")))
+        text = f"{what} {are} overdue, by up to {duration(facts.overdue_ms)}."
+        found.append(Finding("bad", text, href("scheduled")))
     if facts.memory is not None and facts.memory >= MEMORY_LOOK:
         level: Level = "bad" if facts.memory >= MEMORY_BAD else "look"
-        text = f"Redis uses {facts.memory:.0%} of the memory it may have; at 100 % it takes no more records."
-        found.append(Sentence(level, text, href("brokers")))
+        text = f"Redis uses {facts.memory:.0%} of maxmemory; at 100 % it rejects writes."
+        found.append(Finding(level, text, href("brokers")))
     if facts.durability in ("lossy", "unknown"):
-        word = "may lose what it has answered" if facts.durability == "lossy" else "does not tell whether it keeps data"
-        found.append(Sentence("look", f"This Redis {word}: durability is {facts.durability}.", href("brokers")))
+        word = "may lose acknowledged writes" if facts.durability == "lossy" else "does not report its durability"
+        found.append(Finding("look", f"Redis {word} (durability: {facts.durability}).", href("brokers")))
     if facts.unread:
-        text = f"{counted(facts.unread, 'topic')} could not be read just now."
-        found.append(Sentence("look", text, href("topics")))
+        text = f"{counted(facts.unread, 'topic')} could not be read."
+        found.append(Finding("look", text, href("topics")))
     if not facts.brokers:
-        found.append(Sentence("bad", "No broker is heard of: their heartbeats do not arrive.", href("brokers")))
+        found.append(Finding("bad", "No broker sends heartbeats.", href("brokers")))
     return found

@@ -1,14 +1,14 @@
-"""The table of pages and acts: declared once beside the function that makes them, found by path.
+"""The table of console pages and actions: declared beside their functions, found by path.
 
-    @page("topic", "Topic", needs=(Op.DESCRIBE, Resource.TOPIC, "name"))
-    async def topic(visit: Visit, query: TopicQuery) -> TopicPage
+    @page("topic", "Topic", requires=named(Op.DESCRIBE, Resource.TOPIC, "name"))
+    async def topic(context: PageContext, query: TopicQuery) -> TopicPage
 
-    @act("topic/delete", "topic.delete", "name", needs=(Op.DELETE, Resource.TOPIC, "name"))
-    async def delete(visit: Visit, form: DeleteTopic) -> Done
+    @action("topic/delete", "topic.delete", "name", requires=named(Op.DELETE, Resource.TOPIC, "name"))
+    async def delete(context: PageContext, form: DeleteTopic) -> ActionResult
 
-A name in `needs` is a member of the query or form that names the resource; None is the cluster.  What a page shows of
-several resources it filters by `visit.may`.  An administrative act says what the audit calls it, and which members of
-its form name what it is done to: it is noted when it was done, and when it was refused.
+`named` refers to the member of the query or form with the resource's name.  A page with several resources filters them
+by `context.may`.  An administrative action declares its name in the audit log and the form members that name its
+target; it is logged when it is done and when it is denied.
 """
 
 from __future__ import annotations
@@ -21,22 +21,26 @@ from urllib.parse import urlencode
 import msgspec
 
 from redis_ledger.auth.acl import CLUSTER_NAME, Caller, Op, Resource
+from redis_ledger.auth.requirement import Requirement, Scope
 from redis_ledger.broker.broker import Broker
 
-Need = tuple[Op, Resource, str | None]
 
-
-class Nothing(msgspec.Struct):
+class NoParameters(msgspec.Struct):
     """A query or form without members."""
 
 
-class Done(msgspec.Struct):
-    """What an act did, in a sentence, and where to go on.  told: what is shown once, such as a new token.  facts: for
-    the audit, beside the act and what it was done to; None: nothing was done."""
+class ActionResult(msgspec.Struct):
+    """The result of an action.
 
-    sentence: str
-    go_to: str
-    told: str = ""
+    message   what was done
+    location  the page to show next
+    secret    shown once, such as a new token
+    facts     additional fields of the audit entry; None: nothing was done, so no entry
+    """
+
+    message: str
+    location: str
+    secret: str = ""
     facts: dict[str, Any] | None = msgspec.field(default_factory=dict)
 
 
@@ -47,13 +51,13 @@ def href(path: str, **query: Any) -> str:
 
 
 @dataclass(slots=True)
-class Visit:
-    """One request.  caller: who asks; now_ms: the broker's time; pay_decoded: charges the caller for decoded bytes."""
+class PageContext:
+    """What a page function may use: the broker, the caller, the broker's clock and the quota of decoded bytes."""
 
     broker: Broker
     caller: Caller
     now_ms: int
-    pay_decoded: Callable[[int], None]
+    charge_decoded: Callable[[int], None]
 
     def may(self, operation: Op, resource: Resource, name: str | None = None) -> bool:
         return self.broker.security.allows(self.caller, operation, resource, CLUSTER_NAME if name is None else name)
@@ -73,17 +77,21 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """nav: the entry of the menu that is marked while the page is shown.  noted, about: of an act, what the audit calls
-    it, and the members that name what it is done to."""
+    """A page or an action.
+
+    nav           the menu entry of the page
+    audit_action  the action's name in the audit log
+    audit_target  the form members that name the action's target
+    """
 
     path: str
     title: str
     nav: str
-    needs: Sequence[Need]
-    make: Callable[[Visit, Any], Awaitable[Any]]
+    requires: Sequence[Requirement]
+    handler: Callable[[PageContext, Any], Awaitable[Any]]
     query: type[msgspec.Struct]
-    noted: str = ""
-    about: tuple[str, ...] = ()
+    audit_action: str = ""
+    audit_target: tuple[str, ...] = ()
 
     @property
     def template(self) -> str:
@@ -93,44 +101,50 @@ class Page:
         """Raises msgspec.ValidationError."""
         return msgspec.convert(given, self.query, strict=False)
 
-    def check(self, visit: Visit, asked: Any) -> None:
+    def check(self, context: PageContext, query: Any) -> None:
         """Raises Forbidden."""
-        for operation, resource, member in self.needs:
-            visit.check(operation, resource, None if member is None else getattr(asked, member))
+        for requirement in self.requires:
+            name = None if requirement.scope is Scope.CLUSTER else getattr(query, requirement.field)
+            context.check(requirement.operation, requirement.resource, name)
 
-    def target(self, asked: Any) -> str:
-        return " ".join(getattr(asked, member) for member in self.about)
+    def target(self, query: Any) -> str:
+        return " ".join(getattr(query, member) for member in self.audit_target)
 
 
 PAGES: dict[str, Page] = {}
-ACTS: dict[str, Page] = {}
+ACTIONS: dict[str, Page] = {}
 
-Make = Callable[..., Awaitable[Any]]
-
-
-def page(path: str, title: str, *, nav: str = "", needs: Sequence[Need] | Need = ()) -> Callable[[Make], Make]:
-    return _declare(PAGES, "query", path, title, nav or path, needs)
+Handler = Callable[..., Awaitable[Any]]
 
 
-def act(path: str, noted: str = "", *about: str, needs: Sequence[Need] | Need = ()) -> Callable[[Make], Make]:
-    return _declare(ACTS, "form", path, "", "", needs, noted, about)
+def page(
+    path: str, title: str, *, nav: str = "", requires: Sequence[Requirement] | Requirement = ()
+) -> Callable[[Handler], Handler]:
+    return _declare(PAGES, "query", path, title, nav or path, requires)
+
+
+def action(
+    path: str, audit_action: str = "", *audit_target: str, requires: Sequence[Requirement] | Requirement = ()
+) -> Callable[[Handler], Handler]:
+    return _declare(ACTIONS, "form", path, "", "", requires, audit_action, audit_target)
 
 
 def _declare(
-    table: dict[str, Page], asked: str, path: str, title: str, nav: str, needs: Sequence[Need] | Need,
-    noted: str = "", about: tuple[str, ...] = (),
-) -> Callable[[Make], Make]:  # fmt: skip
-    listed: Sequence[Any] = (needs,) if needs and isinstance(needs[0], Op) else needs
+    table: dict[str, Page], parameter: str, path: str, title: str, nav: str,
+    requires: Sequence[Requirement] | Requirement,
+    audit_action: str = "", audit_target: tuple[str, ...] = (),
+) -> Callable[[Handler], Handler]:  # fmt: skip
+    listed = (requires,) if isinstance(requires, Requirement) else requires
 
-    def declare(make: Make) -> Make:
-        assert path not in table, f"{path} is there twice"
-        query = get_type_hints(make).get(asked, Nothing)
-        for _, resource, member in listed:
-            assert (member is None) == (resource is Resource.CLUSTER), f"{path}: {resource.name} and {member!r}"
-            assert member is None or member in query.__struct_fields__, f"{path} has no member {member!r}"
-        assert bool(noted) == bool(about), f"{path}: {noted!r} of {about}"
-        assert {*about} <= {*query.__struct_fields__}, f"{path}: {about}"
-        table[path] = Page(path, title, nav, tuple(listed), make, query, noted, about)
-        return make
+    def declare(handler: Handler) -> Handler:
+        assert path not in table, f"{path} is declared twice"
+        query = get_type_hints(handler).get(parameter, NoParameters)
+        for requirement in listed:
+            field = requirement.field
+            assert not field or field in query.__struct_fields__, f"{path} has no member {field!r}"
+        assert bool(audit_action) == bool(audit_target), f"{path}: {audit_action!r} of {audit_target}"
+        assert {*audit_target} <= {*query.__struct_fields__}, f"{path}: {audit_target}"
+        table[path] = Page(path, title, nav, tuple(listed), handler, query, audit_action, audit_target)
+        return handler
 
     return declare

@@ -1,4 +1,4 @@
-"""A long list, a page at a time."""
+"""Pagination of lists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PageNumber = Annotated[int, Meta(ge=1)]
 
 
 class Paged(msgspec.Struct):
-    """Rows first to last of total, counted from 1; so are pages."""
+    """Rows first to last of total; rows and pages are numbered from 1."""
 
     first: int
     last: int
@@ -25,7 +25,7 @@ class Paged(msgspec.Struct):
 
 
 def paged(rows: Sequence[T], page: int) -> tuple[Sequence[T], Paged]:
-    """The last page, if there are not so many."""
+    """Returns the rows of a page; the last page if there are fewer pages."""
     pages = max(-(-len(rows) // ROWS_MAX), 1)
     page = min(page, pages)
     begin = (page - 1) * ROWS_MAX

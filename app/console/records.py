@@ -1,10 +1,8 @@
-"""Records as a page shows them: the newest of some partitions, or those from an offset on, committed or all.
+"""Records for the topic page: the newest, or those from an offset on; committed only, or all.
 
-What is not committed is labelled: open (its transaction may still be committed), held (it was committed, and waits
-behind one that is open) or aborted (nobody will ever get it).
-A look reads at most LOOKED_AT_BYTES of each partition, so a filter that finds nothing ends soon; where was looked is
-told with what was found.  A batch that cannot be decoded is a row that says so.  How far back the newest are read goes
-by the mean size of the partition's records.
+A record that is not committed is open, held (committed, but above the last stable offset) or aborted.
+A query reads at most READ_BYTES_MAX per partition and returns the offset ranges that it has read.  A batch that cannot
+be decoded becomes one row with the reason.  The mean record size determines how far back the newest records are read.
 """
 
 from __future__ import annotations
@@ -25,14 +23,14 @@ from redis_ledger.ledger.record_slices import UNREADABLE
 from redis_ledger.records.batch import read_header
 from redis_ledger.records.read import Record
 
-LOOKED_AT_BYTES, READ_BYTES = 2 << 20, 1 << 20
+READ_BYTES_MAX, READ_BYTES = 2 << 20, 1 << 20
 DECODED_BYTES_MAX = 16 << 20  # of one page
 VALUE_CHARACTERS, KEY_CHARACTERS, HEADERS_MAX = 2_000, 500, 100
-State = Literal["committed", "held", "open", "aborted"]
+RecordState = Literal["committed", "held", "open", "aborted"]
 PARTITIONS_MAX = 16
 
 
-class Peek(NamedTuple):
+class RecordQuery(NamedTuple):
     topic: str
     find: str
     is_committed: bool
@@ -40,7 +38,7 @@ class Peek(NamedTuple):
 
 
 class Row(msgspec.Struct):
-    """key, value: None where there is none.  is_cut: the value is longer than what is shown."""
+    """key, value: None for null.  is_cut: the value is truncated."""
 
     partition: int
     offset: int
@@ -48,13 +46,13 @@ class Row(msgspec.Struct):
     key: str | None
     value: str | None
     headers: list[tuple[str, str]]
-    state: State
+    state: RecordState
     transaction: str
     is_cut: bool
 
 
-class Looked(msgspec.Struct):
-    """What a look has read of a partition, and what it could have read."""
+class OffsetRange(msgspec.Struct):
+    """The offsets that a query has read (first, end) and the readable ones (there_first, there_end) of a partition."""
 
     partition: int
     first: int
@@ -63,19 +61,21 @@ class Looked(msgspec.Struct):
     there_end: int
 
 
-async def peek(
+async def read_records(
     broker: Broker,
-    asked: Peek,
+    asked: RecordQuery,
     states: Sequence[PartitionState],
     offset: int | None,
     charge: Charge | None = None,
-) -> tuple[list[Row], list[Looked]]:
-    """Newest first without an offset, else in order.  charge: gets the bytes that are decoded.  Raises OffsetOutOfRange
-    if no partition has the offset."""
+) -> tuple[list[Row], list[OffsetRange]]:
+    """Returns the newest records first, or with an offset the following ones in order.
+
+    charge is called with the decoded bytes.  Raises OffsetOutOfRange if no partition contains the offset.
+    """
     if offset is not None:
         states = [each for each in states if each.start_offset <= offset <= each.end_offset] or states[:1]
     found: list[Row] = []
-    looked: list[Looked] = []
+    ranges: list[OffsetRange] = []
     with broker.decoding.budget(DECODED_BYTES_MAX, charge) as budget:
         for state in states[:PARTITIONS_MAX]:
             end = state.stable_offset if asked.is_committed else state.end_offset
@@ -84,27 +84,26 @@ async def peek(
             if offset is not None or begin < end:
                 rows, reached = await _rows(broker, asked, state.partition, begin, end, budget)
                 found += rows if offset is not None else rows[-asked.most :]
-            looked.append(Looked(state.partition, begin, reached, state.start_offset, end))
+            ranges.append(OffsetRange(state.partition, begin, reached, state.start_offset, end))
     if offset is None:
         found.sort(key=lambda row: (-row.timestamp_ms, -row.offset, row.partition))
-    return found[: asked.most], looked
+    return found[: asked.most], ranges
 
 
-def _begin(state: PartitionState, end: int, asked: Peek) -> int:
-    """Where to begin so that the end is reached: half of what may be read is left for records that are larger."""
+def _begin(state: PartitionState, end: int, asked: RecordQuery) -> int:
+    """The first offset to read so that the read reaches the end; half of the budget is reserved for larger records."""
     mean = max(state.bytes // max(state.end_offset - state.start_offset, 1), 1)
-    fits = max(LOOKED_AT_BYTES // 2 // mean, 1)
+    fits = max(READ_BYTES_MAX // 2 // mean, 1)
     return max(state.start_offset, end - (fits if asked.find else min(fits, asked.most)))
 
 
 async def _rows(
-    broker: Broker, asked: Peek, partition: int, begin: int, end: int, budget: Budget
+    broker: Broker, asked: RecordQuery, partition: int, begin: int, end: int, budget: Budget
 ) -> tuple[list[Row], int]:
-    """And the offset that was come to.  What a committed reader gets is committed; what it does not get below the
-    stable offset was aborted."""
+    """Rows and the offset reached.  Records below the last stable offset that read_committed omits are aborted."""
     found: list[Row] = []
     at = begin
-    for _ in range(LOOKED_AT_BYTES // READ_BYTES):
+    for _ in range(READ_BYTES_MAX // READ_BYTES):
         read = partial(broker.records.fetch, asked.topic, partition, at, max_bytes=READ_BYTES)
         fetched = await read(isolation="read_committed")
         kept = {batch.base_offset for batch in fetched.batches}
@@ -138,15 +137,15 @@ async def _rows(
     return found, at
 
 
-async def _end(broker: Broker, txn: TxnId) -> State:
+async def _end(broker: Broker, txn: TxnId) -> RecordState:
     try:
         status = (await broker.transactions.get(txn)).status
     except TransactionNotFound:
-        return "held"  # long over, and still behind one that is open
+        return "held"  # it has ended, but is above the last stable offset
     return "open" if status == "open" else "aborted" if status.startswith("abort") else "held"
 
 
-def _state(batch: FetchedBatch, kept: Set[int], stable_offset: int, ends: Mapping[TxnId, State]) -> State:
+def _state(batch: FetchedBatch, kept: Set[int], stable_offset: int, ends: Mapping[TxnId, RecordState]) -> RecordState:
     if batch.base_offset in kept:
         return "committed"
     if batch.last_offset >= stable_offset:
@@ -154,7 +153,7 @@ def _state(batch: FetchedBatch, kept: Set[int], stable_offset: int, ends: Mappin
     return "aborted"
 
 
-def _row(record: Record, partition: int, state: State, txn: TxnId | None) -> Row:
+def _row(record: Record, partition: int, state: RecordState, txn: TxnId | None) -> Row:
     value = None if record.value is None else text(record.value)
     return Row(
         partition, record.offset, record.timestamp_ms,
@@ -164,10 +163,10 @@ def _row(record: Record, partition: int, state: State, txn: TxnId | None) -> Row
     )  # fmt: skip
 
 
-def _unread(partition: int, first: int, batch: FetchedBatch, state: State, error: BadRequest) -> Row:
+def _unread(partition: int, first: int, batch: FetchedBatch, state: RecordState, error: BadRequest) -> Row:
     """One row for all records of a batch."""
     header, txn = read_header(batch.data), "" if batch.transaction is None else str(batch.transaction)
-    told = f"Not decoded, offsets {first} to {batch.last_offset}, {len(batch.data)} bytes: {error.detail}"
+    told = f"Cannot decode offsets {first} to {batch.last_offset} ({len(batch.data)} bytes): {error.detail}"
     return Row(partition, first, header.max_timestamp, None, told, [], state, txn, False)
 
 
@@ -176,7 +175,7 @@ def short(shown: str) -> str:
 
 
 def text(data: bytes | None) -> str:
-    """UTF-8 as it is, other bytes as hex."""
+    """UTF-8 as text, other bytes as hex."""
     if data is None:
         return ""
     try:

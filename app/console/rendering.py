@@ -1,4 +1,4 @@
-"""Templates to HTML, and the words for numbers, sizes and times that all of them share."""
+"""Template rendering and the formatting of numbers, sizes and durations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060
 
 
 def visible(text: str) -> str:
-    """What has no look of its own, or turns that of others around, as it is written in programs."""
+    """Escapes invisible and bidirectional control characters as in source code."""
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
@@ -85,12 +85,12 @@ def _environment() -> jinja2.Environment:
 
 
 def _data(value: Any) -> str:
-    """A value as JSON that may stand in a page's data block; it is escaped as text is, and read from its text."""
+    """A value as JSON for a data attribute; the template escapes it."""
     return msgspec.json.encode(value).decode()
 
 
 def _static() -> Callable[[str], str]:
-    """The address of a static file: another one when any of them has changed, so that browsers may keep them."""
+    """Returns URLs of static files with a digest of all of them, so that browsers may cache them."""
     digest = sha256()
 
     def take(folder: Traversable) -> None:

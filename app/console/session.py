@@ -1,15 +1,15 @@
-"""Who is using the console: a signed cookie, and proof that a form came from one of our pages.
+"""Console sessions: a signed cookie, and CSRF tokens bound to it.
 
     cookie   payload "." signature      payload: base64url of {principal, credential, proof, since, nonce}
-    csrf     HMAC of the cookie, in every form and in the header X-CSRF-Token of what htmx sends
+    csrf     HMAC of the cookie, in every form and in the X-CSRF-Token header of htmx requests
 
-The key is derived from a secret in Redis that all brokers share, so a visitor may be served by any of them; the cookie
-is named after it, for cookies do not tell ports apart, and localhost may have the consoles of several Redis.  It holds
-no secret of the visitor, only which credential was shown and a mark of what that rests on: when the token is revoked,
-the user removed or the password changed, the session is over.
-It is sent when somebody follows a link from elsewhere (SameSite=Lax), and not with what other sites send: a page that
-came without it would give its visitor another one, and so log them out.  Nothing is changed by a GET.
-Pure, but for the time and the random nonce it is given.
+The key is derived from a secret in Redis that all brokers share, so any broker can serve any session.  The cookie name
+depends on the key: cookies are shared between ports, and localhost may run consoles of several clusters.  The payload
+identifies the credential but does not contain it; `proof` is a digest of the stored verifier, so a session ends when
+its token is revoked, its user removed or the password changed.
+SameSite=Lax: the cookie is sent when a link on another site is followed, but not with cross-site POSTs.  GET requests
+change nothing.
+Pure, except for the given time and nonce.
 Source: OWASP "Cross-Site Request Forgery Prevention" (signed token bound to the session; Fetch Metadata).
 """
 
@@ -24,13 +24,17 @@ from http.cookies import CookieError, SimpleCookie
 import msgspec
 
 LIFE_S = 8 * 3600
-SKEW_S = 300  # by how much the clock of the broker that let somebody in may be ahead
+SKEW_S = 300  # tolerated clock skew between brokers
 COOKIE_CHARACTERS_MAX = 2_000
 
 
 class Session(msgspec.Struct, frozen=True):
-    """credential: "token:<id>", "user:<name>", "bootstrap", or "" for nobody.  proof: a mark of what that rests on.
-    since: Unix time, s."""
+    """A session.
+
+    credential  "token:<id>", "user:<name>", "bootstrap", or "" before the login
+    proof       digest of the stored verifier of the credential
+    since       time of the login, Unix seconds
+    """
 
     principal: str
     credential: str
@@ -40,7 +44,7 @@ class Session(msgspec.Struct, frozen=True):
 
 
 class Signer:
-    """secret: what all brokers of one Redis share."""
+    """Signs and verifies sessions.  secret: shared by all brokers of a cluster."""
 
     def __init__(self, secret: bytes) -> None:
         self._key = hmac.digest(secret, b"redis-ledger console", "sha256")
@@ -52,7 +56,7 @@ class Signer:
         return f"{payload}.{self._mark('session', payload)}"
 
     def open(self, cookie: str, now_s: int) -> Session | None:
-        """None for what we did not seal, and for what is too old."""
+        """None for an invalid signature or an expired session."""
         payload, dot, mark = cookie.partition(".")
         if not dot or len(cookie) > COOKIE_CHARACTERS_MAX:
             return None
@@ -64,12 +68,12 @@ class Signer:
             return None
         return session if -SKEW_S <= now_s - session.since < LIFE_S else None
 
-    def proof(self, rests_on: str) -> str:
-        """rests_on: what a credential is checked with; another one when it was changed."""
-        return self._mark("proof", rests_on)
+    def proof(self, verifier: str) -> str:
+        """verifier: the stored value that a credential is verified against."""
+        return self._mark("proof", verifier)
 
     def cookie_of(self, header: str | None) -> str:
-        """Our cookie in a Cookie header, "" if there is none."""
+        """The session cookie of a Cookie header; empty if absent."""
         try:
             found = SimpleCookie(header or "").get(self._cookie)
         except CookieError:
@@ -77,7 +81,7 @@ class Signer:
         return "" if found is None else found.value
 
     def set_cookie(self, value: str, *, is_https: bool) -> str:
-        """The Set-Cookie header; an empty value forgets it."""
+        """The Set-Cookie header; an empty value deletes the cookie."""
         life = LIFE_S if value else 0
         secure = "; Secure" if is_https else ""
         return f"{self._cookie}={value}; Path=/console; Max-Age={life}; HttpOnly; SameSite=Lax{secure}"
@@ -85,7 +89,7 @@ class Signer:
     def csrf(self, session: Session) -> str:
         return self._mark("csrf", self.seal(session))
 
-    def is_ours(self, session: Session, csrf: str) -> bool:
+    def is_valid_csrf(self, session: Session, csrf: str) -> bool:
         return hmac.compare_digest(csrf.encode(), self.csrf(session).encode())
 
     def _mark(self, what: str, text: str) -> str:

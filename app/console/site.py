@@ -1,43 +1,37 @@
 """The console as an ASGI application, mounted at /console.
 
-    session ─▶ page or act ─▶ what it needs ─▶ its function ─▶ HTML, JSON or 303
+    session ─▶ page or action ─▶ requirements ─▶ function ─▶ HTML, JSON or 303
 
-Without auth_required everybody is User:ANONYMOUS.  What other sites make a browser send is refused ahead of this, as
-through every other door (app/http/origin_check.py); a form of ours has its proof besides.
+Without auth_required every caller is User:ANONYMOUS.  app/http/origin_check.py rejects cross-origin requests before
+they get here; forms carry a CSRF token in addition.
 """
 
 from __future__ import annotations
 
 import mimetypes
-import secrets
-import time
 from http import HTTPStatus
 from importlib.resources import files
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote
+from urllib.parse import parse_qsl, quote
 
 import msgspec
 
 from redis_ledger.app.console import login, views
-from redis_ledger.app.console.pages import ACTS, PAGES, Done, Page, Visit
+from redis_ledger.app.console.pages import ACTIONS, PAGES, ActionResult, Page
 from redis_ledger.app.console.rendering import render
-from redis_ledger.app.console.session import Session, Signer
+from redis_ledger.app.console.request import MESSAGE_CHARACTERS_MAX, MESSAGE_COOKIE, ConsoleRequest
+from redis_ledger.app.console.session import Signer
 from redis_ledger.app.http import errors
 from redis_ledger.app.http.asgi import Receive, Scope, Send
-from redis_ledger.app.http.authentication import PEER
 from redis_ledger.app.http.request import HttpRequest, HttpResponse, Services
-from redis_ledger.auth.acl import ANONYMOUS, Caller
-from redis_ledger.errors import Forbidden, InvalidRequest, LedgerError, RouteNotFound, Unauthenticated, Unavailable
+from redis_ledger.errors import LedgerError, RouteNotFound, Unauthenticated, Unavailable
 from redis_ledger.telemetry import metrics
 
 views.load()
 
 HTML = b"text/html; charset=utf-8"
-FORM_FIELDS_MAX = 200
-SAID_COOKIE = "rl_said"
-SAID_CHARACTERS_MAX = 1_000
-STATIC_CACHE = b"max-age=2592000, immutable"  # their address has a digest of them
-AGAIN_S = 5  # a page that could not be made for now is asked for again after this
+STATIC_CACHE = b"max-age=2592000, immutable"  # the URL contains a digest
+RETRY_S = 5  # reload interval of an error page
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -72,222 +66,114 @@ class Console:
             return static(path.removeprefix("static/"))
         wants_json = path.endswith(".json")
         path = path.removesuffix(".json") or "overview"
-        visitor: Visitor | None = None
+        request: ConsoleRequest | None = None
         try:
-            visitor = await self._visitor(scope, receive)
-            visitor.admit()
-            answer = await self._found(visitor, path, wants_json)
-            visitor.pay(answer)
+            request = await self._visitor(scope, receive)
+            request.admit()
+            answer = await self._route(request, path, wants_json)
+            request.pay(answer)
             _counted("ok")
-        except Exception as error:  # noqa: BLE001 - the last door: what gets past here is a dropped connection
-            answer = self._told(error, scope, wants_json, visitor)
+        except Exception as error:  # noqa: BLE001 - an unhandled exception would drop the connection
+            answer = self._error(error, scope, wants_json, request)
         finally:
-            if visitor is not None:
-                visitor.call.end()
+            if request is not None:
+                request.http.end()
         answer.headers += HEADERS
-        if visitor is not None and visitor.cookie is not None:
-            answer.headers.append((b"set-cookie", visitor.cookie.encode()))
+        if request is not None and request.cookie is not None:
+            answer.headers.append((b"set-cookie", request.cookie.encode()))
         return answer
 
-    async def _visitor(self, scope: Scope, receive: Receive) -> Visitor:
+    async def _visitor(self, scope: Scope, receive: Receive) -> ConsoleRequest:
         if self._signer is None:
             self._signer = Signer(await self._services.broker.scram_credentials.secret())
-        return await Visitor.of(HttpRequest(self._services, scope, receive), self._signer)
+        return await ConsoleRequest.of(HttpRequest(self._services, scope, receive), self._signer)
 
-    async def _found(self, visitor: Visitor, path: str, wants_json: bool) -> HttpResponse:
-        method = visitor.call.scope["method"]
+    async def _route(self, request: ConsoleRequest, path: str, wants_json: bool) -> HttpResponse:
+        method = request.http.scope["method"]
         if path in ("login", "logout"):
-            return await login.answer(visitor, path)
-        if method == "POST" and path in ACTS:
-            return await self._act(visitor, ACTS[path])
+            return await login.answer(request, path)
+        if method == "POST" and path in ACTIONS:
+            return await self._action(request, ACTIONS[path])
         if method not in ("GET", "HEAD") or path not in PAGES:
             raise RouteNotFound(f"The console has no page {path[:100]!r}.")
-        visitor.check_known()
+        request.check_known()
         found = PAGES[path]
-        query = visitor.call.scope["query_string"].decode("ascii", "replace")
-        asked = found.read(dict(parse_qsl(query, keep_blank_values=True)))
-        visit = visitor.visit()
-        found.check(visit, asked)
-        data = await found.make(visit, asked)
+        query = request.http.scope["query_string"].decode("ascii", "replace")
+        query_values = found.read(dict(parse_qsl(query, keep_blank_values=True)))
+        context = request.page_context()
+        found.check(context, query_values)
+        data = await found.handler(context, query_values)
         if wants_json:
             return HttpResponse(200, msgspec.json.encode(data) + b"\n")
-        said = visitor.said()
-        if said:
-            visitor.cookies_out.append(f"{SAID_COOKIE}=; Path=/console; Max-Age=0; HttpOnly; SameSite=Strict")
-        page = render(found.template, visitor.common(found) | {"page": data, "asked": asked, "said": said})
-        return visitor.with_cookies(HttpResponse(200, page.encode(), HTML))
+        message = request.message()
+        if message:
+            request.cookies_out.append(f"{MESSAGE_COOKIE}=; Path=/console; Max-Age=0; HttpOnly; SameSite=Strict")
+        page = render(found.template, request.common(found) | {"page": data, "query": query_values, "message": message})
+        return request.with_cookies(HttpResponse(200, page.encode(), HTML))
 
-    async def _act(self, visitor: Visitor, found: Page) -> HttpResponse:
-        form = await visitor.form()
-        visitor.check_known()
-        asked = found.read({name: value for name, value in form.items() if name != "csrf"})
-        visit = visitor.visit()
-        audit = visit.broker.audit
+    async def _action(self, request: ConsoleRequest, found: Page) -> HttpResponse:
+        form = await request.form()
+        request.check_known()
+        form_values = found.read({name: value for name, value in form.items() if name != "csrf"})
+        context = request.page_context()
+        audit = context.broker.audit
         try:
-            found.check(visit, asked)
-            done: Done = await found.make(visit, asked)
+            found.check(context, form_values)
+            done: ActionResult = await found.handler(context, form_values)
         except LedgerError as error:
-            if found.noted:
-                await audit.failed(visit.caller, found.noted, found.target(asked), error)
+            if found.audit_action:
+                await audit.failed(context.caller, found.audit_action, found.target(form_values), error)
             raise
-        if found.noted and done.facts is not None:
-            await audit.note(visit.caller, found.noted, found.target(asked), **done.facts)
-        if done.told:  # shown once, and never in a cookie or an address
-            page = render("told.html", visitor.common(found) | {"done": done})
+        if found.audit_action and done.facts is not None:
+            await audit.note(context.caller, found.audit_action, found.target(form_values), **done.facts)
+        if done.secret:  # shown once; never in a cookie or a URL
+            page = render("done.html", request.common(found) | {"done": done})
             return HttpResponse(200, page.encode(), HTML)
-        said = quote(done.sentence[:SAID_CHARACTERS_MAX])
-        visitor.cookies_out.append(f"{SAID_COOKIE}={said}; Path=/console; Max-Age=60; HttpOnly; SameSite=Strict")
-        answer = HttpResponse(303, b"", HTML, [(b"location", done.go_to.encode("ascii"))])
-        return visitor.with_cookies(answer)
+        message = quote(done.message[:MESSAGE_CHARACTERS_MAX])
+        request.cookies_out.append(f"{MESSAGE_COOKIE}={message}; Path=/console; Max-Age=60; HttpOnly; SameSite=Strict")
+        answer = HttpResponse(303, b"", HTML, [(b"location", done.location.encode("ascii"))])
+        return request.with_cookies(answer)
 
-    def _told(self, error: Exception, scope: Scope, wants_json: bool, visitor: Visitor | None) -> HttpResponse:
-        """visitor: None where it could not even be found out who that is."""
+    def _error(self, error: Exception, scope: Scope, wants_json: bool, request: ConsoleRequest | None) -> HttpResponse:
+        """request: None if the session could not be determined."""
         known = errors.understood(error)
         if known is None:
             errors.unforeseen(error, f"console {scope['path'][:60]}")
-            known = LedgerError("Something went wrong inside the broker; its log has the details.")
+            known = LedgerError("Internal error; see the broker's log.")
         _counted(known.code)
         if wants_json:
             return errors.problem(known)
-        if isinstance(known, Unauthenticated) and visitor is not None:
-            return to_login(visitor)
+        if isinstance(known, Unauthenticated) and request is not None:
+            return redirect_to_login(request)
         status = type(known).http_status
-        common = bare(self._services.broker.name) if visitor is None else visitor.common(None)
+        common = anonymous_frame(self._services.broker.name) if request is None else request.common(None)
         facts = {
             "status": status,
             "phrase": HTTPStatus(status).phrase,
             "title": type(known).title(),
             "detail": known.detail,
-            "again_s": AGAIN_S if isinstance(known, Unavailable) and scope["method"] == "GET" else 0,
+            "again_s": RETRY_S if isinstance(known, Unavailable) and scope["method"] == "GET" else 0,
         }
         return HttpResponse(status, render("error.html", common | facts).encode(), HTML)
 
 
-def to_login(visitor: Visitor) -> HttpResponse:
-    """A part of a page that is refreshed must not become the login: the page as a whole goes there.  An act is no page
-    to come back to."""
-    target = "/console" if visitor.call.scope["method"] == "POST" else visitor.target()
+def redirect_to_login(request: ConsoleRequest) -> HttpResponse:
+    """Redirects to the login page; htmx redirects the whole page.  After an action the login leads to the overview."""
+    target = "/console" if request.http.scope["method"] == "POST" else request.target()
     to = f"/console/login?to={quote(target, safe='')}".encode()
-    if visitor.call.header(b"hx-request") is not None:
+    if request.http.header(b"hx-request") is not None:
         return HttpResponse(401, b"", HTML, [(b"hx-redirect", to)])
     return HttpResponse(303, b"", HTML, [(b"location", to)])
 
 
-def bare(broker_name: str) -> dict[str, Any]:
-    """A frame for whoever it is."""
-    nothing = dict.fromkeys(("title", "nav", "principal", "csrf", "said"), "")
+def anonymous_frame(broker_name: str) -> dict[str, Any]:
+    """The page frame without a session."""
+    nothing = dict.fromkeys(("title", "nav", "principal", "csrf", "message"), "")
     return nothing | {"auth_required": True, "broker_name": broker_name, "may": lambda *_: False, "now_ms": 0}
 
 
-class Visitor:
-    """Who asks: by a bearer token or a client certificate, as through every other door, or else by the cookie it has.
-    One without a cookie gets one: forms are bound to it, whoever sends them."""
-
-    def __init__(self, call: HttpRequest, signer: Signer, session: Session) -> None:
-        """cookie: to be set with the answer."""
-        self.call, self.signer, self.session = call, signer, session
-        self.cookie: str | None = None
-        self.principal = session.principal
-        self.is_known = bool(session.credential) or not call.broker.security.is_on
-        self.cookies_out: list[str] = []
-
-    @classmethod
-    async def of(cls, call: HttpRequest, signer: Signer) -> Visitor:
-        """Raises Unauthenticated for a wrong token."""
-        broker = call.broker
-        now_s = int(time.time())
-        session = signer.open(signer.cookie_of(call.header(b"cookie")), now_s)
-        if session is not None and not await login.still_holds(broker, session, signer):
-            session = None
-        is_new, session = session is None, session or Session(ANONYMOUS, "", "", now_s, secrets.token_hex(8))
-        visitor = cls(call, signer, session)
-        if is_new and call.scope["method"] != "POST":  # what another site sends comes without the cookie that is there
-            visitor.cookie = signer.set_cookie(signer.seal(session), is_https=visitor.is_https)
-        if broker.security.is_on and (PEER in call.scope or call.header(b"authorization") is not None):
-            await call.identify()
-            visitor.principal, visitor.is_known = call.caller.principal, True
-        return visitor
-
-    def check_known(self) -> None:
-        """Raises Unauthenticated where a login is needed."""
-        if not self.is_known:
-            raise Unauthenticated("Log in to use the console.")
-
-    def admit(self) -> None:
-        """As an operation of REST: one request of whoever is known.  Raises QuotaExceeded."""
-        if self.is_known:
-            self.call.broker.quotas.admit(self.principal)
-
-    def pay(self, answer: HttpResponse) -> None:
-        if self.is_known:
-            read, shown = self.call.body_bytes, max(len(answer.body) - self.call.decoded_bytes, 0)
-            self.call.broker.quotas.charge(self.principal, bytes_in=read, bytes_out=shown)
-
-    def charge_decoded(self, count: int) -> None:
-        self.call.decoded_bytes += count
-        self.call.broker.quotas.charge(self.principal, bytes_out=count)
-
-    @property
-    def is_https(self) -> bool:
-        """As far as the browser goes: a proxy may end TLS before us.  Only a cookie depends on it."""
-        return self.call.scope["scheme"] == "https" or self.call.header(b"x-forwarded-proto") == "https"
-
-    @property
-    def headers(self) -> dict[str, str]:
-        return {name.decode("latin-1"): value.decode("latin-1") for name, value in self.call.scope["headers"]}
-
-    async def form(self) -> dict[str, str]:
-        """The fields of a form of ours.  Raises Forbidden for one that is not."""
-        kind = self.call.content_type()
-        if kind != "application/x-www-form-urlencoded":
-            raise InvalidRequest(f"A form is application/x-www-form-urlencoded, not {kind[:80]!r}.")
-        text = (await self.call.body()).decode("utf-8", "strict")
-        fields = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=FORM_FIELDS_MAX))
-        if not self.signer.is_ours(self.session, self.headers.get("x-csrf-token") or fields.get("csrf", "")):
-            raise Forbidden("The form has expired or is not ours; nothing was done. Reload the page and try again.")
-        return fields
-
-    def visit(self) -> Visit:
-        client = self.call.scope.get("client")
-        broker = self.call.broker
-        return Visit(
-            broker, Caller(self.principal, client[0] if client else "unix"), broker.clock.now_ms(), self.charge_decoded
-        )
-
-    def common(self, found: Page | None) -> dict[str, Any]:
-        """What the frame of every page shows."""
-        broker = self.call.broker
-        return {
-            "title": found.title if found else "",
-            "nav": found.nav if found else "",
-            "principal": self.principal if self.is_known and broker.security.is_on else "",
-            "auth_required": broker.security.is_on,
-            "csrf": self.signer.csrf(self.session),
-            "broker_name": broker.name,
-            "may": self.visit().may,
-            "now_ms": broker.clock.now_ms(),
-            "said": "",
-        }
-
-    def said(self) -> str:
-        """What the act before said."""
-        for part in self.headers.get("cookie", "").split(";"):
-            name, _, value = part.strip().partition("=")
-            if name == SAID_COOKIE:
-                return unquote(value)[:SAID_CHARACTERS_MAX]
-        return ""
-
-    def target(self) -> str:
-        query = self.call.scope["query_string"].decode("latin-1")
-        return f"{self.call.scope['path']}{'?' if query else ''}{query}"
-
-    def with_cookies(self, answer: HttpResponse) -> HttpResponse:
-        answer.headers += [(b"set-cookie", each.encode()) for each in self.cookies_out]
-        return answer
-
-
 def static(name: str) -> HttpResponse:
-    """A file that belongs to the pages."""
+    """Serves a static file."""
     root = files("redis_ledger.app.console") / "static"
     if not all(part and not part.startswith(".") for part in name.split("/")) or "\\" in name:
         return errors.no_route(f"/console/static/{name}")

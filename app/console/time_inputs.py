@@ -1,7 +1,7 @@
-"""Times as forms have them, and as sentences say them.
+"""Times in forms and messages.
 
-A browser's field for a time knows no zone.  Its scripts send the time as UTC and say so; without scripts it is what the
-field's label says, which is UTC.
+A datetime-local field has no time zone.  The page's script sends the time as UTC; without scripts the label asks for
+UTC.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from PIL import Image
 
-from redis_ledger.app.console.cluster_snapshot import Sample, surveyor
+from redis_ledger.app.console.cluster_snapshot import Sample, snapshot_collector
 from redis_ledger.auth.acl import Caller
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.cluster.live_brokers import Node
@@ -93,7 +93,7 @@ async def stand_still(broker: Broker, clock: ManualClock) -> None:
     store: Any = broker.store
     store.node_info = answers([REDIS])
     await beat()
-    watching = surveyor(broker)
+    watching = snapshot_collector(broker)
     look = await watching.look()
     total = sum(each.appended for each in look.topics)
     for n in range(60):

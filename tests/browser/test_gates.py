@@ -26,7 +26,7 @@ def test_one_logs_in_by_token_and_out(secured_shop, look):
     assert page.url.endswith("/console/login?to=%2Fconsole%2Ftopics")
     page.get_by_label("Token").fill("rl_000000000000_wrong")
     page.get_by_role("button", name="Log in").first.click()
-    page.get_by_role("alert").get_by_text("That did not work").wait_for()
+    page.get_by_role("alert").get_by_text("Login failed").wait_for()
     assert looker.violations() == []
     page.get_by_label("Token").fill(secured_shop.tokens["root"])
     page.get_by_role("button", name="Log in").first.click()
@@ -41,7 +41,7 @@ def test_one_logs_in_by_token_and_out(secured_shop, look):
 
 def test_one_logs_in_by_name_and_password(secured_shop, look):
     page = look(secured_shop).go("/login")
-    page.get_by_label("Name").fill("till")
+    page.get_by_label("User").fill("till")
     page.get_by_label("Password").fill("a password of the till")
     page.get_by_role("button", name="Log in").last.click()
     expect(page.get_by_text("User:till")).to_be_visible()
@@ -80,15 +80,15 @@ def test_who_may_only_look_is_offered_nothing_else_and_a_forged_form_is_refused(
 def test_a_token_is_made_and_shown_once(secured_shop, look):
     looker = look(secured_shop, token=secured_shop.tokens["root"])
     page = looker.go("/access")
-    page.get_by_text("Make a token").click()
-    card = page.locator("details", has_text="Make a token")
+    page.get_by_text("Create a token").click()
+    card = page.locator("details", has_text="Create a token")
     card.get_by_label("Principal").fill("User:till")
     card.get_by_label("Note").fill("the till's")
     card.get_by_role("button").click()
     token = page.locator(".secret").inner_text()
     assert secured_shop.broker.security.principal_of(token) == "User:till"
     assert looker.pale() == []
-    page.get_by_role("link", name="Go on").click()
+    page.get_by_role("link", name="Continue").click()
     page.get_by_role("cell", name="the till's").wait_for()
     assert token not in page.content()
 
@@ -101,17 +101,17 @@ def test_rules_and_quotas_are_set_and_removed(secured_shop, look):
     card.get_by_label("Open transactions").fill("12")
     card.get_by_role("button").click()
     page.get_by_text("Set the quota of User:*").wait_for()
-    row = page.locator("tr", has_text="everybody else")
+    row = page.locator("tr", has_text="default")
     assert row.locator("td.n").last.inner_text() == "12"
     page.get_by_role("button", name="Remove the quota of User:*").click()
     page.get_by_text("Removed the quota of User:*").wait_for()
-    page.get_by_text("Add a rule").click()
-    card = page.locator("details", has_text="Add a rule")
+    page.get_by_text("Add an ACL").click()
+    card = page.locator("details", has_text="Add an ACL")
     card.get_by_label("Principal").fill("User:till")
     card.get_by_label("Operation").select_option("READ")
-    card.get_by_label("Name, or *").fill("mail")
+    card.get_by_label("Resource name, or *").fill("mail")
     card.get_by_role("button").click()
-    page.get_by_text("Added: ALLOW User:till READ on TOPIC mail").wait_for()
+    page.get_by_text("Added the ACL: ALLOW User:till READ on TOPIC mail").wait_for()
 
 
 @contextlib.contextmanager

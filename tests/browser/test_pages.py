@@ -104,7 +104,7 @@ def test_the_login_can_be_reached_by_keyboard_and_its_first_field_is_ready(askin
 def test_one_can_skip_to_the_page(open_shop, look):
     page = look(open_shop).go()
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Skip to the page"
+    assert page.evaluate("document.activeElement.textContent") == "Skip to content"
     page.keyboard.press("Enter")
     assert page.url.endswith("#main")
 
@@ -116,7 +116,7 @@ def test_nothing_is_there_yet_and_the_pages_say_what_to_do(empty_shop, look):
         "/topics": "There are no topics that you may see. Make one here",
         "/transactions": "None is open",
         "/groups": "REST and SDK consumers make one on a topic",
-        "/scheduled": "Nothing waits",
+        "/scheduled": "No scheduled records",
         "/access": "There are no rules",
     }.items():
         page = looker.go(path)
@@ -124,8 +124,8 @@ def test_nothing_is_there_yet_and_the_pages_say_what_to_do(empty_shop, look):
         check_sound(looker)
     empty_shop.do(empty_shop.broker.topics.create("bare"))
     page = looker.go("/topic?name=bare&show=all")
-    page.get_by_text("There is nothing to read yet.").wait_for()
-    page.get_by_text("No subscription, and no group").wait_for()
+    page.get_by_text("No records.").wait_for()
+    page.get_by_text("No subscriptions and no consumer groups").wait_for()
     check_sound(looker)
 
 
@@ -180,4 +180,4 @@ def test_the_members_of_a_kafka_group_are_shown(shop, look):
         check_sound(looker)
     finally:
         shop.do(consumer.stop())
-    page.get_by_text("Nobody is in it here.").wait_for()
+    page.get_by_text("No members.").wait_for()

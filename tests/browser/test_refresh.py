@@ -22,7 +22,7 @@ def produce(site, topic: str, *values: str, partition: int = 1) -> None:
 
 def test_a_record_that_is_produced_elsewhere_appears_in_the_tail_if_the_filter_wants_it(shop, look):
     page = look(shop).go("/topic?name=orders&find=gondola")
-    page.get_by_text("No record fits.").wait_for()
+    page.get_by_text("No matching records.").wait_for()
     produce(shop, "orders", "a red gondola", "a red chair")
     page.get_by_text("a red gondola").wait_for()
     assert page.get_by_text("a red chair").count() == 0
@@ -38,7 +38,7 @@ def test_the_overview_counts_on(shop, look):
 
 def test_a_topic_that_is_made_elsewhere_appears_on_a_page_that_had_none(empty_shop, look):
     page = look(empty_shop).go("/topics")
-    page.get_by_text("There are no topics").wait_for()
+    page.get_by_text("No topics that you may describe").wait_for()
     empty_shop.do(empty_shop.broker.topics.create("parcels"))
     expect(page.get_by_role("link", name="parcels")).to_be_visible()
 
@@ -48,16 +48,16 @@ def test_what_is_open_and_typed_stays_through_refreshes(shop, look):
     page = looker.go("/topic?name=orders")
     page.get_by_text("Produce a record").click()
     page.get_by_label("Value").fill("half a senten")
-    page.get_by_label("Containing").fill("lam")
+    page.get_by_label("Contains").fill("lam")
     for _ in range(2):
         looker.refreshed()
     assert page.get_by_label("Value").is_visible()
     assert page.get_by_label("Value").input_value() == "half a senten"
-    assert page.get_by_label("Containing").input_value() == "lam"
+    assert page.get_by_label("Contains").input_value() == "lam"
     looker.go("/scheduled?topic=mail")
-    page.get_by_text("Move or cancel").first.click()
+    page.get_by_text("Reschedule or cancel").first.click()
     looker.refreshed()
-    assert page.get_by_role("button", name="Move").first.is_visible()
+    assert page.get_by_role("button", name="Reschedule").first.is_visible()
 
 
 def test_the_focus_a_marked_text_and_a_scrolled_table_stay_through_refreshes(shop, look):
@@ -84,7 +84,7 @@ def test_the_focus_a_marked_text_and_a_scrolled_table_stay_through_refreshes(sho
 def test_what_stands_above_the_records_is_refreshed_with_them_and_loses_nothing(shop, look):
     looker = look(shop, width=390)
     page = looker.go("/topic?name=orders&offset=0")
-    told = page.get_by_text("Readers of committed records wait")
+    told = page.get_by_text("read_committed consumers are blocked")
     told.wait_for()
     link = page.locator("#live").get_by_role("link", name="1", exact=True)
     link.focus()
@@ -134,8 +134,8 @@ def test_without_its_redis_the_console_says_so_and_recovers(prefix, look):
         redis.stop()
         stale = page.locator("#stale")
         stale.wait_for(state="visible", timeout=60_000)
-        assert "This is how things were at" in stale.inner_text()
-        assert "It goes on trying." in stale.inner_text()
+        assert "Last updated at" in stale.inner_text()
+        assert "Retrying." in stale.inner_text()
         assert "Redis" in stale.inner_text()
         assert page.locator("#live .fact").count() == 5, "what was known is still shown"
         assert watching.pale() == []

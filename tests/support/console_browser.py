@@ -34,7 +34,7 @@ class Visitor:
 
     async def said(self) -> str:
         """What the act before said, on the page it led to."""
-        found = re.search(r'class="said" role="status">(.*?)</p>', (await self.get("/topics")).text)
+        found = re.search(r'class="message" role="status">(.*?)</p>', (await self.get("/topics")).text)
         return unescape(found[1]) if found else ""
 
     async def log_in(self, token: str) -> None:

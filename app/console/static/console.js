@@ -1,4 +1,4 @@
-// What the pages need beyond HTML: local times, charts, what a refresh must not lose, and the proof that a request is ours.
+// Local times, charts, state that a refresh keeps (selection, focus, scroll position), and the CSRF token.
 "use strict";
 
 const PAD = (n) => String(n).padStart(2, "0");
@@ -16,7 +16,7 @@ function localTimes(root) {
   for (const each of root.querySelectorAll("[data-zone]")) each.textContent = zone;
 }
 
-// A time is typed as local, and sent as UTC.
+// A time is entered as local time and sent as UTC.
 function sendAsUtc(form) {
   for (const typed of form.querySelectorAll("input[type=datetime-local]")) {
     if (!typed.value) continue;
@@ -33,7 +33,7 @@ function ink(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-// Times along the axis; the day below the first, and below the first of each other day.
+// Axis labels: times, with the date below the first label of each day.
 function clock(_, ticks, axis, space, step) {
   let day = "";
   return ticks.map((tick) => {
@@ -57,7 +57,7 @@ const FROM_ZERO = { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] };
 const CHARTS = {
   rates(rows) {
     const data = [rows.map((r) => r.at_ms / 1000), rows.map((r) => r.records_per_s)];
-    const line = { label: "records a second", stroke: ink("--link"), fill: ink("--link") + "22", width: 2, points: { show: false } };
+    const line = { label: "records per second", stroke: ink("--link"), fill: ink("--link") + "22", width: 2, points: { show: false } };
     return { data, series: [WHEN, line], scales: { y: FROM_ZERO } };
   },
   histogram(rows) {
@@ -84,11 +84,11 @@ function dress(root) {
   charts(root);
 }
 
-// -- what a refresh must not lose: a marked text, the focus, how far a table was scrolled -----------------------------------
+// -- state that a refresh keeps: selected text, focus, scroll position of tables -------------------------------------------
 
 let kept = [];
 
-// The part that asked, and those that its answer replaces besides.
+// The target of the refresh, and the elements that its response replaces out of band.
 function parts(target) {
   return [target, ...document.querySelectorAll(target.getAttribute("hx-select-oob") || "#none")];
 }
@@ -118,12 +118,12 @@ function giveBack() {
   kept = [];
 }
 
-// A page that cannot be refreshed says so, and why; what it shows is old from then on.
+// A failed refresh marks the page as stale and shows the reason.
 let refreshedAt = new Date();
 
 function stale(why) {
   const told = document.getElementById("stale");
-  told.firstElementChild.textContent = `This is how things were at ${refreshedAt.toLocaleTimeString()}. ${why} It goes on trying.`;
+  told.firstElementChild.textContent = `Last updated at ${refreshedAt.toLocaleTimeString()}. ${why} Retrying.`;
   told.hidden = false;
 }
 
@@ -134,7 +134,7 @@ function fresh() {
 
 function reason(answer) {
   const told = new DOMParser().parseFromString(answer, "text/html").querySelectorAll("main .bad");
-  return [...told].map((each) => each.textContent).find(Boolean) || "The broker could not answer.";
+  return [...told].map((each) => each.textContent).find(Boolean) || "The broker did not answer.";
 }
 
 document.addEventListener("DOMContentLoaded", () => dress(document));
@@ -142,10 +142,10 @@ document.addEventListener("submit", (event) => sendAsUtc(event.target));
 document.addEventListener("htmx:beforeSwap", (event) => { if (event.detail.shouldSwap) keep(event); });
 document.addEventListener("htmx:afterSwap", () => { fresh(); dress(document); giveBack(); });
 document.addEventListener("htmx:responseError", (event) => stale(reason(event.detail.xhr.responseText)));
-document.addEventListener("htmx:sendError", () => stale("The broker cannot be reached."));
+document.addEventListener("htmx:sendError", () => stale("The broker is unreachable."));
 document.addEventListener("htmx:configRequest", (event) => {
   event.detail.headers["X-CSRF-Token"] = document.body.dataset.csrf;
 });
 document.addEventListener("htmx:beforeRequest", (event) => {
-  if (document.hidden) event.preventDefault();  // nobody looks
+  if (document.hidden) event.preventDefault();  // the tab is hidden
 });

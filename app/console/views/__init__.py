@@ -1,4 +1,4 @@
-"""The pages, one module a subject."""
+"""The pages, one module per subject."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from importlib import import_module
 
 
 def load() -> None:
-    """Puts every page and act into the tables."""
+    """Imports every module, which registers its pages and actions."""
     for module in pkgutil.iter_modules(__path__):
         import_module(f"{__name__}.{module.name}")

@@ -1,10 +1,10 @@
-"""Who may do what: users, API tokens, rules, and the acts that were noted."""
+"""Access control: users, API tokens, ACLs, quotas and the audit log."""
 
 from __future__ import annotations
 
 import msgspec
 
-from redis_ledger.app.console.pages import Done, Nothing, Visit, act, href, page
+from redis_ledger.app.console.pages import ActionResult, NoParameters, PageContext, action, href, page
 from redis_ledger.auth.acl import (
     CLUSTER_NAME,
     OPERATIONS_OF,
@@ -18,11 +18,12 @@ from redis_ledger.auth.acl import (
     said,
 )
 from redis_ledger.auth.quota import OTHERS, Quota
+from redis_ledger.auth.requirement import cluster
 from redis_ledger.broker.security.audit import Entry
 from redis_ledger.errors import InvalidRequest
 
 AUDIT_SHOWN = 50
-ALTER = (Op.ALTER, Resource.CLUSTER, None)
+ALTER = cluster(Op.ALTER)
 DAY_MS = 86_400_000
 _RULE = ("principal", "operation", "resource", "name")
 
@@ -52,7 +53,7 @@ class RuleLine(msgspec.Struct):
 
 
 class QuotaLine(msgspec.Struct):
-    """Parts that are None are those of User:*, or of the settings."""
+    """Limits that are None are those of User:* or of the settings."""
 
     principal: str
     quota: Quota
@@ -71,19 +72,19 @@ class AccessPage(msgspec.Struct):
     operations: dict[str, list[str]]
 
 
-@page("access", "Users and rules", nav="access", needs=(Op.DESCRIBE, Resource.CLUSTER, None))
-async def access(visit: Visit, query: Nothing) -> AccessPage:
-    broker, security = visit.broker, visit.broker.security
+@page("access", "Access control", nav="access", requires=cluster(Op.DESCRIBE))
+async def access(context: PageContext, query: NoParameters) -> AccessPage:
+    broker, security = context.broker, context.broker.security
     users = await broker.scram_credentials.all()
     tokens = await security.list_tokens()
     rules = await security.list_rules()
     return AccessPage(
         is_on=security.is_on,
-        may_change=security.is_on and visit.may(Op.ALTER, Resource.CLUSTER),
+        may_change=security.is_on and context.may(Op.ALTER, Resource.CLUSTER),
         supers=sorted(security.rules.supers),
         users=[UserLine(name, sorted(kept)) for name, kept in users.items()],
         tokens=[
-            TokenLine(id, t.principal, t.note, t.created_ms, t.expires_ms, t.is_over(visit.now_ms))
+            TokenLine(id, t.principal, t.note, t.created_ms, t.expires_ms, t.is_over(context.now_ms))
             for id, t in tokens.items()
         ],
         rules=[_line(rule) for rule in rules],
@@ -119,24 +120,26 @@ class RuleForm(msgspec.Struct):
                 Effect[self.effect], self.principal, self.host, Op[self.operation], kind, Pattern[self.pattern], name
             )
         except KeyError as error:
-            raise InvalidRequest(f"{error.args[0]!r} is no word of a rule.") from None
+            raise InvalidRequest(f"{error.args[0]!r} is not valid in an ACL.") from None
 
 
-@act("access/rule/add", "acl.add", *_RULE, needs=ALTER)
-async def add_rule(visit: Visit, form: RuleForm) -> Done:
-    visit.broker.security.check_on()
+@action("access/rule/add", "acl.add", *_RULE, requires=ALTER)
+async def add_rule(context: PageContext, form: RuleForm) -> ActionResult:
+    context.broker.security.check_on()
     rule = form.rule()
-    added = await visit.broker.security.add_rules([rule])
-    return Done(f"{'Added' if added else 'There was already'}: {said(rule)}.", href("access"), facts=facts([rule]))
+    added = await context.broker.security.add_rules([rule])
+    return ActionResult(
+        f"{'Added the ACL' if added else 'The ACL already exists'}: {said(rule)}.", href("access"), facts=facts([rule])
+    )
 
 
-@act("access/rule/remove", "acl.remove", *_RULE, needs=ALTER)
-async def remove_rule(visit: Visit, form: RuleForm) -> Done:
-    visit.broker.security.check_on()
+@action("access/rule/remove", "acl.remove", *_RULE, requires=ALTER)
+async def remove_rule(context: PageContext, form: RuleForm) -> ActionResult:
+    context.broker.security.check_on()
     rule = form.rule()
     wanted = Filter(rule.resource, rule.name, rule.pattern, rule.principal, rule.host, rule.operation, rule.effect)
-    await visit.broker.security.remove_rules([wanted])
-    return Done(f"Removed: {said(rule)}.", href("access"), facts=facts([rule]))
+    await context.broker.security.remove_rules([wanted])
+    return ActionResult(f"Removed the ACL: {said(rule)}.", href("access"), facts=facts([rule]))
 
 
 class TokenForm(msgspec.Struct):
@@ -147,25 +150,25 @@ class TokenForm(msgspec.Struct):
     days: int = 0
 
 
-@act("access/token/create", "token.create", "principal", needs=ALTER)
-async def create_token(visit: Visit, form: TokenForm) -> Done:
-    visit.broker.security.check_on()
-    expires = visit.now_ms + form.days * DAY_MS if form.days > 0 else 0
-    id, text = await visit.broker.security.create_token(form.principal, expires_ms=expires, note=form.note)
-    sentence = f"Made token {id} for {form.principal}."
-    return Done(sentence, href("access"), told=text, facts={"id": id, "expires_ms": expires})
+@action("access/token/create", "token.create", "principal", requires=ALTER)
+async def create_token(context: PageContext, form: TokenForm) -> ActionResult:
+    context.broker.security.check_on()
+    expires = context.now_ms + form.days * DAY_MS if form.days > 0 else 0
+    id, text = await context.broker.security.create_token(form.principal, expires_ms=expires, note=form.note)
+    sentence = f"Created token {id} for {form.principal}."
+    return ActionResult(sentence, href("access"), secret=text, facts={"id": id, "expires_ms": expires})
 
 
 class TokenId(msgspec.Struct):
     id: str
 
 
-@act("access/token/revoke", "token.revoke", "id", needs=ALTER)
-async def revoke_token(visit: Visit, form: TokenId) -> Done:
-    visit.broker.security.check_on()
-    was = await visit.broker.security.revoke_token(form.id)
+@action("access/token/revoke", "token.revoke", "id", requires=ALTER)
+async def revoke_token(context: PageContext, form: TokenId) -> ActionResult:
+    context.broker.security.check_on()
+    was = await context.broker.security.revoke_token(form.id)
     sentence = f"Revoked token {form.id} of {was.principal}."
-    return Done(sentence, href("access"), facts={"principal": was.principal})
+    return ActionResult(sentence, href("access"), facts={"principal": was.principal})
 
 
 class UserForm(msgspec.Struct):
@@ -173,27 +176,27 @@ class UserForm(msgspec.Struct):
     password: str
 
 
-@act("access/user/add", "user.add", "name", needs=ALTER)
-async def add_user(visit: Visit, form: UserForm) -> Done:
-    visit.broker.security.check_on()
-    is_new = await visit.broker.scram_credentials.add(form.name, form.password)
-    sentence = f"Added {form.name}." if is_new else f"Changed the password of {form.name}."
-    return Done(sentence, href("access"), facts={"new": is_new})
+@action("access/user/add", "user.add", "name", requires=ALTER)
+async def add_user(context: PageContext, form: UserForm) -> ActionResult:
+    context.broker.security.check_on()
+    is_new = await context.broker.scram_credentials.add(form.name, form.password)
+    sentence = f"Added user {form.name}." if is_new else f"Changed the password of {form.name}."
+    return ActionResult(sentence, href("access"), facts={"new": is_new})
 
 
 class UserName(msgspec.Struct):
     name: str
 
 
-@act("access/user/remove", "user.remove", "name", needs=ALTER)
-async def remove_user(visit: Visit, form: UserName) -> Done:
-    visit.broker.security.check_on()
-    await visit.broker.scram_credentials.remove(form.name)
-    return Done(f"Removed {form.name}.", href("access"))
+@action("access/user/remove", "user.remove", "name", requires=ALTER)
+async def remove_user(context: PageContext, form: UserName) -> ActionResult:
+    context.broker.security.check_on()
+    await context.broker.scram_credentials.remove(form.name)
+    return ActionResult(f"Removed user {form.name}.", href("access"))
 
 
 class QuotaForm(msgspec.Struct):
-    """Parts that are empty are taken back."""
+    """An empty limit is removed."""
 
     principal: str
     bytes_in_per_s: str = ""
@@ -206,26 +209,26 @@ class QuotaForm(msgspec.Struct):
         given = {name: getattr(self, name).strip() for name in Quota.__struct_fields__}
         for name, text in given.items():
             if text and not (text.isascii() and text.isdigit()):
-                raise InvalidRequest(f"{name} is a whole number, and not {text[:40]!r}.")
+                raise InvalidRequest(f"{name} must be a whole number, not {text[:40]!r}.")
         return {name: int(text) if text else None for name, text in given.items()}
 
 
-@act("access/quota/set", "quota.set", "principal", needs=ALTER)
-async def set_quota(visit: Visit, form: QuotaForm) -> Done:
-    visit.broker.security.check_on()
+@action("access/quota/set", "quota.set", "principal", requires=ALTER)
+async def set_quota(context: PageContext, form: QuotaForm) -> ActionResult:
+    context.broker.security.check_on()
     wanted = form.wanted()
-    await visit.broker.quotas.change(form.principal, wanted)
-    return Done(f"Set the quota of {form.principal}.", href("access"), facts=dict(wanted))
+    await context.broker.quotas.change(form.principal, wanted)
+    return ActionResult(f"Set the quota of {form.principal}.", href("access"), facts=dict(wanted))
 
 
 class QuotaOf(msgspec.Struct):
     principal: str
 
 
-@act("access/quota/remove", "quota.remove", "principal", needs=ALTER)
-async def remove_quota(visit: Visit, form: QuotaOf) -> Done:
-    visit.broker.security.check_on()
-    was_there = await visit.broker.quotas.remove(form.principal)
-    return Done(
-        f"Removed the quota of {form.principal}." if was_there else f"{form.principal} had none.", href("access")
+@action("access/quota/remove", "quota.remove", "principal", requires=ALTER)
+async def remove_quota(context: PageContext, form: QuotaOf) -> ActionResult:
+    context.broker.security.check_on()
+    was_there = await context.broker.quotas.remove(form.principal)
+    return ActionResult(
+        f"Removed the quota of {form.principal}." if was_there else f"{form.principal} has no quota.", href("access")
     )

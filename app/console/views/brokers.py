@@ -1,11 +1,12 @@
-"""Brokers that are heard of, and the Redis they share."""
+"""The brokers page: live brokers and the Redis servers."""
 
 from __future__ import annotations
 
 import msgspec
 
-from redis_ledger.app.console.pages import Nothing, Visit, page
-from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.app.console.pages import NoParameters, PageContext, page
+from redis_ledger.auth.acl import Op
+from redis_ledger.auth.requirement import cluster
 from redis_ledger.broker.cluster.live_brokers import Node
 from redis_ledger.store.server_info import NodeInfo
 
@@ -15,7 +16,7 @@ class Broker(msgspec.Struct):
     http: str
     kafka: str
     is_this: bool
-    is_open: bool  # it lets in everybody, beside others that do not
+    is_open: bool  # authentication is off here, but on at another broker
 
 
 class BrokersPage(msgspec.Struct):
@@ -27,9 +28,9 @@ class BrokersPage(msgspec.Struct):
     cluster_id: str
 
 
-@page("brokers", "Brokers and Redis", needs=(Op.DESCRIBE, Resource.CLUSTER, None))
-async def brokers(visit: Visit, query: Nothing) -> BrokersPage:
-    broker, refusal = visit.broker, visit.broker.store.admission.refusal()
+@page("brokers", "Brokers and Redis", requires=cluster(Op.DESCRIBE))
+async def brokers(context: PageContext, query: NoParameters) -> BrokersPage:
+    broker, refusal = context.broker, context.broker.store.admission.refusal()
     return BrokersPage(
         [_shown(each, broker.name, each in broker.live_brokers.open) for each in broker.live_brokers.everybody],
         list(await broker.store.node_info()),

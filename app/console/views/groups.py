@@ -1,4 +1,4 @@
-"""Groups and subscriptions: who reads what, how far behind, why it does not get on, and moving it."""
+"""Groups and subscriptions: lag, diagnosis, reset of positions, dead letters."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Literal
 import msgspec
 
 from redis_ledger.app.console.cluster_snapshot import lags, readers
-from redis_ledger.app.console.health import Behind
-from redis_ledger.app.console.pages import Done, Visit, act, href, page
+from redis_ledger.app.console.health import ConsumerLag
+from redis_ledger.app.console.pages import ActionResult, PageContext, action, href, page
 from redis_ledger.app.console.paging import Paged, PageNumber, paged
-from redis_ledger.app.console.stuck_consumers import Waits, why
+from redis_ledger.app.console.stuck_consumers import Diagnosis, diagnose
 from redis_ledger.app.console.time_inputs import moment, shown
 from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.auth.requirement import named
 from redis_ledger.broker.groups.lag import Reader
 from redis_ledger.broker.subscriptions.dead_letter_rules import Rule
 from redis_ledger.broker.types import CursorStats, SubscriptionStats
@@ -26,9 +27,9 @@ from redis_ledger.errors import (
     UnknownTopic,
 )
 
-OUT_SHOWN = 20
+UNACKED_SHOWN = 20
 _ONE = ("topic", "name")
-_READS = ((Op.READ, Resource.TOPIC, "topic"), (Op.READ, Resource.GROUP, "name"))
+_READS = (named(Op.READ, Resource.TOPIC, "topic"), named(Op.READ, Resource.GROUP, "name"))
 
 
 class Member(msgspec.Struct):
@@ -45,7 +46,7 @@ class GroupLine(msgspec.Struct):
 
 
 class GroupsQuery(msgspec.Struct):
-    """find: text in a name, or in that of a topic."""
+    """find: text in the name of the group, subscription or topic."""
 
     find: str = ""
     page: PageNumber = 1
@@ -55,34 +56,34 @@ class GroupsQuery(msgspec.Struct):
 class Groups(msgspec.Struct):
     groups: list[GroupLine]
     groups_shown: Paged
-    subscriptions: list[Behind]
+    subscriptions: list[ConsumerLag]
     shown: Paged
 
 
 @page("groups", "Groups and subscriptions")
-async def groups(visit: Visit, query: GroupsQuery) -> Groups:
-    """By name; of those that are shown it is read how far behind they are."""
-    topics = [each for each in await visit.broker.topics.list() if may_describe(visit, each.name)]
+async def groups(context: PageContext, query: GroupsQuery) -> Groups:
+    """Sorted by name; the lag is read for the rows of the page only."""
+    topics = [each for each in await context.broker.topics.list() if may_describe(context, each.name)]
     subscriptions, read_by = [], dict[str, list[str]]()
-    for _, reader in await readers(visit.broker, topics):
+    for _, reader in await readers(context.broker, topics):
         topic, name, kind = reader
         if kind == "kafka":
             read_by.setdefault(name, []).append(topic)
-        elif (query.find in name or query.find in topic) and visit.may(Op.DESCRIBE, Resource.GROUP, name):
+        elif (query.find in name or query.find in topic) and context.may(Op.DESCRIBE, Resource.GROUP, name):
             subscriptions.append(reader)
     names = [
-        name for name in sorted({*await visit.broker.groups.names(), *read_by})
-        if visit.may(Op.DESCRIBE, Resource.GROUP, name)
+        name for name in sorted({*await context.broker.groups.names(), *read_by})
+        if context.may(Op.DESCRIBE, Resource.GROUP, name)
         and (query.find in name or any(query.find in topic for topic in read_by.get(name, ())))
     ]  # fmt: skip
     chosen, shown = paged(subscriptions, query.page)
     groups, groups_shown = paged(names, query.groups_page)
     asked = [Reader(topic, name, "kafka") for name in groups for topic in read_by.get(name, ())]
     lag: dict[str, int] = {}
-    for each in await lags(visit.broker, asked):
+    for each in await lags(context.broker, asked):
         lag[each.name] = lag.get(each.name, 0) + each.lag
     lines = [GroupLine(name, read_by.get(name, []), lag.get(name, 0)) for name in groups]
-    return Groups(lines, groups_shown, await lags(visit.broker, chosen), shown)
+    return Groups(lines, groups_shown, await lags(context.broker, chosen), shown)
 
 
 class GroupQuery(msgspec.Struct):
@@ -93,12 +94,12 @@ class OnTopic(msgspec.Struct):
     topic: str
     cursors: list[CursorStats]
     lag: int
-    waits: Waits
+    diagnosis: Diagnosis
     may_seek: bool
 
 
 class GroupPage(msgspec.Struct):
-    """coordinator: where it can be asked for its members, if not here."""
+    """coordinator: address of the group coordinator if it is another broker."""
 
     name: str
     state: str
@@ -108,56 +109,58 @@ class GroupPage(msgspec.Struct):
     may_delete: bool
 
 
-@page("group", "Group", nav="groups", needs=(Op.DESCRIBE, Resource.GROUP, "name"))
-async def group(visit: Visit, query: GroupQuery) -> GroupPage:
-    broker = visit.broker
-    state, members, coordinator = await described(visit, query.name)
+@page("group", "Group", nav="groups", requires=named(Op.DESCRIBE, Resource.GROUP, "name"))
+async def group(context: PageContext, query: GroupQuery) -> GroupPage:
+    broker = context.broker
+    state, members, coordinator = await described(context, query.name)
     topics = []
     for topic in sorted(await broker.offsets.topics_of(query.name)):
-        if not may_describe(visit, topic):
+        if not may_describe(context, topic):
             continue
         try:
             stats = await broker.subscriptions.stats(topic, query.name)
         except (UnknownTopic, UnknownSubscription):
             continue
         consumers = len(members) if not coordinator else None
-        waits = await why(visit, stats, consumers)
+        diagnosis = await diagnose(context, stats, consumers)
         lag = sum(each.backlog for each in stats.cursors)
-        topics.append(OnTopic(topic, stats.cursors, lag, waits, may_seek(visit, topic, query.name)))
+        topics.append(OnTopic(topic, stats.cursors, lag, diagnosis, may_seek(context, topic, query.name)))
     if not topics and state == "Dead":
         raise GroupNotFound(f"There is no group {query.name[:80]!r}.")
-    may_delete = visit.may(Op.DELETE, Resource.GROUP, query.name)
+    may_delete = context.may(Op.DELETE, Resource.GROUP, query.name)
     return GroupPage(query.name, state, members, coordinator, topics, may_delete)
 
 
-def may_seek(visit: Visit, topic: str, name: str) -> bool:
-    return visit.may(Op.READ, Resource.TOPIC, topic) and visit.may(Op.READ, Resource.GROUP, name)
+def may_seek(context: PageContext, topic: str, name: str) -> bool:
+    return context.may(Op.READ, Resource.TOPIC, topic) and context.may(Op.READ, Resource.GROUP, name)
 
 
-def may_describe(visit: Visit, topic: str) -> bool:
-    return visit.may(Op.DESCRIBE, Resource.TOPIC, topic)
+def may_describe(context: PageContext, topic: str) -> bool:
+    return context.may(Op.DESCRIBE, Resource.TOPIC, topic)
 
 
-async def described(visit: Visit, name: str) -> tuple[str, list[Member], str]:
-    """State and members of a group, and the address of the broker that knows them if that is another one.  Of what
-    members read, topics are told that the visitor may describe."""
-    broker = visit.broker
+async def described(context: PageContext, name: str) -> tuple[str, list[Member], str]:
+    """State, members, and the address of the group coordinator if it is another broker.
+
+    Assignments contain only topics that the caller may describe.
+    """
+    broker = context.broker
     try:
         found = await broker.consumer_groups.describe(name)
-        topics = [each for each in await broker.topics.list() if may_describe(visit, each.name)]
+        topics = [each for each in await broker.topics.list() if may_describe(context, each.name)]
         names = {bytes.fromhex(each.id): each.name for each in topics}
         members = [Member(m.member_id, m.client_id, m.client_host, _parts(names, m.assigned)) for m in found.members]
         return found.state, members, ""
     except GroupNotFound:
-        pass  # of the other kind, or of none
+        pass  # a classic group, or none
     except NotCoordinator:
-        return "", [], await _coordinator(visit, name)
+        return "", [], await _coordinator(context, name)
     try:
         classic = await broker.groups.describe(name)
     except GroupNotFound:
         return "Dead", [], ""
     except NotCoordinator:
-        return "", [], await _coordinator(visit, name)
+        return "", [], await _coordinator(context, name)
     return classic.state, [Member(m.member_id, m.client_id, m.client_host, []) for m in classic.members], ""
 
 
@@ -165,8 +168,8 @@ def _parts(names: Mapping[bytes, str], assigned: Iterable[tuple[bytes, int]]) ->
     return [f"{names[topic_id]}:{number}" for topic_id, number in sorted(assigned) if topic_id in names]
 
 
-async def _coordinator(visit: Visit, name: str) -> str:
-    node = await visit.broker.live_brokers.coordinator(name)
+async def _coordinator(context: PageContext, name: str) -> str:
+    node = await context.broker.live_brokers.coordinator(name)
     return node.http if node is not None else "another broker"
 
 
@@ -175,9 +178,13 @@ class SubscriptionQuery(msgspec.Struct):
     name: str
 
 
-class Out(msgspec.Struct):
-    """Messages first to last of a partition.  consumer: "" when they were given back and wait.  deliveries: before this
-    time.  left_ms: until they may be delivered again, negative when that has passed."""
+class UnackedRange(msgspec.Struct):
+    """Consecutive unacknowledged messages.
+
+    consumer    empty if they were nacked
+    deliveries  deliveries before the current one
+    left_ms     time until redelivery; negative if it has passed
+    """
 
     partition: int
     first: int
@@ -193,39 +200,41 @@ class SubscriptionPage(msgspec.Struct):
     kind: str
     cursors: list[CursorStats]
     lag: int
-    waits: Waits
-    out: list[Out]
+    diagnosis: Diagnosis
+    unacked: list[UnackedRange]
     dead_letters: Rule | None
     may_put_back: bool
     may_seek: bool
     may_delete: bool
 
 
-_NEEDS = ((Op.DESCRIBE, Resource.TOPIC, "topic"), (Op.DESCRIBE, Resource.GROUP, "name"))
+_NEEDS = (named(Op.DESCRIBE, Resource.TOPIC, "topic"), named(Op.DESCRIBE, Resource.GROUP, "name"))
 
 
-@page("subscription", "Subscription", nav="groups", needs=_NEEDS)
-async def subscription(visit: Visit, query: SubscriptionQuery) -> SubscriptionPage:
-    stats = await visit.broker.subscriptions.stats(query.topic, query.name)
+@page("subscription", "Subscription", nav="groups", requires=_NEEDS)
+async def subscription(context: PageContext, query: SubscriptionQuery) -> SubscriptionPage:
+    stats = await context.broker.subscriptions.stats(query.topic, query.name)
     lag = sum(each.backlog for each in stats.cursors)
     is_group = stats.kind == "kafka"
-    leases = [] if is_group else await visit.broker.unacked.worst(query.topic, query.name)
-    out = [Out(p, first, last, who, count, due - visit.now_ms) for p, first, last, who, count, due in leases]
-    late = sum(each.last - each.first + 1 for each in out if each.consumer and each.left_ms <= 0)
-    waits = await why(visit, stats, None, late)
-    dead_letters, may_move = visit.broker.dead_letters, may_seek(visit, query.topic, query.name)
+    leases = [] if is_group else await context.broker.unacked.worst(query.topic, query.name)
+    unacked = [
+        UnackedRange(p, first, last, who, count, due - context.now_ms) for p, first, last, who, count, due in leases
+    ]
+    late = sum(each.last - each.first + 1 for each in unacked if each.consumer and each.left_ms <= 0)
+    diagnosis = await diagnose(context, stats, None, late)
+    dead_letters, may_move = context.broker.dead_letters, may_seek(context, query.topic, query.name)
     takes_letters = (
         any(rule.topic == query.topic for rule in dead_letters.rules.by_subscription.values()) and not is_group
     )
     return SubscriptionPage(
-        stats.topic, stats.name, stats.kind, stats.cursors, lag, waits, out[:OUT_SHOWN],
+        stats.topic, stats.name, stats.kind, stats.cursors, lag, diagnosis, unacked[:UNACKED_SHOWN],
         dead_letters.rules.get(stats.topic, stats.topic_id, stats.name), takes_letters and may_move, may_move,
-        visit.may(Op.DELETE, Resource.GROUP, query.name),
+        context.may(Op.DELETE, Resource.GROUP, query.name),
     )  # fmt: skip
 
 
 class Seek(msgspec.Struct):
-    """time: ISO 8601, UTC where it says nothing else, for to = "time"."""
+    """time: ISO 8601, by default UTC; used if to is "time"."""
 
     topic: str
     name: str
@@ -233,33 +242,33 @@ class Seek(msgspec.Struct):
     time: str = ""
 
 
-@act("subscription/seek", "subscription.seek", *_ONE, needs=_READS)
-async def seek(visit: Visit, form: Seek) -> Done:
-    stats = await visit.broker.subscriptions.stats(form.topic, form.name)
+@action("subscription/seek", "subscription.seek", *_ONE, requires=_READS)
+async def seek(context: PageContext, form: Seek) -> ActionResult:
+    stats = await context.broker.subscriptions.stats(form.topic, form.name)
     if stats.kind == "kafka":
-        await _seek_group(visit, form)
+        await _seek_group(context, form)
     elif form.to == "time":
-        await visit.broker.subscriptions.seek(form.topic, form.name, timestamp_ms=moment(form.time))
+        await context.broker.subscriptions.seek(form.topic, form.name, timestamp_ms=moment(form.time))
     else:
-        await visit.broker.subscriptions.seek(form.topic, form.name, to=form.to)
+        await context.broker.subscriptions.seek(form.topic, form.name, to=form.to)
     where = shown(moment(form.time)) if form.to == "time" else form.to
-    return Done(f"{form.name} goes on at {where} of {form.topic}.", _back(stats), facts={"to": where})
+    return ActionResult(f"Reset {form.name} on {form.topic} to {where}.", _back(stats), facts={"to": where})
 
 
-async def _seek_group(visit: Visit, form: Seek) -> None:
-    """Only while it has no members: they would commit their own positions over it.  Raises GroupNotEmpty."""
-    state, members, coordinator = await described(visit, form.name)
+async def _seek_group(context: PageContext, form: Seek) -> None:
+    """Raises GroupNotEmpty: members would overwrite the offsets with their own commits."""
+    state, members, coordinator = await described(context, form.name)
     if members or coordinator or state not in ("Empty", "Dead", "EMPTY", "DEAD"):
-        raise GroupNotEmpty(f"Group {form.name!r} has members; stop them first, or they commit their own offsets.")
-    _, states = await visit.broker.topics.describe(form.topic)
+        raise GroupNotEmpty(f"Group {form.name!r} has members. Stop them first; they would overwrite the offsets.")
+    _, states = await context.broker.topics.describe(form.topic)
     offsets = {}
     for each in states:
         if form.to == "time":
-            found = await visit.broker.partition_fetch.offset_at(form.topic, each.partition, moment(form.time))
+            found = await context.broker.partition_fetch.offset_at(form.topic, each.partition, moment(form.time))
             offsets[each.partition] = found[0]
         else:
             offsets[each.partition] = each.start_offset if form.to == "earliest" else each.end_offset
-    await visit.broker.external_offsets.note(form.name, form.topic, offsets)
+    await context.broker.external_offsets.note(form.name, form.topic, offsets)
 
 
 class DeadLetters(msgspec.Struct):
@@ -271,23 +280,25 @@ class DeadLetters(msgspec.Struct):
     to: str = ""
 
 
-@act("subscription/dead-letters", "subscription.deadLetters", *_ONE, needs=_READS)
-async def set_dead_letters(visit: Visit, form: DeadLetters) -> Done:
+@action("subscription/dead-letters", "subscription.deadLetters", *_ONE, requires=_READS)
+async def set_dead_letters(context: PageContext, form: DeadLetters) -> ActionResult:
     back = href("subscription", topic=form.topic, name=form.name)
     facts = {"max_deliveries": form.max_deliveries, "to": form.to if form.max_deliveries else ""}
     if form.max_deliveries == 0:
-        await visit.broker.dead_letters.rules.remove(form.topic, form.name)
-        return Done(f"{form.name} delivers what fails again and again, however often.", back, facts=facts)
-    visit.check(Op.WRITE, Resource.TOPIC, form.to)
-    await visit.broker.dead_letters.set(
+        await context.broker.dead_letters.rules.remove(form.topic, form.name)
+        return ActionResult(f"Removed the dead-letter policy of {form.name}.", back, facts=facts)
+    context.check(Op.WRITE, Resource.TOPIC, form.to)
+    await context.broker.dead_letters.set(
         form.topic,
         form.name,
         form.max_deliveries,
         form.to,
-        may_create=partial(visit.may_create, form.to),
+        may_create=partial(context.may_create, form.to),
     )
     after = "one delivery" if form.max_deliveries == 1 else f"{form.max_deliveries} deliveries"
-    return Done(f"What {form.name} has not acknowledged after {after} goes to {form.to}.", back, facts=facts)
+    return ActionResult(
+        f"{form.name} sends a message to {form.to} after {after} without acknowledgement.", back, facts=facts
+    )
 
 
 class PutBack(msgspec.Struct):
@@ -296,15 +307,15 @@ class PutBack(msgspec.Struct):
     limit: int = 1_000
 
 
-@act("subscription/put-back", "subscription.putBack", *_ONE, needs=_READS)
-async def put_back(visit: Visit, form: PutBack) -> Done:
-    limit = min(max(form.limit, 1), visit.broker.config.records_per_request_max)
-    by_topic = await visit.broker.dead_letters.put_back(
-        form.topic, form.name, limit, may_write=partial(visit.may, Op.WRITE, Resource.TOPIC)
+@action("subscription/put-back", "subscription.putBack", *_ONE, requires=_READS)
+async def put_back(context: PageContext, form: PutBack) -> ActionResult:
+    limit = min(max(form.limit, 1), context.broker.config.records_per_request_max)
+    by_topic = await context.broker.dead_letters.put_back(
+        form.topic, form.name, limit, may_write=partial(context.may, Op.WRITE, Resource.TOPIC)
     )
     done = by_topic.total()
-    sentence = f"Put {done} message{'' if done == 1 else 's'} of {form.topic} back to where they came from."
-    return Done(sentence, href("subscription", topic=form.topic, name=form.name), facts={"to": by_topic})
+    sentence = f"Put {done} dead letter{'' if done == 1 else 's'} of {form.topic} back to the original topics."
+    return ActionResult(sentence, href("subscription", topic=form.topic, name=form.name), facts={"to": by_topic})
 
 
 class Delete(msgspec.Struct):
@@ -312,23 +323,23 @@ class Delete(msgspec.Struct):
     name: str
 
 
-@act(
+@action(
     "subscription/delete", "subscription.delete", *_ONE,
-    needs=((Op.DELETE, Resource.GROUP, "name"), (Op.DESCRIBE, Resource.TOPIC, "topic")),
+    requires=(named(Op.DELETE, Resource.GROUP, "name"), named(Op.DESCRIBE, Resource.TOPIC, "topic")),
 )  # fmt: skip
-async def delete(visit: Visit, form: Delete) -> Done:
-    await visit.broker.subscriptions.delete(form.topic, form.name)
-    return Done(f"Deleted subscription {form.name} of {form.topic}.", href("topic", name=form.topic))
+async def delete(context: PageContext, form: Delete) -> ActionResult:
+    await context.broker.subscriptions.delete(form.topic, form.name)
+    return ActionResult(f"Deleted subscription {form.name} of {form.topic}.", href("topic", name=form.topic))
 
 
 class DeleteGroup(msgspec.Struct):
     name: str
 
 
-@act("group/delete", "group.delete", "name", needs=(Op.DELETE, Resource.GROUP, "name"))
-async def delete_group(visit: Visit, form: DeleteGroup) -> Done:
-    await visit.broker.groups.delete(form.name)
-    return Done(f"Deleted group {form.name} with its offsets.", href("groups"))
+@action("group/delete", "group.delete", "name", requires=named(Op.DELETE, Resource.GROUP, "name"))
+async def delete_group(context: PageContext, form: DeleteGroup) -> ActionResult:
+    await context.broker.groups.delete(form.name)
+    return ActionResult(f"Deleted group {form.name} and its offsets.", href("groups"))
 
 
 def _back(stats: SubscriptionStats) -> str:

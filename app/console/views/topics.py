@@ -1,4 +1,4 @@
-"""Topics: all of them, one with its partitions and records, and what can be done to one."""
+"""Topics: the list, and a topic with its partitions, records and actions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import msgspec
 from msgspec import Meta
 
 from redis_ledger.app.console.cluster_snapshot import TopicTotals, totals
-from redis_ledger.app.console.pages import Done, Visit, act, href, page
+from redis_ledger.app.console.pages import ActionResult, PageContext, action, href, page
 from redis_ledger.app.console.paging import Paged, PageNumber, paged
-from redis_ledger.app.console.records import PARTITIONS_MAX, Looked, Peek, Row, peek
+from redis_ledger.app.console.records import PARTITIONS_MAX, OffsetRange, RecordQuery, Row, read_records
 from redis_ledger.app.console.rendering import counted, number
 from redis_ledger.auth.acl import Op, Resource
+from redis_ledger.auth.requirement import named
 from redis_ledger.broker.types import Holding, NewRecord, PartitionState
 from redis_ledger.errors import LedgerError, UnknownTopic
 from redis_ledger.ledger.settings import shown
@@ -30,7 +31,7 @@ class TopicsQuery(msgspec.Struct):
 
 
 class Topics(msgspec.Struct):
-    """may_create: at least some name."""
+    """may_create: the caller may create at least one topic name."""
 
     topics: list[TopicTotals]
     shown: Paged
@@ -38,19 +39,19 @@ class Topics(msgspec.Struct):
 
 
 @page("topics", "Topics")
-async def topics(visit: Visit, query: TopicsQuery) -> Topics:
-    """By name; only those that are shown are looked at."""
+async def topics(context: PageContext, query: TopicsQuery) -> Topics:
+    """Sorted by name; totals are read for the rows of the page only."""
     found = [
-        each for each in await visit.broker.topics.list()
-        if query.find in each.name and visit.may(Op.DESCRIBE, Resource.TOPIC, each.name)
+        each for each in await context.broker.topics.list()
+        if query.find in each.name and context.may(Op.DESCRIBE, Resource.TOPIC, each.name)
     ]  # fmt: skip
     chosen, shown = paged(found, query.page)
-    may_create = visit.may_some(Op.CREATE, Resource.TOPIC) or visit.may(Op.CREATE, Resource.CLUSTER)
-    return Topics(await totals(visit.broker, chosen), shown, may_create)
+    may_create = context.may_some(Op.CREATE, Resource.TOPIC) or context.may(Op.CREATE, Resource.CLUSTER)
+    return Topics(await totals(context.broker, chosen), shown, may_create)
 
 
 class TopicQuery(msgspec.Struct):
-    """partition "": the newest of all.  find: text in key or value.  show: also what is not committed."""
+    """partition: empty for all.  find: text in key or value.  show: committed records only, or all."""
 
     name: str
     partition: str = ""
@@ -65,16 +66,16 @@ class TopicPage(msgspec.Struct):
     created_ms: int
     settings: dict[str, int | bool | str]
     partitions: list[PartitionState]
-    holding: list[Hold]  # the first of each partition whose readers wait
+    holding: list[Hold]  # the first open transaction of each blocked partition
     subscriptions: list[tuple[str, str]]
     scheduled: int
     rows: list[Row]
-    looked: list[Looked]
-    go_on: int | None  # the offset behind the rows, if there is more
+    ranges: list[OffsetRange]
+    next_offset: int | None  # where the next page begins
     may_read: bool
     may_write: bool
     may_delete: bool
-    told: str  # what has to be said of the rows
+    note: str  # which records were not read
 
 
 class Hold(msgspec.Struct):
@@ -83,13 +84,13 @@ class Hold(msgspec.Struct):
     transaction: str
 
 
-@page("topic", "Topic", nav="topics", needs=(Op.DESCRIBE, Resource.TOPIC, "name"))
-async def topic(visit: Visit, query: TopicQuery) -> TopicPage:
-    broker = visit.broker
+@page("topic", "Topic", nav="topics", requires=named(Op.DESCRIBE, Resource.TOPIC, "name"))
+async def topic(context: PageContext, query: TopicQuery) -> TopicPage:
+    broker = context.broker
     found, states = await broker.topics.describe(query.name)
     names = await broker.subscriptions.list(query.name)
-    may_read = visit.may(Op.READ, Resource.TOPIC, query.name)
-    found_there = await records(visit, query, states) if may_read else Found()
+    may_read = context.may(Op.READ, Resource.TOPIC, query.name)
+    found_there = await records(context, query, states) if may_read else Records()
     held = await broker.topics.holding(query.name)
     return TopicPage(
         name=found.name,
@@ -98,15 +99,15 @@ async def topic(visit: Visit, query: TopicQuery) -> TopicPage:
         settings=shown(found.settings),
         partitions=states,
         holding=_holding(states, held),
-        subscriptions=[(name, kind) for name, kind in names if visit.may(Op.DESCRIBE, Resource.GROUP, name)],
+        subscriptions=[(name, kind) for name, kind in names if context.may(Op.DESCRIBE, Resource.GROUP, name)],
         scheduled=await broker.delayed.pending(query.name),
         rows=found_there.rows,
-        looked=found_there.looked,
-        go_on=found_there.go_on,
+        ranges=found_there.ranges,
+        next_offset=found_there.next_offset,
         may_read=may_read,
-        may_write=visit.may(Op.WRITE, Resource.TOPIC, query.name),
-        may_delete=visit.may(Op.DELETE, Resource.TOPIC, query.name),
-        told=found_there.told,
+        may_write=context.may(Op.WRITE, Resource.TOPIC, query.name),
+        may_delete=context.may(Op.DELETE, Resource.TOPIC, query.name),
+        note=found_there.note,
     )
 
 
@@ -114,51 +115,51 @@ def _holding(states: list[PartitionState], held: list[Holding]) -> list[Hold]:
     first: dict[int, Holding] = {}
     for each in held:
         first.setdefault(each.partition, each)
-    waiting = (first.get(each.partition) for each in states if each.stable_offset < each.end_offset)
-    return [Hold(each.partition, each.first_offset, str(each.transaction)) for each in waiting if each is not None]
+    blocking = (first.get(each.partition) for each in states if each.stable_offset < each.end_offset)
+    return [Hold(each.partition, each.first_offset, str(each.transaction)) for each in blocking if each is not None]
 
 
-class Found(msgspec.Struct):
+class Records(msgspec.Struct):
     rows: list[Row] = []
-    looked: list[Looked] = []
-    go_on: int | None = None
-    told: str = ""
+    ranges: list[OffsetRange] = []
+    next_offset: int | None = None
+    note: str = ""
 
 
-async def records(visit: Visit, query: TopicQuery, states: list[PartitionState]) -> Found:
+async def records(context: PageContext, query: TopicQuery, states: list[PartitionState]) -> Records:
     """The newest records, or those from an offset on."""
-    asked = Peek(query.name, query.find, is_committed=query.show == "committed", most=TAIL_RECORDS)
+    selection = RecordQuery(query.name, query.find, is_committed=query.show == "committed", most=TAIL_RECORDS)
     chosen = [each for each in states if query.partition in ("", str(each.partition))]
     if not chosen:
-        return Found(told=f"The topic has no partition {query.partition[:20]!r}.")
+        return Records(note=f"The topic has no partition {query.partition[:20]!r}.")
     offset = int(query.offset) if query.offset.isascii() and query.offset.isdigit() else None
     if query.offset and offset is None:
-        return Found(told=f"{query.offset[:20]!r} is not an offset.")
+        return Records(note=f"{query.offset[:20]!r} is not an offset.")
     try:
-        rows, looked = await peek(visit.broker, asked, chosen, offset, visit.pay_decoded)
+        rows, ranges = await read_records(context.broker, selection, chosen, offset, context.charge_decoded)
     except UnknownTopic:
         raise
     except LedgerError as error:
-        return Found(told=error.detail)
-    go_on = None
-    if offset is not None and len(looked) == 1:
-        behind = rows[-1].offset + 1 if len(rows) == TAIL_RECORDS else looked[0].end
-        go_on = behind if behind < looked[0].there_end else None
-    return Found(rows, looked, go_on, _told(query, looked, len(chosen)))
+        return Records(note=error.detail)
+    next_offset = None
+    if offset is not None and len(ranges) == 1:
+        behind = rows[-1].offset + 1 if len(rows) == TAIL_RECORDS else ranges[0].end
+        next_offset = behind if behind < ranges[0].there_end else None
+    return Records(rows, ranges, next_offset, _note(query, ranges, len(chosen)))
 
 
-def _told(query: TopicQuery, looked: list[Looked], partitions: int) -> str:
-    """What was not looked at, where that may be missed."""
-    said = []
+def _note(query: TopicQuery, ranges: list[OffsetRange], partitions: int) -> str:
+    """States which records were not searched."""
+    notes = []
     if partitions > PARTITIONS_MAX:
-        said.append(f"Of the first {PARTITIONS_MAX} of {partitions} partitions; choose one to see the others.")
-    read = sum(each.end - each.first for each in looked)
-    there = sum(each.there_end - (each.first if query.offset else each.there_first) for each in looked)
+        notes.append(f"First {PARTITIONS_MAX} of {partitions} partitions; select a partition to see the others.")
+    read = sum(each.end - each.first for each in ranges)
+    there = sum(each.there_end - (each.first if query.offset else each.there_first) for each in ranges)
     if query.find and read < there:
-        which = "from there on" if query.offset else "the newest"
-        say = f"Looked at {number(read)} of {counted(there, 'record')}, {which}."
-        said.append(say if query.offset else f"{say} Name a partition and an offset to look further back.")
-    return " ".join(said)
+        which = "from the offset on" if query.offset else "the newest"
+        say = f"Searched {number(read)} of {counted(there, 'record')}, {which}."
+        notes.append(say if query.offset else f"{say} Select a partition and an offset to search older records.")
+    return " ".join(notes)
 
 
 class NewTopic(msgspec.Struct):
@@ -166,13 +167,13 @@ class NewTopic(msgspec.Struct):
     partitions: Count = 1
 
 
-@act("topics/create", "topic.create", "name")
-async def create(visit: Visit, form: NewTopic) -> Done:
-    if not visit.may_create(form.name):
-        visit.check(Op.CREATE, Resource.TOPIC, form.name)
-    made = await visit.broker.topics.create(form.name, form.partitions)
+@action("topics/create", "topic.create", "name")
+async def create(context: PageContext, form: NewTopic) -> ActionResult:
+    if not context.may_create(form.name):
+        context.check(Op.CREATE, Resource.TOPIC, form.name)
+    made = await context.broker.topics.create(form.name, form.partitions)
     facts = {"partitions": made.partitions}
-    return Done(f"Made topic {made.name}.", href("topic", name=made.name), facts=facts)
+    return ActionResult(f"Created topic {made.name}.", href("topic", name=made.name), facts=facts)
 
 
 class Produce(msgspec.Struct):
@@ -182,15 +183,15 @@ class Produce(msgspec.Struct):
     partition: str = ""
 
 
-@act("topic/produce", needs=(Op.WRITE, Resource.TOPIC, "topic"))
-async def produce(visit: Visit, form: Produce) -> Done:
+@action("topic/produce", requires=named(Op.WRITE, Resource.TOPIC, "topic"))
+async def produce(context: PageContext, form: Produce) -> ActionResult:
     number = int(form.partition) if form.partition.isascii() and form.partition.isdigit() else None
     record = NewRecord(form.key.encode() or None, form.value.encode())
-    may_create = partial(visit.may_create, form.topic)
-    produce = visit.broker.records.produce
+    may_create = partial(context.may_create, form.topic)
+    produce = context.broker.records.produce
     placed = (await produce(form.topic, [record], partition=number, may_create=may_create))[0]
     where = f"partition {placed.partition}, offset {placed.base_offset}"
-    return Done(f"Wrote a record to {where}.", href("topic", name=form.topic, partition=placed.partition))
+    return ActionResult(f"Produced a record to {where}.", href("topic", name=form.topic, partition=placed.partition))
 
 
 class DeleteTopic(msgspec.Struct):
@@ -198,10 +199,10 @@ class DeleteTopic(msgspec.Struct):
     confirm: str
 
 
-@act("topic/delete", "topic.delete", "name", needs=(Op.DELETE, Resource.TOPIC, "name"))
-async def delete(visit: Visit, form: DeleteTopic) -> Done:
+@action("topic/delete", "topic.delete", "name", requires=named(Op.DELETE, Resource.TOPIC, "name"))
+async def delete(context: PageContext, form: DeleteTopic) -> ActionResult:
     if form.confirm != form.name:
-        told = "Nothing was deleted: the name that was typed is another one."
-        return Done(told, href("topic", name=form.name), facts=None)
-    await visit.broker.topics.delete(form.name)
-    return Done(f"Deleted topic {form.name} with its records and subscriptions.", href("topics"))
+        message = "The topic was not deleted: the confirmation does not match its name."
+        return ActionResult(message, href("topic", name=form.name), facts=None)
+    await context.broker.topics.delete(form.name)
+    return ActionResult(f"Deleted topic {form.name}, its records and subscriptions.", href("topics"))

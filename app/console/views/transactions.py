@@ -1,4 +1,4 @@
-"""Transactions: those that are open or ended lately, one with whom it holds up, and ending one by force."""
+"""Transactions: open and recently ended ones, details with the blocked consumers, abort."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from redis_ledger.app.console.health import HELD_MS_BAD
-from redis_ledger.app.console.pages import Done, Nothing, Visit, act, href, page
+from redis_ledger.app.console.pages import ActionResult, NoParameters, PageContext, action, href, page
 from redis_ledger.app.console.rendering import counted
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import Transaction
@@ -20,8 +20,8 @@ FINISHED_MAX = 50
 
 
 class Line(msgspec.Struct):
-    """left_ms: until its deadline, negative when that has passed; 0 when it has ended.  partitions, subscriptions: how
-    many take part, None when it has ended: that is not remembered."""
+    """left_ms: until the deadline; negative if it has passed, 0 if the transaction has ended.
+    partitions, subscriptions: participants; None if the transaction has ended."""
 
     id: str
     status: str
@@ -41,15 +41,15 @@ class Transactions(msgspec.Struct):
 
 
 @page("transactions", "Transactions")
-async def transactions(visit: Visit, query: Nothing) -> Transactions:
-    """Who may not see the cluster sees its own."""
-    may_see_all = visit.may(Op.DESCRIBE, Resource.CLUSTER)
-    sees = None if may_see_all else partial(visit.broker.transaction_owners.sees, visit.caller)
-    live, ended = await visit.broker.transactions.latest(SHOWN_MAX + 1, FINISHED_MAX, sees)
-    lines = [line(each, visit.now_ms) for each in live[:SHOWN_MAX]]
+async def transactions(context: PageContext, query: NoParameters) -> Transactions:
+    """All transactions with DESCRIBE on the cluster, else the caller's own."""
+    may_see_all = context.may(Op.DESCRIBE, Resource.CLUSTER)
+    sees = None if may_see_all else partial(context.broker.transaction_owners.sees, context.caller)
+    live, ended = await context.broker.transactions.latest(SHOWN_MAX + 1, FINISHED_MAX, sees)
+    lines = [line(each, context.now_ms) for each in live[:SHOWN_MAX]]
     return Transactions(
         [each for each in lines if each.status == "open"], [each for each in lines if each.status != "open"],
-        [line(each, visit.now_ms) for each in ended], may_see_all, len(live) > SHOWN_MAX,
+        [line(each, context.now_ms) for each in ended], may_see_all, len(live) > SHOWN_MAX,
     )  # fmt: skip
 
 
@@ -66,15 +66,15 @@ class TransactionQuery(msgspec.Struct):
     id: str
 
 
-class Touched(msgspec.Struct):
-    """held: records behind the stable position that readers of committed records do not get because of it."""
+class TxnPartition(msgspec.Struct):
+    """held: records above the last stable offset that the transaction blocks."""
 
     topic: str
     partition: int
     first_offset: int
     held: int
     is_holding: bool
-    waiting: list[str]  # subscriptions and groups that read there
+    consumers: list[str]  # subscriptions and groups of the topic
 
 
 class TransactionPage(msgspec.Struct):
@@ -87,38 +87,38 @@ class TransactionPage(msgspec.Struct):
     timed_out: bool
     sentence: str
     level: Literal["good", "look", "bad"]
-    touched: list[Touched]
+    txn_partitions: list[TxnPartition]
     acknowledged: list[tuple[str, int, str]]
     may_abort: bool
 
 
 @page("transaction", "Transaction", nav="transactions")
-async def transaction(visit: Visit, query: TransactionQuery) -> TransactionPage:
-    txn, owners = TxnId.parse(query.id), visit.broker.transaction_owners
-    await owners.check(visit.caller, txn, Op.DESCRIBE)
-    found = await visit.broker.transactions.get(txn)
-    touched = await _touched(visit, found)
-    shown = line(found, visit.now_ms)
+async def transaction(context: PageContext, query: TransactionQuery) -> TransactionPage:
+    txn, owners = TxnId.parse(query.id), context.broker.transaction_owners
+    await owners.check(context.caller, txn, Op.DESCRIBE)
+    found = await context.broker.transactions.get(txn)
+    txn_partitions = await _txn_partitions(context, found)
+    shown = line(found, context.now_ms)
     owner = await owners.of(txn)
-    may_abort = owners.is_own(visit.caller, owner, Op.WRITE) or owners.may(visit.caller, owner, Op.ALTER)
+    may_abort = owners.is_own(context.caller, owner, Op.WRITE) or owners.may(context.caller, owner, Op.ALTER)
     return TransactionPage(
         shown.id, found.status, shown.owner, shown.age_ms, shown.left_ms, found.timeout_ms, found.timed_out,
-        sentence(found.status, touched), level(shown.age_ms, touched), touched, found.subscriptions,
-        may_abort and found.status == "open",
+        sentence(found.status, txn_partitions), level(shown.age_ms, txn_partitions), txn_partitions,
+        found.subscriptions, may_abort and found.status == "open",
     )  # fmt: skip
 
 
-async def _touched(visit: Visit, found: Transaction) -> list[Touched]:
-    topics = visit.broker.topics
-    touched = []
+async def _txn_partitions(context: PageContext, found: Transaction) -> list[TxnPartition]:
+    topics = context.broker.topics
+    txn_partitions = []
     for topic in dict.fromkeys(name for name, _ in found.partitions):
-        if not visit.may(Op.DESCRIBE, Resource.TOPIC, topic):
+        if not context.may(Op.DESCRIBE, Resource.TOPIC, topic):
             continue
         try:
             _, states = await topics.describe(topic)
             opened = await topics.holding(topic)
-            listed = await visit.broker.subscriptions.list(topic)
-            names = [name for name, _ in listed if visit.may(Op.DESCRIBE, Resource.GROUP, name)]
+            listed = await context.broker.subscriptions.list(topic)
+            names = [name for name, _ in listed if context.may(Op.DESCRIBE, Resource.GROUP, name)]
         except UnknownTopic:
             continue
         for state in states:
@@ -128,26 +128,26 @@ async def _touched(visit: Visit, found: Transaction) -> list[Touched]:
                 continue
             is_first = here[0].transaction == found.id
             held = state.end_offset - state.stable_offset if is_first else 0
-            touched.append(Touched(topic, state.partition, own[0].first_offset, held, is_first, names))
-    return touched
+            txn_partitions.append(TxnPartition(topic, state.partition, own[0].first_offset, held, is_first, names))
+    return txn_partitions
 
 
-def sentence(status: str, touched: list[Touched]) -> str:
-    """What it means for others."""
-    held = [each for each in touched if each.is_holding]
+def sentence(status: str, txn_partitions: list[TxnPartition]) -> str:
+    """The effect on consumers."""
+    held = [each for each in txn_partitions if each.is_holding]
     if status not in ("open", "committing", "aborting"):
-        return f"It was {status}; nobody waits for it."
+        return f"The transaction is {status} and blocks no consumer."
     if not held:
-        return "It holds nobody up: it has written nothing that others would get next."
-    names = sorted({name for each in held for name in each.waiting})
+        return "The transaction blocks no consumer: other records are not behind its own."
+    names = sorted({name for each in held for name in each.consumers})
     held_back = sum(each.held for each in held)
     where = ", ".join(f"{each.topic}:{each.partition}" for each in held[:5])
-    who = f"Waiting there: {', '.join(names[:5])}{' and others' if len(names) > 5 else ''}." if names else ""
-    return f"Readers of {where} do not get {counted(held_back, 'record')} until it ends. {who}".strip()
+    who = f"Blocked consumers: {', '.join(names[:5])}{' and others' if len(names) > 5 else ''}." if names else ""
+    return f"It blocks {counted(held_back, 'record')} of {where} until it ends. {who}".strip()
 
 
-def level(age_ms: int, touched: list[Touched]) -> Literal["good", "look", "bad"]:
-    if not any(each.is_holding for each in touched):
+def level(age_ms: int, txn_partitions: list[TxnPartition]) -> Literal["good", "look", "bad"]:
+    if not any(each.is_holding for each in txn_partitions):
         return "good"
     return "bad" if age_ms >= HELD_MS_BAD else "look"
 
@@ -157,11 +157,11 @@ class Abort(msgspec.Struct):
     confirm: Literal["abort"]
 
 
-@act("transaction/abort", "transaction.abort", "id")
-async def abort(visit: Visit, form: Abort) -> Done:
+@action("transaction/abort", "transaction.abort", "id")
+async def abort(context: PageContext, form: Abort) -> ActionResult:
     txn = TxnId.parse(form.id)
-    await visit.broker.transaction_owners.check(visit.caller, txn, Op.ALTER)
-    found = await visit.broker.transactions.get(txn)
-    await visit.broker.transactions.abort(txn)
-    said = f"Aborted transaction {form.id}; what it wrote is not seen by anybody."
-    return Done(said, href("transaction", id=form.id), facts={"owner": found.owner})
+    await context.broker.transaction_owners.check(context.caller, txn, Op.ALTER)
+    found = await context.broker.transactions.get(txn)
+    await context.broker.transactions.abort(txn)
+    message = f"Aborted transaction {form.id}; its records are discarded."
+    return ActionResult(message, href("transaction", id=form.id), facts={"owner": found.owner})

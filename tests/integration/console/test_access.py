@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from redis_ledger.app.console import health
-from redis_ledger.app.console.pages import ACTS, PAGES
+from redis_ledger.app.console.pages import ACTIONS, PAGES
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import AuthenticationFailed, Unauthenticated
@@ -65,7 +65,7 @@ async def test_behind_a_proxy_that_ends_tls_cookies_are_kept_from_plain_connecti
 
 async def test_acts_are_no_links(visitor):
     await visitor.get("/topics")
-    for path in ACTS:
+    for path in ACTIONS:
         assert (await visitor.get(f"/{path}?name=orders&csrf={visitor.csrf}")).status_code == 404
 
 
@@ -91,7 +91,7 @@ async def test_nobody_sees_anything_without_a_login(world):
         assert answer.headers["location"].startswith("/console/login?to=")
         assert (await visitor.get(f"/{page}.json")).status_code == 401
     await visitor.get("/login")
-    for path in ACTS:
+    for path in ACTIONS:
         assert (await visitor.post(f"/{path}")).status_code == 303, path
     assert await world.broker.topics.list() == []
 
@@ -180,7 +180,7 @@ async def test_every_act_is_refused_without_the_right_to_it(world):
         "name": "orders", "topic": "orders", "value": "x", "confirm": "abort", "id": str(txn), "to": "latest",
         "at": "2100-01-01", "principal": "User:nobody", "operation": "ALL", "resource": "TOPIC", "password": "p",
     }  # fmt: skip
-    for path in ACTS:
+    for path in ACTIONS:
         sent = {**form, "id": "0:0.0"} if path.startswith("scheduled") else form
         answer = await visitor.post(f"/{path}", **sent)
         assert answer.status_code == 403, (path, answer.text)
@@ -293,7 +293,9 @@ async def test_acts_that_were_refused_are_noted(world):
         "max_deliveries": "0",
     }
     rule: dict[str, Any] = {"name": "n", "principal": "User:eve", "operation": "READ", "resource": "TOPIC"}
-    noted = {path: page.noted for path, page in ACTS.items() if page.noted and path != "transaction/abort"}
+    noted = {
+        path: page.audit_action for path, page in ACTIONS.items() if page.audit_action and path != "transaction/abort"
+    }
     for path in noted:
         assert (await visitor.post(f"/{path}", **form, **rule)).status_code == 403, path
     told = await world.broker.audit.entries(100)

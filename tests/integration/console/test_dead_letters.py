@@ -30,10 +30,10 @@ async def test_a_rule_is_set_shown_and_removed_and_letters_are_put_back(world):
     assert "subscription/put-back" not in forms((await visitor.get(LOOK)).text)
     sent = await visitor.post("/subscription/dead-letters", topic="orders", name="billing", max_deliveries=1, to="dead")
     assert sent.status_code == 303
-    assert await visitor.said() == "What billing has not acknowledged after one delivery goes to dead."
+    assert await visitor.said() == "billing sends a message to dead after one delivery without acknowledgement."
     assert rules(broker) == {("orders", "billing"): (1, "dead")}
     page = (await visitor.get(BILLING)).text
-    assert "after 1 delivery a message goes to" in page
+    assert "dead letters after 1 delivery to" in page
     assert 'href="/console/topic?name=dead"' in page
     await broker.records.produce("orders", records("bad"))
     assert len(await broker.subscriptions.receive("orders", "billing")) == 1
@@ -41,10 +41,10 @@ async def test_a_rule_is_set_shown_and_removed_and_letters_are_put_back(world):
     assert await broker.subscriptions.receive("orders", "billing") == []
     assert "subscription/put-back" in forms((await visitor.get(LOOK)).text)
     await visitor.post("/subscription/put-back", topic="dead", name="look")
-    assert await visitor.said() == "Put 1 message of dead back to where they came from."
+    assert await visitor.said() == "Put 1 dead letter of dead back to the original topics."
     await visitor.post("/subscription/dead-letters", topic="orders", name="billing", max_deliveries=0)
     assert broker.dead_letters.rules.by_subscription == {}
-    assert "a message goes to" not in (await visitor.get(BILLING)).text
+    assert "dead letters after" not in (await visitor.get(BILLING)).text
     acts = [each.act for each in await broker.audit.entries(100)]
     assert [acts.count(f"subscription.{act}") for act in ("deadLetters", "putBack")] == [2, 1]
 

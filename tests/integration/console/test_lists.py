@@ -56,7 +56,7 @@ async def test_topics_come_a_page_at_a_time_and_are_found_by_name(many, visitor)
     assert 'hx-get="/console/topics?find=t&amp;page=2"' in page
     found = (await visitor.get("/topics.json?find=29")).json()
     assert [each["name"] for each in found["topics"]] == ["t029", "t129", "t229"]
-    assert "No topic that you may see has such a name." in (await visitor.get("/topics?find=nope")).text
+    assert "No matching topics." in (await visitor.get("/topics?find=nope")).text
     assert (await visitor.get("/topics?page=0")).status_code == 400
 
 

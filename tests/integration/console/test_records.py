@@ -21,8 +21,8 @@ async def test_a_text_is_found_far_behind_the_newest_records(broker, visitor):
     await produce(broker, b"the gondola", *(b"%d" % n for n in range(700)))
     found = (await visitor.get(f"{TOPIC}&find=gondola")).json()
     assert [(each["offset"], each["value"]) for each in found["rows"]] == [(0, "the gondola")]
-    assert found["looked"] == [{"partition": 0, "first": 0, "end": 701, "there_first": 0, "there_end": 701}]
-    assert found["told"] == ""
+    assert found["ranges"] == [{"partition": 0, "first": 0, "end": 701, "there_first": 0, "there_end": 701}]
+    assert found["note"] == ""
 
 
 async def test_a_filter_says_what_it_has_not_looked_at(broker, visitor):
@@ -30,16 +30,16 @@ async def test_a_filter_says_what_it_has_not_looked_at(broker, visitor):
     for number in range(60):
         await produce(broker, b"%d " % number + b"x" * 60_000)
     found = (await visitor.get(f"{TOPIC}&find=nothing")).json()
-    [looked] = found["looked"]
+    [looked] = found["ranges"]
     assert 10 < looked["first"] < looked["end"] == 60
-    assert found["told"] == (
-        f"Looked at {60 - looked['first']} of 60 records, the newest. "
-        "Name a partition and an offset to look further back."
+    assert found["note"] == (
+        f"Searched {60 - looked['first']} of 60 records, the newest. "
+        "Select a partition and an offset to search older records."
     )
-    assert "No record fits." in (await visitor.get("/topic?name=orders&find=nothing")).text
+    assert "No matching records." in (await visitor.get("/topic?name=orders&find=nothing")).text
     early = (await visitor.get(f"{TOPIC}&find=nothing&partition=0&offset=0")).json()
-    assert early["go_on"] == early["looked"][0]["end"] < 60
-    assert re.fullmatch(r"Looked at \d+ of 60 records, from there on.", early["told"])
+    assert early["next_offset"] == early["ranges"][0]["end"] < 60
+    assert re.fullmatch(r"Searched \d+ of 60 records, from the offset on.", early["note"])
 
 
 async def test_the_newest_of_large_records_are_shown(broker, visitor):
@@ -59,9 +59,9 @@ async def test_one_goes_on_from_page_to_page_and_comes_to_the_end(broker, visito
     while offset is not None:
         page = (await visitor.get(f"{TOPIC}&offset={offset}")).json()
         seen += [each["offset"] for each in page["rows"]]
-        offset = page["go_on"]
+        offset = page["next_offset"]
     assert seen == list(range(120))
-    assert "Go on from offset 50" in (await visitor.get("/topic?name=orders&offset=0")).text
+    assert "Continue at offset 50" in (await visitor.get("/topic?name=orders&offset=0")).text
 
 
 async def test_an_offset_that_some_partitions_have_is_shown_of_those(broker, visitor):
@@ -70,15 +70,15 @@ async def test_an_offset_that_some_partitions_have_is_shown_of_those(broker, vis
     page = (await visitor.get(f"{TOPIC}&offset=5")).json()
     assert [(each["partition"], each["offset"]) for each in page["rows"]] == [(1, 5), (1, 6), (1, 7), (1, 8)]
     none = (await visitor.get(f"{TOPIC}&offset=50")).json()
-    assert (none["rows"], none["looked"]) == ([], [])
-    assert "50" in none["told"]
+    assert (none["rows"], none["ranges"]) == ([], [])
+    assert "50" in none["note"]
 
 
 async def test_a_topic_of_many_partitions_says_which_are_shown(broker, visitor):
     await broker.topics.create("orders", PARTITIONS_MAX + 4)
     await produce(broker, b"here", partition=PARTITIONS_MAX + 1)
     page = (await visitor.get(TOPIC)).json()
-    assert (page["rows"], page["told"]) == ([], "Of the first 16 of 20 partitions; choose one to see the others.")
+    assert (page["rows"], page["note"]) == ([], "First 16 of 20 partitions; select a partition to see the others.")
     [row] = (await visitor.get(f"{TOPIC}&partition={PARTITIONS_MAX + 1}")).json()["rows"]
     assert row["value"] == "here"
 
@@ -121,10 +121,10 @@ async def test_a_topic_names_three_of_the_transactions_that_its_readers_wait_for
     holding = (await visitor.get(TOPIC)).json()["holding"]
     assert [(each["partition"], each["first_offset"]) for each in holding] == [(n, 0) for n in range(5)]
     page = (await visitor.get("/topic?name=orders")).text
-    told = re.search(r"Readers of committed records wait for(.*?)</p>", page, re.S)
+    told = re.search(r"read_committed consumers are blocked by(.*?)</p>", page, re.S)
     assert told is not None
     assert told[1].count("<a") == 3
-    assert "and 2 other transactions" in told[1]
+    assert "and 2 more transactions" in told[1]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redis_ledger.app.console.health import OF_A_KIND_MAX, Behind, Facts, Held, sentences
+from redis_ledger.app.console.health import OF_A_KIND_MAX, BlockedPartition, ConsumerLag, Facts, findings
 
 
 def facts(**more):
@@ -13,31 +13,31 @@ def facts(**more):
 
 def held(**more):
     given = {"topic": "orders", "partition": 0, "records": 5, "transaction": "1-7", "owner": "", "since_ms": 40_000}
-    return Held(**{**given, **more})
+    return BlockedPartition(**{**given, **more})
 
 
 def behind(**more):
-    return Behind(**{"topic": "orders", "name": "billing", "kind": "shared", "lag": 0, **more})
+    return ConsumerLag(**{"topic": "orders", "name": "billing", "kind": "shared", "lag": 0, **more})
 
 
 def test_when_nothing_is_wrong_it_says_so():
-    [only] = sentences(facts())
+    [only] = findings(facts())
     assert only.level == "good"
-    assert only.text.startswith("All is well: 2 brokers serve 3 topics")
+    assert only.text.startswith("No problems found: 2 brokers serve 3 topics")
 
 
 def test_an_empty_log_says_what_to_do_next():
-    [only] = sentences(facts(topics=0, brokers=1))
+    [only] = findings(facts(topics=0, brokers=1))
     assert (only.level, only.link) == ("good", "/console/topics")
 
 
 @pytest.mark.parametrize(("since_ms", "level"), [(4_999, "good"), (5_000, "look"), (29_999, "look"), (30_000, "bad")])
 def test_a_transaction_that_holds_readers_up_gets_worse_with_time(since_ms, level):
-    assert sentences(facts(held=[held(since_ms=since_ms)]))[0].level == level
+    assert findings(facts(held=[held(since_ms=since_ms)]))[0].level == level
 
 
 def test_a_transaction_is_one_sentence_however_much_it_holds_up():
-    [only] = sentences(facts(held=[held(), held(partition=1, records=7), held(topic="other", owner="")]))
+    [only] = findings(facts(held=[held(), held(partition=1, records=7), held(topic="other", owner="")]))
     assert "transaction 1-7" in only.text
     assert "17 records" in only.text
     assert "orders and other topics" in only.text
@@ -52,34 +52,34 @@ def test_a_transaction_is_one_sentence_however_much_it_holds_up():
     ],
 )
 def test_who_is_behind(one, is_said):
-    [only] = sentences(facts(behind=[behind(**one)]))
+    [only] = findings(facts(behind=[behind(**one)]))
     assert (only.level == "look") is is_said
 
 
 def test_a_group_and_a_subscription_have_pages_of_their_own():
-    found = sentences(facts(behind=[behind(lag=2_000), behind(lag=3_000, kind="kafka", name="g")]))
+    found = findings(facts(behind=[behind(lag=2_000), behind(lag=3_000, kind="kafka", name="g")]))
     assert [each.link for each in found] == ["/console/group?name=g", "/console/subscription?topic=orders&name=billing"]
 
 
 @pytest.mark.parametrize(
     ("given", "level", "word"),
     [
-        ({"memory": 0.79}, "good", "well"),
+        ({"memory": 0.79}, "good", "No problems"),
         ({"memory": 0.8}, "look", "80%"),
         ({"memory": 0.97}, "bad", "97%"),
         ({"durability": "lossy"}, "look", "lose"),
         ({"durability": "unknown"}, "look", "unknown"),
-        ({"durability": "disk"}, "good", "well"),
-        ({"overdue": 3, "overdue_ms": 6_000}, "bad", "late"),
-        ({"overdue": 3, "overdue_ms": 10}, "good", "well"),
+        ({"durability": "disk"}, "good", "No problems"),
+        ({"overdue": 3, "overdue_ms": 6_000}, "bad", "overdue"),
+        ({"overdue": 3, "overdue_ms": 10}, "good", "No problems"),
         ({"unread": 2}, "look", "2 topics"),
-        ({"open_brokers": 1}, "bad", "1 broker asks nobody who they are"),
-        ({"open_brokers": 2}, "bad", "2 brokers ask nobody"),
+        ({"open_brokers": 1}, "bad", "1 broker does not authenticate clients"),
+        ({"open_brokers": 2}, "bad", "2 brokers do not authenticate clients"),
         ({"brokers": 0}, "bad", "No broker"),
     ],
 )
 def test_the_rest(given, level, word):
-    first = sentences(facts(**given))[0]
+    first = findings(facts(**given))[0]
     assert first.level == level
     assert word in first.text
 
@@ -87,43 +87,43 @@ def test_the_rest(given, level, word):
 def test_the_worst_comes_first_and_many_of_a_kind_leave_room_for_the_others():
     behind_all = [behind(name=f"s{i}", lag=5_000 + i) for i in range(20)]
     held_all = [held(topic=f"t{i:02}", transaction=f"0-{i}", since_ms=40_000 + i) for i in range(20)]
-    found = sentences(facts(behind=behind_all, held=held_all, memory=0.99))
+    found = findings(facts(behind=behind_all, held=held_all, memory=0.99))
     assert [each.level for each in found] == ["bad"] * 5 + ["look"] * 4
     told = [each.text for each in found]
-    assert told[0].startswith("Readers of t19 wait: transaction 0-19"), "the oldest"
+    assert told[0].startswith("Consumers of t19 are blocked: transaction 0-19"), "the oldest"
     assert (told[OF_A_KIND_MAX], found[OF_A_KIND_MAX].link) == (
-        "Readers of 17 more topics wait for transactions.", "/console/transactions",
+        "Open transactions block read_committed consumers of 17 more topics.", "/console/transactions",
     )  # fmt: skip
     assert told[4].startswith("Redis uses 99%")
-    assert told[5] == "Subscription s19 is 5\u202f019 records behind on orders."
+    assert told[5] == "Subscription s19 lags by 5\u202f019 records on orders."
     assert (told[8], found[8].link) == (
-        "17 more subscriptions and groups are 1\u202f000 records behind, or more.",
+        "17 more subscriptions and groups lag by at least 1\u202f000 records.",
         "/console/groups",
     )
 
 
 def test_many_transactions_that_hold_up_one_topic_are_one_sentence():
     many = [held(partition=i, transaction=f"0-{i}", since_ms=40_000 + i, owner=f"etl-{i}") for i in range(30)]
-    [only] = sentences(facts(held=many))
+    [only] = findings(facts(held=many))
     assert only.text == (
-        "Readers of orders wait: transaction 0-29 of etl-29 has been open for 40\u202fs and, with 29 younger ones, "
-        "holds up 150 records."
+        "Consumers of orders are blocked: transaction 0-29 of etl-29 has been open for 40\u202fs "
+        "(29 newer transactions also open); 150 records not readable."
     )
 
 
 def test_a_transaction_that_is_decided_and_does_not_end_holds_up_readers_too():
-    [only] = sentences(facts(held=[held(status="committing")]))
-    assert "was begun 40\u202fs ago, and is committing still and holds up 5 records" in only.text
+    [only] = findings(facts(held=[held(status="committing")]))
+    assert "began 40\u202fs ago and is still committing; 5 records not readable" in only.text
 
 
 def test_what_could_not_be_looked_at_is_not_called_well():
-    [only] = sentences(facts(is_cut=True))
-    assert only.text.startswith("What could be looked at is well")
+    [only] = findings(facts(is_cut=True))
+    assert only.text.startswith("No problems found among the topics read")
 
 
 def test_to_whom_nothing_is_shown_it_is_not_said_that_nothing_is_there():
-    [only] = sentences(facts(topics=0, sees_all=False))
+    [only] = findings(facts(topics=0, sees_all=False))
     assert (only.level, only.link) == ("look", "")
-    assert only.text == "2 brokers serve, and there is no topic that you may see (DESCRIBE on the topic)."
-    [only] = sentences(facts(sees_all=False))
-    assert only.text.startswith("What you may see is well: 2 brokers serve 3 topics")
+    assert only.text == "2 brokers serve. There are no topics that you may describe (DESCRIBE on the topic)."
+    [only] = findings(facts(sees_all=False))
+    assert only.text.startswith("No problems found among your topics: 2 brokers serve 3 topics")

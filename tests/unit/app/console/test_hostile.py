@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from redis_ledger.app.console.pages import PAGES, Done
+from redis_ledger.app.console.pages import PAGES, ActionResult
 from redis_ledger.app.console.rendering import render
-from redis_ledger.app.console.site import bare
+from redis_ledger.app.console.site import anonymous_frame
 from tests.support.html_injection import TEXTS, Seen
 
-LINKS = {"link", "go_to"}  # made by the console itself
+LINKS = {"link", "location"}  # made by the console itself
 OURS = re.compile(r"#[a-z]+|/docs|/metrics|/console([/?#][\w/?#=&%.+*~-]*)?", re.ASCII)
 # Fields whose word decides what is on a page; their words are the console's own.
 WORDS = {"level", "kind", "pattern", "durability"}
@@ -53,8 +53,8 @@ def _is_given(kind: Any, field: str) -> bool:
 
 
 def frame(word: str) -> dict[str, Any]:
-    return bare(word) | {
-        "title": word, "principal": word, "csrf": word, "said": word, "may": lambda *_: True, "now_ms": 1,
+    return anonymous_frame(word) | {
+        "title": word, "principal": word, "csrf": word, "message": word, "may": lambda *_: True, "now_ms": 1,
     }  # fmt: skip
 
 
@@ -65,8 +65,8 @@ def abroad(seen: Seen) -> list[str]:
 
 def made(path: str, word: str) -> Seen:
     found = PAGES[path]
-    data = filled(typing.get_type_hints(found.make)["return"], word)
-    return Seen(render(found.template, frame(word) | {"page": data, "asked": filled(found.query, word)}))
+    data = filled(typing.get_type_hints(found.handler)["return"], word)
+    return Seen(render(found.template, frame(word) | {"page": data, "query": filled(found.query, word)}))
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -79,11 +79,11 @@ def test_no_text_becomes_a_part_of_a_page_or_an_address(path: str, word: str) ->
 
 
 @pytest.mark.parametrize("word", TEXTS)
-@pytest.mark.parametrize("template", ["error.html", "login.html", "told.html"])
+@pytest.mark.parametrize("template", ["error.html", "login.html", "done.html"])
 def test_no_error_login_or_secret_becomes_a_part_of_its_page(template: str, word: str) -> None:
     def page(word: str) -> Seen:
         facts = {"status": 404, "phrase": word, "detail": word, "again_s": 5, "wrong": word, "to": word}
-        done = Done(word, "/console/access", word)
+        done = ActionResult(word, "/console/access", word)
         return Seen(render(template, frame(word) | facts | {"done": done}))
 
     seen = page(word)
@@ -94,5 +94,5 @@ def test_no_error_login_or_secret_becomes_a_part_of_its_page(template: str, word
 def test_every_page_was_filled_to_the_last_list() -> None:
     """So that a loop of a template cannot be left out."""
     for path, found in PAGES.items():
-        data = filled(typing.get_type_hints(found.make)["return"], "word")
+        data = filled(typing.get_type_hints(found.handler)["return"], "word")
         assert "[]" not in msgspec.json.encode(data).decode(), path

@@ -39,9 +39,9 @@ def test_another_principal_cannot_be_written_into_a_cookie():
 
 def test_the_proof_of_a_form_is_that_of_one_session():
     other = msgspec.structs.replace(ADA, nonce="01")
-    assert SIGNER.is_ours(ADA, SIGNER.csrf(ADA))
-    assert not SIGNER.is_ours(ADA, SIGNER.csrf(other))
-    assert not SIGNER.is_ours(ADA, "")
+    assert SIGNER.is_valid_csrf(ADA, SIGNER.csrf(ADA))
+    assert not SIGNER.is_valid_csrf(ADA, SIGNER.csrf(other))
+    assert not SIGNER.is_valid_csrf(ADA, "")
     assert SIGNER.csrf(ADA) not in SIGNER.seal(ADA)
 
 

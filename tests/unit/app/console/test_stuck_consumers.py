@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.app.console.stuck_consumers import Holder, explain
-from redis_ledger.app.console.views.transactions import Touched, level, sentence
+from redis_ledger.app.console.views.transactions import TxnPartition, level, sentence
 from redis_ledger.broker.types import CursorStats
 
 YOUNG, OLD = (Holder(0, "1-7", "till", age_ms, 15) for age_ms in (4_000, 252_000))
@@ -19,15 +19,15 @@ def cursor(partition: int = 0, *, backlog: int = 0, leased: int = 0) -> CursorSt
 @pytest.mark.parametrize(
     ("kind", "cursors", "holders", "consumers", "expected"),
     [
-        ("shared", [cursor()], [], None, ("good", "It has got everything.")),
-        ("shared", [cursor()], [YOUNG], None, ("look", "It waits for transaction 1-7 of till, open for 4")),
-        ("shared", [cursor()], [OLD], None, ("bad", "15 records cannot be got until that ends.")),
-        ("shared", [cursor(0), cursor(1)], [OTHER, OLD], None, ("bad", "16 records cannot be got")),
+        ("shared", [cursor()], [], None, ("good", "Up to date.")),
+        ("shared", [cursor()], [YOUNG], None, ("look", "Blocked by transaction 1-7 of till, open for 4")),
+        ("shared", [cursor()], [OLD], None, ("bad", "15 records not readable until it ends.")),
+        ("shared", [cursor(0), cursor(1)], [OTHER, OLD], None, ("bad", "16 records not readable")),
         ("shared", [cursor(1)], [OTHER], None, ("look", "transaction 2-9, open for 5")),
-        ("shared", [cursor(backlog=3)], [OLD], None, ("look", "3 records are there, and no consumer has asked")),
-        ("shared", [cursor(backlog=1)], [], None, ("look", "1 record is there, and no consumer has asked")),
-        ("shared", [cursor(backlog=9, leased=1)], [], None, ("look", "have 1 record that they have not acknowledged")),
-        ("kafka", [cursor(backlog=3)], [OLD], 2, ("bad", "of till, open for 4\u202fmin 12\u202fs: 3 records cannot")),
+        ("shared", [cursor(backlog=3)], [OLD], None, ("look", "No consumer receives; the backlog is 3 records.")),
+        ("shared", [cursor(backlog=1)], [], None, ("look", "No consumer receives; the backlog is 1 record.")),
+        ("shared", [cursor(backlog=9, leased=1)], [], None, ("look", "have 1 unacknowledged message")),
+        ("kafka", [cursor(backlog=3)], [OLD], 2, ("bad", "of till, open for 4\u202fmin 12\u202fs: 3 records not")),
         (
             "kafka",
             [cursor(backlog=15), cursor(1)],
@@ -35,56 +35,56 @@ def cursor(partition: int = 0, *, backlog: int = 0, leased: int = 0) -> CursorSt
             2,
             ("bad", "of till, open for 4\u202fmin 12\u202fs: 15"),
         ),
-        ("kafka", [cursor(backlog=18)], [OLD], 2, ("look", "3 records are ahead of its committed offsets. Behind")),
-        ("kafka", [cursor(backlog=3)], [OLD], 0, ("look", "Nobody consumes it: 3 records wait for a member to join.")),
+        ("kafka", [cursor(backlog=18)], [OLD], 2, ("look", "The committed offsets lag by 3 records. Later")),
+        ("kafka", [cursor(backlog=3)], [OLD], 0, ("look", "The group has no members: 3 records not consumed.")),
         (
             "kafka",
             [cursor(backlog=18)],
             [OLD],
             0,
-            ("look", "Nobody consumes it: 3 records wait for a member to join. B"),
+            ("look", "The group has no members: 3 records not consumed. L"),
         ),
-        ("kafka", [cursor()], [OLD], 2, ("good", "It has got everything.")),  # it does not wait for a commit
-        ("kafka", [cursor(backlog=3)], [], 0, ("look", "Nobody consumes it: 3 records wait for a member")),
-        ("kafka", [cursor(backlog=1)], [], 0, ("look", "Nobody consumes it: 1 record waits for a member")),
-        ("kafka", [cursor(backlog=3)], [], 2, ("look", "3 records are ahead of its committed offsets.")),
-        ("kafka", [cursor(backlog=3)], [], None, ("look", "3 records are ahead of its committed offsets.")),
+        ("kafka", [cursor()], [OLD], 2, ("good", "Up to date.")),  # it does not wait for a commit
+        ("kafka", [cursor(backlog=3)], [], 0, ("look", "The group has no members: 3 records not consumed.")),
+        ("kafka", [cursor(backlog=1)], [], 0, ("look", "The group has no members: 1 record not consumed.")),
+        ("kafka", [cursor(backlog=3)], [], 2, ("look", "The committed offsets lag by 3 records.")),
+        ("kafka", [cursor(backlog=3)], [], None, ("look", "The committed offsets lag by 3 records.")),
     ],
 )
 def test_the_reason_is_what_has_to_change_first(kind, cursors, holders, consumers, expected):
     found = explain(kind, cursors, holders, consumers)
     assert found.level == expected[0]
     assert expected[1] in found.sentence
-    waits = "t waits for transaction" in found.sentence or "it will wait for transaction" in found.sentence
-    assert bool(found.transaction) == waits
+    is_blocked = "locked by transaction" in found.sentence
+    assert bool(found.transaction) == is_blocked
 
 
 def test_the_oldest_of_several_is_named():
     found = explain("shared", [cursor(0), cursor(1)], [OTHER, OLD], None)
     assert found.transaction == "1-7"
-    assert "transaction 1-7 of till, open for 4\u202fmin 12\u202fs and 1 younger one: 16" in found.sentence
+    assert "transaction 1-7 of till, open for 4\u202fmin 12\u202fs and 1 newer one: 16" in found.sentence
 
 
 @pytest.mark.parametrize(
-    ("late", "expected"), [(0, "Consumers have 9"), (8, "Consumers have 9"), (9, "not acknowledge in time")]
+    ("late", "expected"), [(0, "Consumers have 9"), (8, "Consumers have 9"), (9, "past the ack timeout")]
 )
 def test_consumers_that_keep_messages_too_long_are_told_from_those_that_are_at_work(late, expected):
     assert expected in explain("shared", [cursor(backlog=20, leased=9)], [], None, late).sentence
 
 
-def touched(held: int, *waiting: str, is_holding: bool = True) -> Touched:
-    return Touched("orders", 0, 62, held, is_holding, list(waiting))
+def touched(held: int, *waiting: str, is_holding: bool = True) -> TxnPartition:
+    return TxnPartition("orders", 0, 62, held, is_holding, list(waiting))
 
 
 @pytest.mark.parametrize(
     ("status", "wrote", "expected"),
     [
-        ("committed", [touched(3)], "It was committed; nobody waits for it."),
-        ("open", [], "It holds nobody up"),
-        ("open", [touched(0, "billing", is_holding=False)], "It holds nobody up"),
-        ("open", [touched(1)], "Readers of orders:0 do not get 1 record until it ends."),
-        ("aborting", [touched(15, "b", "a")], "do not get 15 records until it ends. Waiting there: a, b."),
-        ("open", [touched(1, *"fedcba")], "Waiting there: a, b, c, d, e and others."),
+        ("committed", [touched(3)], "The transaction is committed and blocks no consumer."),
+        ("open", [], "The transaction blocks no consumer"),
+        ("open", [touched(0, "billing", is_holding=False)], "The transaction blocks no consumer"),
+        ("open", [touched(1)], "It blocks 1 record of orders:0 until it ends."),
+        ("aborting", [touched(15, "b", "a")], "blocks 15 records of orders:0 until it ends. Blocked consumers: a, b."),
+        ("open", [touched(1, *"fedcba")], "Blocked consumers: a, b, c, d, e and others."),
     ],
 )
 def test_a_transaction_says_what_it_means_for_others(status, wrote, expected):
