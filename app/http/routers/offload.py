@@ -48,8 +48,8 @@ async def describe_offloaded(request: HttpRequest, topic: str, query: bodies.Off
         home=request.config.offload_home,
         partitions=[
             bodies.OffloadedPartition(
-                partition=number, start_offset=each.start, stable_offset=each.stable, cold_offset=each.offloaded_offset,
-                version=each.manifest.version, plan=_to_body(each.plan),
+                partition=number, start_offset=each.start, stable_offset=each.stable,
+                offloaded_offset=each.offloaded_offset, version=each.manifest.version, plan=_to_body(each.plan),
                 segments=[bodies.Segment(**msgspec.structs.asdict(segment)) for segment in each.manifest.segments],
             )
             for number, each in enumerate(page.standings, page.first)
@@ -95,7 +95,7 @@ async def publish_segments(request: HttpRequest, topic: str, partition: str, bod
         topic, partition_number(partition), body.plan, _segments(body.segments)
     )
     return bodies.Published(
-        cold_offset=published.offloaded_offset,
+        offloaded_offset=published.offloaded_offset,
         ledgers_dropped=published.ledgers_dropped,
         bytes_dropped=published.bytes_dropped,
     )

@@ -138,7 +138,9 @@ class PartitionState(Reply):
     ledgers: int
     bytes: int
     open_transactions: int
-    cold_offset: Annotated[int, Meta(description="What lies below is in Parquet; 0 where nothing is.")]
+    offloaded_offset: Annotated[int, Meta(description="What lies below is in Parquet; 0 where nothing is.")] = field(
+        name="cold_offset"
+    )
 
 
 class TopicDetail(Topic):

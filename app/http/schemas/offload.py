@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, field
 
 from redis_ledger.app.http.schemas.core import Milliseconds, Offset, Reply, Request
 from redis_ledger.offload.manifest import SEGMENTS_MAX
@@ -48,7 +48,9 @@ class OffloadedPartition(Reply):
     partition: int
     start_offset: Offset
     stable_offset: Offset
-    cold_offset: Annotated[int, Meta(description="What lies below is in Parquet; 0 where nothing is.")]
+    offloaded_offset: Annotated[int, Meta(description="What lies below is in Parquet; 0 where nothing is.")] = field(
+        name="cold_offset"
+    )
     version: Annotated[int, Meta(description="Rises with every change of the segments.")]
     plan: Annotated[Plan | None, Meta(description="What is to be written next.")]
     segments: Annotated[list[Segment], Meta(description="Ascending, side by side.")]
@@ -87,7 +89,7 @@ class Publish(Request):
 
 
 class Published(Reply):
-    cold_offset: Offset
+    offloaded_offset: Offset = field(name="cold_offset")
     ledgers_dropped: int
     bytes_dropped: int
 
