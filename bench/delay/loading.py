@@ -63,12 +63,12 @@ class Loader:
 
     async def settled(self, partition: Partition) -> None:
         """Until every bucket that is full is sealed."""
-        index, until_s = self.broker.delayed.clockwork(partition).index, time.monotonic() + SETTLED_S_MAX
+        index, until_s = self.broker.delayed.trackers.get(partition).index, time.monotonic() + SETTLED_S_MAX
         full = self.broker.config.delayed_delivery_min_index_count_per_bucket
         while (state := await index.state()) is not None and (state.closing or state.open_entries >= full):
             if time.monotonic() > until_s:
                 raise BenchFailed(f"Buckets were not sealed within {SETTLED_S_MAX:.0f} s: {state}")
-            self.broker.delayed.clockwork(partition).kick()
+            self.broker.delayed.trackers.get(partition).wake()
             await asyncio.sleep(0.05)
 
     async def seconds_for(self, count: int, scale: float) -> float:

@@ -28,7 +28,7 @@ async def cancelled(broker: Broker) -> None:
     await broker.topics.create("t", 1)
     produce = broker.records.produce
     found = await asyncio.gather(*(produce("t", due(broker, REQUEST)) for _ in range(4)))
-    waiting = await broker.delayed.waiting("t", 0)
+    waiting = await broker.delayed.messages("t", 0)
     await waiting.move(ids(found[1])[0], broker.delayed.now_ms() + LATER_MS)
     await waiting.index.cancel(-1, [(id.entry, id.index, 1) for id in ids(found[0])])
     same = broker.delayed.now_ms() + LATER_MS
@@ -42,8 +42,8 @@ async def in_a_transaction(broker: Broker, commit: bool) -> None:
     for _ in range(2):
         await broker.records.produce("t", due(broker, REQUEST), transaction=txn)
     await (broker.transactions.commit if commit else broker.transactions.abort)(txn)
-    clockwork = broker.delayed.clockwork(await broker.catalog.partition("t", 0))
-    await clockwork.look()
+    tracker = broker.delayed.trackers.get(await broker.catalog.partition("t", 0))
+    await tracker.fire_due()
 
 
 async def committed(broker: Broker) -> None:
@@ -61,13 +61,13 @@ async def cleared(broker: Broker) -> None:
         await broker.records.produce("t", due(broker, REQUEST))
     txn = (await broker.transactions.begin(600_000)).id
     await broker.records.produce("t", due(broker, HELD), transaction=txn)
-    await (await broker.delayed.waiting("t", 0)).clear()
+    await (await broker.delayed.messages("t", 0)).clear()
 
 
 async def buckets(broker: Broker) -> None:
     """Sealed, loaded segment by segment, made again from their ledgers, put back, merged, and swept."""
     await broker.topics.create("t", 1)
-    index = broker.delayed.clockwork(await broker.catalog.partition("t", 0)).index
+    index = broker.delayed.trackers.get(await broker.catalog.partition("t", 0)).index
     for _ in range(3):
         for _ in range(2):
             await broker.records.produce("t", due(broker, REQUEST))
@@ -88,8 +88,8 @@ async def fired(broker: Broker) -> None:
     config = broker.config
     await broker.topics.create("t", 1)
     partition = await broker.catalog.partition("t", 0)
-    clockwork = broker.delayed.clockwork(partition)
-    index = clockwork.index
+    tracker = broker.delayed.trackers.get(partition)
+    index = tracker.index
     appended = await broker.records.produce("t", due(broker, REQUEST))
     for placed in [placed for each in appended for placed in each.scheduled][:100]:
         await index.set_repeat(placed.id.entry, f"{placed.deliver_at_ms} again")

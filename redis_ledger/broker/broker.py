@@ -11,6 +11,7 @@ other broker on the same Redis serves the next request.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import socket
@@ -21,7 +22,10 @@ from redis_ledger.broker.client_memory import UNPACKED_ANSWERS, UNPACKED_BYTES, 
 from redis_ledger.broker.cluster import storage_format
 from redis_ledger.broker.cluster.live_brokers import LiveBrokers
 from redis_ledger.broker.cluster.redis_watch import RedisWatch
+from redis_ledger.broker.delayed.recurring import RecurringRecords
+from redis_ledger.broker.delayed.server_clock import ServerClock
 from redis_ledger.broker.delayed.service import DelayedDelivery
+from redis_ledger.broker.delayed.trackers import Trackers
 from redis_ledger.broker.event_loop_lag import EventLoopLag
 from redis_ledger.broker.fetch.partition import PartitionFetch
 from redis_ledger.broker.groups.consumer_protocol import ConsumerGroups
@@ -89,16 +93,18 @@ class Broker:
             OffloadReader(store, config.offload_home, config.offload_cache_bytes) if config.offload_home else None
         )
         rules = DeadLetterRules(store)
+        self.live_brokers = LiveBrokers(store, self.name, http_address, asks=config.auth_required)
+        server_clock = ServerClock(asyncio.get_running_loop())
+        trackers = Trackers(store, self.live_brokers, server_clock, clock)
         self.catalog = Catalog(
             store, config, clock, offload=self.offload_reader, on_removal=rules.remove_all,
-            on_scheduled=lambda partition, scheduling: self.delayed.scheduled(partition, scheduling),  # noqa: PLW0108 - built below
+            on_scheduled=trackers.scheduled,
         )  # fmt: skip
         self.redis_watch = RedisWatch(store.admission, self.catalog)
         self.waiters = Waiters(store)
         self.coordinators = Coordinators(store, self.name, config, clock)
-        self.live_brokers = LiveBrokers(store, self.name, http_address, asks=config.auth_required)
         self.decoding = Decoding(config)
-        self.delayed = DelayedDelivery(store, self.catalog, self.live_brokers, self.decoding, clock)
+        self.delayed = DelayedDelivery(store, self.catalog, trackers, server_clock, self.decoding)
         participants = Participants(store, config, clock, self.catalog.marker_written, self.delayed.transaction_ended)
         registry = ParticipantRegistry(self.coordinators, config)
         self.topics = Topics(self.catalog, store, config)
@@ -125,7 +131,7 @@ class Broker:
         self.partition_fetch = fetching = PartitionFetch(self.catalog, self.waiters, self.decoding)
         encoder = RecordEncoder(self.catalog, self.delayed.rule, config)
         self.records = Records(self.catalog, fetching, encoder, batches, self.appends, self.producers, config, clock)
-        self.delayed.repeats.records, self.delayed.repeats.transactions = self.records, self.transactions
+        self.recurring = RecurringRecords(self.delayed, self.records, self.transactions)
         self.subscriptions = Subscriptions(
             store, self.catalog, self.waiters, registry, self.transactions.abort, rules, self._execute, self.decoding,
             config, clock,

@@ -65,7 +65,7 @@ class Maintenance:
         members: LiveBrokers,
         offsets: Offsets,
         producers: Producers,
-        delays: DelayedDelivery,
+        delayed: DelayedDelivery,
         retention: TopicRetention,
         forgotten: HangingTransactions,
         config: Config,
@@ -73,7 +73,7 @@ class Maintenance:
     ) -> None:
         self._store, self._catalog, self._coordinators = store, catalog, coordinators
         self._transactions, self._config, self._clock = transactions, config, clock
-        self._members, self._offsets, self._producers, self._delays = members, offsets, producers, delays
+        self._members, self._offsets, self._producers, self._delayed = members, offsets, producers, delayed
         self._retention, self._forgotten = retention, forgotten
         self._keys = CatalogKeys(store.prefix)
         self._tasks: list[asyncio.Task[None]] = []
@@ -92,8 +92,8 @@ class Maintenance:
                 self._repeat("outcomes", self._in_turn("outcomes", self.forget_ended), lambda: spread_s(OUTCOMES_S))
             ),
             loop.create_task(self._repeat("offsets", self._in_turn("offsets", self.expire_offsets), lambda: IDLE_S)),
-            loop.create_task(self._repeat("delays", self._delays.tidy, lambda: spread_s(DELAYS_S))),
-            loop.create_task(self._repeat("schedules", self._look_through, lambda: spread_s(LOOK_THROUGH_S))),
+            loop.create_task(self._repeat("delays", self._delayed.maintain, lambda: spread_s(DELAYS_S))),
+            loop.create_task(self._repeat("schedules", self._scan, lambda: spread_s(LOOK_THROUGH_S))),
             loop.create_task(self._repeat("forgotten", self._look_for_forgotten, lambda: FORGOTTEN_S)),
             loop.create_task(
                 self._repeat("identities", self._in_turn("identities", self.expire_identities), lambda: IDLE_S)
@@ -163,7 +163,7 @@ class Maintenance:
     async def heartbeat(self) -> None:
         k, now = self._keys, await self._members.beat()
         await asyncio.gather(self._catalog.refresh(), self._coordinators.refresh())
-        await self._delays.beat(self._members.live)
+        await self._delayed.heartbeat(self._members.live)
         gone = await self._store.command("ZRANGEBYSCORE", k.brokers, 0, now - BROKER_GONE_MS, key=k.brokers)
         for name in gone:
             await self._forget_broker(name)
@@ -204,8 +204,8 @@ class Maintenance:
     async def _look_for_forgotten(self) -> None:
         await self._forgotten.look(due_only=True)
 
-    async def _look_through(self) -> None:
-        await self._delays.look_through()
+    async def _scan(self) -> None:
+        await self._delayed.scan()
 
     async def expire_offsets(self) -> None:
         """Forgets the offsets of Kafka groups that have had no members for long, and committed nothing."""

@@ -53,7 +53,7 @@ def main() -> int:
         served(redis.url, "p", clock=clock, auth_required=True, super_users="User:root") as site,
     ):
         [broker] = site.brokers
-        server: Any = broker.delayed.server
+        server: Any = broker.delayed.server_clock
         server.low_ms = server.high_ms = clock.now_ms  # Redis's time, by which records become due
         shop, tokens = site.do(fill(broker)), site.do(people(broker))
         site.do(stand_still(broker, clock))

@@ -94,7 +94,7 @@ async def test_an_index_of_blocks_is_made_again_from_its_ledgers(redis_url, pref
         await broker.topics.create("t", 1, {})
         # Given a sealed bucket of blocks, one record of which was moved, and one cancelled
         placed = await schedule(broker, *(f"v{i}" for i in range(12)))
-        waiting = await broker.delayed.waiting("t", 0)
+        waiting = await broker.delayed.messages("t", 0)
         await eventually(lambda: sealed(waiting), 1)
         await broker.delayed.reschedule("t", placed[3].id, deliver_at_ms=placed[11].deliver_at_ms + 5_000)
         await broker.delayed.cancel("t", [placed[4].id])

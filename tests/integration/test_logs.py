@@ -146,8 +146,8 @@ async def test_what_a_timer_does_is_not_told_as_part_of_the_request_that_set_it(
         body = {"records": [{"text": "a"}], "deliver_after": 3_600}
         made = await rest.post("/v1/topics/orders/scheduled", json=body)
         id = made.json()["scheduled"][0]["id"]
-        clockwork = broker.delayed.clockwork(await broker.catalog.partition("orders", 0))
-        monkeypatch.setattr(clockwork.index, "fire", broken)
+        tracker = broker.delayed.trackers.get(await broker.catalog.partition("orders", 0))
+        monkeypatch.setattr(tracker.index, "fire", broken)
         # When a request makes the record due at once, and that goes wrong
         moved = await rest.patch(
             f"/v1/topics/orders/scheduled/{id}", json={"deliver_after": 0}, headers={"X-Request-Id": "mine"}
@@ -175,8 +175,8 @@ async def test_an_outage_is_told_once_a_second_and_not_once_for_every_partition_
             assert (await rest.post("/v1/topics/orders/scheduled", json=body)).status_code == 201
             before, began = len(lines()), time.monotonic()
             server.kill()
-            for clockwork in list(broker.delayed._clockworks.values()):
-                clockwork.kick()
+            for tracker in list(broker.delayed.trackers.all()):
+                tracker.wake()
 
             async def told() -> bool:
                 return bool(sum(line.get("unsaid", 0) for line in fired(lines()[before:])) >= 29)

@@ -236,7 +236,7 @@ async def test_what_waits_is_counted_drawn_indexed_anew_and_cleared(api):
 async def test_a_clear_before_the_commit_of_a_repetition_leaves_it_as_it_was_asked_for(api, broker, monkeypatch):
     # Given a clear that comes when the record and how it repeats are stored, and its transaction is not committed yet
     await broker.topics.create("t")
-    transactions, commit = broker.delayed.repeats.transactions, broker.delayed.repeats.transactions.commit
+    transactions, commit = broker.transactions, broker.transactions.commit
 
     async def after_a_clear(txn: Any) -> Any:
         assert await broker.delayed.clear("t") == 0

@@ -103,8 +103,8 @@ async def all_at_rest(topic: ScheduledTopic) -> bool:
     """Nothing is being sealed, loaded or merged, and there is nothing to seal."""
     index = await topic.index()
     state, config = await index.state(), topic.broker.config
-    clockwork = topic.broker.delayed.clockwork(await topic.broker.catalog.partition("t", 0))
-    works = any(task is not None and not task.done() for task in (clockwork._work, clockwork._upkeep))
+    tracker = topic.broker.delayed.trackers.get(await topic.broker.catalog.partition("t", 0))
+    works = any(task is not None and not task.done() for task in (tracker._work, tracker._maintenance))
     is_due = state is None or state.closing or state.open_entries >= config.delayed_delivery_min_index_count_per_bucket
     return not works and not is_due and len(await topic.buckets()) <= config.delayed_delivery_max_num_buckets
 
@@ -131,7 +131,7 @@ async def test_the_number_of_scheduled_records_is_that_of_the_bits_set_and_bytes
             if number == ROUNDS // 2:
                 await history.clear()
             if number % CHECKED_EVERY == 0:
-                await topic.broker.delayed.tidy()
+                await topic.broker.delayed.maintain()
                 await history.check()
         history.now += SPAN_MS
         await history.fire()

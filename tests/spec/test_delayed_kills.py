@@ -138,7 +138,7 @@ async def is_quiet(topic: ScheduledTopic) -> bool:
 
     async def ask() -> bool:
         state, count = await (await topic.index()).state(), len(await topic.buckets())
-        upkeep = topic.broker.delayed.clockwork(await topic.broker.catalog.partition(topic.name, 0))._upkeep
+        upkeep = topic.broker.delayed.trackers.get(await topic.broker.catalog.partition(topic.name, 0))._maintenance
         is_due = state is None or state.closing or state.open_entries >= least or 0 < most < count
         return not is_due and (upkeep is None or upkeep.done())
 

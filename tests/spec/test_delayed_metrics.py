@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from redis_ledger.broker import metrics_collector
 from redis_ledger.broker.delayed import metrics as gauges
-from redis_ledger.broker.delayed.messages import ScheduledMessages
+from redis_ledger.broker.delayed.index_reader import DelayIndexReader
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.telemetry import metrics
@@ -187,7 +187,7 @@ async def test_a_topic_that_is_gone_leaves_no_series_behind(topic):
     await topic.fill_buckets(1, topic.in_ms(HOUR_MS), size=50)
     assert await scrape(topic) != {}
     await topic.broker.topics.delete(topic.name)
-    await topic.broker.delayed.tidy()
+    await topic.broker.delayed.maintain()
     assert await scrape(topic) == {}
 
 
@@ -196,7 +196,7 @@ async def test_a_topic_that_came_and_went_between_two_scrapes_leaves_no_series_b
     await topic.schedule({"a": topic.in_ms(100)})
     assert await eventually(lambda: values_of(topic.broker, topic.name), ["a"], PATIENCE_S) == ["a"]
     await topic.broker.topics.delete(topic.name)
-    await topic.broker.delayed.tidy()
+    await topic.broker.delayed.maintain()
     assert await scrape(topic) == {}
 
 
@@ -216,9 +216,9 @@ async def test_what_is_due_first_and_how_late_records_came_is_told(topic):
 
 async def test_a_look_that_takes_long_is_not_taken_at_every_scrape(topic, monkeypatch):
     """DD-61: a thousand partitions are tens of thousands of questions, and Redis has other things to do."""
-    shown, looks = topic.broker.delayed.gauges, list[str]()
+    shown, looks = topic.broker.delayed.metrics, list[str]()
 
-    async def slowly(name: str) -> list[ScheduledMessages]:
+    async def slowly(name: str) -> list[DelayIndexReader]:
         looks.append(name)
         await asyncio.sleep(0.1)  # as a busy Redis makes one wait
         raise StoreUnavailable("Redis is busy.")
@@ -228,10 +228,10 @@ async def test_a_look_that_takes_long_is_not_taken_at_every_scrape(topic, monkey
     monkeypatch.setattr(shown, "_parts", slowly)
     shown._asked_at -= 60.0  # the broker may have looked just now
     for _ in range(5):
-        await topic.broker.delayed.show()
+        await topic.broker.delayed.update_metrics()
     assert looks == [topic.name]
     shown._asked_at -= 60.0  # a while later
-    await topic.broker.delayed.show()
+    await topic.broker.delayed.update_metrics()
     assert looks == [topic.name] * 2
 
 
@@ -240,11 +240,11 @@ async def test_gauges_that_are_old_are_not_shown_and_counters_stay(topic, monkey
     await topic.fill_buckets(1, topic.in_ms(HOUR_MS), size=50)
     before = await scrape(topic)
 
-    async def away(topic: str) -> list[ScheduledMessages]:
+    async def away(topic: str) -> list[DelayIndexReader]:
         raise StoreUnavailable("Redis is away.")
 
     with monkeypatch.context() as patched:
-        patched.setattr(topic.broker.delayed.gauges, "_parts", away)
+        patched.setattr(topic.broker.delayed.metrics, "_parts", away)
         assert (await scrape(topic))["redis_ledger_delayed_records",] == 50
         patched.setattr(gauges, "STALE_S", -1.0)
         shown = await scrape(topic)

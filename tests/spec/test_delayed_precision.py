@@ -188,8 +188,8 @@ async def test_a_million_records_of_one_instant_are_released_while_another_topic
             return fired
 
         monkeypatch.setattr(index, "fire", fire_as_if_it_were_due)
-        monkeypatch.setattr(topic.broker.delayed.server, "learn", lambda *_: None)
-        topic.broker.delayed.clockwork(partition).kick()
+        monkeypatch.setattr(topic.broker.delayed.server_clock, "learn", lambda *_: None)
+        topic.broker.delayed.trackers.get(partition).wake()
         loop = asyncio.get_running_loop()
         while sum(taken) < entries:
             begun = loop.time()

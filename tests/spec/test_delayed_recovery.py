@@ -168,7 +168,7 @@ async def test_a_bucket_that_cannot_be_created_leaves_its_records_where_they_fir
     assert await topic.listed_values() == values
     assert script == "delay/rotate" or operations("failed", "create") >= failed + 4
     assert await topic.release(due + 45) == values[:5]
-    await topic.broker.delayed.tidy()
+    await topic.broker.delayed.maintain()
     await topic.sealed(1)
     assert await topic.release(due + HOUR_MS) == values[5:]
 
@@ -177,7 +177,7 @@ async def _tidied(topic, trouble, failures):
     """Upkeep comes around every ten seconds by itself; here it is called."""
     if trouble.failed >= failures:
         return True
-    await topic.broker.delayed.tidy()
+    await topic.broker.delayed.maintain()
     return trouble.failed >= failures
 
 
@@ -240,7 +240,7 @@ async def test_buckets_of_which_nothing_is_left_go_and_one_that_overlaps_is_kept
     assert await topic.release(due) == values[:1]  # a segment of the first bucket is loaded, and becomes stale
     listed = await topic.listed()
     await topic.broker.delayed.cancel("t", [each.id for each in listed[:93]])
-    await topic.broker.delayed.tidy()
+    await topic.broker.delayed.maintain()
     after = await topic.buckets()
     assert [bucket.name for bucket in after] == [bucket.name for bucket in before[4:]]
     assert [bucket.entries for bucket in after] == [6, 20]
@@ -257,7 +257,7 @@ async def test_what_is_cancelled_while_its_bucket_is_being_created_gets_into_non
     await topic.fill(20, due)
     assert await eventually(lambda: _tidied(topic, trouble, 1), True, PATIENCE_S)
     await topic.broker.delayed.cancel("t", [each.id for each in await topic.listed()])
-    await topic.broker.delayed.tidy()
+    await topic.broker.delayed.maintain()
     assert await eventually(lambda: _is_idle(topic), True, PATIENCE_S)
     await (await topic.index()).sweep(whenever=True)
     assert await topic.buckets() == []

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from redis_ledger.broker.delayed.index_reader import DelayIndexReader
 from redis_ledger.broker.delayed.messages import ScheduledMessages
-from redis_ledger.broker.delayed.recurring import RecurringRecords
+from redis_ledger.broker.delayed.rearm import rearm
 from redis_ledger.clock import ManualClock
 from redis_ledger.config import Config
 from redis_ledger.decoding.budget import Decoding
@@ -147,8 +147,6 @@ class World:
         self.open: dict[int, TxnId] = {}
         self.left: dict[ScheduledId, int] = {}  # how often a repeating record is still to come
         self.k = self.partition.keys
-        repeats = SimpleNamespace(server=SimpleNamespace(high_ms=lambda: self.model.now))
-        self.repeats = RecurringRecords(repeats)  # type: ignore[arg-type]
 
     def index(self, wire: Wire | None = None) -> DelayIndex:
         """Of a broker that has just come."""
@@ -157,6 +155,9 @@ class World:
 
     def waiting(self, index: DelayIndex | None = None) -> ScheduledMessages:
         return ScheduledMessages(self.partition, index or self.index(), lambda: self.model.now, Decoding(Config()))
+
+    def reader(self) -> DelayIndexReader:
+        return DelayIndexReader(self.partition, self.index(), lambda: self.model.now, Decoding(Config()))
 
     # -- steps that the model knows of -------------------------------------------------------------------------------
 
@@ -252,7 +253,7 @@ class World:
         await self.settle(index)
 
     async def rearm(self, index: DelayIndex) -> None:
-        await self.repeats.rearm(SimpleNamespace(index=index))  # type: ignore[arg-type]
+        await rearm(index, self.model.now)
         for id in self.model.ids("owed"):
             self.left[id] -= 1
             due = self.model[id].due
@@ -321,7 +322,7 @@ class World:
         await self.fire_once(index, most)
 
     async def release(self, index: DelayIndex, passed: int) -> None:
-        """Everything that is due, as a clockwork does it."""
+        """Everything that is due, as a tracker does it."""
         self.model.now += passed
         for _ in range(500):
             fired = await self.fire_once(index, 4)
@@ -378,7 +379,7 @@ class World:
         nexts = await self.store.command("ZRANGE", self.k.delay.next, 1, -1, key=self.k.state)
         if any(member.decode().split(" ")[1] not in known for member in nexts):
             return
-        listed = await self.waiting().page(0, 1 << 50, None, 10_000, None)
+        listed = await self.reader().page(0, 1 << 50, None, 10_000, None)
         ids = self.model.in_order()
         assert [(each.id, each.deliver_at_ms) for each in listed[0]] == [(id, self.model[id].due) for id in ids]
         assert [(each.value or b"").decode() for each in listed[0]] == [self.model[id].value for id in ids]

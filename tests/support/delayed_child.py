@@ -1,7 +1,7 @@
 """A broker that dies at a chosen write of a scenario with scheduled records, in a process of its own.
 
 Started once, it forks for every case it reads, as crash_child does.  Due times lie an hour ahead and firing is told the
-time, so that nothing depends on how long anything takes; the broker's own upkeep and clockworks are stopped before.
+time, so that nothing depends on how long anything takes; the broker's own upkeep and trackers are stopped before.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from redis_ledger.broker.broker import Broker
+from redis_ledger.broker.delayed.rearm import rearm
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.config import Config
 from redis_ledger.delay.recurrence import Recurrence
@@ -110,10 +111,10 @@ class Scenario:
 
     async def quiet(self) -> None:
         """Until what goes on behind an answered call is over too."""
-        clockworks = self.broker.delayed._clockworks.values()
+        trackers = self.broker.delayed.trackers.all()
         while not all(coordinator.is_idle for coordinator in self.broker.coordinators):
             await asyncio.sleep(0.001)
-        await asyncio.gather(*(clockwork._work for clockwork in clockworks if clockwork._work is not None))
+        await asyncio.gather(*(tracker._work for tracker in trackers if tracker._work is not None))
 
     async def seal(self) -> None:
         index = await self.topic.index()
@@ -126,12 +127,14 @@ class Scenario:
 
     async def repeat(self) -> None:
         record = NewRecord(None, b"r", deliver_at_ms=self.hour_ms + 22)
-        await self.broker.delayed.schedule_repeat(TOPIC, record, Recurrence.parse(f"PT{REPEAT_MS // 1000}S", times=2))
+        await self.broker.recurring.schedule(TOPIC, record, Recurrence.parse(f"PT{REPEAT_MS // 1000}S", times=2))
         await self.quiet()
 
     async def rearm(self) -> None:
         partition = await self.broker.catalog.partition(TOPIC, 0)
-        assert await self.broker.delayed.rearm(self.broker.delayed.clockwork(partition))
+        assert await rearm(
+            self.broker.delayed.trackers.get(partition).index, self.broker.delayed.server_clock.high_ms()
+        )
 
 
 async def work(case: Case, report_to: int) -> None:
@@ -139,7 +142,7 @@ async def work(case: Case, report_to: int) -> None:
     assert isinstance(store, CountedStore)
     broker = await Broker.open(store, Config(prefix=case.prefix, **SETTINGS))
     await broker.maintenance.close()
-    broker.delayed._brokers = frozenset()  # whoever lives beside it is told of nothing
+    broker.delayed.trackers.update_brokers(())  # whoever lives beside it is told of nothing
     store.arm(case.n, case.when, report_to)
     steps = Scenario(broker, case.hour_ms).steps()
     await store.walk(STEPS, steps)

@@ -46,10 +46,10 @@ async def work(case: Case, report_to: int) -> None:
 
     async def act() -> None:
         await WORKS[case.work].act(broker, case.topic)
-        clockworks = broker.delayed._clockworks.values()
+        trackers = broker.delayed.trackers.all()
         while not all(coordinator.is_idle for coordinator in broker.coordinators):
             await asyncio.sleep(0.001)
-        await asyncio.gather(*(clockwork._work for clockwork in clockworks if clockwork._work is not None))
+        await asyncio.gather(*(tracker._work for tracker in trackers if tracker._work is not None))
 
     await store.walk([case.work], {case.work: act})
 

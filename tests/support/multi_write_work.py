@@ -243,7 +243,7 @@ async def scheduled_in_a_transaction(broker: Broker, topic: str) -> None:
 
 async def settled(broker: Broker, topic: str) -> None:
     await ended(broker, topic)
-    await broker.delayed.look_through()
+    await broker.delayed.scan()
 
 
 async def all_or_none_are_scheduled(broker: Broker, topic: str) -> None:

@@ -97,7 +97,7 @@ class ScheduledTopic:
     # -- the index ---------------------------------------------------------------------------------------------------
 
     async def index(self, partition: int = 0) -> DelayIndex:
-        return (await self.broker.delayed.waiting(self.name, partition)).index
+        return (await self.broker.delayed.messages(self.name, partition)).index
 
     async def buckets(self, partition: int = 0) -> list[Bucket]:
         """Sealed ones, oldest first."""

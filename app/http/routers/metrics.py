@@ -16,7 +16,7 @@ routes = Routes("health")
 async def show_metrics(request: HttpRequest) -> HttpResponse:
     """Metrics of this broker for Prometheus."""
     if request.services.has_broker:
-        await asyncio.gather(request.broker.delayed.show(), request.broker.metrics_collector.show())
+        await asyncio.gather(request.broker.delayed.update_metrics(), request.broker.metrics_collector.show())
     shown = []
     for part in exposition.parts():
         shown.append(part)

@@ -116,7 +116,7 @@ async def _repeated(request: HttpRequest, topic: str, body: bodies.Schedule, rep
     until_ms = None if body.until is None else moment_ms(body.until, "$.until", InvalidRepeat)
     rule = Recurrence.parse(repeat, until_ms=until_ms, times=body.times, timezone=body.timezone or "UTC")
     check_headers(request, body)
-    return await request.broker.delayed.schedule_repeat(topic, parse_record(body, "$", -1), rule)
+    return await request.broker.recurring.schedule(topic, parse_record(body, "$", -1), rule)
 
 
 @routes.get(

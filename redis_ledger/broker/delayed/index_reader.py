@@ -1,14 +1,14 @@
-"""What waits in one partition, in order of due time: pages of it, and numbers.
+"""Reads the index of one partition's delayed records: pages in order of due time, and statistics.
 
-The live bit, `parts` and `moved` say what is pending; the indexes only say where to look.  A page is read from all of
-them at once:
+The live bit, `parts` and `moved` decide whether a record is pending; the indexes only locate it.  A page merges all of
+them:
 
     open ─┐
     closing ─┼─ merged ─▶ is it pending? ─▶ read its payload ─▶ records
     queue ─┤
     bucket, segment by segment ─┘
 
-Sealing and loading move entries from one to the other meanwhile: a look that saw the version change is made again.
+Sealing and loading move entries between them.  A read during which the version changed is repeated.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from operator import add
 from typing import TypeVar
 
-from redis_ledger.broker.delayed.recurring import repeat_of
+from redis_ledger.broker.delayed import rearm
 from redis_ledger.broker.types import DelayStats, Scheduled
 from redis_ledger.decoding import paced
 from redis_ledger.decoding.budget import Charge, Decoding
@@ -32,11 +32,39 @@ from redis_ledger.ids import ScheduledId
 from redis_ledger.ledger.partition import Partition
 from redis_ledger.records.read import Record
 
-ATTEMPTS_MAX = 25  # at one look, while buckets change
+ATTEMPTS_MAX = 25  # of one read, while buckets change
 PAGE = 500  # index entries read at once
-LOOKED_AT_MAX = 20_000  # entries one page looks at while it finds too little
+SCANNED_MAX = 20_000  # entries that one page reads while few of them match
 T = TypeVar("T")
-Order = tuple[int, int, int, int]  # due ms, partition, entry, index
+Position = tuple[int, int, int, int]  # due ms, partition, entry, index: the order of a list
+
+
+def parse_position(text: str | None) -> Position | None:
+    """Decodes the position at which a page ended.  Raises InvalidDelay."""
+    if text is None:
+        return None
+    parts = text.split(":")
+    if len(parts) != 4 or not all(part.isdigit() and part.isascii() and len(part) < 20 for part in parts):
+        raise InvalidDelay(f"{text[:80]!r} is not a position; use `after` exactly as the previous page returned it.")
+    due, partition, entry, index = map(int, parts)
+    return due, partition, entry, index
+
+
+def encode_position(position: Position) -> str:
+    return ":".join(map(str, position))
+
+
+def position_of(scheduled: Scheduled) -> Position:
+    return scheduled.deliver_at_ms, scheduled.id.partition, scheduled.id.entry, scheduled.id.index
+
+
+def to_scheduled(id: ScheduledId, due_ms: int, record: Record | None, repeat: bytes | None) -> Scheduled:
+    """record: None if it is too large to decode.  repeat: its stored recurrence."""
+    if record is None:
+        found = Scheduled(id, due_ms, -1, None, None, (), too_large=True)
+    else:
+        found = Scheduled(id, due_ms, record.timestamp_ms, record.key, record.value, record.headers)
+    return found if repeat is None else found._replace(**rearm.fields(repeat))
 
 
 class DelayIndexReader:
@@ -55,34 +83,13 @@ class DelayIndexReader:
 
     # -- lists -------------------------------------------------------------------------------------------------------
 
-    @staticmethod
-    def place(text: str | None) -> Order | None:
-        """Where a page ended.  Raises InvalidDelay."""
-        if text is None:
-            return None
-        parts = text.split(":")
-        if len(parts) != 4 or not all(part.isdigit() and part.isascii() and len(part) < 20 for part in parts):
-            raise InvalidDelay(
-                f"{text[:80]!r} is not where a page ended; use `after` exactly as the last page told it."
-            )
-        due, partition, entry, index = map(int, parts)
-        return due, partition, entry, index
-
-    @staticmethod
-    def place_text(place: Order) -> str:
-        return ":".join(map(str, place))
-
-    @staticmethod
-    def order(each: Scheduled) -> Order:
-        return each.deliver_at_ms, each.id.partition, each.id.entry, each.id.index
-
-    async def _in_peace(self, act: Callable[[], Awaitable[T]]) -> T:
-        """act, done again where buckets changed meanwhile: then it may have looked for an entry where it was not any
-        more.  A snapshot that cannot be read, and is still listed, is made again."""
+    async def _consistently(self, read: Callable[[], Awaitable[T]]) -> T:
+        """Repeats `read` while buckets change, as it may have missed an entry that moved.  Rebuilds a listed snapshot
+        that cannot be read."""
         for attempt in range(ATTEMPTS_MAX):
             before = await self.index.version()
             try:
-                result = await act()
+                result = await read()
             except DamagedSnapshot:
                 if await self.index.version() == before:
                     await self.index.repair()
@@ -90,41 +97,41 @@ class DelayIndexReader:
             if await self.index.version() == before or attempt == ATTEMPTS_MAX - 1:
                 return result
             await asyncio.sleep(min(0.01 * attempt, 0.1))
-        return await act()
+        return await read()
 
     async def page(
-        self, from_ms: int, to_ms: int, key: bytes | None, limit: int, after: Order | None
-    ) -> tuple[list[Scheduled], Order | None]:
-        """Up to `limit` records, and how far it looked (None: there is nothing more)."""
-        return await self._in_peace(lambda: self._page(from_ms, to_ms, key, limit, after))
+        self, from_ms: int, to_ms: int, key: bytes | None, limit: int, after: Position | None
+    ) -> tuple[list[Scheduled], Position | None]:
+        """Returns up to `limit` records, and the position up to which it read (None: to the end)."""
+        return await self._consistently(lambda: self._page(from_ms, to_ms, key, limit, after))
 
     async def _page(
-        self, from_ms: int, to_ms: int, key: bytes | None, limit: int, after: Order | None
-    ) -> tuple[list[Scheduled], Order | None]:
+        self, from_ms: int, to_ms: int, key: bytes | None, limit: int, after: Position | None
+    ) -> tuple[list[Scheduled], Position | None]:
         begin = from_ms if after is None else max(from_ms, after[0])
         found: list[Scheduled] = []
-        looked, pending = 0, list[Indexed]()
+        scanned, pending = 0, list[Indexed]()
         async for indexed in self._index_from(begin):
             if indexed.due_ms >= to_ms:
                 break
             pending.append(indexed)
             if len(pending) < min(PAGE, limit):
                 continue
-            looked += len(pending)
+            scanned += len(pending)
             found += [each for each in await self._records(pending) if self._fits(each, key, after)]
-            if len(found) >= limit or looked >= LOOKED_AT_MAX:
+            if len(found) >= limit or scanned >= SCANNED_MAX:
                 found = found[:limit]
                 last = pending[-1]
                 far = (last.due_ms, self.partition.number, last.entry, 1 << 30)
-                return found, self.order(found[-1]) if len(found) == limit else far
+                return found, position_of(found[-1]) if len(found) == limit else far
             pending = []
         found += [each for each in await self._records(pending) if self._fits(each, key, after)]
         if len(found) > limit:
-            return found[:limit], self.order(found[limit - 1])
+            return found[:limit], position_of(found[limit - 1])
         return found, None
 
-    def _fits(self, each: Scheduled, key: bytes | None, after: Order | None) -> bool:
-        return (after is None or self.order(each) > after) and (key is None or each.key == key)
+    def _fits(self, each: Scheduled, key: bytes | None, after: Position | None) -> bool:
+        return (after is None or position_of(each) > after) and (key is None or each.key == key)
 
     def _index_from(self, from_ms: int) -> AsyncIterator[Indexed]:
         d = self._keys.delay
@@ -146,7 +153,7 @@ class DelayIndexReader:
                         yield indexed
 
     async def _records(self, some: Sequence[Indexed]) -> list[Scheduled]:
-        """Of these index entries, what is really pending, record by record."""
+        """Returns the pending records of these index entries."""
         d, some = self._keys.delay, await self.index.alive(some)
         if not some:
             return []
@@ -158,23 +165,23 @@ class DelayIndexReader:
         found: list[Scheduled] = []
         for indexed, row, repeat, due in zip(some, parts, repeats, moved, strict=True):
             if repeat is not None and row is None and int(repeat.split(b" ")[0]) != indexed.due_ms:
-                continue  # from before it was moved: since then it has fired, and waits for its next time
-            wanted, mark = (range(indexed.records), "1") if indexed.index == WHOLE else ([indexed.index], "b")
+                continue  # a stale entry: the record has fired since, and its next time is another entry
+            indexes, mark = (range(indexed.records), "1") if indexed.index == WHOLE else ([indexed.index], "b")
             if due is not None and int(due) == indexed.due_ms:
                 mark = "m"
             if indexed.entry not in stored:
                 continue
             marks = "1" * indexed.records if row is None else row.decode()
             records = stored[indexed.entry]
-            for index in wanted:
+            for index in indexes:
                 if marks[index] == mark:
                     id = ScheduledId(self.partition.number, indexed.entry, index)
-                    found.append(shown(id, indexed.due_ms, None if records is None else records[index], repeat))
+                    found.append(to_scheduled(id, indexed.due_ms, None if records is None else records[index], repeat))
         return found
 
     async def _stored(self, some: Sequence[Indexed]) -> dict[int, list[Record] | None]:
-        """Entry → its records, None where they are too large to decode, or for this look; nothing for one that was
-        cancelled meanwhile."""
+        """Entry → its records; None if they are too large to decode within this read's budget.  Cancelled entries are
+        absent."""
         ledgers = {each.entry: each.ledger for each in some}
         replies = await asyncio.gather(
             *(
@@ -190,13 +197,13 @@ class DelayIndexReader:
                     with contextlib.suppress(TooLargeToDecode):
                         if not budget.is_spent:
                             found[entry] = await paced.decode(rows[0][1][1], budget)
-                    budget.end()  # the next one waits for its memory, and is not left out for lack of it
+                    budget.end()  # so that the next entry waits for memory instead of being left out
         return found
 
     # -- numbers -----------------------------------------------------------------------------------------------------
 
     async def stats(self) -> DelayStats:
-        return await self._in_peace(self._stats)
+        return await self._consistently(self._stats)
 
     async def _stats(self) -> DelayStats:
         number, state = self.partition.number, await self.index.state()
@@ -229,7 +236,7 @@ class DelayIndexReader:
         )  # fmt: skip
 
     async def _edge(self, key: bytes, order: str, begin: str, end: str) -> list[int]:
-        """The first due time of a sorted set of which anything is pending; nothing when there is none."""
+        """The first due time in a sorted set with a pending record; empty if there is none."""
         at = 0
         while rows := await self.index.command(order, key, begin, end, "WITHSCORES", "LIMIT", at, PAGE):
             some = [Indexed.read(m, int(s)) for m, s in zip(rows[::2], rows[1::2], strict=True)]
@@ -239,7 +246,7 @@ class DelayIndexReader:
         return []
 
     async def _edge_of(self, bucket: Bucket, *, last: bool) -> list[int]:
-        """The same of a sealed bucket, or its last."""
+        """The first (or last) due time in a sealed bucket with a pending record; empty if there is none."""
         numbers = range(bucket.loaded, bucket.segments)
         for number in reversed(numbers) if last else numbers:
             entries = await self.index.segment(bucket, number)
@@ -250,12 +257,12 @@ class DelayIndexReader:
     async def _first_pending(self, some: Sequence[Indexed]) -> list[int]:
         return [each.due_ms for each, count in zip(some, await self._pending(some), strict=True) if count][:1]
 
-    async def tally(self, begin: int, end: int, width: int, counts: list[int]) -> None:
-        """Adds the pending records that are due in [begin, end) to counts, `width` ms each."""
-        found = await self._in_peace(lambda: self._tally(begin, end, width, len(counts)))
+    async def add_histogram(self, begin: int, end: int, width: int, counts: list[int]) -> None:
+        """Adds the pending records due in [begin, end) to counts; each bin is `width` ms wide."""
+        found = await self._consistently(lambda: self._histogram(begin, end, width, len(counts)))
         counts[:] = map(add, counts, found)
 
-    async def _tally(self, begin: int, end: int, width: int, bins: int) -> list[int]:
+    async def _histogram(self, begin: int, end: int, width: int, bins: int) -> list[int]:
         counts = [0] * bins
         pending: list[Indexed] = []
         async for indexed in self._index_from(begin):
@@ -273,7 +280,7 @@ class DelayIndexReader:
             counts[(each.due_ms - begin) // width] += records
 
     async def _pending(self, some: Sequence[Indexed]) -> list[int]:
-        """How many records each of these index entries stands for: none when it is stale."""
+        """The number of pending records of each index entry; 0 for a stale one."""
         if not some:
             return []
         d, live = self._keys.delay, await self.index.live(each.entry for each in some)
@@ -292,11 +299,3 @@ class DelayIndexReader:
                 is_moved = (each.index, each.due_ms) in moved.get(each.entry, ())
                 found.append(int(mark == b"b" or (mark == b"m" and is_moved)))
         return found
-
-
-def shown(id: ScheduledId, due_ms: int, record: Record | None, repeat: bytes | None) -> Scheduled:
-    if record is None:
-        found = Scheduled(id, due_ms, -1, None, None, (), too_large=True)
-    else:
-        found = Scheduled(id, due_ms, record.timestamp_ms, record.key, record.value, record.headers)
-    return found if repeat is None else found._replace(**repeat_of(repeat))

@@ -1,21 +1,23 @@
-"""Single records that wait in a partition: getting, cancelling and moving them, clearing, repairing the index."""
+"""The delayed records of a partition: get, cancel, move, clear, and rebuild of their index."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from redis_ledger.broker.delayed.index_reader import DelayIndexReader, shown
+from redis_ledger.broker.delayed.index_reader import to_scheduled
 from redis_ledger.broker.types import Scheduled
 from redis_ledger.decoding import paced
+from redis_ledger.decoding.budget import Charge, Decoding
 from redis_ledger.delay.entry import Indexed
-from redis_ledger.delay.index import read_stored
+from redis_ledger.delay.index import DelayIndex, read_stored
 from redis_ledger.errors import AlreadyCancelled, AlreadyDelivered, LedgerError, UnknownScheduled
 from redis_ledger.ids import ScheduledId
+from redis_ledger.ledger.partition import Partition
 
 
-class _Found(NamedTuple):
-    """An entry as it is stored.  dues: one, or those of a block's records; parts: "" where all of it is one group."""
+class _StoredEntry(NamedTuple):
+    """dues: one, or one for each record of a block.  parts: "" if all records share one state."""
 
     indexed: Indexed
     dues: Sequence[int]
@@ -24,13 +26,24 @@ class _Found(NamedTuple):
     parts: str
 
     def mark(self, index: int) -> str:
-        """As in `parts`; f also for what an open transaction holds."""
+        """The record's mark in `parts`; "f" also for records of an open transaction."""
         mark = self.parts[index] if self.parts else "1"
         return mark if self.is_live or mark == "x" else "f"
 
 
-class ScheduledMessages(DelayIndexReader):
-    """One partition's."""
+class ScheduledMessages:
+    """charge: gets the bytes that are decoded."""
+
+    def __init__(
+        self,
+        partition: Partition,
+        index: DelayIndex,
+        now_ms: Callable[[], int],
+        decoding: Decoding,
+        charge: Charge | None = None,
+    ) -> None:
+        self.partition, self.index, self._now_ms = partition, index, now_ms
+        self._decoding, self._charge, self._keys = decoding, charge, partition.keys
 
     # -- one record --------------------------------------------------------------------------------------------------
 
@@ -44,13 +57,13 @@ class ScheduledMessages(DelayIndexReader):
         if mark == "m":
             due = int(await self.index.command("HGET", self._keys.delay.moved, f"{id.entry}.{id.index}") or due)
         elif repeat is not None:
-            due = int(repeat.split(b" ")[0])  # what is stored beside the payload is its first time
+            due = int(repeat.split(b" ")[0])  # the due time stored with the payload is that of its first delivery
         with self._decoding.budget(self._decoding.limits.decoded_bytes, self._charge) as budget:
             records = await paced.decode(found.payload, budget)
-        return shown(id, due, records[id.index], repeat)
+        return to_scheduled(id, due, records[id.index], repeat)
 
-    async def _find(self, id: ScheduledId) -> _Found:
-        """Raises UnknownScheduled, AlreadyCancelled (its payload is gone)."""
+    async def _find(self, id: ScheduledId) -> _StoredEntry:
+        """Raises UnknownScheduled; AlreadyCancelled if the payload is deleted."""
         ledger = await self._ledger_of(id.entry)
         d, name = self._keys.delay, f"0-{id.entry}"
         rows = [] if ledger is None else await self.index.command("XRANGE", self._keys.data(ledger), name, name)
@@ -65,19 +78,21 @@ class ScheduledMessages(DelayIndexReader):
             raise self._unknown(id)
         live = await self.index.live([id.entry])
         parts = await self.index.command("HGET", d.parts, id.entry)
-        return _Found(indexed, dues, rows[0][1][1], live.holds(id.entry), (parts or b"").decode())
+        return _StoredEntry(indexed, dues, rows[0][1][1], live.holds(id.entry), (parts or b"").decode())
 
-    async def _refusal(self, id: ScheduledId, found: _Found) -> LedgerError:
+    async def _refusal(self, id: ScheduledId, found: _StoredEntry) -> LedgerError:
         if found.mark(id.index) == "x":
             return AlreadyCancelled(f"{id} was cancelled.")
         if not found.is_live and await self._is_held(id.entry):
-            return UnknownScheduled(f"{id} belongs to an open transaction; it is scheduled when that commits.")
+            return UnknownScheduled(
+                f"{id} belongs to an open transaction; it is scheduled on commit."
+            )
         if id.entry <= int(await self.index.command("HGET", self._keys.delay.state, "cleared") or 0):
-            return UnknownScheduled(f"{id} was delivered, or went when everything that was scheduled was cleared.")
-        return AlreadyDelivered(f"{id} is in the log already.")
+            return UnknownScheduled(f"{id} was delivered, or cancelled when the topic's delayed records were cleared.")
+        return AlreadyDelivered(f"{id} was delivered.")
 
     def _unknown(self, id: ScheduledId) -> UnknownScheduled:
-        return UnknownScheduled(f"There is no scheduled record {id} in {self.partition.topic!r} (any more).")
+        return UnknownScheduled(f"There is no scheduled record {id} in {self.partition.topic!r}.")
 
     async def _is_held(self, entry: int) -> bool:
         state = await self.index.state()
@@ -91,17 +106,17 @@ class ScheduledMessages(DelayIndexReader):
         )
 
     async def _ledger_of(self, entry: int) -> int | None:
-        """The delay ledger that has (had) an entry; None when that ledger is gone, or the entry never was."""
+        """The delay ledger of an entry; None if that ledger is deleted or the entry never existed."""
         for ledger, last in await self._ledgers():
             if entry <= last:
                 return ledger
         return None
 
     async def _first_of(self, ledger: int) -> int:
-        """The first entry a delay ledger ever had: what is below it went with an older ledger."""
+        """The first entry that a delay ledger ever had; lower ones were in older ledgers."""
         reply = await self.index.command("XINFO", "STREAM", self._keys.data(ledger))
-        told = dict(zip(reply[::2], reply[1::2], strict=True))
-        return int(told[b"last-generated-id"].split(b"-")[1]) - int(told[b"entries-added"]) + 1
+        info = dict(zip(reply[::2], reply[1::2], strict=True))
+        return int(info[b"last-generated-id"].split(b"-")[1]) - int(info[b"entries-added"]) + 1
 
     async def _ledgers(self) -> list[tuple[int, int]]:
         """Delay ledgers and the last entry of each, oldest first."""
@@ -113,7 +128,7 @@ class ScheduledMessages(DelayIndexReader):
 
     async def cancel(self, ids: Sequence[ScheduledId]) -> dict[ScheduledId, LedgerError | None]:
         outcomes: dict[ScheduledId, LedgerError | None] = {}
-        found: dict[ScheduledId, _Found] = {}
+        found: dict[ScheduledId, _StoredEntry] = {}
         for id in ids:
             try:
                 found[id] = await self._find(id)
@@ -138,7 +153,7 @@ class ScheduledMessages(DelayIndexReader):
         return None if isinstance(refusal, AlreadyCancelled) else refusal
 
     async def move(self, id: ScheduledId, due_ms: int) -> None:
-        """Raises as get."""
+        """Raises as `get`."""
         found = await self._find(id)
         if not await self.index.move(found.indexed, id.index, due_ms):
             raise await self._refusal(id, await self._find(id))
@@ -152,11 +167,11 @@ class ScheduledMessages(DelayIndexReader):
             if count is not None:
                 break
         await self.index.sweep(whenever=True)
-        await self.partition.trim(retention_ms=-1, retention_bytes=-1)  # ledgers that nothing refers to any more
+        await self.partition.trim(retention_ms=-1, retention_bytes=-1)  # deletes ledgers without references
         return count
 
     async def rebuild(self) -> int:
-        """Makes the whole index again: buckets from their ledgers, what is in none of them into the queue."""
+        """Rebuilds the index from the delay ledgers: buckets from theirs, entries of no bucket into the queue."""
         state = await self.index.state()
         if state is None:
             return 0

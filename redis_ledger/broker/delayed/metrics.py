@@ -21,7 +21,7 @@ from urllib.parse import unquote
 
 from prometheus_client import Gauge
 
-from redis_ledger.broker.delayed.messages import ScheduledMessages
+from redis_ledger.broker.delayed.index_reader import DelayIndexReader
 from redis_ledger.broker.types import DelayStats
 from redis_ledger.cursor import scripts as cursors
 from redis_ledger.errors import UnknownSubscription, UnknownTopic
@@ -54,7 +54,7 @@ class Sizes(NamedTuple):
 class DelayedMetrics:
     """parts: a topic's partitions; UnknownTopic when it is gone."""
 
-    def __init__(self, parts: Callable[[str], Awaitable[Sequence[ScheduledMessages]]]) -> None:
+    def __init__(self, parts: Callable[[str], Awaitable[Sequence[DelayIndexReader]]]) -> None:
         self._parts = parts
         self._shown: dict[str, float] = {}  # topic → when it was read
         self._asked_at = -FRESH_S
@@ -127,7 +127,7 @@ class DelayedMetrics:
         metrics.forget_scheduled(topic)
 
 
-async def sizes_of(part: ScheduledMessages) -> Sizes:
+async def sizes_of(part: DelayIndexReader) -> Sizes:
     """Cost: a few reads, and MEMORY USAGE (by samples) of ten keys and of the snapshots."""
     keys, store = part.partition.keys, part.index.store
     stats, opened, buckets = await asyncio.gather(
@@ -144,7 +144,7 @@ async def sizes_of(part: ScheduledMessages) -> Sizes:
     return Sizes(stats, max(opened - 1, 0), index_bytes)
 
 
-async def backlog_of(parts: Sequence[ScheduledMessages]) -> int | None:
+async def backlog_of(parts: Sequence[DelayIndexReader]) -> int | None:
     """Deliverable records that are not acknowledged, summed over subscriptions; None: too many of them to ask."""
     first = parts[0]
     keys, store = first.partition.keys, first.index.store
@@ -154,7 +154,7 @@ async def backlog_of(parts: Sequence[ScheduledMessages]) -> int | None:
     return sum(await asyncio.gather(*(_backlog(part, name) for part in parts for name in names)))
 
 
-async def _backlog(part: ScheduledMessages, name: str) -> int:
+async def _backlog(part: DelayIndexReader, name: str) -> int:
     p, store = part.partition, part.index.store
     try:
         return (await cursors.stats(store, p.keys, p.topic_id, name, entries_max=BACKLOG_ENTRIES)).backlog

@@ -99,9 +99,9 @@ class FakeBroker:
             counts=self._answering("counts", [DelayStats(0, *counts), DelayStats(1, *nothing)]),
             histogram=self._answering("histogram", [(90_000, 93_000, 1), (93_000, 96_000, 1)]),
             rebuild=self._answering("rebuild", 2),
-            schedule_repeat=self._answering("schedule_repeat", placed),
-            show=self._answering("show", None),
+            update_metrics=self._answering("show", None),
         )
+        self.recurring = SimpleNamespace(schedule=self._answering("schedule_repeat", placed))
         self.producers = SimpleNamespace(
             allocate=self._allocate, ids=SimpleNamespace(allocate_keyed=self._allocate_keyed)
         )
