@@ -155,10 +155,10 @@ async def test_what_a_timer_does_is_not_told_as_part_of_the_request_that_set_it(
         assert moved.status_code == 200, moved.text
 
         async def told() -> bool:
-            return any(line["event"] == "scheduled records could not be fired yet" for line in lines())
+            return any(line["event"] == "delayed records could not be fired yet" for line in lines())
 
         assert await eventually(told, True)
-    (line, *_) = [line for line in lines() if line["event"] == "scheduled records could not be fired yet"]
+    (line, *_) = [line for line in lines() if line["event"] == "delayed records could not be fired yet"]
     assert (line["level"], line["topic"], line["partition"]) == ("error", "orders", 0)
     assert "request_id" not in line
     assert "operation" not in line
@@ -240,7 +240,7 @@ def refused(broker):
 
 
 def fired(lines):
-    return [line for line in lines if line["event"] == "scheduled records could not be fired yet"]
+    return [line for line in lines if line["event"] == "delayed records could not be fired yet"]
 
 
 async def test_what_fails_for_every_transaction_and_every_group_is_logged_seldom(redis_url, prefix, lines, monkeypatch):
