@@ -84,9 +84,7 @@ class ScheduledMessages:
         if found.mark(id.index) == "x":
             return AlreadyCancelled(f"{id} was cancelled.")
         if not found.is_live and await self._is_held(id.entry):
-            return UnknownScheduled(
-                f"{id} belongs to an open transaction; it is scheduled on commit."
-            )
+            return UnknownScheduled(f"{id} belongs to an open transaction; it is scheduled on commit.")
         if id.entry <= int(await self.index.command("HGET", self._keys.delay.state, "cleared") or 0):
             return UnknownScheduled(f"{id} was delivered, or cancelled when the topic's delayed records were cleared.")
         return AlreadyDelivered(f"{id} was delivered.")
