@@ -386,6 +386,6 @@ class Catalog:
 
     def _scratch(self, entry: TopicEntry, number: int) -> Partition:
         config, tail = entry.over(self._config), self._tails.open()
-        partition = Partition(self._store, entry.name, number, entry.id, config, self._clock, tail)
-        partition.delays_by_headers, partition.offload_reader = entry.delays_by_headers, self._offload
+        partition = Partition(self._store, entry.name, number, entry.id, config, self._clock, tail, self._offload)
+        partition.delays_by_headers = entry.delays_by_headers
         return partition

@@ -34,7 +34,8 @@ from redis_ledger.ledger.append_request import (
     stretches,
 )
 from redis_ledger.ledger.entries import TRANSACTIONAL, LogEntry
-from redis_ledger.ledger.reader import PartitionReader
+from redis_ledger.ledger.partition_offsets import PartitionOffsets
+from redis_ledger.ledger.reader import OffloadReading, PartitionReader
 from redis_ledger.ledger.retention import Retention, Trimmed, ledger_bytes_max
 from redis_ledger.ledger.tail_cache import Tail, Tails
 from redis_ledger.store.group_commit import GroupCommit
@@ -66,7 +67,7 @@ def _accepted(answer: Sequence[Any], leader_epoch: int) -> Accepted:
     return Accepted(max(at, -1), leader_epoch, answer[0] == Status.DUPLICATE, -at - 1 if at < -1 else -1)
 
 
-class Partition(PartitionReader):
+class Partition:
     """One partition of one incarnation of a topic (its topic id).  config: as it is for this topic."""
 
     def __init__(
@@ -78,9 +79,15 @@ class Partition(PartitionReader):
         config: Config,
         clock: Clock,
         tail: Tail | None = None,
+        offload_reader: OffloadReading | None = None,
     ) -> None:
-        super().__init__(store, topic, number, topic_id, tail or Tails(config.tail_cache_bytes).open())
-        self.config, self._clock = config, clock
+        self.offsets = offsets = PartitionOffsets(
+            store, topic, number, topic_id, tail or Tails(config.tail_cache_bytes).open()
+        )
+        self.reader = PartitionReader(store, offsets, offload_reader)
+        self.topic, self.number, self.topic_id = topic, number, topic_id
+        self.keys, self.tail = offsets.keys, offsets.tail
+        self.config, self._store, self._clock = config, store, clock
         self.traffic = Traffic()  # the catalog has one for each topic
         self.delays_by_headers = False  # as the topic's entry says; the catalog keeps both as they are
         self._ledger, self._delay_ledger = 1, -1
@@ -339,7 +346,7 @@ class Partition(PartitionReader):
             leftovers=leftovers or {}, entries_max=entries_max,
         )  # fmt: skip
         if trimmed.entries or below_offset >= 0:
-            self.forget_ahead()
+            self.reader.forget_ahead()
         return trimmed
 
     async def delete(self) -> None:

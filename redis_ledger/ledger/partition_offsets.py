@@ -1,8 +1,8 @@
-"""Where a partition stands, and places in its log by time.
+"""Offsets of a partition: its head, and the offset for a time.
 
     start ··· offloaded ··· stable ······ end        one HMGET
 
-Below the offloaded offset payload may be in Parquet alone; the log has an entry for every batch all the same.
+Below the offloaded offset the payload may be in Parquet only; the log still has an entry for every batch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STATE_FIELDS = ("topic_id", "epoch", "start", "stable", "next", "ledger", "bytes
 
 
 class PartitionHead(NamedTuple):
-    """Where a partition stands, from one HMGET."""
+    """The offsets of a partition, from one HMGET."""
 
     leader_epoch: int
     start_offset: int
@@ -29,24 +29,25 @@ class PartitionHead(NamedTuple):
     end_offset: int
     active_ledger: int
     bytes: int
-    offloaded_offset: int  # below it payload may be in Parquet alone; 0 where nothing is
+    offloaded_offset: int  # below it payload may be in Parquet only; 0 where nothing is
 
 
 class PartitionOffsets:
-    """One partition of one incarnation of a topic (its topic id)."""
+    """The offsets of one partition of one incarnation of a topic (its topic id)."""
 
     def __init__(self, store: Store, topic: str, number: int, topic_id: str, tail: Tail) -> None:
         self.topic, self.number, self.topic_id, self.tail = topic, number, topic_id, tail
         self.keys = PartitionKeys(store.prefix, topic, number)
         self._store = store
         self._leader_epoch = 0
-        self.offloaded_end = 0  # of the part in Parquet, as far as this broker knows
+        self.offloaded_end = 0  # where the part in Parquet ends, as last read
 
     async def head(self) -> PartitionHead:
         reply = await self._store.command("HMGET", self.keys.state, *STATE_FIELDS, key=self.keys.state)
-        return self._head(reply)
+        return self.parse_head(reply)
 
-    def _head(self, reply: Sequence[Any]) -> PartitionHead:
+    def parse_head(self, reply: Sequence[Any]) -> PartitionHead:
+        """reply: of HMGET STATE_FIELDS.  Raises UnknownTopic.  A new leader epoch clears the tail cache."""
         if reply[0] is None or reply[0].decode() != self.topic_id:
             raise UnknownTopic.gone(self.topic)
         head = PartitionHead._make((*map(int, reply[1:-1]), int(reply[-1] or 0)))
@@ -57,8 +58,10 @@ class PartitionOffsets:
         return head
 
     async def offset_at(self, timestamp_ms: int) -> int:
-        """The first offset appended at or after the time, or the end.  Appends are nearly in time order, so this halves
-        the log: O(log n) round trips."""
+        """The first offset appended at or after the time, or the end.
+
+        Appends are nearly in time order, so this is a binary search of the log.  Cost: O(log n) round trips.
+        """
         head = await self.head()
         low, high = head.start_offset, head.end_offset
         while low < high:
@@ -80,8 +83,10 @@ class PartitionOffsets:
         return TxnId(coordinator, serial), epoch
 
     async def entry_at(self, timestamp_ms: int) -> logs.LogEntry | None:
-        """The first entry that can hold a record as late as the time, by the newest record timestamp up to it; None
-        when no record is.  Cost: O(log n) round trips."""
+        """The first entry that can hold a record with this timestamp or a later one; None if there is none.
+
+        A binary search by the newest record timestamp up to each entry.  Cost: O(log n) round trips.
+        """
         head = await self.head()
         low, high = head.start_offset, head.end_offset
         found = None
@@ -89,7 +94,7 @@ class PartitionOffsets:
             middle = (low + high) // 2
             reply = await self._store.command("XRANGE", self.keys.log, middle, "+", "COUNT", 1, key=self.keys.state)
             entries = logs.parse_log(reply)
-            if not entries:  # trimmed meanwhile
+            if not entries:  # trimmed in the meantime
                 high = middle
             elif entries[0].newest_ms < timestamp_ms:
                 low = entries[0].last_offset + 1

@@ -25,7 +25,6 @@ from redis_ledger.errors import (
 from redis_ledger.ledger import entries as logs
 from redis_ledger.ledger.partition_offsets import STATE_FIELDS, PartitionHead, PartitionOffsets
 from redis_ledger.ledger.read_memory import ReadMemory, fitted
-from redis_ledger.ledger.tail_cache import Tail
 from redis_ledger.records.filter import Unpacked, sift, unpack
 from redis_ledger.store.store import Store
 
@@ -90,12 +89,13 @@ class _Ahead(NamedTuple):
     read: asyncio.Task[Read]
 
 
-class PartitionReader(PartitionOffsets):
-    """What can be read of one partition of one incarnation of a topic (its topic id)."""
+class PartitionReader:
+    """Reads batches of one partition of one incarnation of a topic (its topic id)."""
 
-    def __init__(self, store: Store, topic: str, number: int, topic_id: str, tail: Tail) -> None:
-        super().__init__(store, topic, number, topic_id, tail)
-        self.offload_reader: OffloadReading | None = None
+    def __init__(self, store: Store, offsets: PartitionOffsets, offload_reader: OffloadReading | None = None) -> None:
+        self.topic, self.number, self.topic_id = offsets.topic, offsets.number, offsets.topic_id
+        self.keys, self.tail, self.offsets, self._store = offsets.keys, offsets.tail, offsets, store
+        self.offload_reader = offload_reader
         self._loop = asyncio.get_running_loop()
         self._following = -1  # where the last read from Redis ended
         self._ahead: _Ahead | None = None
@@ -122,7 +122,7 @@ class PartitionReader(PartitionOffsets):
             read = await self._read_tail(offset, committed, bytes_max, records_max)
             if read is not None:
                 return await fitted(read, room)
-        if offset < self.offloaded_end and self.offload_reader is not None:
+        if offset < self.offsets.offloaded_end and self.offload_reader is not None:
             return await fitted(await self._read_offloaded(self.offload_reader, offset, committed, bytes_max), room)
         read = await self._read_ahead(offset, committed, bytes_max, records_max)
         if read is not None:
@@ -146,16 +146,14 @@ class PartitionReader(PartitionOffsets):
         k, command, at = self.keys, self._store.command, offset
         for _ in range(ENTRIES_MAX // PEEK_ENTRIES):
             head, log, reply = await asyncio.gather(
-                self.head(),
+                self.offsets.head(),
                 command("XRANGE", k.log, at, "+", "COUNT", PEEK_ENTRIES, key=k.state),
                 self._aborted_page(at, ABORTED_MAX),
             )
             end = head.stable_offset if committed else head.end_offset
             if at < head.offloaded_offset and self.offload_reader is not None:
-                entries, aborted = (
-                    (await self.read_offloaded(self.offload_reader, at, head.offloaded_offset, 1))[0],
-                    list[logs.Aborted](),
-                )
+                entries, _ = await self.read_offloaded(self.offload_reader, at, head.offloaded_offset, 1)
+                aborted = list[logs.Aborted]()
             else:
                 entries = logs.parse_log(log)
                 aborted = await self._aborted(entries, reply)
@@ -211,7 +209,7 @@ class PartitionReader(PartitionOffsets):
         first = tail.first
         state = command("HMGET", k.state, *STATE_FIELDS, key=k.state)
         reply = self._aborted_page(offset, ABORTED_MAX) if tail.transactional else None
-        head = self._head(await state)
+        head = self.offsets.parse_head(await state)
         page = () if reply is None else await reply
         self._check(head, offset)
         end = head.stable_offset if committed else head.end_offset
@@ -236,7 +234,7 @@ class PartitionReader(PartitionOffsets):
         start = min(max(offset, 0), OFFSET_MAX)  # what can stand in a stream's id
         log = command("XRANGE", k.log, start, "+", "COUNT", count, key=k.state)
         answers = await asyncio.gather(state, log, self._aborted_page(offset, ABORTED_MAX))
-        head = self._head(answers[0])
+        head = self.offsets.parse_head(answers[0])
         self._check(head, offset)
         if offset < head.offloaded_offset and self.offload_reader is not None:
             raise Moved
@@ -273,7 +271,7 @@ class PartitionReader(PartitionOffsets):
             count = max(ABORTED_MAX, SAME_MARKER_MAX + 1)
             page = logs.parse_aborted(await self._aborted_page(at, count))
             if not page or page[0].last_offset != at:  # trimmed meanwhile, and what followed it may be, too
-                self._check(await self.head(), entries[0].base_offset)
+                self._check(await self.offsets.head(), entries[0].base_offset)
             aborted += [each for each in page if each.first_offset < end]
         return aborted
 
@@ -281,7 +279,7 @@ class PartitionReader(PartitionOffsets):
         self, offload_reader: OffloadReading, offset: int, committed: bool, bytes_max: int
     ) -> Read:
         """Of what was committed, as plain batches without gaps but in offsets: nothing of it is told as aborted."""
-        head = await self.head()
+        head = await self.offsets.head()
         self._check(head, offset)
         if offset >= head.offloaded_offset:
             raise StoreUnavailable(f"{self.topic}:{self.number} was set back to an earlier state meanwhile; try again.")
@@ -294,7 +292,7 @@ class PartitionReader(PartitionOffsets):
         try:
             return await offload_reader.read(self, offset, end, bytes_max)
         except OffloadedDamaged:
-            self._check(await self.head(), offset)  # what was trimmed meanwhile is not damaged
+            self._check(await self.offsets.head(), offset)  # what was trimmed meanwhile is not damaged
             raise
 
     def _check(self, head: PartitionHead, offset: int) -> None:
@@ -326,7 +324,7 @@ class PartitionReader(PartitionOffsets):
         }
         missing = [e for e in entries if not e.is_marker and (e.ledger, e.entry) not in found]
         if missing:
-            head = await self.head()
+            head = await self.offsets.head()
             if missing[-1].last_offset < head.start_offset:
                 raise OffsetOutOfRange(
                     f"Offset {missing[0].base_offset} was trimmed meanwhile.",

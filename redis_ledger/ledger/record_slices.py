@@ -66,7 +66,7 @@ async def read_pieces(reader: PartitionReader, pieces: Sequence[RecordSlice], bu
 
 
 async def _read(reader: PartitionReader, pieces: Sequence[RecordSlice], budget: Budget) -> list[Read]:
-    offloaded_end = 0 if reader.offload_reader is None else reader.offloaded_end
+    offloaded_end = 0 if reader.offload_reader is None else reader.offsets.offloaded_end
     entries = {piece.entry.base_offset: piece.entry for piece in pieces if piece.last >= offloaded_end}
     try:
         payloads = dict(zip(entries, await reader.payloads(list(entries.values())), strict=True)) if entries else {}

@@ -52,7 +52,7 @@ class Seen(NamedTuple):
 async def log_of(topic: ScheduledTopic, hour_ms: int) -> list[Seen]:
     partition = await topic.broker.catalog.partition(TOPIC, 0)
     found, offset = list[Seen](), 0
-    while (read := await partition.read(offset, committed=True, bytes_max=1 << 20)).entries:
+    while (read := await partition.reader.read(offset, committed=True, bytes_max=1 << 20)).entries:
         for entry, payload in zip(read.entries, read.payloads, strict=True):
             offset = entry.last_offset + 1
             if not entry.is_marker and not is_aborted(entry, read.aborted):
@@ -229,14 +229,14 @@ async def test_one_of_two_brokers_is_killed_while_a_thousand_a_second_fall_due(r
 async def end_of(topic: ScheduledTopic) -> int:
     """Records of all partitions."""
     partitions = [await topic.broker.catalog.partition("t", number) for number in range(PARTITIONS)]
-    return sum([(await partition.head()).end_offset for partition in partitions])
+    return sum([(await partition.offsets.head()).end_offset for partition in partitions])
 
 
 async def dues_and_times(topic: ScheduledTopic, number: int) -> list[tuple[int, int]]:
     """Due time (which is its value) and time of the log entry of every record; in due order, as they were fired."""
     partition = await topic.broker.catalog.partition("t", number)
     found, offset = list[tuple[int, int]](), 0
-    while (read := await partition.read(offset, committed=True, bytes_max=1 << 20)).entries:
+    while (read := await partition.reader.read(offset, committed=True, bytes_max=1 << 20)).entries:
         for entry, payload in zip(read.entries, read.payloads, strict=True):
             offset = entry.last_offset + 1
             found += [(int(record.value or b"0"), entry.appended_ms) for record in decode(payload)]

@@ -67,7 +67,7 @@ def counting_aborted(partition, store, monkeypatch) -> list[int]:
 async def test_a_trim_between_two_pages_of_the_aborted_set_makes_nothing_visible(partition, store, monkeypatch):
     monkeypatch.setattr(reader, "ABORTED_MAX", 8)
     await many_aborted(partition, store, 40)
-    page, pages = partition._aborted_page, 0
+    page, pages = partition.reader._aborted_page, 0
 
     def trimmed(*wanted):
         nonlocal pages
@@ -78,9 +78,9 @@ async def test_a_trim_between_two_pages_of_the_aborted_set_makes_nothing_visible
         await another(store).trim(retention_ms=-1, retention_bytes=-1, below_offset=60)
         return await page(*wanted)
 
-    monkeypatch.setattr(partition, "_aborted_page", trimmed)
+    monkeypatch.setattr(partition.reader, "_aborted_page", trimmed)
     with pytest.raises(OffsetOutOfRange):
-        await partition.read(0, committed=True, bytes_max=1 << 20)
+        await partition.reader.read(0, committed=True, bytes_max=1 << 20)
     assert pages == 2
 
 
@@ -95,12 +95,12 @@ async def test_the_aborted_set_is_read_a_page_at_a_time_and_no_further_than_the_
         partition.tail.clear()
     brought = counting_aborted(partition, store, monkeypatch)
     # When only the first two of their batches are read
-    read = await partition.read(0, committed=True, bytes_max=10)
+    read = await partition.reader.read(0, committed=True, bytes_max=10)
     assert [e.base_offset for e in read.entries if not e.is_marker] == [0, 2]
     assert all(e.is_marker or is_aborted(e, read.aborted) for e in read.entries)
     # Then one page was enough; all that is read together needs the others, a page at a time
     assert (max(brought), len(brought)) == (8, 1)
-    read = await partition.read(0, committed=True, bytes_max=1 << 20)
+    read = await partition.reader.read(0, committed=True, bytes_max=1 << 20)
     assert all(e.is_marker or is_aborted(e, read.aborted) for e in read.entries)
     assert len(read.entries) == 80
     assert max(brought) == 8

@@ -259,13 +259,13 @@ async def test_records_that_are_deleted_while_they_are_being_delivered_are_left_
     partition = await broker.catalog.partition("t", 0)
     await partition.seal()
     await fill(broker, "c")
-    payloads = partition.payloads
+    payloads = partition.reader.payloads
 
     async def late(entries):
         assert await broker.topics.delete_records("t", 0, 2) == 2
         return await payloads(entries)
 
-    monkeypatch.setattr(partition, "payloads", late)
+    monkeypatch.setattr(partition.reader, "payloads", late)
     # Then the others arrive, and the first is nobody's
     assert list((await receive_values(broker, "t", "s")).values()) == ["c"]
     (cursor,) = (await broker.subscriptions.stats("t", "s")).cursors

@@ -313,7 +313,7 @@ async def test_an_end_reaches_every_participant_and_a_repeated_one_changes_nothi
     await asyncio.gather(*(write(p, txn) for p in made))
     decisions = await asyncio.gather(*(coordinators.decide(txn, commit=True) for _ in range(3)))
     await asyncio.gather(*(ends.end(decision) for decision in decisions))
-    heads = [await p.head() for p in made]
+    heads = [await p.offsets.head() for p in made]
     assert [(h.stable_offset, h.end_offset) for h in heads] == [(2, 2)] * 8
 
 
@@ -324,7 +324,7 @@ async def test_ends_that_arrive_together_travel_together_and_are_all_carried(sto
     await asyncio.gather(*(write(partition, txn) for txn in txns))
     decisions = [coordinators.decide(txn, commit=n % 2 == 0) for n, txn in enumerate(txns)]
     await asyncio.gather(*[ends.end(decision) for decision in await asyncio.gather(*decisions)])
-    read = await partition.read(0, committed=True, bytes_max=1 << 20)
+    read = await partition.reader.read(0, committed=True, bytes_max=1 << 20)
     assert (read.head.stable_offset, len(read.aborted)) == (400, 100)
 
 
@@ -338,7 +338,7 @@ async def test_participants_that_are_gone_count_as_done(store, coordinators):
     # When it commits
     await Participants(store, Config(), ManualClock()).end(await coordinators.decide(txn, commit=True))
     # Then what lives shows it, and nothing was made for the rest
-    assert (await partition.head()).stable_offset == 2
+    assert (await partition.offsets.head()).stable_offset == 2
     found = [key for reply in await store.everywhere("KEYS", f"{store.prefix}:{{never*") for key in reply]
     assert found == []
 
@@ -364,7 +364,7 @@ async def test_an_unreachable_participant_is_told_after_all_others_were_tried(re
             await ends.end(decision)
         await link.accept_again()
         await again(lambda: ends.end(decision))
-        assert [(await p.head()).stable_offset for p in made] == [2, 2, 2]
+        assert [(await p.offsets.head()).stable_offset for p in made] == [2, 2, 2]
         await store.close()
 
 

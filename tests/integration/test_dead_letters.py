@@ -151,7 +151,7 @@ async def test_what_could_not_be_read_was_not_delivered(pair, monkeypatch):
         raise OffloadedUnavailable("The home of history does not answer.")
 
     with monkeypatch.context() as away:
-        away.setattr(partition, "payloads", cannot)
+        away.setattr(partition.reader, "payloads", cannot)
         for _ in range(3):
             with pytest.raises(OffloadedUnavailable):
                 await broker.subscriptions.receive("in", "work", "c1")

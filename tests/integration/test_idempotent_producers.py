@@ -89,7 +89,7 @@ async def test_batches_behind_one_whose_reply_was_lost_are_not_answered_with_a_g
         # Then all of them come again under the same sequences
         again = await asyncio.gather(*send(0, 1, 2, 3))
         assert [each.duplicate for each in again] == [True, False, False, False]
-        read = await partition.read(0, committed=True, bytes_max=1 << 20)
+        read = await partition.reader.read(0, committed=True, bytes_max=1 << 20)
         assert [bytes(each) for each in read.payloads] == [b"0", b"1", b"2", b"3"]
         await store.close()
 

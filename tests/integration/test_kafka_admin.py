@@ -215,7 +215,7 @@ async def test_records_are_deleted_up_to_an_offset_inside_a_batch(client, broker
     for values in ("abcd", "efgh"):
         await broker.records.produce("orders", records(*values))
     assert await delete_records(client, 6) == (6, 0)
-    assert (await (await broker.catalog.partition("orders", 0)).head()).start_offset == 6
+    assert (await (await broker.catalog.partition("orders", 0)).offsets.head()).start_offset == 6
     assert await values_of(broker, "orders", offset=6) == ["g", "h"]
     assert await delete_records(client, 3) == (6, 0), "it never moves back"
 

@@ -105,7 +105,7 @@ class World(NamedTuple):
 
 async def all_entries(broker: Broker) -> Any:
     partition = await broker.catalog.partition("t", 0)
-    return (await partition.read(0, committed=False, bytes_max=1 << 20)).entries
+    return (await partition.reader.read(0, committed=False, bytes_max=1 << 20)).entries
 
 
 async def write(broker: Broker, values: list[str], at_ms: int, **more: Any) -> None:
@@ -337,7 +337,7 @@ async def test_an_open_transaction_keeps_its_records_and_all_behind_them(forced)
 
 async def entries_from(broker: Broker, offset: int) -> Any:
     partition = await broker.catalog.partition("t", 0)
-    return (await partition.read(offset, committed=False, bytes_max=1 << 20)).entries
+    return (await partition.reader.read(offset, committed=False, bytes_max=1 << 20)).entries
 
 
 async def test_what_waits_until_it_is_due_comes_all_the_same(redis_url, prefix):
@@ -361,13 +361,13 @@ async def test_what_was_read_ahead_of_a_client_is_not_shown_once_it_is_deleted(r
             partition = await broker.catalog.partition("t", 0)
             # Given a reader that goes on where it was, so that the next batches are read before it asks
             for offset in range(3):
-                await partition.read(offset, committed=True, bytes_max=1000)
-            assert partition._ahead is not None
+                await partition.reader.read(offset, committed=True, bytes_max=1000)
+            assert partition.reader._ahead is not None
             # When they are deleted
             await broker.topics.delete_records("t", 0, 6)
             # Then it is told
             with pytest.raises(OffsetOutOfRange) as refused:
-                await partition.read(3, committed=True, bytes_max=1000)
+                await partition.reader.read(3, committed=True, bytes_max=1000)
             assert refused.value.facts["start_offset"] == 6
 
 

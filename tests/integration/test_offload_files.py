@@ -99,7 +99,7 @@ async def test_a_file_that_was_replaced_before_it_was_opened_is_looked_up_again(
     async with one(redis_url, prefix, **kept) as other:
         partition = await other.catalog.partition("t", 0)
         assert other.offload_reader is not None
-        await other.offload_reader._manifest(partition, 1)  # which it remembers
+        await other.offload_reader._manifest(partition.reader, 1)  # which it remembers
         await compact(broker, "t", 0, lambda row: row.offset != everything[3][0])
         assert await seen(other, "t", 0, 0) == everything[:3] + everything[4:]
 
@@ -250,7 +250,7 @@ async def test_a_reader_finds_the_next_row_group_loaded(broker, redis_url, prefi
     await offload(broker, "t", 0, group_bytes=300, rows_max=3)
     async with one(redis_url, prefix, **kept) as other:
         partition = await other.catalog.partition("t", 0)
-        await partition.read(0, committed=True, bytes_max=1)
+        await partition.reader.read(0, committed=True, bytes_max=1)
         reader = other.offload_reader
         assert reader is not None
         await asyncio.gather(*reader._loading.values())

@@ -151,7 +151,7 @@ async def test_a_batch_with_the_brokers_timestamps_keeps_them(broker):
     broker.catalog.forget("t")
     assert await seen(broker, "t", 0, 0) == before
     partition = await broker.catalog.partition("t", 0)
-    read = await partition.read(0, committed=True, bytes_max=1 << 20)
+    read = await partition.reader.read(0, committed=True, bytes_max=1 << 20)
     kinds = [read_header(payload).attributes & (LOG_APPEND_TIME | TRANSACTIONAL) for payload in read.payloads]
     assert kinds == [LOG_APPEND_TIME, 0]
 
@@ -180,7 +180,7 @@ async def test_offsets_are_found_by_time_in_history(broker, redis_url, prefix, k
                 answer = (await client.ask(ListOffsetsRequest(-1, 1, topics), 7)).topics[0].partitions[0]
                 assert (answer.error_code, answer.offset, answer.timestamp) == first
         partition = await other.catalog.partition("t", 0)
-        assert await partition.offset_at(0) == 0
+        assert await partition.offsets.offset_at(0) == 0
         assert await other.partition_fetch.offset_at("t", 0, T0 + 7) == next(
             (s[0], s[1]) for s in everything if s[1] >= T0 + 7
         )

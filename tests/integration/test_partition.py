@@ -74,7 +74,9 @@ async def end(partition: Partition, store: Store, txn: TxnId, *, commit: bool) -
 async def read(
     partition: Partition, offset: int = 0, *, committed: bool = True, bytes_max: int = 1 << 20
 ) -> list[bytes]:
-    return [bytes(data) for data in (await partition.read(offset, committed=committed, bytes_max=bytes_max)).payloads]
+    return [
+        bytes(data) for data in (await partition.reader.read(offset, committed=committed, bytes_max=bytes_max)).payloads
+    ]
 
 
 # -- append and read ---------------------------------------------------------------------------------------------------
@@ -121,7 +123,7 @@ async def test_more_aborted_transactions_than_a_read_brings_along_are_all_known(
     await asyncio.gather(*(ends.end(Decision(txn, State.ABORTING, where, -1)) for txn in txns))
     assert len(txns) > ABORTED_MAX
     # When all is read at once
-    read = await partition.read(0, committed=True, bytes_max=1 << 20)
+    read = await partition.reader.read(0, committed=True, bytes_max=1 << 20)
     # Then nothing of it is visible
     assert len(read.entries) == 600
     assert [e for e in read.entries if not e.is_marker and not is_aborted(e, read.aborted)] == []
@@ -159,10 +161,10 @@ async def test_an_offset_is_found_by_time(store):
     for _ in range(50):
         await append(partition, records=7)
         clock.advance(10)
-    found = [await partition.offset_at(ms) for ms in (0, 1_000, 1_001, 1_010, 1_489, 1_490, 1_491)]
+    found = [await partition.offsets.offset_at(ms) for ms in (0, 1_000, 1_001, 1_010, 1_489, 1_490, 1_491)]
     assert found == [0, 0, 7, 7, 343, 343, 350]
     await partition.trim(retention_ms=-1, retention_bytes=-1, below_offset=10)
-    assert [await partition.offset_at(ms) for ms in (0, 1_010, 1_020)] == [10, 10, 14]
+    assert [await partition.offsets.offset_at(ms) for ms in (0, 1_010, 1_020)] == [10, 10, 14]
 
 
 # -- refusals ----------------------------------------------------------------------------------------------------------
@@ -191,7 +193,7 @@ async def test_a_transaction_is_verified_first_and_fenced_after_its_end(partitio
     await end(partition, store, TXN, commit=False)
     with pytest.raises(TransactionEnded):
         await in_txn(partition, b"late")
-    assert len((await partition.read(0, committed=True, bytes_max=1000)).aborted) == 1
+    assert len((await partition.reader.read(0, committed=True, bytes_max=1000)).aborted) == 1
 
 
 async def test_another_incarnation_of_the_topic_is_unknown(partition, store):
@@ -199,7 +201,7 @@ async def test_another_incarnation_of_the_topic_is_unknown(partition, store):
     assert not await stranger.create()
     for attempt in (
         append(stranger),
-        stranger.head(),
+        stranger.offsets.head(),
         read(stranger),
         stranger.trim(retention_ms=0, retention_bytes=0),
     ):
@@ -217,12 +219,12 @@ async def test_a_full_ledger_is_rolled_and_another_broker_follows(partition, sto
     await append(other)
     for _ in range(12):
         await append(partition, b"y" * 100)
-    while (await partition.head()).active_ledger < 2:
+    while (await partition.offsets.head()).active_ledger < 2:
         await asyncio.sleep(0.001)
     # When both append
     await asyncio.gather(append(other, b"a"), append(other, b"b"), append(partition, b"c"))
     # Then everything is there, in offset order
-    everything = await partition.read(0, committed=True, bytes_max=1 << 20)
+    everything = await partition.reader.read(0, committed=True, bytes_max=1 << 20)
     assert [e.base_offset for e in everything.entries] == list(range(16))
     assert sorted(everything.payloads[-3:]) == [b"a", b"b", b"c"]
     assert {e.ledger for e in everything.entries[-3:]} == {2}
@@ -234,7 +236,7 @@ async def test_an_old_ledger_is_rolled(store):
     await partition.create()
     clock.advance(CONFIG.ledger_age_ms_max)
     await append(partition)
-    while (await partition.head()).active_ledger < 2:
+    while (await partition.offsets.head()).active_ledger < 2:
         await asyncio.sleep(0.001)
     assert await append(partition) == 1
 
@@ -246,7 +248,7 @@ async def test_appends_go_on_while_ledgers_roll_all_the_time(store):
         *(append(partition, b"z" * 20, producer_id=9, epoch=0, sequence=n) for n in range(300))
     )
     assert offsets == list(range(300))
-    assert (await partition.head()).active_ledger > 1
+    assert (await partition.offsets.head()).active_ledger > 1
 
 
 async def test_retention_drops_what_is_old_and_its_ledgers_and_nothing_else(store):
@@ -264,7 +266,7 @@ async def test_retention_drops_what_is_old_and_its_ledgers_and_nothing_else(stor
     assert not await store.command("EXISTS", partition.keys.data(1), key=partition.keys.state)
     assert len(await read(partition, 7)) == 5
     assert (await partition.trim(retention_ms=-1, retention_bytes=20))[0] == 10
-    assert (await partition.head()).bytes == 20
+    assert (await partition.offsets.head()).bytes == 20
 
 
 async def test_a_deleted_partition_leaves_no_key_and_can_be_made_again(partition, store):
@@ -329,11 +331,11 @@ async def test_who_reads_on_and_on_gets_what_comes_next_from_what_was_read_ahead
     aheads = 0
     while len(seen) < len(payloads):
         seen += await read(reader, len(seen), bytes_max=3_000)
-        aheads += reader._ahead is not None
+        aheads += reader.reader._ahead is not None
     assert seen == payloads
     assert aheads > 5
     # And all the room that it took is free again
-    assert reader._ahead is None
+    assert reader.reader._ahead is None
     assert reader.tail.tails.lend(CONFIG.tail_cache_bytes // 4)
 
 
@@ -344,7 +346,7 @@ async def test_what_was_read_ahead_is_not_taken_for_another_place_or_isolation(p
     reader = another(store)
     assert len(await read(reader, 0, bytes_max=3_000)) == 3
     assert len(await read(reader, 3, bytes_max=3_000)) == 3
-    assert reader._ahead is not None
+    assert reader.reader._ahead is not None
     assert await read(reader, 12, bytes_max=1_000) == [bytes([12]) * 1_000]
     assert (await read(reader, 18, committed=False))[-1] == b"in doubt"
     assert await read(reader, 6, bytes_max=3_000) == [bytes([n]) * 1_000 for n in (6, 7, 8)]

@@ -55,7 +55,7 @@ def append(partition: Partition, sequence: int) -> asyncio.Future[Accepted]:
 
 
 async def values(partition: Partition) -> list[bytes]:
-    read = await partition.read(0, committed=True, bytes_max=1 << 20)
+    read = await partition.reader.read(0, committed=True, bytes_max=1 << 20)
     return [bytes(each) for each in read.payloads]
 
 

@@ -304,7 +304,7 @@ async def test_a_transaction_its_coordinator_does_not_know_is_left_alone_and_the
     assert type(failed) is Unavailable
     assert str(txn) in str(failed)
     partition = await a.catalog.partition("t", 0)
-    assert await partition.open_transaction(producer.pid) == (txn, producer.epoch)
+    assert await partition.offsets.open_transaction(producer.pid) == (txn, producer.epoch)
 
 
 # -- what a broker remembers of a registration -------------------------------------------------------------------------

@@ -146,7 +146,7 @@ async def play(store: Store, history: list[tuple[Any, ...]]) -> None:
         await world.rearm(index)
     assert world.model.ids("pending", "held", "owed") == []
     await world.check()
-    start = (await world.partition.head()).start_offset
+    start = (await world.partition.offsets.head()).start_offset
     seen = await world.visible(start)
     assert seen == world.model.log[len(world.model.log) - len(seen) :]
     assert start or seen == world.model.log

@@ -214,13 +214,13 @@ async def play(store: Store, history: list[tuple[str, Any, Any]], bytes_max: int
             model.start = start
         else:
             await partition.roll()
-        head = await partition.head()
+        head = await partition.offsets.head()
         assert (head.start_offset, head.stable_offset, head.end_offset) == (model.start, model.stable, len(model.rows))
     for offset in range(model.start, len(model.rows) + 1):
         await compare(partition, model, offset, bytes_max)
     for outside in (model.start - 1, len(model.rows) + 1):
         with pytest.raises(OffsetOutOfRange):
-            await partition.read(outside, committed=True, bytes_max=bytes_max)
+            await partition.reader.read(outside, committed=True, bytes_max=bytes_max)
     event(f"aborted {sum(not commit for commit in model.outcome.values()) > 0}, open {len(model.firsts) > 0}")
 
 
@@ -229,7 +229,7 @@ async def compare(partition: Partition, model: Buffer, offset: int, bytes_max: i
     for committed in (True, False):
         seen, at = [], offset
         while True:
-            read = await partition.read(at, committed=committed, bytes_max=bytes_max)
+            read = await partition.reader.read(at, committed=committed, bytes_max=bytes_max)
             for entry, payload in zip(read.entries, read.payloads, strict=True):
                 assert entry.base_offset == at or entry.base_offset <= offset <= entry.last_offset, (
                     "offsets are not dense"

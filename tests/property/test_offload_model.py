@@ -85,7 +85,7 @@ async def fresh(url: str, prefix: str, home: str, offsets: range, sizes: list[in
         partition = await broker.catalog.partition("t", 0)
         everything = await seen(broker, "t", 0, 0)
         isolations: tuple[Isolation, ...] = ("read_committed", "read_uncommitted")
-        head = await partition.head()
+        head = await partition.offsets.head()
         for at, offset in enumerate(offsets):
             size = sizes[at % len(sizes)]
             wanted = [shown for shown in everything if shown[0] >= offset]
@@ -122,7 +122,7 @@ async def play(url: str, history: list[tuple[Any, ...]], sizes: list[int]) -> tu
             before = await seen(broker, "t", 0, 0)
             await offload(broker, "t", 0, group_bytes=300, rows_max=3)
             assert await seen(broker, "t", 0, 0) == before
-            end = (await (await broker.catalog.partition("t", 0)).head()).stable_offset
+            end = (await (await broker.catalog.partition("t", 0)).offsets.head()).stable_offset
         return before, await fresh(url, prefix, home, range(end + 1), sizes)
 
 

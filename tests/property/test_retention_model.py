@@ -233,7 +233,7 @@ class World:
         wanted = [(b.first, b.last, b.payload) for b in log.left() if b.last >= at]
         found = []
         while at < log.end:
-            read = await self.partition.read(at, committed=False, bytes_max=100)
+            read = await self.partition.reader.read(at, committed=False, bytes_max=100)
             rows = zip(read.entries, read.payloads, strict=True)
             found += [(entry.base_offset, entry.last_offset, bytes(payload)) for entry, payload in rows]
             at = read.entries[-1].last_offset + 1

@@ -196,7 +196,7 @@ async def test_a_million_records_of_one_instant_are_released_while_another_topic
             await other.schedule({"x": 0})
             turns.append(loop.time() - begun)
             await asyncio.sleep(0)
-        head = await partition.head()
+        head = await partition.offsets.head()
         assert (max(taken), head.stable_offset, await topic.waiting()) == (500, entries * each, 0)
         assert len(turns) >= entries // 500 // 4
         assert sorted(turns)[len(turns) * 99 // 100] < 1.0

@@ -344,7 +344,7 @@ class World:
         """Values from an offset on, as a reader gets them."""
         found: list[str] = []
         while True:
-            read = await self.partition.read(offset, committed=False, bytes_max=1 << 20)
+            read = await self.partition.reader.read(offset, committed=False, bytes_max=1 << 20)
             if not read.entries:
                 return found
             for entry, payload in zip(read.entries, read.payloads, strict=True):

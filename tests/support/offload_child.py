@@ -73,7 +73,7 @@ class Scenario:
     async def offload(self) -> None:
         while (plan := await self.offloader.plan(TOPIC, 0, seal=True)) is not None:
             partition = await self.broker.catalog.partition(TOPIC, 0)
-            start = (await partition.head()).start_offset
+            start = (await partition.offsets.head()).start_offset
             found = await self.rows(max(start, plan.stretches[0].first))
             await self.offloader.publish(TOPIC, 0, plan.id, [await self.write(each, found) for each in plan.stretches])
 
@@ -95,7 +95,7 @@ class Scenario:
 
     async def rows(self, offset: int) -> list[Row]:
         partition = await self.broker.catalog.partition(TOPIC, 0)
-        read = await partition.read(offset, committed=True, bytes_max=1 << 20)
+        read = await partition.reader.read(offset, committed=True, bytes_max=1 << 20)
         return [
             Row(entry.base_offset + place, record.timestamp_ms, record.key, record.value)
             for entry, payload in zip(read.entries, read.payloads, strict=True)

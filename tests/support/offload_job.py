@@ -44,7 +44,7 @@ async def committed_rows(broker: Broker, topic: str, number: int, first: int, en
     rows: list[Row] = []
     at = first
     while at < end:
-        read = await partition.read(at, committed=True, bytes_max=READ_BYTES)
+        read = await partition.reader.read(at, committed=True, bytes_max=READ_BYTES)
         for entry, payload in zip(read.entries, read.payloads, strict=True):
             at = entry.last_offset + 1
             if entry.is_marker or logs.is_aborted(entry, read.aborted):
@@ -150,4 +150,4 @@ def texts(shown: list[Shown]) -> list[str]:
 
 async def end_of(broker: Broker) -> int:
     """Of t:0."""
-    return (await (await broker.catalog.partition("t", 0)).head()).end_offset
+    return (await (await broker.catalog.partition("t", 0)).offsets.head()).end_offset

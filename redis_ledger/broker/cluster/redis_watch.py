@@ -50,7 +50,7 @@ class RedisWatch:
         for partition in self._catalog.opened_partitions():
             known.append((partition, partition.tail.end))
             partition.tail.clear()
-            partition.forget_ahead()
+            partition.reader.forget_ahead()
         self._start(self._compare([(partition, end) for partition, end in known if end]))
 
     async def _compare(self, known: Sequence[tuple[Partition, int]]) -> None:
@@ -59,7 +59,7 @@ class RedisWatch:
 
     async def _compare_one(self, partition: Partition, end: int) -> None:
         try:
-            now = (await partition.head()).end_offset
+            now = (await partition.offsets.head()).end_offset
         except LedgerError:
             return  # the next read of the partition raises this error
         if now < end:

@@ -120,7 +120,7 @@ class FetchMany:
         if head is None:
             mark = self._waiters.mark(partition.keys)
             try:
-                head = await partition.head()
+                head = await partition.offsets.head()
             except LedgerError as error:
                 self._polled[index] = self._refused(partition, error)
                 return
@@ -132,7 +132,7 @@ class FetchMany:
         mark = self._waiters.mark(partition.keys)
         try:
             room = max(min(bytes_max, self._room()), 1)
-            read = await partition.read(offset, committed=self._committed, bytes_max=room, room=self._memory)
+            read = await partition.reader.read(offset, committed=self._committed, bytes_max=room, room=self._memory)
         except LedgerError as error:
             self._polled[index] = self._refused(partition, error)
             return

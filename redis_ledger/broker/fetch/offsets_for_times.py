@@ -37,7 +37,7 @@ async def find(
     """
     if timestamp_ms is not None:
         return (await _first_since(partition, timestamp_ms, committed, budget))[0]
-    last = await partition.newest_entry()
+    last = await partition.offsets.newest_entry()
     if last is None or last.newest_ms < 0:
         return None
     found, newest = await _first_since(partition, last.newest_ms, committed, budget)
@@ -48,13 +48,13 @@ async def _first_since(
     partition: Partition, timestamp_ms: int, committed: bool, budget: Budget
 ) -> tuple[TimestampOffset | None, TimestampOffset | None]:
     """The first record as late as the time; and, when there is none, the newest of all that were looked at."""
-    entry, newest = await partition.entry_at(timestamp_ms), None
+    entry, newest = await partition.offsets.entry_at(timestamp_ms), None
     if entry is None:
         return None, None
     offset, bytes_max = entry.base_offset, 1
     while True:
         try:
-            read = await partition.read(offset, committed=committed, bytes_max=bytes_max)
+            read = await partition.reader.read(offset, committed=committed, bytes_max=bytes_max)
         except OffsetOutOfRange as error:
             start = int(error.facts.get("start_offset", -1))
             if start <= offset:

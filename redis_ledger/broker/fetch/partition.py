@@ -66,7 +66,7 @@ class PartitionFetch:
     async def next_readable(self, topic: str, number: int, offset: int, *, isolation: Isolation) -> int:
         """The offset to read on at: `offset`, moved over markers and, for a committed reader, aborted batches."""
         partition = await self._catalog.partition(topic, number)
-        return await partition.next_readable(offset, committed=isolation == "read_committed")
+        return await partition.reader.next_readable(offset, committed=isolation == "read_committed")
 
     async def poll(
         self,
@@ -117,7 +117,7 @@ class PartitionFetch:
             with self.budget(charge) as budget:
                 at = await offsets_for_times.find(found, timestamp_ms, committed, budget)
             if at is None:
-                head = await found.head()
+                head = await found.offsets.head()
                 return (head.stable_offset if committed else head.end_offset), None
             return at
         except UnknownTopic:
@@ -144,7 +144,7 @@ class PartitionFetch:
     async def _start(self, partition: Partition, offset: int | Literal["earliest", "latest"], committed: bool) -> int:
         if isinstance(offset, int):
             return offset
-        head = await partition.head()
+        head = await partition.offsets.head()
         if offset == "earliest":
             return head.start_offset
         return head.stable_offset if committed else head.end_offset
@@ -160,7 +160,7 @@ class PartitionFetch:
     ) -> Fetched:
         """One read; over stretches that hold nothing for this reader it goes on by itself."""
         while True:
-            read = await partition.read(
+            read = await partition.reader.read(
                 offset, committed=committed, bytes_max=max_bytes, records_max=records_max, room=room
             )
             fetched = self._shape(read, offset, committed)

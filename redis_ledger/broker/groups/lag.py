@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from redis_ledger.errors import UnknownPartition, UnknownTopic
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.ledger.partition import Partition
-from redis_ledger.ledger.partition_offsets import PartitionHead
+from redis_ledger.ledger.partition_offsets import PartitionHead, PartitionOffsets
 from redis_ledger.store.store import Store
 
 AT_ONCE = 128  # reads under way
@@ -81,7 +81,13 @@ class LagReader:
         try:
             count = len(heads) if heads else (await self._catalog.get(topic)).partitions
             partitions = [await self._catalog.partition(topic, number) for number in range(count)]
-            return list(zip(partitions, heads or await _each(Partition.head, partitions), strict=True))
+            return list(
+                zip(
+                    partitions,
+                    heads or await _each(PartitionOffsets.head, [each.offsets for each in partitions]),
+                    strict=True,
+                )
+            )
         except (UnknownTopic, UnknownPartition):
             self._catalog.forget(topic)
             return None

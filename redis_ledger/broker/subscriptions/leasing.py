@@ -179,7 +179,7 @@ class Leasing:
         rule = self._rules.get(partition.topic, partition.topic_id, name)
         messages, unreadable = list[Message](), list[Range]()
         pieces = [RecordSlice(d.entry_of_log, d.first, d.last) for d in received.deliveries]
-        read = await read_pieces(partition, pieces, told.budget)
+        read = await read_pieces(partition.reader, pieces, told.budget)
         for d, found in zip(received.deliveries, read, strict=False):
             if isinstance(found, TooLargeToDecode):
                 if not await self._is_moved(rule, partition, name, consumer, d, found):

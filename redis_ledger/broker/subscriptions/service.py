@@ -126,7 +126,7 @@ class Subscriptions:
             if to is not None:
                 places[partition.number] = to
             elif timestamp_ms is not None:
-                places[partition.number] = await partition.offset_at(timestamp_ms)
+                places[partition.number] = await partition.offsets.offset_at(timestamp_ms)
 
         async def move(partition: Partition) -> None:
             where = places[partition.number]

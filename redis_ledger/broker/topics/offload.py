@@ -229,7 +229,7 @@ class Offload:
     async def _limit(self, at: _At, older_than_ms: int) -> int:
         if older_than_ms <= 0:
             return at.standing.stable
-        return min(at.standing.stable, await at.partition.offset_at(self._clock.now_ms() - older_than_ms))
+        return min(at.standing.stable, await at.partition.offsets.offset_at(self._clock.now_ms() - older_than_ms))
 
     async def _look_at(self, segments: Sequence[Segment]) -> None:
         """Every file is where this broker will read it, and is what it is said to be.  Raises SegmentMismatch,

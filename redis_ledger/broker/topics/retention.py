@@ -137,7 +137,7 @@ class TopicRetention:
             partition = await self._catalog.partition(entry.name, place.number)
             seen = self._seen[place] = seen._replace(tail_end=partition.tail.end)
             config = entry.over(self._config)
-            before = await partition.head()
+            before = await partition.offsets.head()
             is_known = (seen.head, seen.settings) == (before, entry.settings) and self._clock.now_ms() < seen.until_ms
             goes_on = config.retention_acknowledged or self.expiry.is_walking(place.topic_id, place.number)
             if changed_only and is_known and not goes_on:
@@ -145,7 +145,7 @@ class TopicRetention:
             await self._seal(partition)
             await self.trim(entry, partition)
             await self.expiry.look(partition)
-            head = await partition.head()
+            head = await partition.offsets.head()
             ends = _Ends(head.start_offset, head.offloaded_offset)
             if all(ends) and seen.ends != ends:
                 await self._forget_segments(entry.name, place.number)

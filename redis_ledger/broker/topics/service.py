@@ -47,7 +47,7 @@ class Topics:
         if first is not None and first.topic_id != topic.id:
             self._catalog.forget(topic.name)  # deleted and made again meanwhile
         partitions = [await self._catalog.partition(topic.name, number) for number in range(topic.partitions)]
-        return builtins.list(await asyncio.gather(*(partition.head() for partition in partitions)))
+        return builtins.list(await asyncio.gather(*(partition.offsets.head() for partition in partitions)))
 
     async def grow(
         self, name: str, partitions: int | None = None, settings: Mapping[str, int | None] | None = None
@@ -122,18 +122,18 @@ class Topics:
         remembered = self._catalog.opened(name, number) is not None
         partition = await self._catalog.partition(name, number)
         try:
-            return partition, await partition.head()
+            return partition, await partition.offsets.head()
         except UnknownTopic:
             self._catalog.forget(name)
             if not remembered:
                 raise
         partition = await self._catalog.partition(name, number)
-        return partition, await partition.head()
+        return partition, await partition.offsets.head()
 
     async def _state(self, partition: Partition) -> PartitionState:
         k = partition.keys
         head, ledgers, opened = await asyncio.gather(
-            partition.head(),
+            partition.offsets.head(),
             self._store.command("HLEN", k.ledgers, key=k.state),
             self._store.command("HLEN", k.open, key=k.state),
         )

@@ -137,7 +137,7 @@ class Producers:
         """Aborts what the producer has open on the partition, everywhere; nothing open is no error.
         Raises UnknownTopic, UnknownPartition, StaleEpoch, AlreadyCommitted (it is decided, and being carried)."""
         partition = await self._catalog.partition(topic, number)
-        found = await partition.open_transaction(producer_id)
+        found = await partition.offsets.open_transaction(producer_id)
         if found is None:
             return
         txn, open_epoch = found

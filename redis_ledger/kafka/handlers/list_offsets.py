@@ -69,7 +69,7 @@ async def _one(
     try:
         call.check_topic(Op.DESCRIBE, topic)
         partition = await places.get(topic, number)
-        head = await partition.head()
+        head = await partition.offsets.head()
         if refused := epoch_refusal(asked.current_leader_epoch, head.leader_epoch):
             return ListOffsetsPartitionResponse(number, refused)
         timestamp, offset = -1, -1
