@@ -229,6 +229,7 @@ def summary(one: Storm, took_s: float) -> str:
         f"repeats    {shown(one.repeats) or 'none'}, of {len(one.armoury.repeated)}",
         f"REST       {shown(one.rest.outcomes) or 'nothing'}",
         "answered   " + ", ".join(f"{name} within {worst:.2f} s" for name, worst in one.alive.slowest_s.items()),
+        f"fuzzer     its own event loop was late by {watch.late_s:.2f} s at most",
         f"memory     {watch.baseline_mb:.0f} MB at first, {watch.highest_mb:.0f} at most",
         f"findings   {len(findings.found)}",
     ]  # fmt: skip

@@ -41,18 +41,22 @@ class LogTail:
 
 
 class Watch:
-    """baseline_mb is what it has when the watch begins."""
+    """baseline_mb: what it has when the watch begins.  late_s: the longest time in which the fuzzer's own event loop
+    stood still: honest clients waited at least as long, and the broker cannot help it."""
 
     def __init__(self, broker: Broker, findings: Findings) -> None:
         self.broker, self.findings = broker, findings
         self.tail = LogTail(broker, findings)
         self.baseline_mb = broker.rss_mb()
         self.highest_mb = 0.0
+        self.late_s = 0.0
 
     async def run(self, until: Callable[[], bool]) -> None:
         while not until():
             self.look()
+            began = time.monotonic()
             await asyncio.sleep(LOOK_EVERY_S)
+            self.late_s = max(self.late_s, time.monotonic() - began - LOOK_EVERY_S)
 
     def look(self) -> None:
         self.tail.look()
