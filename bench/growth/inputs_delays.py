@@ -92,7 +92,7 @@ async def fired(broker: Broker) -> None:
     index = tracker.index
     appended = await broker.records.produce("t", due(broker, REQUEST))
     for placed in [placed for each in appended for placed in each.scheduled][:100]:
-        await index.set_repeat(placed.id.entry, f"{placed.deliver_at_ms} again")
+        await index.command("HSET", index.delay.repeats, placed.id.entry, f"{placed.deliver_at_ms} again")
     at = broker.delayed.now_ms() + 2 * LATER_MS
     found = await index.fire(config.delayed_delivery_fire_chunk, at)
     for name, owed in (await index.repeats()).items():

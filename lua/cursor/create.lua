@@ -5,13 +5,14 @@ Partition 0 is made first and registers the subscription with an incarnation, a 
 partitions carry the same word.  A cursor with another one is the leftover of a deleted subscription and is replaced.
 
 KEYS        1 state  2 subs  3 cursor  4 acks  5 leases  6 spans  7 due  8 pending
+            9 none  only to replace a leftover: store/keys
 ARGV        1 topic_id  2 name (percent-encoded)  3 kind (exclusive or shared)  4 start (earliest, latest or an offset)
             5 now_ms  6 incarnation: on partition 0 the one to use if the subscription is not there, else the registered one
             7 partitions: how many the topic has; "" on every partition but 0
             8 anew   1: the subscription was registered just now, so a cursor without an incarnation (made by an earlier
             release) is a leftover; 0: it belongs to the subscription
 RETURNS     {OK, created 0 or 1} | {EXISTS, kind} when it is registered with another kind
-            | {BAD_OFFSET, start, next} | {UNKNOWN_TOPIC}
+            | {BAD_OFFSET, start, next} | {UNKNOWN_TOPIC} | {STALE} when a leftover is to be replaced and `none` is missing
 COMPLEXITY  O(1)
 WRITES      only when this incarnation is not there; every key gets a sentinel so that it always exists
 SOURCE      docs/decisions/0004, 0019
@@ -35,6 +36,8 @@ if held[1] == ARGV[3] and incarnation == "" and ARGV[8] == "0" then
   redis.call("HSET", KEYS[3], "incarnation", ARGV[6])
   return { OK, 0 }
 end
+-- Keys that are removed and made again are lost while their slot moves, so this waits for the end of the move.
+if held[1] and not KEYS[9] then return { STALE } end
 -- session: read by brokers of earlier releases only.
 redis.call("UNLINK", KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8])
 redis.call("HSET", KEYS[3], "kind", ARGV[3], "created", ARGV[5], "mark", at, "read", at, "leased", 0, "returned", 0, "held", 0,

@@ -67,7 +67,11 @@ async def make(
     release is a leftover."""
     start = of.start_on(partition)
     args = (topic_id, encode_name(name), of.kind, start, now_ms, of.incarnation, "", int(anew))
-    checked(await store.call(_CREATE, (keys.state, keys.subs, *keys.sub(name).all()), args), name)
+    at = (keys.state, keys.subs, *keys.sub(name).all())
+    reply = await store.call(_CREATE, at, args)
+    if reply[0] == Status.STALE:
+        reply = await store.call(_CREATE, (*at, keys.none), args)
+    checked(reply, name)
 
 
 async def look(store: Store, keys: PartitionKeys, name: str) -> Register | None:

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
 from redis_ledger.decoding.budget import Budget
 from redis_ledger.errors import BadRequest, TooLargeToDecode
-from redis_ledger.records import split_by_due
+from redis_ledger.records import filter, split_by_due
 from redis_ledger.records.batch import HEADER_BYTES, BatchHeader, Buffer, read_header
 from redis_ledger.records.budget import Limits
 from redis_ledger.records.read import OFFSET_MAX, Record, Unread, within
 
 QUICK_BYTES = 256 << 10  # unpacked in less than a millisecond
+QUICK_BLOCK_BYTES = 16 << 10  # decoded in less than TURN_S, whatever they hold
 _threads = ThreadPoolExecutor(2, thread_name_prefix="redis-ledger-unpack")  # few, for each may take 100 MB
 T = TypeVar("T")
 
@@ -76,6 +77,13 @@ async def opened(data: Buffer, budget: Budget) -> Unread:
 async def unpacked(header: BatchHeader, data: Buffer, budget: Budget) -> bytes:
     """As `later.unpacked`, of a batch that is packed.  What it unpacks to is spent and held."""
     return await _aside(partial(split_by_due.unpacked, header, data), len, len(data), True, budget)
+
+
+async def sifted(data: Buffer, kept: Sequence[str]) -> list[bytes]:
+    """As `filter.sift`.  At most two blocks are unpacked at a time, each to 32 MiB at most."""
+    if len(data) <= QUICK_BLOCK_BYTES and not read_header(data).compression:
+        return filter.sift(data, kept)
+    return await asyncio.get_running_loop().run_in_executor(_threads, filter.sift, data, kept)
 
 
 async def _aside(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from redis_ledger.delay.entry import Bucket, Indexed
-from redis_ledger.errors import TopicBusy, UnknownTopic
+from redis_ledger.errors import TopicBusy, TransactionEnded, UnknownTopic
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
@@ -28,6 +28,7 @@ MOVE = Script.load("delay/move")
 CLEAR = Script.load("delay/clear")
 RESTORE = Script.load("delay/restore")
 REARM = Script.load("delay/rearm")
+SET_REPEAT = Script.load("delay/set_repeat")
 CANCEL_COST_MAX = 300  # of one call, where a record of an entry of its own counts 1
 
 
@@ -232,8 +233,11 @@ class DelayScripts:
         rows = await self.command("HGETALL", self.delay.repeats)
         return {name: row for name, row in zip(rows[::2], rows[1::2], strict=True) if name}
 
-    async def set_repeat(self, entry: int, text: str) -> None:
-        await self.command("HSET", self.delay.repeats, entry, text)
+    async def set_repeat(self, txn: str, entry: int, text: str) -> None:
+        """Of an entry that the transaction has scheduled.  Raises TransactionEnded."""
+        keys = (self.keys.state, self.delay.state, self.delay.repeats)
+        if (await self._call(SET_REPEAT, keys, txn, entry, text))[0] == Status.TXN_ENDED:
+            raise TransactionEnded("The transaction that schedules the record ended before it could repeat; try again.")
 
     async def rearm(self, entry: int, owed: bytes, due_ms: int | None, repeat: str) -> bool:
         k, d = self.keys, self.delay

@@ -12,9 +12,11 @@ Source: PIP-31 (transaction buffer, marker approach); docs/decisions/0002.
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from redis_ledger.decoding import paced
 from redis_ledger.errors import (
     LedgerError,
     OffloadedDamaged,
@@ -25,7 +27,6 @@ from redis_ledger.errors import (
 from redis_ledger.ledger import entries as logs
 from redis_ledger.ledger.partition_offsets import STATE_FIELDS, PartitionHead, PartitionOffsets
 from redis_ledger.ledger.read_memory import ReadMemory, fitted
-from redis_ledger.records.filter import Unpacked, sift, unpack
 from redis_ledger.store.store import Store
 
 OFFSET_MAX = (1 << 63) - 1
@@ -64,18 +65,17 @@ class Moved(Exception):
     """The payload is in Parquet, and no more in Redis."""
 
 
-def _sifted(entries: Sequence[logs.LogEntry], found: dict[tuple[int, int], bytes]) -> list[bytes]:
-    """Payloads with the records that each entry means; a block that several refer to is unpacked once."""
-    unpacked: dict[tuple[int, int], Unpacked] = {}
-    payloads = []
-    for entry in entries:
-        at = (entry.ledger, entry.entry)
+async def _sifted(entries: Sequence[logs.LogEntry], found: dict[tuple[int, int], bytes]) -> list[bytes]:
+    """Payloads with the records that each entry means.  One block after the other is unpacked, once for all entries."""
+    payloads = [b"" if entry.is_marker else found[entry.ledger, entry.entry] for entry in entries]
+    blocks = defaultdict[tuple[int, int], list[tuple[int, str]]](list)
+    for place, entry in enumerate(entries):
         if isinstance(entry, logs.PartialEntry):
-            if at not in unpacked:
-                unpacked[at] = unpack(found[at])
-            payloads.append(sift(unpacked[at], entry.kept))
-        else:
-            payloads.append(b"" if entry.is_marker else found[at])
+            blocks[entry.ledger, entry.entry].append((place, entry.kept))
+    for at, parts in blocks.items():
+        batches = await paced.sifted(found[at], [kept for _, kept in parts])
+        for (place, _), batch in zip(parts, batches, strict=True):
+            payloads[place] = batch
     return payloads
 
 
@@ -342,7 +342,7 @@ class PartitionReader:
                 f"{self.topic}:{self.number}: the payload of offset {missing[-1].base_offset} is missing: damage."
             )
         if is_partial:
-            return _sifted(entries, found)
+            return await _sifted(entries, found)
         return [b"" if e.is_marker else found[e.ledger, e.entry] for e in entries]
 
     async def _with_parts(self, entries: Sequence[logs.LogEntry]) -> list[logs.LogEntry]:

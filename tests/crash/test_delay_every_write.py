@@ -36,8 +36,9 @@ from tests.support.scheduled import HOUR_MS, LATE_MS_MAX, PATIENCE_S, ScheduledT
 
 AT_ONCE = 12  # cases that are looked at together
 WRITES = {
-    "XADD+ledger/schedule", "HSET", "delay/cancel", "delay/drop_snapshot", "delay/fire", "delay/load", "delay/move",
-    "delay/rearm", "delay/replace", "delay/rotate", "delay/seal", "delay/settle", "delay/write", "txn/apply", "txn/end",
+    "XADD+ledger/schedule", "delay/cancel", "delay/drop_snapshot", "delay/fire", "delay/load", "delay/move",
+    "delay/rearm", "delay/replace", "delay/rotate", "delay/seal", "delay/set_repeat", "delay/settle", "delay/write",
+    "txn/apply", "txn/end",
 }  # fmt: skip
 DUES = {value: after for step in SCHEDULED.values() for value, after in step.items() if after is not None}
 

@@ -27,6 +27,7 @@ from tests.fuzz.words import SPAN, TEXTS, Words, boundary
 BYTES = (0x00, 0x01, 0x7F, 0x80, 0xFF)
 WIDTHS = {2: "int16", 4: "int32", 8: "int64"}
 FRAME_BYTES_MAX, SITES_MAX = 1 << 20, 2_000
+REPEATED_MAX, ELEMENTS_MAX = 5_000, 50_000
 PRODUCE, FETCH = 0, 1
 WAYS = ("whole",) * 70 + ("several",) * 14 + ("bytewise",) * 3 + ("half",) * 2 + ("false length",) * 5 + ("noise",) * 2
 
@@ -144,14 +145,15 @@ def change(key: int, version: int, message: Any, words: Words, rng: Random) -> N
         return
     site = rng.choice(found)
     if site.field.is_array:
-        _change_array(site, key, version, words, rng)
+        _change_array(site, key, version, words, rng, min(REPEATED_MAX, max(1, ELEMENTS_MAX // len(found))))
     elif site.field.struct is None:
         site.set(_odd(site, version, words, rng))
     elif site.field.is_nullable:
         site.set(None)
 
 
-def _change_array(site: Site, key: int, version: int, words: Words, rng: Random) -> None:
+def _change_array(site: Site, key: int, version: int, words: Words, rng: Random, most: int) -> None:
+    """most: how often an element may be there: elements may hold arrays, too."""
     array, layout = list(site.value or []), corpus.requests()[key]
     more = corpus.value_for(layout, site.struct, site.field, version, words, rng) or []
     match rng.randrange(6):
@@ -160,7 +162,7 @@ def _change_array(site: Site, key: int, version: int, words: Words, rng: Random)
         case 1:
             array = array + array
         case 2:
-            array = ((array or more) * rng.choice((10, 100, 1_000, 5_000)))[:5_000]
+            array = ((array or more) * rng.choice((10, 100, 1_000, REPEATED_MAX)))[:most]
         case 3:
             array = array + more
         case 4 if array:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections.abc import Sequence
 
 import pytest
 
@@ -17,7 +19,10 @@ from redis_ledger.errors import UnknownScheduled
 from redis_ledger.ids import ScheduledId, TxnId
 from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.partition import Accepted, Partition
-from redis_ledger.records.build import encode
+from redis_ledger.records import filter
+from redis_ledger.records.budget import Limits
+from redis_ledger.records.build import Headers, encode
+from redis_ledger.records.read import Record, decode
 from redis_ledger.records.split_by_due import Later, Now, Split
 
 CONFIG, CLOCK = Config(), ManualClock()
@@ -163,7 +168,7 @@ async def test_an_index_made_again_has_every_record_at_the_time_it_has_now(parti
     # Given a record that has come once and comes again at 900, one of a block that was moved, and others
     await schedule(partition, 100)
     index, waiting = index_of(partition), ScheduledMessages(partition, index_of(partition), lambda: 0, DECODING)
-    await index.set_repeat(1, "100 {}")
+    await index.command("HSET", index.delay.repeats, 1, "100 {}")
     block = Later(encode([(None, b"x", (), 5), (None, b"y", (), 5)]), 2, 5, 200, (300, 200))
     await partition.append(AppendRequest(b"", 3, -1, split=Split(None, [block, *later(400)])))
     await waiting.move(ScheduledId(0, 2, 0), 700)
@@ -199,3 +204,38 @@ async def test_what_became_of_single_records_is_forgotten_with_their_payload(par
     assert await index_repair.forget_parts(index) == 1
     rows = await partition._store.command("HGETALL", partition.keys.delay.parts, key=partition.keys.state)
     assert dict(zip(rows[::2], rows[1::2], strict=True)) == {b"": b"", b"3": b"x1"}
+
+
+async def fired_one_by_one(
+    partition: Partition, records: Sequence[tuple[bytes | None, bytes, Headers, int]]
+) -> list[bytes]:
+    """A packed block of these records, each due at another time: what a reader gets once all have fired."""
+    dues = tuple(range(100, 100 + len(records)))
+    block = Later(encode(records, compression=4), len(records), 5, dues[0], dues)
+    await partition.append(AppendRequest(b"", len(records), -1, split=Split(None, [block])))
+    index = index_of(partition)
+    for due in dues:
+        assert (await index.fire(10, due)).records == 1
+    return [bytes(each) for each in (await partition.read(0, committed=True, bytes_max=1 << 20)).payloads]
+
+
+async def test_what_is_read_of_a_packed_block_is_not_larger_than_the_block(partition):
+    values = [bytes([each]) * 3_000_000 for each in b"abcd"]
+    batches = await fired_one_by_one(partition, [(None, value, (), 5) for value in values])
+    assert [[each.value for each in decode(batch)] for batch in batches] == [[value] for value in values]
+    assert sum(map(len, batches)) < 20_000
+
+
+async def test_a_large_block_is_unpacked_without_holding_up_the_event_loop(partition, monkeypatch):
+    threads = list[threading.Thread]()
+
+    def noting(data: bytes, limits: Limits) -> list[Record]:
+        threads.append(threading.current_thread())
+        return decode(data, limits)
+
+    monkeypatch.setattr(filter, "decode", noting)
+    headers = [("", b"")] * 5_000
+    batches = await fired_one_by_one(partition, [(b"%d" % each, b"", headers, 5) for each in range(4)])
+    assert [[each.key for each in decode(batch)] for batch in batches] == [[b"0"], [b"1"], [b"2"], [b"3"]]
+    assert len(threads) == 1, "once for all four"
+    assert threads[0] is not threading.main_thread()

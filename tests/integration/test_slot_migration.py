@@ -12,6 +12,8 @@ import pytest
 from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.groups.offsets import OffsetEntry
 from redis_ledger.broker.types import NewRecord
+from redis_ledger.cursor import registration
+from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.cluster import key_slot
 from redis_ledger.store.keys import CoordinatorKeys, PartitionKeys
 from redis_ledger.txn.coordinator import Participant
@@ -198,8 +200,15 @@ async def test_everything_goes_on_while_keys_move_one_by_one(broker, cluster, pr
     assert sorted(values) == sorted(["first", *["more", "committed", "scheduled"] * 4])
 
 
+async def replace_leftover(broker: Broker, partition: Partition, incarnation: str = "second") -> None:
+    """Makes the cursor of a subscription; of another incarnation than before, if it was made before."""
+    register = registration.Register("shared", incarnation, partitions=1)
+    await registration.make(broker.store, partition.keys, partition.topic_id, "deleted", register, 0, 0, anew=False)
+
+
 async def test_what_makes_keys_waits_for_the_end_of_the_move_and_nothing_waits_for_it(broker, cluster, prefix):
     partition = await broker.catalog.partition("t", 0)
+    await replace_leftover(broker, partition, "first")
     with begun(cluster, prefix) as move:
         making = [
             asyncio.create_task(broker.subscriptions.create("t", "late", "shared")),
@@ -207,6 +216,7 @@ async def test_what_makes_keys_waits_for_the_end_of_the_move_and_nothing_waits_f
             asyncio.create_task(partition.roll()),
             asyncio.create_task(broker.subscriptions.seek("t", "s", to="earliest")),
             asyncio.create_task(broker.offsets.delete("g", [("t", 0)])),
+            asyncio.create_task(replace_leftover(broker, partition)),
         ]
         for _ in range(3):
             await asyncio.wait_for(append(broker), WITHIN_S)
@@ -214,6 +224,9 @@ async def test_what_makes_keys_waits_for_the_end_of_the_move_and_nothing_waits_f
         assert not any(task.done() for task in making)
         await asyncio.to_thread(move.finish)
         await asyncio.wait_for(asyncio.gather(*making), WITHIN_S)
+    leftover = await registration.look(broker.store, partition.keys, "deleted")
+    assert leftover is not None
+    assert leftover.incarnation == "second"
     await append(broker)
     assert await count(broker, "more") == 4
     assert len(await receive_values(broker, "t", "s", "c1")) == 8

@@ -246,7 +246,7 @@ class World:
         await self.in_txn(slot, [(delay, 1)])
         (id,) = self.chunks[self.open[slot]][0]
         how = Recurrence.parse(f"PT{REPEAT_MS // 1000}S", times=3)
-        await index.set_repeat(id.entry, f"{self.model[id].due} {how.stored()}")
+        await index.command("HSET", index.delay.repeats, id.entry, f"{self.model[id].due} {how.stored()}")
         self.model.set([id], repeats=True)
         self.left[id] = 3
         await self.end(slot, True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from redis_ledger.kafka import frames
@@ -64,7 +66,7 @@ def test_half_a_frame_keeps_its_buffer_which_is_counted_until_it_is_whole():
 @pytest.mark.parametrize("begun", [framed(b"third")[:-1], framed(b"x" * 100_000)[:100]])
 def test_half_a_frame_behind_a_whole_one_is_as_old_as_its_own_first_byte(monkeypatch, begun):
     now_s = 100.0
-    monkeypatch.setattr(frames.time, "monotonic", lambda: now_s)
+    monkeypatch.setattr(time, "monotonic", lambda: now_s)
     door = Door()
     door.send(framed(b"first", b"second")[:-1])
     now_s = 120.0
