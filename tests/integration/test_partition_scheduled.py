@@ -216,7 +216,7 @@ async def fired_one_by_one(
     index = index_of(partition)
     for due in dues:
         assert (await index.fire(10, due)).records == 1
-    return [bytes(each) for each in (await partition.read(0, committed=True, bytes_max=1 << 20)).payloads]
+    return [bytes(each) for each in (await partition.reader.read(0, committed=True, bytes_max=1 << 20)).payloads]
 
 
 async def test_what_is_read_of_a_packed_block_is_not_larger_than_the_block(partition):
