@@ -96,7 +96,7 @@ BELOW, N = f'{T},partition="0"', 'node="r"'
 GROUP, SUBSCRIPTION = "RedisLedgerGroupLagGrows", "RedisLedgerSubscriptionLagGrows"
 CASES = (
     Case("RedisLedgerBrokerDown", "one of two", {UP % A: "1x60", UP % B: "1x20 0x40"}, (f'{B},job="redis-ledger"',)),
-    Case("RedisLedgerBrokerDown", "somebody else's", {UP % A: "1x60", 'up{job="other"}': "0x60"}),
+    Case("RedisLedgerBrokerDown", "of another job", {UP % A: "1x60", 'up{job="other"}': "0x60"}),
     Case("RedisLedgerBrokerDown", "a restart", {UP % A: "1x28 0 1x30"}),
     Case("RedisLedgerNoBroker", "all down", {UP % A: "1x20 0x40", UP % B: "0x60"}, ("",)),
     Case("RedisLedgerNoBroker", "none is known", {'up{job="other"}': "1x60"}, ("",)),
@@ -111,7 +111,7 @@ CASES = (
     Case("RedisLedgerBrokerWithoutRedis", "for none", {SEEN % A: NOW, SEEN % B: NOW}),
     Case("RedisLedgerOldTransactionHoldsReaders", "old", both(HELD, NOW, BELOW), ('partition="0",topic="t"',)),
     Case("RedisLedgerOldTransactionHoldsReaders", "young", both(HELD, "200x60", BELOW)),
-    Case("RedisLedgerTransactionOverdue", "nobody ends it", both("transaction_oldest_seconds", NOW), ("",)),
+    Case("RedisLedgerTransactionOverdue", "not ended", both("transaction_oldest_seconds", NOW), ("",)),
     Case("RedisLedgerTransactionOverdue", "the longest there may be", both("transaction_oldest_seconds", "900x60")),
     lag(GROUP, "0+1000x600", 60, fires=True),
     lag(GROUP, "0+1000x600", 540, fires=True),  # all night, though less by proportion
@@ -137,14 +137,14 @@ CASES = (
     Case("RedisLedgerRedisMemoryFragmented", "a large one", fragmented("2x60", "2000000000x60"), (N,), 45),
     Case("RedisLedgerRedisMemoryFragmented", "a small one", fragmented("9x60", "2000000x60"), (), 45),
     Case("RedisLedgerRedisAppendOnlyOff", "off", both("redis_append_only", "1x20 0x40", N), (N,)),
-    Case("RedisLedgerRedisAppendOnlyOff", "not told", both("redis_append_only", "-1x60", N)),
+    Case("RedisLedgerRedisAppendOnlyOff", "unknown", both("redis_append_only", "-1x60", N)),
     Case(
         "RedisLedgerRedisUnfit", "empty", {f'redis_unfit{{{N},reason="empty"}}': "0x20 1x40"}, (f'{N},reason="empty"',)
     ),
     Case("RedisLedgerRedisUnfit", "fit", {f'redis_unfit{{{N},reason="empty"}}': "0x60"}),
     Case("RedisLedgerRedisRolledBack", "older", {f"redis_rolled_back_total{{{A}}}": "0x20 2x40"}, ("",)),
     Case("RedisLedgerRedisRolledBack", "as it was", {f"redis_rolled_back_total{{{A}}}": "2x60"}),
-    Case("RedisLedgerDurabilityUnknown", "not told", both("redis_append_only", "-1x60", N), (N,)),
+    Case("RedisLedgerDurabilityUnknown", "unknown", both("redis_append_only", "-1x60", N), (N,)),
     Case("RedisLedgerDurabilityUnknown", "on", both("redis_append_only", "1x60", N)),
     Case("RedisLedgerRedisRoundTripSlow", "one in ten", slow(TRIP, "0.05", 90, 10), (A,)),
     Case("RedisLedgerRedisRoundTripSlow", "one in a thousand", slow(TRIP, "0.05", 9990, 10)),

@@ -1,4 +1,4 @@
-"""Values that Helm does not take, and how that is told."""
+"""Values that Helm refuses, and its messages."""
 
 from __future__ import annotations
 
@@ -93,15 +93,15 @@ CONTRADICTORY = [
 
 @pytest.mark.parametrize(("values", "names"), MISSHAPEN)
 def test_a_value_of_the_wrong_shape_is_refused_by_name(values, names):
-    told = chart.refused(values)
-    assert "values don't meet the specifications of the schema" in told
-    assert names in told
+    output = chart.refused(values)
+    assert "values don't meet the specifications of the schema" in output
+    assert names in output
 
 
 @pytest.mark.parametrize(("values", "says"), CONTRADICTORY)
 def test_values_that_contradict_each_other_are_refused_in_one_sentence(values, says):
-    told = chart.refused(values)
-    assert says in told
-    sentence, _, rest = told[told.index(says) :].partition("\n")
+    output = chart.refused(values)
+    assert says in output
+    sentence, _, rest = output[output.index(says) :].partition("\n")
     assert sentence.endswith(".")
     assert rest.strip() in ("", "Use --debug flag to render out invalid YAML")

@@ -99,7 +99,7 @@ def first_commands(values: str, world: World, token: str = "", where: Path | Non
     assert [record["value"] for record in json.loads(read)["records"]] == [{"order": 1}]
 
 
-async def told_addresses(world: World, door: str = "kafka", **credentials: Any) -> list[tuple[str, int]]:
+async def advertised_addresses(world: World, door: str = "kafka", **credentials: Any) -> list[tuple[str, int]]:
     """Where a Kafka client that begins at this broker is sent."""
     client = AIOKafkaClient(bootstrap_servers=world.ports[door], **credentials)
     await client.bootstrap()
@@ -124,7 +124,7 @@ def test_the_default_installation_serves_who_has_the_token_and_drains(world):
         assert http.get("/v1/topics").status_code == 401
         token = secrets_of("defaults")[f"{BROKERS}-bootstrap"]["token"]
         first_commands("defaults", world, token)
-        # When it is told to stop while somebody waits for records
+        # When it gets SIGTERM while a client waits for records
         with ThreadPoolExecutor(1) as others:
             path = "/v1/topics/hello/partitions/0/records?offset=1&wait_ms=20000"
             waiting = others.submit(http.get, path, headers={"Authorization": f"Bearer {token}"})
@@ -178,12 +178,12 @@ async def test_who_has_the_token_is_let_in_by_kafka_and_told_the_name_of_the_pod
     broker = world.broker("defaults", {f"{REDIS}.streams.svc.cluster.local:6379": redis})
     broker.line()
     token = secrets_of("defaults")[f"{BROKERS}-bootstrap"]["token"]
-    told = await told_addresses(
+    addresses = await advertised_addresses(
         world, security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN",
         sasl_plain_username="token", sasl_plain_password=token,
     )  # fmt: skip
     host, _, port = ADVERTISED.rpartition(":")
-    assert told == [(host, int(port))]
+    assert addresses == [(host, int(port))]
 
 
 async def test_who_has_none_is_served_where_the_values_say_so(world):
@@ -192,7 +192,7 @@ async def test_who_has_none_is_served_where_the_values_say_so(world):
         broker.line()
         assert broker.probe("readinessProbe", world.ports) == 200
         first_commands("anonymous", world)
-        assert [host for host, _ in await told_addresses(world)] == [ADVERTISED.partition(":")[0]]
+        assert [host for host, _ in await advertised_addresses(world)] == [ADVERTISED.partition(":")[0]]
         broker.terminate()
         code, errors = broker.end()
         assert code == 0, errors
@@ -213,10 +213,10 @@ async def test_a_broker_behind_a_node_port_tells_its_own(world):
             "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN",
             "sasl_plain_username": "token", "sasl_plain_password": token,
         }  # fmt: skip
-        assert await told_addresses(world, "kafka-external", **login) == [("192.0.2.5", 31243)]
-        # And who comes from inside is told the name of the pod
+        assert await advertised_addresses(world, "kafka-external", **login) == [("192.0.2.5", 31243)]
+        # And a client inside the cluster gets the name of the pod
         inside = ADVERTISED.replace("-0.", "-3.").rpartition(":")[0]
-        assert await told_addresses(world, **login) == [(inside, 9092)]
+        assert await advertised_addresses(world, **login) == [(inside, 9092)]
 
 
 async def test_outside_kafka_speaks_tls_where_inside_it_does_not(world, tmp_path):
@@ -231,11 +231,11 @@ async def test_outside_kafka_speaks_tls_where_inside_it_does_not(world, tmp_path
         token = secrets_of("two-networks")[f"{BROKERS}-bootstrap"]["token"]
         login = {"sasl_mechanism": "PLAIN", "sasl_plain_username": "token", "sasl_plain_password": token}
         trusted = ssl.create_default_context(cafile=str(authority.ca))
-        outside = await told_addresses(
+        outside = await advertised_addresses(
             world, "kafka-external", security_protocol="SASL_SSL", ssl_context=trusted, **login
         )
         assert outside == [("broker-0.kafka.example.com", 9094)]
-        inside = await told_addresses(world, security_protocol="SASL_PLAINTEXT", **login)
+        inside = await advertised_addresses(world, security_protocol="SASL_PLAINTEXT", **login)
         assert inside == [(ADVERTISED.partition(":")[0], 9092)]
 
 
@@ -251,7 +251,7 @@ def test_settings_reach_the_broker_with_the_numbers_they_were_given(world):
             made = http.post("/v1/topics", json={"name": "orders"})
             assert made.status_code == 201, made.text
             assert made.json()["partitions"] == 12
-            # No topic is made by producing, and keys begin as they were told to.
+            # No topic is made by producing, and keys have the configured prefix.
             assert http.post("/v1/topics/other/records", json={"records": [{"value": 1}]}).status_code == 404
         keys = redis.ask("KEYS", "*")
         assert isinstance(keys, list)
@@ -276,7 +276,7 @@ def test_probes_and_clients_speak_tls_and_a_certificate_names_who_calls(world, t
         anybody = ssl._create_unverified_context()
         for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
             assert broker.probe(probe, world.ports, anybody) == 200
-        # And the super user of the values may do what the notes say; nobody without a certificate may.
+        # And the super user of the values may do what the notes say; no client without a certificate may.
         first_commands("tls-secret", world, where=tmp_path)
         with httpx.Client(base_url=f"https://{world.ports['rest']}", verify=anybody, trust_env=False) as http:
             assert http.get("/v1/topics").status_code == 401

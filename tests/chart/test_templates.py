@@ -44,9 +44,9 @@ def test_kubernetes_would_take_it(name):
     ran = chart.run(
         "kubeconform", "-strict", "-summary", "-output", "json", "-schema-location", where, given=chart.rendered(name)
     )
-    told = json.loads(ran.stdout)
-    assert ran.returncode == 0, told["resources"]
-    assert told["summary"] == {"valid": len(chart.manifests(name)), "invalid": 0, "errors": 0, "skipped": 0}
+    report = json.loads(ran.stdout)
+    assert ran.returncode == 0, report["resources"]
+    assert report["summary"] == {"valid": len(chart.manifests(name)), "invalid": 0, "errors": 0, "skipped": 0}
 
 
 def test_the_schemas_refuse_what_kubernetes_would():
@@ -125,16 +125,16 @@ def test_each_broker_tells_the_address_of_its_own_pod_or_service():
     rest = {name: arguments_of(name)["--http-advertised"] for name in chart.values_files()}
     assert rest["defaults"] == "$(POD_NAME).ledger-redis-ledger-brokers.streams.svc.cluster.local:8080"
     assert rest["everything-else"] == "$(POD_NAME).shop-ledger-brokers.streams.svc.k8s.example:8080"
-    told = {name: arguments_of(name)["--kafka-advertised"] for name in chart.values_files()}
+    advertised = {name: arguments_of(name)["--kafka-advertised"] for name in chart.values_files()}
     inside = "$(POD_NAME).ledger-redis-ledger-brokers.streams.svc.cluster.local:9092"
-    assert told["defaults"] == inside
-    assert told["everything-else"] == "$(POD_NAME).shop-ledger-brokers.streams.svc.k8s.example:9092"
+    assert advertised["defaults"] == inside
+    assert advertised["everything-else"] == "$(POD_NAME).shop-ledger-brokers.streams.svc.k8s.example:9092"
     outside = {
         "cert-manager": "broker-$(POD_INDEX).kafka.example.com:9094",
         "node-ports": "$(NODE_IP):3124$(POD_INDEX)",
         "autoscaled": "kafka.example.com:3110$(POD_INDEX)",
     }
-    assert {name: told[name] for name in outside} == {
+    assert {name: advertised[name] for name in outside} == {
         name: f"internal://{inside},external://{each}" for name, each in outside.items()
     }
     # And these are the ports of the services.
@@ -163,7 +163,7 @@ def test_services_outside_lead_to_the_external_listener_and_those_inside_to_the_
         if each["kind"] == "Service" and "-kafka" in called:
             inside = called == f"{BROKERS}-kafka"
             assert [port["targetPort"] for port in each["spec"]["ports"]] == ["kafka" if inside else "kafka-external"]
-            # And nobody inside is led out by a load balancer.
+            # And no client inside the cluster goes through a load balancer.
             assert each["spec"]["type"] == ("ClusterIP" if inside else each["spec"]["type"])
 
 

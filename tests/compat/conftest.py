@@ -31,7 +31,7 @@ def kafka() -> str:
 
 @pytest.fixture
 def name() -> Callable[..., str]:
-    """name("topic") is a name that nobody had before."""
+    """name("topic") is a new name, unused so far."""
     return lambda stem="t": f"{stem}-{uuid.uuid4().hex[:10]}"
 
 

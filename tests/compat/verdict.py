@@ -9,7 +9,7 @@ tests.allow holds one test a line; `quick` behind a name puts it into the subset
 
 RESULTS is what `go test -json` prints, or lines of "PASS|FAIL|SKIP name seconds message", as the other runners write
 them.  A test that must pass fails the run when it fails, skips itself, or does not appear.  A test that is not on the
-list is told about, and fails nothing: the list grows when it passes.
+list is reported, and fails nothing: add it to the list when it passes.
 """
 
 from __future__ import annotations

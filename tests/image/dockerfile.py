@@ -61,7 +61,7 @@ class Stage(NamedTuple):
 
 
 def filled(text: str, variables: Mapping[str, str]) -> str:
-    """Raises KeyError for a variable that nobody has set."""
+    """Raises KeyError for a variable that is not set."""
     return _VARIABLE.sub(lambda found: variables[found[1] or found[2]], text)
 
 

@@ -27,7 +27,7 @@ from tests.support.processes import ROOT, RedisServer, eventually
 pytestmark = pytest.mark.timeout(1200)  # the first test waits for debootstrap and the build
 READY_S_GOAL = 2.0
 UID = 10001
-# Reached from within only, so nobody has to say who he is.
+# Reached from inside the container only, so without authentication.
 ALONE = {"REDIS_LEDGER_AUTH_REQUIRED": "false", "REDIS_LEDGER_HTTP": "127.0.0.1:8080", "REDIS_LEDGER_KAFKA": "off"}
 STATUS = """
 import sys, urllib.error, urllib.request
@@ -98,7 +98,7 @@ def test_as_it_is_it_serves_every_address_and_asks_who_calls(run, volume, capfd)
         print()
         note("embedded", "ready_s", container.ready_s(), "s", READY_S_GOAL)
         note("embedded", "ready_cpu_s", cpu_s(container), "s")
-    # Then it is healthy, who does not say who he is gets nothing, and it ends when it is told to
+    # Then it is healthy, refuses clients without credentials, and ends on SIGTERM
     healthy = container.health()
     assert (healthy.returncode, healthy.stdout, healthy.stderr) == (0, "ready: http://127.0.0.1:8080\n", "")
     assert lines(container, "python", "-c", STATUS, "http://127.0.0.1:8080/v1/topics") == ["401"]
@@ -109,11 +109,11 @@ def test_as_it_is_it_serves_every_address_and_asks_who_calls(run, volume, capfd)
 
 
 def test_an_open_broker_has_to_be_asked_for_by_name(run, volume):
-    everybody = {"REDIS_LEDGER_AUTH_REQUIRED": "false"}
-    code, errors = run(data=volume, env=everybody).end()
+    anonymous = {"REDIS_LEDGER_AUTH_REQUIRED": "false"}
+    code, errors = run(data=volume, env=anonymous).end()
     assert code == 2
     assert "--allow-anonymous" in errors
-    container = run("serve", "--allow-anonymous", data=volume, env=everybody)
+    container = run("serve", "--allow-anonymous", data=volume, env=anonymous)
     container.ready_s()
     assert lines(container, "python", "-c", STATUS, "http://127.0.0.1:8080/v1/topics") == ["200"]
 
@@ -131,7 +131,7 @@ def test_it_runs_as_nobody_special_and_can_write_only_to_its_volume_and_tmp(run,
 def test_without_a_read_only_root_too_it_owns_nothing_but_its_volume(run, volume):
     container = run(data=volume, env=ALONE, mode="rw")
     container.ready_s()
-    # These are mounted, or are Debian's for everybody; what is closed to all but root, find complains of.
+    # These are mounted, or are Debian's and world-writable; find complains about what only root may read.
     apart = " -o ".join(f"-path {each}" for each in ("/data", "/tmp", "/var/tmp", "/run", "/proc", "/dev"))
     for which in (r"\( -type f -o -type d \) -writable", "-user 10001"):
         find = rf"find / \( {apart} \) -prune -o {which} -print 2> /dev/null; true"
@@ -228,17 +228,17 @@ def test_the_first_token_is_made_in_the_container_or_brought_as_a_file(run, volu
     tokens = [json.loads(made[0])["token"], secret.read_text().strip()]
 
     # Then both let in as soon as the broker knows them, and no other
-    def told(token: str) -> str:
+    def status_for(token: str) -> str:
         return lines(container, "python", "-c", STATUS, "http://127.0.0.1:8080/v1/topics", token)[0]
 
     for token in tokens:
-        eventually(lambda token=token: told(token) == "200")  # type: ignore[misc]
-    assert told("rl_guessed_guessed") == "401"
+        eventually(lambda token=token: status_for(token) == "200")  # type: ignore[misc]
+    assert status_for("rl_guessed_guessed") == "401"
 
 
 def test_health_says_no_where_nothing_serves_and_where_nothing_answers(run, volume):
-    nobody = run("health", data=volume)
-    code, errors = nobody.end()
+    unreachable = run("health", data=volume)
+    code, errors = unreachable.end()
     assert code == 1
     assert "not ready: no broker is reached at http://127.0.0.1:8080 (Connection refused)" in errors
     container = run(data=volume, env=ALONE)

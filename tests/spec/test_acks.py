@@ -132,7 +132,7 @@ async def test_an_ack_of_unknown_outcome_fails_leaves_only_abort_and_loses_nothi
                 assert await eventually(pending, 2, 5) == 2
                 with pytest.raises(errors.LedgerError):
                     await acking
-                # Then nobody is given the message, and a commit only aborts
+                # Then no consumer receives the message, and a commit only aborts
                 assert await receive_values(other, "t", "s", "c2") == {}
                 relay.muted = 0
                 relay.cut()

@@ -93,7 +93,7 @@ async def test_one_histogram_counts_the_calls_of_every_broker_batched_or_not(red
 
 
 async def test_no_step_is_answered_before_redis_has_its_batch(redis, redis_url, prefix):
-    """BW-19: what was on its way when the link broke was confirmed to nobody and is nowhere."""
+    """BW-19: operations in flight when the connection broke were not confirmed, and nothing of them is stored."""
     async with proxy("127.0.0.1", redis.port) as relay:
         async with one(relay.url, prefix, coordinators=1, redis_retry_ms=200, redis_timeout_ms=400) as broker:
             await broker.maintenance.close()

@@ -139,8 +139,8 @@ async def test_a_record_is_cancelled_or_delivered_and_who_cancels_learns_which(t
     ids = await topic.schedule({"a": due, "b": due + 1})
     assert await topic.release(due) == ["a"]
     unknown = ScheduledId(0, 99, 0)
-    told = await topic.broker.delayed.cancel("t", [ids["a"], ids["b"], unknown])
-    assert [type(each) for each in told] == [AlreadyDelivered, type(None), UnknownScheduled]
+    outcomes = await topic.broker.delayed.cancel("t", [ids["a"], ids["b"], unknown])
+    assert [type(each) for each in outcomes] == [AlreadyDelivered, type(None), UnknownScheduled]
     assert await topic.broker.delayed.cancel("t", [ids["b"]]) == [None]
     for name, error in (("a", AlreadyDelivered), ("b", AlreadyCancelled)):
         with pytest.raises(error):

@@ -192,10 +192,14 @@ async def test_a_snapshot_says_of_each_segment_what_is_in_it_and_when_and_the_li
     metadata = decode_metadata(stored.pop(0))
     assert (metadata.first_ledger, metadata.last_ledger, sorted(stored)) == (-1, -1, [1, 2, 3, 4])
     cardinality = 0
-    for number, told in enumerate(metadata.segments, 1):
+    for number, segment in enumerate(metadata.segments, 1):
         rows = decode_segment(stored[number])
-        assert (told.min_due_ms, told.max_due_ms, told.entries) == (rows[0].due_ms, rows[-1].due_ms, len(rows))
-        bits_of = bitmaps(told)
+        assert (segment.min_due_ms, segment.max_due_ms, segment.entries) == (
+            rows[0].due_ms,
+            rows[-1].due_ms,
+            len(rows),
+        )
+        bits_of = bitmaps(segment)
         found = {(ledger, entry) for ledger, bits in bits_of.items() for entry in bits.entries(0, ENTRIES)}
         assert found == {(row.ledger, row.entry) for row in rows}
         cardinality += sum(bitmap.count(0, ENTRIES) for bitmap in bits_of.values())

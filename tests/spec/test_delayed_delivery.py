@@ -97,13 +97,13 @@ async def test_every_kind_of_reader_gets_a_delayed_record_when_it_is_due_and_not
 
         due = topic.in_ms(HOUR_MS)
         await topic.schedule({"later": due, "now": 0, "sooner": due - 1})
-        everybody = await seen()
-        assert everybody == {reader: ["now"] for reader in everybody}
+        by_reader = await seen()
+        assert by_reader == {reader: ["now"] for reader in by_reader}
         assert await topic.release(due) == ["sooner", "later"]
         now = await seen()
         for name in ("exclusive", "shared"):  # these do not read again what they have acknowledged
             now[name].insert(0, "now")
-        assert now == {reader: ["now", "sooner", "later"] for reader in everybody}
+        assert now == {reader: ["now", "sooner", "later"] for reader in by_reader}
 
 
 # -- DD-05, DD-06: switch and limit ------------------------------------------------------------------------------------

@@ -178,7 +178,7 @@ async def test_a_step_that_dies_at_any_write_is_gone_on_with_by_another_broker(r
 
 @pytest.mark.parametrize("step", ["seal", "merge"])
 async def test_delivery_goes_on_by_itself_after_a_step_was_cut(redis_url, prefix, step):
-    """DD-30: nobody asks for anything; what the killed broker left is due three seconds later, and comes then."""
+    """DD-30: records that the killed broker left are delivered when due, three seconds later, without any request."""
     prepare, act, _ = STEPS[step]
     cases = await cut_everywhere(redis_url, prefix, prepare, act, "after", 3_000)
     settings = {**BUCKETS, **SMALL, "delayed_delivery_max_num_buckets": 1}
@@ -206,7 +206,7 @@ async def fired_early(topic: ScheduledTopic) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("point", ["created, not listed", "unlisted, not deleted"])
 async def test_a_hundred_brokers_that_die_around_listing_leave_no_snapshot_for_good(redis_url, prefix, point):
     """DD-37: each dies between creating and listing, or between unlisting and deleting; young ones are left alone, for
-    they may be somebody's work."""
+    another broker may be writing them."""
     async with one(redis_url, prefix, **IDLE) as broker:
         topics = []
         for number in range(100):
@@ -220,7 +220,7 @@ async def test_a_hundred_brokers_that_die_around_listing_leave_no_snapshot_for_g
                 assert not await run_until_cut(act(index), store)
             topics.append(topic)
         for topic in topics:
-            # Given a snapshot that nobody refers to; the broker that sweeps now does not know whose it is
+            # Given a snapshot that no bucket refers to; the broker that sweeps now does not know whose it is
             assert len(await topic.snapshots() - await topic.listed_snapshots()) == 1
             await (await topic.index()).sweep()
             assert len(await topic.snapshots()) == 1

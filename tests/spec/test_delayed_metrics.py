@@ -154,15 +154,15 @@ async def test_a_backlog_never_counts_what_is_not_due(topic):
     await topic.schedule({"x": due, "y": due + 10})
     assert await topic.received("a") == ["1", "2", "3"]
 
-    async def told() -> list[tuple[int, int]]:
+    async def shown() -> list[tuple[int, int]]:
         async with client_of(broker) as client:
             answers = [await client.get(f"/v1/topics/{topic.name}/subscriptions/{name}") for name in ("a", "b")]
         return [(answer.json()["backlog"], answer.json()["delayed"]) for answer in answers]
 
-    assert await told() == [(0, 2), (3, 2)]
+    assert await shown() == [(0, 2), (3, 2)]
     assert await gauge(topic, "subscription_back_log_no_delayed") == 3
     assert await topic.release(due) == ["x"]
-    assert await told() == [(1, 1), (4, 1)]
+    assert await shown() == [(1, 1), (4, 1)]
     assert await gauge(topic, "subscription_back_log_no_delayed") == 5
     assert await gauge(topic, "subscription_delayed") == 1
 
@@ -192,7 +192,7 @@ async def test_a_topic_that_is_gone_leaves_no_series_behind(topic):
 
 
 async def test_a_topic_that_came_and_went_between_two_scrapes_leaves_no_series_behind(topic):
-    """DD-61: what it fired was counted, though nobody ever looked."""
+    """DD-61: what it fired was counted, though no client read the metrics."""
     await topic.schedule({"a": topic.in_ms(100)})
     assert await eventually(lambda: values_of(topic.broker, topic.name), ["a"], PATIENCE_S) == ["a"]
     await topic.broker.topics.delete(topic.name)

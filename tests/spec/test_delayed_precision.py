@@ -115,7 +115,7 @@ async def test_an_entry_that_only_the_live_bits_know_is_not_skipped_for_good(top
 
 
 async def test_a_store_that_fails_at_the_moment_of_release_loses_nothing_and_delays_nothing_again(redis, prefix):
-    """DD-08: the link to Redis is cut when the records are due and nobody gets through for half a second."""
+    """DD-08: the connection to Redis is cut when the records are due, for half a second."""
     async with proxy("127.0.0.1", redis.port) as link:
         async with scheduling(link.url, prefix) as topic, one(redis.url, prefix, name="looks on") as reader:
             other = ScheduledTopic(reader, "t")
@@ -221,7 +221,7 @@ async def test_a_server_clock_that_jumps_an_hour_back_and_forth_loses_nothing_an
 
 
 class ShiftedTime:
-    """What a broker is told of Redis's time, shifted; releases go by Redis's own."""
+    """Redis's time as the broker sees it, shifted; firing goes by Redis's own."""
 
     def __init__(self, topic: ScheduledTopic, monkeypatch: pytest.MonkeyPatch) -> None:
         self.shift_ms, self._ask = 0, topic.broker.store.everywhere
@@ -234,11 +234,11 @@ class ShiftedTime:
 
 async def test_a_server_clock_that_jumps_ahead_stops_no_timer(topic, monkeypatch):
     """DD-14: the timer was set for an hour from now, and then it is an hour later."""
-    due, told = topic.in_ms(500), ShiftedTime(topic, monkeypatch)
-    told.shift_ms = -HOUR_MS
+    due, shifted = topic.in_ms(500), ShiftedTime(topic, monkeypatch)
+    shifted.shift_ms = -HOUR_MS
     await topic.broker.delayed.learn_time()
     await topic.schedule({"a": due})
-    told.shift_ms = 0
+    shifted.shift_ms = 0
     witness = Witness(topic)
     await witness.watch(1)
     assert witness.early([due]) == []
@@ -247,12 +247,12 @@ async def test_a_server_clock_that_jumps_ahead_stops_no_timer(topic, monkeypatch
 
 async def test_a_server_clock_that_jumps_back_loses_nothing_and_makes_nothing_early_that_waits(topic, monkeypatch):
     """DD-14: what was thought to be due in half a second is due in an hour; what is due before that is in time."""
-    sooner, later, told = topic.in_ms(1_500), topic.in_ms(HOUR_MS + 500), ShiftedTime(topic, monkeypatch)
+    sooner, later, shifted = topic.in_ms(1_500), topic.in_ms(HOUR_MS + 500), ShiftedTime(topic, monkeypatch)
     await topic.schedule({"sooner": sooner})
-    told.shift_ms = HOUR_MS
+    shifted.shift_ms = HOUR_MS
     await topic.broker.delayed.learn_time()
     await topic.schedule({"later": later})
-    told.shift_ms = 0
+    shifted.shift_ms = 0
     witness = Witness(topic)
     await witness.watch(1)
     assert witness.early([sooner]) == []

@@ -67,11 +67,11 @@ async def test_a_thousand_records_survive_a_kill_and_none_of_them_is_early(redis
         assert await topic.waiting() == 0
 
 
-# -- DD-33: loading blocks nobody --------------------------------------------------------------------------------------
+# -- DD-33: loading blocks no other partition --------------------------------------------------------------------------
 
 
 async def test_while_a_snapshot_cannot_be_read_other_partitions_and_topics_go_on(redis_url, prefix):
-    """DD-33: the reads of one partition's snapshots hang for as long as it takes everybody else to be done."""
+    """DD-33: the reads of one partition's snapshots hang for as long as all other partitions need."""
     async with scheduling(redis_url, prefix, partitions=2) as slow:
         broker = slow.broker
         await broker.topics.create("other", 1)
@@ -228,7 +228,7 @@ async def test_a_snapshot_that_cannot_be_deleted_goes_with_the_next_sweep_and_ch
     assert await topic.release(due + HOUR_MS) == values[20:]
 
 
-# -- DD-36: what nobody waits for --------------------------------------------------------------------------------------
+# -- DD-36: work that no request waits for -----------------------------------------------------------------------------
 
 
 async def test_buckets_of_which_nothing_is_left_go_and_one_that_overlaps_is_kept(topic):

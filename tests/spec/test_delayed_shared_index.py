@@ -174,7 +174,7 @@ async def test_subscriptions_come_and_go_without_the_index_and_the_topic_takes_i
 
 
 async def test_exclusive_subscriptions_kafka_consumers_and_plain_readers_wait_like_the_others(topic):
-    """DD-56: nobody passes by the index, and reading does not move it."""
+    """DD-56: no reader bypasses the index, and reading does not change it."""
     broker, due = topic.broker, topic.in_ms(HOUR_MS)
     await broker.subscriptions.create("t", "exclusive", "exclusive")
     await subscribed(topic, "shared")
@@ -253,7 +253,7 @@ async def test_subscriptions_of_each_kind_use_the_one_index_there_is_before_and_
 
 
 async def test_an_entry_leaves_the_index_when_it_fires_however_far_subscriptions_have_read(large):
-    """DD-59: bitmaps shrink too, while nobody has received anything."""
+    """DD-59: bitmaps shrink as well, while no consumer has received anything."""
     topic = large
     await subscribed(topic, "slow")
     due = topic.in_ms(HOUR_MS)

@@ -17,7 +17,7 @@ from tests.support.scheduled import BUCKETS, HOUR_MS, ScheduledTopic, scheduling
 YEAR_MS = 365 * 24 * HOUR_MS
 
 
-# -- DD-10: nobody is there --------------------------------------------------------------------------------------------
+# -- DD-10: without consumers ------------------------------------------------------------------------------------------
 
 
 async def test_an_index_outlives_its_consumers_and_its_brokers_unchanged(redis_url, prefix):
@@ -202,12 +202,12 @@ async def test_what_waits_is_shown_apart_from_the_backlog(topic):
     assert (await backlog(topic.broker, "t", "s"), stats.records) == (3, 10)
     assert stats.payload_bytes >= 10 * 61
     async with client_of(topic.broker) as client:
-        told = (await client.get("/v1/topics/t/scheduled:stats")).json()["total"]
-    assert (told["records"], told["payload_bytes"]) == (10, stats.payload_bytes)
+        total = (await client.get("/v1/topics/t/scheduled:stats")).json()["total"]
+    assert (total["records"], total["payload_bytes"]) == (10, stats.payload_bytes)
 
 
 async def test_a_message_of_a_year_ahead_neither_holds_the_log_nor_counts_against_what_it_may_keep(redis_url, prefix):
-    """DD-16: the topic keeps 5 000 bytes and gets forty times as much: nobody is refused, the log is trimmed up to its
+    """DD-16: the topic keeps 5 000 bytes and gets forty times as much: produce succeeds, the log is trimmed up to its
     end past the message that waits, and that is still there in a year."""
     async with scheduling(redis_url, prefix, topic_settings={"retention_bytes": 5_000}) as topic:
         due = topic.in_ms(YEAR_MS)

@@ -29,12 +29,12 @@ PROGRESS = ("answered", "position", "done")
 
 
 class Turn(NamedTuple):
-    """A broker was told to end, was gone, and its successor was ready."""
+    """When a broker got SIGTERM, when it had ended, and when its successor was ready."""
 
     number: int
     before: Release
     after: Release
-    told: float
+    stopped: float
     gone: float
     ready: float
     exit_code: int
@@ -69,11 +69,11 @@ class Fleet:
 
     def replace(self, number: int, release: Release) -> Turn:
         """SIGTERM, and the release at the same address."""
-        before, told = self.releases[number], time.time()
+        before, stopped = self.releases[number], time.time()
         code = self.brokers[number].terminate()
         gone = time.time()
         self.start(number, release)
-        turn = Turn(number, before, release, told, gone, time.time(), code)
+        turn = Turn(number, before, release, stopped, gone, time.time(), code)
         self.turns.append(turn)
         return turn
 
@@ -172,7 +172,7 @@ class Load:
     def report(self, history: History, turns: Sequence[Turn]) -> str:
         """What happened, for a person: how long each turn took, what was written, and who was troubled in it."""
         lines = [
-            f"broker {turn.number}: {turn.gone - turn.told:.1f} s to end, {turn.ready - turn.gone:.1f} s to come back"
+            f"broker {turn.number}: {turn.gone - turn.stopped:.1f} s to end, {turn.ready - turn.gone:.1f} s to start"
             for turn in turns
         ]
         for topic, asked in sorted(history.asked.items()):
@@ -181,16 +181,18 @@ class Load:
         for event in history.events:
             if event["kind"] in ("error", "moved"):
                 near = max(
-                    (turn for turn in turns if turn.told <= event["at"]), key=lambda turn: turn.told, default=None
+                    (turn for turn in turns if turn.stopped <= event["at"]), key=lambda turn: turn.stopped, default=None
                 )
                 when = (
-                    "" if near is None else f"{event['at'] - near.told:.1f} s after broker {near.number} was stopped, "
+                    ""
+                    if near is None
+                    else f"{event['at'] - near.stopped:.1f} s after broker {near.number} was stopped, "
                 )
                 lines.append(f"{when}{event['kind']}: {event['worker']}: {event['doing']}: {event['text'][:160]}")
         return "\n".join(lines)
 
     def clean_up(self) -> None:
-        """Ends what still runs, and keeps what each told, for who looks why a test failed."""
+        """Ends what still runs, and keeps its output, to find out why a test failed."""
         for name, worker in self.workers.items():
             worker.clean_up()
             (self._folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, worker.events)))

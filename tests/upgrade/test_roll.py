@@ -99,7 +99,7 @@ def committed_offsets(kafka: str) -> dict[str, dict[int, int]]:
             found = {group: await client.list_consumer_group_offsets(group) for group in GROUPS}
         finally:
             await client.close()
-        return {group: {at.partition: told.offset for at, told in offsets.items()} for group, offsets in found.items()}
+        return {group: {at.partition: o.offset for at, o in offsets.items()} for group, offsets in found.items()}
 
     return asyncio.run(ask())
 
@@ -111,7 +111,7 @@ def what_is_left(history: History) -> dict[str, int]:
 
 
 def caught_up(load: Load) -> None:
-    """Every reader has got what writers were told is there, and steps are done with it."""
+    """Every reader got every acknowledged record, and the steps processed it."""
     until = time.monotonic() + CAUGHT_UP_S_MAX
     while any(left := what_is_left(load.history()).values()):
         assert time.monotonic() < until, f"not got: {what_is_left(load.history())} {left}"
@@ -134,7 +134,7 @@ def late(history: History, since: float) -> list[tuple[str, float]]:
 
 def is_of_an_older_drain(due_s: float, turns: list[Turn], old: Release) -> bool:
     """That release forgets to hand back what it leases to requests that its end cuts short."""
-    return any(turn.before == old and turn.told - NEAR_S < due_s < turn.gone + NEAR_S for turn in turns)
+    return any(turn.before == old and turn.stopped - NEAR_S < due_s < turn.gone + NEAR_S for turn in turns)
 
 
 def test_brokers_are_replaced_one_by_one_and_one_is_put_back_while_clients_work(fleet, load, old):
@@ -155,7 +155,7 @@ def test_brokers_are_replaced_one_by_one_and_one_is_put_back_while_clients_work(
     print(f"\n{load.report(history, fleet.turns)}")
     # Then each ended in order, and no application was troubled
     assert [turn.exit_code for turn in fleet.turns] == [0] * (BROKERS + 1)
-    since = fleet.turns[0].told
+    since = fleet.turns[0].stopped
     assert [f"{e['worker']}: {e['doing']}: {e['text']}" for e in history.errors() if e["at"] > since] == []
     # And both releases have the same log, in which nothing is lost, doubled, undone, half done or out of order
     log = logs(fleet.urls[0])

@@ -243,8 +243,8 @@ def test_a_groups_offsets_are_listed_and_altered_while_nobody_is_in_it(
 
 def test_scram_credentials_are_stored_described_and_deleted(admin, name, eventually):
     user = name("user")
-    told = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 8192)
-    done(admin.alter_user_scram_credentials([UserScramCredentialUpsertion(user, told, b"secret")]))
+    credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 8192)
+    done(admin.alter_user_scram_credentials([UserScramCredentialUpsertion(user, credential, b"secret")]))
     found = eventually(lambda: done(admin.describe_user_scram_credentials([user])))
     stored = [(each.mechanism, each.iterations) for each in found.scram_credential_infos]
     assert stored == [(ScramMechanism.SCRAM_SHA_256, 8192)]

@@ -71,7 +71,7 @@ def test_an_old_consumer_reads_history_and_goes_on_without_a_gap(isolation, writ
     (border,) = offload(called)
     assert border == 5 * 50 + 12 * 4
     write(b"hot")
-    # When a consumer that was never told begins at 0
+    # When an ordinary consumer begins at 0
     found = everything(called, isolation=isolation)
     # Then it has every committed record, in order; one that reads uncommitted may see aborted ones besides
     known = set(committed)

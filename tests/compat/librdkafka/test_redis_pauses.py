@@ -1,6 +1,6 @@
 # mypy: disable-error-code="import-not-found"
 """The primaries of a Redis Cluster are paused in turn, each for longer than a broker waits for it, while an idempotent
-producer with several batches in flight writes: it is told of no error, and each record is there once and in order.
+producer with several batches in flight writes: it gets no error, and each record is there once and in order.
 
 The test has brokers of its own, of redis-ledger; beside a Kafka that is tested it skips.
 """

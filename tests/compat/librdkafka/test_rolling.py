@@ -1,5 +1,5 @@
 # mypy: disable-error-code="import-not-found"
-"""Brokers are restarted one by one under load: no application is told of an error, and what was acknowledged is there
+"""Brokers are restarted one by one under load: no application gets an error, and what was acknowledged is there
 once, in order, and read.
 
 broker 0   ──✗ restarted ──────────────     all the while: an idempotent and a transactional producer, two groups, one
@@ -40,8 +40,8 @@ def brokers() -> Iterator[Brokers]:
 
 
 class Load:
-    """Applications in threads.  acknowledged: what each writer was told is there; got: (partition, offset) → value, of
-    each group; errors: what was told to an application."""
+    """Applications in threads.  acknowledged: acknowledged records of each writer; got: (partition, offset) → value,
+    of each group; errors: those that an application got."""
 
     def __init__(self, kafka: str) -> None:
         self._kafka = kafka
@@ -186,7 +186,7 @@ def by_writer(log: list[bytes]) -> dict[bytes, list[int]]:
 
 
 def committed_log(kafka: str) -> dict[int, dict[int, bytes]]:
-    """partition → offset → value, as somebody else reads it."""
+    """partition → offset → value, as another consumer reads it."""
     settings = {"bootstrap.servers": kafka, "group.id": "afterwards", "enable.partition.eof": True}
     reader = Consumer({**settings, "isolation.level": "read_committed", "enable.auto.commit": False})
     reader.assign([TopicPartition(TOPIC, each, 0) for each in range(PARTITIONS)])
@@ -219,7 +219,7 @@ def test_a_rolling_restart_is_seen_by_no_application_and_loses_nothing(brokers, 
         assert brokers.ask(f"start {number}") == "ready"
         load.go_on()
     load.end()
-    # Then nobody was told of an error
+    # Then no application got an error
     assert load.errors == []
     # And what was acknowledged is there, once, and in order
     log = committed_log(brokers.kafka)

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="import-not-found"
-"""A broker that asks who calls: rules made by an admin client, and what clients are told without them."""
+"""A broker with authentication: ACLs that an admin client creates, and the errors that clients get without them."""
 
 from __future__ import annotations
 

@@ -115,17 +115,17 @@ def test_a_second_instance_fences_the_first_and_ends_its_transaction(topic, tran
 
 
 def test_a_fenced_instance_cannot_write_any_more(topic, transactional, name, everything):
-    called, same, told = topic(), name("tx"), []
+    called, same, errors = topic(), name("tx"), []
     first = transactional(same)
     transactional(same)
     first.begin_transaction()
-    first.produce(called, b"late", on_delivery=lambda error, _: told.append(error))
+    first.produce(called, b"late", on_delivery=lambda error, _: errors.append(error))
     with pytest.raises(KafkaException) as refused:
         first.commit_transaction(20)
     assert code_of(refused) == KafkaError._FENCED
     first.purge()
     first.poll(1)
-    assert [error is not None for error in told] == [True]
+    assert [error is not None for error in errors] == [True]
     assert everything(called) == []
 
 

@@ -3,7 +3,7 @@
 
     python librdkafka.py ROLE NAME HOST:PORT,HOST:PORT
 
-Prints what it did as sdk.py does.  Errors are handled as Kafka's documentation says, and told.
+Prints what it did as sdk.py does.  Handles errors as Kafka's documentation says, and prints them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 PARTITIONS = 4
 SESSION_MS = 10_000
 SILENT_S = 60.0
-WAIT_S = 20.0  # for one step of a transaction; then it is told, and asked for again
+WAIT_S = 20.0  # for one step of a transaction; then the worker prints it and repeats the step
 
 
 # librdkafka may lose the first metadata request that it makes; it asks again after this, and not for minutes otherwise.
@@ -151,7 +151,7 @@ def consumer_of(by: str, brokers: str, **more: Any) -> Consumer:
 
 
 def got(by: str, consumer: Consumer) -> list[Message]:
-    """What came, and is a record; errors are told."""
+    """The messages that are records; prints errors."""
     records = []
     for message in consumer.consume(100, 0.3):
         if message.error() is None:

@@ -223,7 +223,7 @@ final class Admins {
         member.close();
         var gone = new RemoveMembersFromConsumerGroupOptions(Set.of(new MemberToRemove("one")));
         Lab.get(lab.admin().removeMembersFromConsumerGroup(group, gone).all());
-        Lab.eventually("nobody is left", () ->
+        Lab.eventually("the group is empty", () ->
                 Lab.get(lab.admin().describeConsumerGroups(List.of(group)).all()).get(group).members().isEmpty());
     }
 }

@@ -51,7 +51,7 @@ final class Lab implements AutoCloseable {
         return admin;
     }
 
-    /** A name that nobody had before. */
+    /** A new name, unused so far. */
     static String name(String stem) {
         return stem + "-" + UUID.randomUUID().toString().substring(0, 13);
     }

@@ -24,7 +24,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.RebalanceInProgressException;
 
 /**
- * Brokers are restarted one by one under load: no application is told of an error, and what was acknowledged is there
+ * Brokers are restarted one by one under load: no application gets an error, and what was acknowledged is there
  * once, in order, and read.
  *
  * <pre>
@@ -44,7 +44,7 @@ final class Rolling {
     /** What tests/support/rolling_restart.py does. */
     private static final class Brokers implements AutoCloseable {
         private final Process process;
-        private final BufferedReader told;
+        private final BufferedReader output;
         private final Writer asked;
         final String kafka;
 
@@ -55,7 +55,7 @@ final class Rolling {
             var command = new ProcessBuilder(python, "-m", "tests.support.rolling_restart").directory(root.toFile());
             command.environment().put("PYTHONPATH", root.toString());
             process = command.redirectError(ProcessBuilder.Redirect.INHERIT).start();
-            told = process.inputReader();
+            output = process.inputReader();
             asked = process.outputWriter();
             kafka = line();
         }
@@ -67,7 +67,7 @@ final class Rolling {
         }
 
         private String line() throws IOException {
-            String line = told.readLine();
+            String line = output.readLine();
             Lab.check(line != null, "the brokers have ended");
             return line;
         }
@@ -84,7 +84,7 @@ final class Rolling {
         void run() throws Exception;
     }
 
-    /** Applications, each in a thread of its own that repeats a step.  What they were told, and how often they were. */
+    /** Applications, each in a thread of its own that repeats a step.  Their errors, and how many there were. */
     private static final class Load {
         final Queue<String> errors = new ConcurrentLinkedQueue<>();
         final Queue<String> rebalanced = new ConcurrentLinkedQueue<>();
@@ -115,7 +115,7 @@ final class Rolling {
         /** Until each has done something more, twice: what was under way does not count. */
         void goOn() {
             Map<String, Integer> before = Map.copyOf(steps);
-            Lab.eventually("everybody goes on", PATIENCE_S, () -> {
+            Lab.eventually("all applications go on", PATIENCE_S, () -> {
                 Lab.same(List.of(), List.copyOf(errors));
                 return before.entrySet().stream().allMatch(each -> steps.get(each.getKey()) >= each.getValue() + 2);
             });
@@ -275,9 +275,9 @@ final class Rolling {
                 return read(lab, target).values().stream().mapToInt(List::size).sum() >= count;
             });
             load.end("by hand", "by itself", "modern", "chain");
-            // Then nobody was told of an error
+            // Then no application got an error
             Lab.same(List.of(), List.copyOf(load.errors));
-            System.out.println("    told of a rebalance: " + load.rebalanced);
+            System.out.println("    rebalances: " + load.rebalanced);
             // And what was acknowledged is there, once, and in order
             Map<Integer, List<String>> log = read(lab, topic);
             List<String> there = log.values().stream().flatMap(List::stream).sorted().toList();
