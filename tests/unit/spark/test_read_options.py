@@ -8,6 +8,7 @@ from redis_ledger.errors import InvalidRequest
 from redis_ledger.ids import TopicPartition
 from redis_ledger.spark.offset_options import EARLIEST, LATEST, Place
 from redis_ledger.spark.read_options import ALIASES, READING, Connection, reading
+from redis_ledger.spark.write_options import NOT_OURS, WRITING
 from tests.support.certificates import Authority
 from tests.support.processes import ROOT
 
@@ -156,4 +157,5 @@ def test_every_option_is_in_the_guide():
     page = (ROOT / "docs" / "howto" / "use-spark.md").read_text()
     listed = re.findall(r"^\| `([A-Za-z]+)`", page, re.MULTILINE)
     assert set(READING) - set(listed) == set()
+    assert [name for name in WRITING if name not in NOT_OURS and f"`{name}`" not in page] == []
     assert set(ALIASES.values()) <= set(READING)
