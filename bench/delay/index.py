@@ -55,7 +55,7 @@ async def indexed(lab: Lab, load: Loader) -> None:
         elapsed_s += await load.schedule(partition, far(count - done, seed=count))
         done = count
         await load.settled(partition)
-        buckets = await load.broker.delayed.trackers.get(partition).index.buckets()
+        buckets = await load.broker.delayed.trackers.get(partition).index.storage.buckets()
         d, sealed = partition.keys.delay, sum(bucket.records for bucket in buckets)
         snapshots = [d.snapshot(bucket.snapshot) for bucket in buckets]
         lab.note(case, "buckets", len(buckets), "buckets", "process")

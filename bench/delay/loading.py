@@ -65,7 +65,7 @@ class Loader:
         """Until every bucket that is full is sealed."""
         index, until_s = self.broker.delayed.trackers.get(partition).index, time.monotonic() + SETTLED_S_MAX
         full = self.broker.config.delayed_delivery_min_index_count_per_bucket
-        while (state := await index.state()) is not None and (state.closing or state.open_entries >= full):
+        while (state := await index.scripts.state()) is not None and (state.closing or state.open_entries >= full):
             if time.monotonic() > until_s:
                 raise BenchFailed(f"Buckets were not sealed within {SETTLED_S_MAX:.0f} s: {state}")
             self.broker.delayed.trackers.get(partition).wake()

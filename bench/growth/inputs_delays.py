@@ -30,10 +30,10 @@ async def cancelled(broker: Broker) -> None:
     found = await asyncio.gather(*(produce("t", due(broker, REQUEST)) for _ in range(4)))
     waiting = await broker.delayed.messages("t", 0)
     await waiting.move(ids(found[1])[0], broker.delayed.now_ms() + LATER_MS)
-    await waiting.index.cancel(-1, [(id.entry, id.index, 1) for id in ids(found[0])])
+    await waiting.index.scripts.cancel(-1, [(id.entry, id.index, 1) for id in ids(found[0])])
     same = broker.delayed.now_ms() + LATER_MS
     wide = await produce("t", [NewRecord(None, b"v", deliver_at_ms=same) for _ in range(REQUEST)])
-    await waiting.index.cancel(-1, [(id.entry, id.index, REQUEST) for id in ids(wide)])
+    await waiting.index.scripts.cancel(-1, [(id.entry, id.index, REQUEST) for id in ids(wide)])
 
 
 async def in_a_transaction(broker: Broker, commit: bool) -> None:
@@ -71,15 +71,15 @@ async def buckets(broker: Broker) -> None:
     for _ in range(3):
         for _ in range(2):
             await broker.records.produce("t", due(broker, REQUEST))
-        state = await index.state()
+        state = await index.scripts.state()
         assert state is not None
         await index.seal(state.ledger)
-    await index.write_again((await index.buckets())[:2])
-    await index.restore(-1)
-    rows = await index.command("ZRANGE", index.delay.next, 1, 1)
+    await index.storage.rewrite((await index.storage.buckets())[:2])
+    await index.repairs.restore(-1)
+    rows = await index.scripts.command("ZRANGE", index.scripts.delay.next, 1, 1)
     await index.load(rows[0].decode())
-    await index.reindex((await index.buckets())[0])
-    await index.write("00" * 8, [], 1)
+    await index.repairs.reindex((await index.storage.buckets())[0])
+    await index.scripts.write("00" * 8, [], 1)
     await index.sweep(whenever=True)
 
 
@@ -92,15 +92,15 @@ async def fired(broker: Broker) -> None:
     index = tracker.index
     appended = await broker.records.produce("t", due(broker, REQUEST))
     for placed in [placed for each in appended for placed in each.scheduled][:100]:
-        await index.command("HSET", index.delay.repeats, placed.id.entry, f"{placed.deliver_at_ms} again")
+        await index.scripts.command("HSET", index.scripts.delay.repeats, placed.id.entry, f"{placed.deliver_at_ms} again")
     at = broker.delayed.now_ms() + 2 * LATER_MS
-    found = await index.fire(config.delayed_delivery_fire_chunk, at)
-    for name, owed in (await index.repeats()).items():
+    found = await index.scripts.fire(config.delayed_delivery_fire_chunk, at)
+    for name, owed in (await index.scripts.repeats()).items():
         if name[:1] == b"!":
-            await index.rearm(int(name[1:]), owed, at + LATER_MS, "again")
+            await index.scripts.rearm(int(name[1:]), owed, at + LATER_MS, "again")
             break
     while found.taken:
-        found = await index.fire(config.delayed_delivery_fire_chunk, at)
+        found = await index.scripts.fire(config.delayed_delivery_fire_chunk, at)
 
 
 INPUTS = (cancelled, committed, aborted_later, cleared, buckets, fired)

@@ -17,7 +17,7 @@ import pytest
 
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.clock import ManualClock, SystemClock
-from redis_ledger.delay.index import BEGUN_MS_MAX, DelayIndex
+from redis_ledger.delay.index import UNLISTED_MS_MAX, DelayIndex
 from redis_ledger.ledger.entries import is_aborted
 from redis_ledger.records.read import decode
 from tests.support.broker import SHORT, eventually, live_transactions, one
@@ -64,7 +64,7 @@ async def log_of(topic: ScheduledTopic, hour_ms: int) -> list[Seen]:
 async def is_quiet(topic: ScheduledTopic) -> bool:
     """Nothing is left half done by whoever died."""
     index = await topic.index()
-    row = await index.command("HMGET", index.delay.state, "closing", "decided", "owed", "held")
+    row = await index.scripts.command("HMGET", index.scripts.delay.state, "closing", "decided", "owed", "held")
     return await live_transactions(topic.broker) == 0 and [value or b"" for value in row] in (
         [b"", b"", b"", b""],
         *([b"", decided, owed, b"0"] for decided in (b"", b" ") for owed in (b"", b"0")),
@@ -74,9 +74,9 @@ async def is_quiet(topic: ScheduledTopic) -> bool:
 async def swept(topic: ScheduledTopic) -> set[str]:
     """The snapshots there are when all that was begun and is not listed is old."""
     index = await topic.index()
-    clock = ManualClock(SystemClock().now_ms() + BEGUN_MS_MAX + 1_000)
+    clock = ManualClock(SystemClock().now_ms() + UNLISTED_MS_MAX + 1_000)
     store, config = topic.broker.store, topic.broker.config
-    old = DelayIndex(store, index.keys, TOPIC, index._topic_id, lambda: config, clock, index._tally)
+    old = DelayIndex(store, index.scripts.keys, TOPIC, index.scripts._topic_id, lambda: config, clock, index._metrics)
     await old.sweep()
     return await topic.snapshots()
 

@@ -99,16 +99,18 @@ async def test_an_index_of_blocks_is_made_again_from_its_ledgers(redis_url, pref
         await broker.delayed.reschedule("t", placed[3].id, deliver_at_ms=placed[11].deliver_at_ms + 5_000)
         await broker.delayed.cancel("t", [placed[4].id])
         # When its snapshot is lost
-        [bucket] = await waiting.index.buckets()
-        await broker.store.command("DEL", waiting.index.delay.snapshot(bucket.snapshot), key=waiting.index.keys.state)
-        waiting.index._metadata.clear()
+        [bucket] = await waiting.index.storage.buckets()
+        await broker.store.command(
+            "DEL", waiting.index.scripts.delay.snapshot(bucket.snapshot), key=waiting.index.scripts.keys.state
+        )
+        waiting.index.storage._metadata.clear()
         # Then looking finds it out, and it is made again
         listed, _ = await broker.delayed.list("t")
         assert [each.value for each in listed] == [b"v%d" % i for i in (0, 1, 2, 5, 6, 7, 8, 9, 10, 11, 3)]
 
 
 async def sealed(waiting) -> int:
-    return len(await waiting.index.buckets())
+    return len(await waiting.index.storage.buckets())
 
 
 async def test_blocks_take_less_memory_than_entries(redis_url, prefix):

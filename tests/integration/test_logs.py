@@ -147,7 +147,7 @@ async def test_what_a_timer_does_is_not_told_as_part_of_the_request_that_set_it(
         made = await rest.post("/v1/topics/orders/scheduled", json=body)
         id = made.json()["scheduled"][0]["id"]
         tracker = broker.delayed.trackers.get(await broker.catalog.partition("orders", 0))
-        monkeypatch.setattr(tracker.index, "fire", broken)
+        monkeypatch.setattr(tracker.index.scripts, "fire", broken)
         # When a request makes the record due at once, and that goes wrong
         moved = await rest.patch(
             f"/v1/topics/orders/scheduled/{id}", json={"deliver_after": 0}, headers={"X-Request-Id": "mine"}

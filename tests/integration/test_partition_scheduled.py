@@ -12,7 +12,6 @@ from redis_ledger.broker.delayed.messages import ScheduledMessages
 from redis_ledger.clock import ManualClock
 from redis_ledger.config import Config
 from redis_ledger.decoding.budget import Decoding
-from redis_ledger.delay import index_repair
 from redis_ledger.delay.bucket_metrics import BucketMetrics
 from redis_ledger.delay.index import DelayIndex
 from redis_ledger.errors import UnknownScheduled
@@ -78,8 +77,8 @@ async def test_a_new_producers_batches_keep_their_order_when_the_first_is_schedu
     # Then all its batches are taken, each as the first of its number
     assert [each.duplicate for each in outcomes] == [False] * 4
     assert [each.base_offset for each in outcomes] == [-1, 0, -1, 1]
-    assert await index_of(partition).state() is not None
-    assert (await index_of(partition).fire(10, 300)).records == 2
+    assert await index_of(partition).scripts.state() is not None
+    assert (await index_of(partition).scripts.fire(10, 300)).records == 2
 
 
 @pytest.mark.parametrize("ledger", [1, -1])
@@ -122,7 +121,7 @@ async def test_after_a_rotation_a_broker_that_has_not_heard_of_it_schedules_and_
     assert (await waiting.get(id)).deliver_at_ms == 200
     await waiting.move(id, 300)
     assert await waiting.cancel([id]) == {id: None}
-    assert (await index.fire(10, 1_000)).records == 0
+    assert (await index.scripts.fire(10, 1_000)).records == 0
     with pytest.raises(UnknownScheduled):
         await waiting.get(ScheduledId(0, accepted.first_entry + 1, 0))
 
@@ -131,8 +130,8 @@ async def test_what_was_delivered_from_a_ledger_that_is_gone_is_not_called_cance
     # Given records that were delivered, and went with their ledger when the log was trimmed
     accepted = await schedule(partition, 100)
     index, waiting = index_of(partition), ScheduledMessages(partition, index_of(partition), lambda: 0, DECODING)
-    await index.fire(10, 100)
-    await index.rotate(-1, CLOCK.now_ms() + 1, True)
+    await index.scripts.fire(10, 100)
+    await index.scripts.rotate(-1, CLOCK.now_ms() + 1, True)
     await index.finish_seal("1-1")
     await schedule(partition, 200)
     await partition.trim(retention_ms=-1, retention_bytes=-1, below_offset=1)
@@ -156,11 +155,11 @@ async def test_what_an_orphan_left_in_a_sealed_ledger_is_never_indexed(partition
     accepted = await schedule(partition, 300)
     await orphan(partition, -1)
     # When the index is made again from the ledgers
-    (bucket,) = await index.buckets()
-    assert await index.reindex(bucket)
+    (bucket,) = await index.storage.buckets()
+    assert await index.repairs.reindex(bucket)
     # Then it is not taken for the entry of that number, which is in the next one
     assert accepted.first_entry == 3
-    entries = [each async for each in index.from_ledgers(-1, -2)]
+    entries = [each async for each in index.storage.from_ledgers(-1, -2)]
     assert [(each.entry, each.ledger, each.due_ms) for each in entries] == [(1, -1, 100), (2, -2, 200), (3, -2, 300)]
 
 
@@ -168,21 +167,23 @@ async def test_an_index_made_again_has_every_record_at_the_time_it_has_now(parti
     # Given a record that has come once and comes again at 900, one of a block that was moved, and others
     await schedule(partition, 100)
     index, waiting = index_of(partition), ScheduledMessages(partition, index_of(partition), lambda: 0, DECODING)
-    await index.command("HSET", index.delay.repeats, 1, "100 {}")
+    await index.scripts.command("HSET", index.scripts.delay.repeats, 1, "100 {}")
     block = Later(encode([(None, b"x", (), 5), (None, b"y", (), 5)]), 2, 5, 200, (300, 200))
     await partition.append(AppendRequest(b"", 3, -1, split=Split(None, [block, *later(400)])))
     await waiting.move(ScheduledId(0, 2, 0), 700)
-    assert (await index.fire(10, 100)).owed == 1
-    owed = (await index.repeats())[b"!1"]
-    assert await index.rearm(1, owed, 900, "900 {}")
+    assert (await index.scripts.fire(10, 100)).owed == 1
+    owed = (await index.scripts.repeats())[b"!1"]
+    assert await index.scripts.rearm(1, owed, 900, "900 {}")
     # Then they are where they will be due, once each
-    entries = sorted([(each.due_ms, each.entry, each.index) async for each in index.from_ledgers(-1, -1)])
+    entries = sorted([(each.due_ms, each.entry, each.index) async for each in index.storage.from_ledgers(-1, -1)])
     assert entries == [(200, 2, 1), (400, 3, -1), (700, 2, 0), (900, 1, -1)]
     await index.seal(-1)
-    (bucket,) = await index.buckets()
-    assert await index.reindex(bucket)
-    (bucket,) = await index.buckets()
-    assert [(each.due_ms, each.entry) for each in await index.segment(bucket, 0)] == [(d, e) for d, e, _ in entries]
+    (bucket,) = await index.storage.buckets()
+    assert await index.repairs.reindex(bucket)
+    (bucket,) = await index.storage.buckets()
+    assert [(each.due_ms, each.entry) for each in await index.storage.segment(bucket, 0)] == [
+        (d, e) for d, e, _ in entries
+    ]
 
 
 async def test_what_became_of_single_records_is_forgotten_with_their_payload(partition):
@@ -192,8 +193,8 @@ async def test_what_became_of_single_records_is_forgotten_with_their_payload(par
     for entry, due in ((1, 100), (2, 500)):
         await partition.append(AppendRequest(b"", 2, -1, split=Split(None, [Later(two, 2, 5, due)])))
         await waiting.cancel([ScheduledId(0, entry, 0)])
-    await index.fire(10, 100)
-    assert await index_repair.forget_parts(index) == 0
+    await index.scripts.fire(10, 100)
+    assert await index.repairs.forget_parts() == 0
     # When the payload of the first has gone
     await index.seal(-1)
     await partition.append(AppendRequest(b"", 2, -1, split=Split(None, [Later(two, 2, 5, 600)])))
@@ -201,7 +202,7 @@ async def test_what_became_of_single_records_is_forgotten_with_their_payload(par
     await waiting.cancel([ScheduledId(0, 2, 1)])
     await partition.trim(retention_ms=-1, retention_bytes=-1, below_offset=1)
     # Then nothing is kept of it, and all of what is pending
-    assert await index_repair.forget_parts(index) == 1
+    assert await index.repairs.forget_parts() == 1
     rows = await partition._store.command("HGETALL", partition.keys.delay.parts, key=partition.keys.state)
     assert dict(zip(rows[::2], rows[1::2], strict=True)) == {b"": b"", b"3": b"x1"}
 
@@ -215,7 +216,7 @@ async def fired_one_by_one(
     await partition.append(AppendRequest(b"", len(records), -1, split=Split(None, [block])))
     index = index_of(partition)
     for due in dues:
-        assert (await index.fire(10, due)).records == 1
+        assert (await index.scripts.fire(10, due)).records == 1
     return [bytes(each) for each in (await partition.reader.read(0, committed=True, bytes_max=1 << 20)).payloads]
 
 

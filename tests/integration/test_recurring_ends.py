@@ -23,7 +23,7 @@ async def test_a_repetition_whose_transaction_has_ended_is_not_stored(redis_url,
         async def aborted_first(self, *args, **more):
             await broker.transactions.abort(begun[0])  # as a timeout does
             found = await messages(self, *args, **more)
-            assert not await found.index.settle_all(str(begun[0])), "it is settled already"
+            assert not await found.index.scripts.settle_all(str(begun[0])), "it is settled already"
             return found
 
         monkeypatch.setattr(broker.records, "produce", noting)
@@ -32,7 +32,7 @@ async def test_a_repetition_whose_transaction_has_ended_is_not_stored(redis_url,
             await broker.recurring.schedule("t", NewRecord(None, b"tick"), Recurrence.parse("PT1H"))
         monkeypatch.undo()
         index = (await broker.delayed.messages("t", 0)).index
-        assert await index.repeats() == {}
+        assert await index.scripts.repeats() == {}
         # Undisturbed, it is stored
         await broker.recurring.schedule("t", NewRecord(None, b"tick"), Recurrence.parse("PT1H"))
-        assert len(await index.repeats()) == 1
+        assert len(await index.scripts.repeats()) == 1

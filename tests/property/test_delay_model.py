@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, note, settings
 from hypothesis import strategies as st
 
-from redis_ledger.delay.index import SnapshotSwept
+from redis_ledger.delay.bucket_storage import SnapshotSwept
 from redis_ledger.store.store import Store
 from tests.support.delay_maintenance import UPKEEP
 from tests.support.delay_model import Killed, Wire, World
@@ -152,7 +152,7 @@ async def play(store: Store, history: list[tuple[Any, ...]]) -> None:
     assert start or seen == world.model.log
     await index.sweep(whenever=True)
     rows = await store.command("HGETALL", world.k.delay.snaps, key=world.k.state)
-    assert (rows, await index.buckets()) in (([b"", b""], []), ([], []))
+    assert (rows, await index.storage.buckets()) in (([b"", b""], []), ([], []))
     event(f"log of {len(seen) // 10}0")
 
 

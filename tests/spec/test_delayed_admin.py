@@ -29,8 +29,8 @@ async def test_snapshots_are_made_again_from_the_records_and_all_of_them_come_on
         assert waiting == 998
         if damage != "none":
             index = await topic.index()
-            keys = [index.delay.snapshot(snapshot) for snapshot in before]
-            await topic.broker.store.command("DEL", *keys, key=index.keys.state)
+            keys = [index.scripts.delay.snapshot(snapshot) for snapshot in before]
+            await topic.broker.store.command("DEL", *keys, key=index.scripts.keys.state)
         async with client_of(topic.broker) as client:
             answer = await client.post("/v1/topics/t/scheduled:rebuild", json={})
         assert (answer.status_code, answer.json()) == (200, {"entries": 998})

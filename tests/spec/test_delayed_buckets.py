@@ -17,7 +17,7 @@ ENTRIES = 1 << 40  # above every entry there is
 
 async def opened(topic):
     """The open delay ledger, and entries in the open bucket."""
-    state = await (await topic.index()).state()
+    state = await (await topic.index()).scripts.state()
     return state.ledger, state.open_entries
 
 
@@ -184,10 +184,10 @@ async def test_a_snapshot_says_of_each_segment_what_is_in_it_and_when_and_the_li
     due = topic.in_ms(HOUR_MS)
     await topic.fill_buckets(1, due)
     index, (bucket,) = await topic.index(), await topic.buckets()
-    command, slot = topic.broker.store.command, index.keys.state
-    row = await command("HGET", index.delay.buckets, "1-1", key=slot)
+    command, slot = topic.broker.store.command, index.scripts.keys.state
+    row = await command("HGET", index.scripts.delay.buckets, "1-1", key=slot)
     assert row.split(b" ")[0].decode() == bucket.snapshot
-    fields = await command("HGETALL", index.delay.snapshot(bucket.snapshot), key=slot)
+    fields = await command("HGETALL", index.scripts.delay.snapshot(bucket.snapshot), key=slot)
     stored = dict(zip(map(int, fields[::2]), fields[1::2], strict=True))
     metadata = decode_metadata(stored.pop(0))
     assert (metadata.first_ledger, metadata.last_ledger, sorted(stored)) == (-1, -1, [1, 2, 3, 4])
@@ -212,10 +212,10 @@ async def test_a_snapshot_never_changes_and_every_one_there_is_is_listed(topic):
     due = topic.in_ms(HOUR_MS)
     await topic.fill_buckets(2, due)
     index, buckets = await topic.index(), await topic.buckets()
-    command, slot = topic.broker.store.command, index.keys.state
+    command, slot = topic.broker.store.command, index.scripts.keys.state
 
     async def stored():
-        names = [index.delay.snapshot(bucket.snapshot) for bucket in buckets]
+        names = [index.scripts.delay.snapshot(bucket.snapshot) for bucket in buckets]
         return [sorted(await command("HGETALL", name, key=slot)) for name in names]
 
     before = await stored()

@@ -51,7 +51,7 @@ class History:
         self.now += self.random.randrange(SPAN_MS // 20)
         index, fired = await self.topic.index(), 0
         while True:
-            one = await index.fire(100, self.now)
+            one = await index.scripts.fire(100, self.now)
             fired += one.records
             if not one.taken:
                 if not 0 <= one.horizon_ms <= self.now:
@@ -71,14 +71,14 @@ class History:
     async def check(self) -> None:
         topic, index = self.topic, await self.topic.index()
         assert await eventually(lambda: all_at_rest(topic), True, PATIENCE_S)
-        command, slot = topic.broker.store.command, index.keys.state
-        state, stats = await index.state(), await topic.stats()
+        command, slot = topic.broker.store.command, index.scripts.keys.state
+        state, stats = await index.scripts.state(), await topic.stats()
         assert state is not None
         # The counters are the model's, and none has gone below zero
         assert (state.records, stats.records) == (len(self.pending), len(self.pending))
         assert min(state.records, state.entries, state.held, state.fired, state.cancelled, state.open_entries) >= 0
         # Entries are the live bits that are set
-        rows = await command("HGETALL", index.delay.live, key=slot)
+        rows = await command("HGETALL", index.scripts.delay.live, key=slot)
         live = LiveBitmap({int(chunk): bits for chunk, bits in zip(rows[::2], rows[1::2], strict=True) if chunk})
         entries = {id.entry for id in self.pending}
         assert set(live.entries(0, 1 << 40)) == entries
@@ -86,12 +86,12 @@ class History:
         # What buckets say of themselves is what they hold, and bytes add up
         alive, buckets = 0, await topic.buckets()
         for bucket in buckets:
-            metadata = await index.metadata(bucket)
+            metadata = await index.storage.metadata(bucket)
             rows_of = [each for segment in await topic.segments(bucket) for each in segment]
             assert sum(segment.entries for segment in metadata.segments) == bucket.entries == len(rows_of)
             assert metadata.alive(live) == len({each.entry for each in rows_of} & entries)
             alive += metadata.alive(live)
-            data = await command("HVALS", index.delay.snapshot(bucket.snapshot), key=slot)
+            data = await command("HVALS", index.scripts.delay.snapshot(bucket.snapshot), key=slot)
             assert bucket.size == sum(map(len, data))
         assert stats.snapshot_bytes == sum(bucket.size for bucket in buckets)
         assert stats.last_due_ms == max(self.pending.values(), default=-1)
@@ -102,7 +102,7 @@ class History:
 async def all_at_rest(topic: ScheduledTopic) -> bool:
     """Nothing is being sealed, loaded or merged, and there is nothing to seal."""
     index = await topic.index()
-    state, config = await index.state(), topic.broker.config
+    state, config = await index.scripts.state(), topic.broker.config
     tracker = topic.broker.delayed.trackers.get(await topic.broker.catalog.partition("t", 0))
     works = any(task is not None and not task.done() for task in (tracker._work, tracker._maintenance))
     is_due = state is None or state.closing or state.open_entries >= config.delayed_delivery_min_index_count_per_bucket
@@ -138,7 +138,7 @@ async def test_the_number_of_scheduled_records_is_that_of_the_bits_set_and_bytes
         await history.check()
         assert history.pending == {}
         assert history.operations > 36_000
-        state = await (await topic.index()).state()
+        state = await (await topic.index()).scripts.state()
         assert state is not None
         assert (state.records, state.entries) == (0, 0)
         assert state.fired + state.cancelled == ROUNDS * RECORDS

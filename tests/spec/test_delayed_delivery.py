@@ -198,7 +198,7 @@ async def test_what_is_due_is_released_in_portions_and_the_order_holds_over_all_
     )
     index, offsets = await topic.index(), [0]
     while offsets[-1] < 30:
-        fired = await index.fire(3, due + HOUR_MS)
+        fired = await index.scripts.fire(3, due + HOUR_MS)
         if not fired.taken:
             await index.load(fired.horizon)
         offsets.append(await topic.end())

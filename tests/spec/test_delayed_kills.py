@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from redis_ledger.clock import ManualClock, SystemClock
-from redis_ledger.delay.index import BEGUN_MS_MAX, DelayIndex
+from redis_ledger.delay.index import UNLISTED_MS_MAX, DelayIndex
 from tests.support.broker import eventually, one
 from tests.support.crashing_store import When, cut_index, index_on, run_until_cut
 from tests.support.scheduled import BUCKETS, HOUR_MS, PATIENCE_S, ScheduledTopic
@@ -73,8 +73,8 @@ async def seal(index: DelayIndex) -> None:
 
 
 async def load_all(index: DelayIndex) -> None:
-    while (await index.buckets()) != []:
-        rows = await index.command("ZRANGE", index.delay.next, 1, 1)
+    while (await index.storage.buckets()) != []:
+        rows = await index.scripts.command("ZRANGE", index.scripts.delay.next, 1, 1)
         await index.load(rows[0].decode())
 
 
@@ -83,7 +83,7 @@ async def merge(index: DelayIndex) -> None:
 
 
 async def repair(index: DelayIndex) -> None:
-    assert await index.repair() == 1
+    assert await index.repairs.repair() == 1
 
 
 # What there is before, what is done, and the writes it consists of.
@@ -122,10 +122,10 @@ async def cut_everywhere(
 async def swept(topic: ScheduledTopic) -> tuple[set[str], set[str]]:
     """Snapshots there are and those listed, after a sweep when all that was begun is old."""
     partition = await topic.broker.catalog.partition(topic.name, 0)
-    clock = ManualClock(SystemClock().now_ms() + BEGUN_MS_MAX + 1_000)
+    clock = ManualClock(SystemClock().now_ms() + UNLISTED_MS_MAX + 1_000)
     index = DelayIndex(
         topic.broker.store, partition.keys, topic.name, partition.topic_id, lambda: topic.broker.config, clock,
-        (await topic.index())._tally,
+        (await topic.index())._metrics,
     )  # fmt: skip
     await index.sweep()
     return await topic.snapshots(), await topic.listed_snapshots()
@@ -137,7 +137,7 @@ async def is_quiet(topic: ScheduledTopic) -> bool:
     least, most = config.delayed_delivery_min_index_count_per_bucket, config.delayed_delivery_max_num_buckets
 
     async def ask() -> bool:
-        state, count = await (await topic.index()).state(), len(await topic.buckets())
+        state, count = await (await topic.index()).scripts.state(), len(await topic.buckets())
         upkeep = topic.broker.delayed.trackers.get(await topic.broker.catalog.partition(topic.name, 0))._maintenance
         is_due = state is None or state.closing or state.open_entries >= least or 0 < most < count
         return not is_due and (upkeep is None or upkeep.done())
@@ -192,7 +192,7 @@ async def test_delivery_goes_on_by_itself_after_a_step_was_cut(redis_url, prefix
 
 async def fired_early(topic: ScheduledTopic) -> list[tuple[int, int]]:
     """Due time and time of the log entry, of entries whose log entry is older; both by Redis's clock."""
-    keys = (await topic.index()).keys
+    keys = (await topic.index()).scripts.keys
     command, found = topic.broker.store.command, []
     for _, fields in await command("XRANGE", keys.log, "-", "+", key=keys.state):
         entry = dict(zip(fields[::2], fields[1::2], strict=True))

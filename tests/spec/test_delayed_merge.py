@@ -15,7 +15,7 @@ YEAR_MS = 365 * 24 * HOUR_MS
 
 async def settled(topic: ScheduledTopic, most: int) -> bool:
     """At most so many buckets, none being sealed, and nothing to seal."""
-    state = await (await topic.index()).state()
+    state = await (await topic.index()).scripts.state()
     least = topic.broker.config.delayed_delivery_min_index_count_per_bucket
     is_due = state is None or state.closing or state.open_entries >= least
     return not is_due and len(await topic.buckets()) <= most
@@ -42,7 +42,7 @@ async def test_what_is_committed_after_its_block_was_sealed_waits_in_the_queue_a
         await topic.fill_buckets(1, due)
         (bucket,) = await topic.buckets()
         ids = await topic.schedule({"new": due + 25})
-        metadata = await (await topic.index()).metadata(bucket)
+        metadata = await (await topic.index()).storage.metadata(bucket)
         assert [metadata.contains(id.entry) for id in held.values()] == [False, False]
         # When it commits, and a record of the sealed block is moved
         await broker.transactions.commit(txn)
@@ -50,10 +50,10 @@ async def test_what_is_committed_after_its_block_was_sealed_waits_in_the_queue_a
         moved = (await topic.listed())[0]
         await broker.delayed.reschedule("t", moved.id, deliver_at_ms=due + 35)
         # Then they are at hand, in no bucket, and the block of the bucket is the older one
-        state = await (await topic.index()).state()
+        state = await (await topic.index()).scripts.state()
         assert all(-id.entry > -ids["new"].entry for id in held.values())
         assert await topic.buckets() == [bucket]
-        assert (await broker.store.command("ZCARD", (await topic.index()).delay.queue)) - 1 == 3
+        assert (await broker.store.command("ZCARD", (await topic.index()).scripts.delay.queue)) - 1 == 3
         assert state is not None
         assert state.open_entries == 1
         await vanish(broker)
@@ -155,7 +155,7 @@ async def test_a_merged_bucket_covers_its_sources_and_leaves_out_what_was_loaded
     await topic.broker.delayed.cancel("t", [listed[5].id])
     before = await topic.buckets()
     sources = [before[0].first_ledger, before[-1].last_ledger]
-    keys, topic_id = (await topic.index()).keys, (await topic.broker.topics.describe("t"))[0].id
+    keys, topic_id = (await topic.index()).scripts.keys, (await topic.broker.topics.describe("t"))[0].id
     merging = index_on(topic.broker.store, topic, keys, topic_id, delayed_delivery_max_num_buckets=1)
     assert await merging.merge()
     (merged,) = await topic.buckets()

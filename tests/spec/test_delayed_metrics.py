@@ -140,7 +140,7 @@ async def test_the_size_of_the_index_is_what_redis_says_of_its_keys(topic):
     await topic.fill_buckets(3, topic.in_ms(HOUR_MS), size=500)
     await topic.fill(40, topic.in_ms(HOUR_MS))
     keys = [f"{topic.broker.config.prefix}:{key}" for key in await topic.delay_keys()]
-    slot = (await topic.index()).keys.state
+    slot = (await topic.index()).scripts.keys.state
     sizes = [await topic.broker.store.command("MEMORY", "USAGE", key, "SAMPLES", 0, key=slot) for key in keys]
     assert await gauge(topic, "delayed_message_index_size_bytes") == pytest.approx(sum(sizes), rel=0.2)
 

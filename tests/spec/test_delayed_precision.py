@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from redis_ledger.delay.index import DelayIndex
-from redis_ledger.delay.scripts import Fired
+from redis_ledger.delay.scripts import DelayScripts, Fired
 from redis_ledger.errors import StoreUnavailable
 from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.records.build import encode
@@ -103,8 +102,10 @@ async def test_an_entry_that_only_the_live_bits_know_is_not_skipped_for_good(top
     due = topic.in_ms(HOUR_MS)
     lost = (await topic.schedule({"lost": due, "other": due + 1}))["lost"].entry
     index = await topic.index()
-    removed = await topic.broker.store.command("ZREMRANGEBYSCORE", index.delay.open, due, due, key=index.keys.state)
-    assert ((await index.live([lost])).holds(lost), removed) == (True, 1)
+    removed = await topic.broker.store.command(
+        "ZREMRANGEBYSCORE", index.scripts.delay.open, due, due, key=index.scripts.keys.state
+    )
+    assert ((await index.storage.live([lost])).holds(lost), removed) == (True, 1)
     assert await topic.release(due + 1) == ["other"]
     await topic.broker.delayed.rebuild("t")
     assert await topic.release(due + 1) == ["lost"]
@@ -137,11 +138,11 @@ async def test_a_release_that_fails_is_tried_again_soon(topic, monkeypatch):
         if len(refused) < 3:
             refused.append(most)
             raise StoreUnavailable("LOADING")
-        return await DelayIndex.fire(index, most)
+        return await DelayScripts.fire(index.scripts, most)
 
     due = topic.in_ms(1_000)
     values = await topic.fill(10, due)
-    monkeypatch.setattr(index, "fire", fire)
+    monkeypatch.setattr(index.scripts, "fire", fire)
     witness = Witness(topic)
     await witness.watch(10)
     assert (await topic.values(), len(refused)) == (values, 3)
@@ -183,11 +184,11 @@ async def test_a_million_records_of_one_instant_are_released_while_another_topic
         assert await topic.waiting() == entries * each
 
         async def fire_as_if_it_were_due(most: int) -> Fired:
-            fired = await DelayIndex.fire(index, most, due)
+            fired = await DelayScripts.fire(index.scripts, most, due)
             taken.append(fired.taken)
             return fired
 
-        monkeypatch.setattr(index, "fire", fire_as_if_it_were_due)
+        monkeypatch.setattr(index.scripts, "fire", fire_as_if_it_were_due)
         monkeypatch.setattr(topic.broker.delayed.server_clock, "learn", lambda *_: None)
         topic.broker.delayed.trackers.get(partition).wake()
         loop = asyncio.get_running_loop()

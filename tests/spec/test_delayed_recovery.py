@@ -107,7 +107,7 @@ async def test_damaged_snapshots_are_made_again_and_nothing_is_early_lost_or_sil
     await topic.damage(first, 0)
     await topic.damage(second, 3)
     index = await topic.index()
-    await topic.broker.store.command("DEL", index.delay.snapshot(third.snapshot), key=index.keys.state)
+    await topic.broker.store.command("DEL", index.scripts.delay.snapshot(third.snapshot), key=index.scripts.keys.state)
     failed = operations("failed", "load")
     assert await topic.release(due - 1) == []
     assert await topic.release(due + 300) == values[:31]
@@ -129,9 +129,14 @@ async def test_an_index_that_is_lost_but_for_its_live_bits_is_made_again_from_th
     await topic.broker.delayed.cancel("t", [ids[values[3]], ids[rest[1]]])
     await topic.broker.delayed.reschedule("t", ids[values[5]], deliver_at_ms=due + 5_000)
     index = await topic.index()
-    doomed = [index.delay.open, index.delay.queue, index.delay.buckets, index.delay.next]
-    doomed += [index.delay.snapshot(bucket.snapshot) for bucket in await topic.buckets()]
-    await topic.broker.store.command("DEL", *doomed, key=index.keys.state)
+    doomed = [
+        index.scripts.delay.open,
+        index.scripts.delay.queue,
+        index.scripts.delay.buckets,
+        index.scripts.delay.next,
+    ]
+    doomed += [index.scripts.delay.snapshot(bucket.snapshot) for bucket in await topic.buckets()]
+    await topic.broker.store.command("DEL", *doomed, key=index.scripts.keys.state)
     assert await topic.listed_values() == []
     await topic.broker.delayed.rebuild("t")
     expected = [v for v in [*values, *rest, values[5]] if v not in (values[3], rest[1])]
@@ -144,7 +149,7 @@ async def test_a_list_of_buckets_that_is_lost_is_noticed_when_the_first_of_them_
     """DD-34: without anybody asking for it, what was in them goes back to the queue; nothing is early or lost."""
     due, index = topic.in_ms(HOUR_MS), await topic.index()
     values = await topic.fill_buckets(3, due)
-    await topic.broker.store.command("DEL", index.delay.buckets, key=index.keys.state)
+    await topic.broker.store.command("DEL", index.scripts.delay.buckets, key=index.scripts.keys.state)
     assert await topic.release(due - 1) == []
     assert await topic.release(due + 250) == values[:26]
     assert await topic.release(due + HOUR_MS) == values[26:]
@@ -267,7 +272,7 @@ async def test_what_is_cancelled_while_its_bucket_is_being_created_gets_into_non
 
 async def _is_idle(topic):
     """Nothing is being sealed, and there is nothing to seal."""
-    state = await (await topic.index()).state()
+    state = await (await topic.index()).scripts.state()
     least = topic.broker.config.delayed_delivery_min_index_count_per_bucket
     return state.closing == "" and state.open_entries < least
 

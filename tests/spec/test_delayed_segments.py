@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from redis_ledger.delay.index import DelayIndex
+from redis_ledger.delay.bucket_storage import BucketStorage
 from redis_ledger.errors import AlreadyDelivered
 from tests.support.broker import eventually
 from tests.support.scheduled import HOUR_MS, LATE_MS_MAX, PATIENCE_S, Witness, scheduling
@@ -24,7 +24,7 @@ async def test_a_segment_is_loaded_before_it_is_needed_and_the_next_one_not_befo
         assert await eventually(loaded, ([1], 5), PATIENCE_S) == ([1], 5)
         index = await topic.index()
         for _ in range(3):
-            await index.fire(500, due - 1)
+            await index.scripts.fire(500, due - 1)
         assert await loaded() == ([1], 5)
         assert await topic.values() == []
         assert await topic.release(due + 30) == values[:4]
@@ -36,15 +36,15 @@ async def test_the_last_entry_of_a_segment_brings_the_next_one_and_slow_storage_
     redis_url, prefix, monkeypatch
 ):
     """DD-24: reading a segment takes 0.5 s.  No segment is read before the one in front of it has fired."""
-    read, segment = list[tuple[int, int]](), DelayIndex.segment
+    read, segment = list[tuple[int, int]](), BucketStorage.segment
 
-    async def slowly(index, bucket, number):
-        fired = 0 if (state := await index.state()) is None else state.fired
+    async def slowly(storage, bucket, number):
+        fired = 0 if (state := await storage._scripts.state()) is None else state.fired
         read.append((number, fired))
         await asyncio.sleep(0.5)
-        return await segment(index, bucket, number)
+        return await segment(storage, bucket, number)
 
-    monkeypatch.setattr(DelayIndex, "segment", slowly)
+    monkeypatch.setattr(BucketStorage, "segment", slowly)
     async with scheduling(redis_url, prefix, delayed_delivery_load_ahead_ms=5_000) as topic:
         start = topic.in_ms(1_500)
         dues = {f"r{n}": start + 120 * n for n in range(20)}
@@ -69,12 +69,12 @@ async def test_the_log_holds_nothing_that_waits_and_the_bits_tell_what_does(redi
         await topic.schedule({"0": 0, **{str(n): due + n for n in range(1, 9)}, "9": 0})
         (bucket,) = await topic.sealed(1)
         index = await topic.index()
-        log = await topic.broker.store.command("XRANGE", index.keys.log, "-", "+", key=index.keys.state)
+        log = await topic.broker.store.command("XRANGE", index.scripts.keys.log, "-", "+", key=index.scripts.keys.state)
         records = sum(int(fields[fields.index(b"n") + 1]) for _, fields in log)
         assert (await topic.values(), records) == (["0", "9"], 2)
-        waiting, metadata = {each.id.entry for each in await topic.listed()}, await index.metadata(bucket)
+        waiting, metadata = {each.id.entry for each in await topic.listed()}, await index.storage.metadata(bucket)
         known = {entry for entry in range(100) if metadata.contains(entry)}
-        live = await index.live(range(100))
+        live = await index.storage.live(range(100))
         assert known == waiting == {entry for entry in range(100) if live.holds(entry)}
         assert metadata.alive(live) == len(waiting) == 8
 
@@ -105,13 +105,13 @@ async def test_an_entry_that_is_added_again_after_its_time_is_delivered_and_coun
     base = topic.in_ms(HOUR_MS)
     entry = (await topic.schedule({"a": base + 2_000}))["a"].entry
     index = await topic.index()
-    (indexed,) = [each async for each in index.from_ledgers(-1, -1)]
+    (indexed,) = [each async for each in index.storage.from_ledgers(-1, -1)]
     assert (indexed.entry, indexed.due_ms, (await topic.stats()).records) == (entry, base + 2_000, 1)
-    await index.put_back([indexed])
+    await index.scripts.put_back([indexed])
     assert await topic.release(base + 2_500) == ["a"]
     stats = await topic.stats()
-    assert (stats.records, stats.entries, (await index.live([entry])).holds(entry)) == (0, 0, False)
-    await index.put_back([indexed])
+    assert (stats.records, stats.entries, (await index.storage.live([entry])).holds(entry)) == (0, 0, False)
+    await index.scripts.put_back([indexed])
     assert await topic.release(base + 2_600) == []
     stats = await topic.stats()
     assert (stats.records, stats.entries, await topic.values()) == (0, 0, ["a"])

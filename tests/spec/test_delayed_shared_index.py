@@ -33,7 +33,7 @@ async def index_bytes(topic: ScheduledTopic) -> int:
     """What the index takes in Redis: its keys as they are, and the snapshots."""
     index = await topic.index()
     keys = [f"{topic.broker.config.prefix}:{key}".encode() for key in await topic.delay_keys()]
-    sizes = [await topic.broker.store.command("MEMORY", "USAGE", key, key=index.keys.state) for key in keys]
+    sizes = [await topic.broker.store.command("MEMORY", "USAGE", key, key=index.scripts.keys.state) for key in keys]
     return int(sum(sizes))
 
 
@@ -212,7 +212,7 @@ async def test_a_subscription_that_sleeps_costs_nothing_when_records_fire_and_ge
         names += await topic.fill(1_000, due + number * 1_000, step_ms=1, name=f"{number}.")
 
     async def cursor_bytes() -> int:
-        keys = (await topic.index()).keys
+        keys = (await topic.index()).scripts.keys
         sizes = [
             await topic.broker.store.command("MEMORY", "USAGE", key, key=keys.state) for key in keys.sub("asleep").all()
         ]
@@ -262,7 +262,7 @@ async def test_an_entry_leaves_the_index_when_it_fires_however_far_subscriptions
     index = await topic.index()
 
     async def chunks() -> int:
-        return int(await topic.broker.store.command("HLEN", index.delay.live, key=index.keys.state)) - 1
+        return int(await topic.broker.store.command("HLEN", index.scripts.delay.live, key=index.scripts.keys.state)) - 1
 
     assert await eventually(lambda: quiet(topic), True, PATIENCE_S)
     assert await chunks() == 3, "4096 entries each"
@@ -277,6 +277,6 @@ async def test_an_entry_leaves_the_index_when_it_fires_however_far_subscriptions
 
 async def quiet(topic: ScheduledTopic) -> bool:
     """Nothing is being sealed, and there is nothing to seal."""
-    state = await (await topic.index()).state()
+    state = await (await topic.index()).scripts.state()
     least = topic.broker.config.delayed_delivery_min_index_count_per_bucket
     return state is not None and not state.closing and state.open_entries < least

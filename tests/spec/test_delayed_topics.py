@@ -41,7 +41,7 @@ async def test_an_index_outlives_its_consumers_and_its_brokers_unchanged(redis_u
 async def lose(topic, name):
     """One of the keys of the index."""
     index = await topic.index()
-    await topic.broker.store.command("DEL", getattr(index.delay, name), key=index.keys.state)
+    await topic.broker.store.command("DEL", getattr(index.scripts.delay, name), key=index.scripts.keys.state)
 
 
 async def damage(topic, field, data):
@@ -118,7 +118,7 @@ async def test_a_deleted_topic_leaves_no_key_and_no_record_though_its_broker_is_
         due = topic.in_ms(HOUR_MS)
         await topic.fill_buckets(3, due)
         await topic.fill(5, due, partition=1)
-        assert await (await topic.index()).write("0123456789abcdef", [(0, b"left behind")], due)
+        assert await (await topic.index()).scripts.write("0123456789abcdef", [(0, b"left behind")], due)
         assert len(await topic.snapshots()) == 4
     async with one(redis_url, prefix, **BUCKETS) as broker:
         await broker.topics.delete("t")

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from redis_ledger.delay import index_repair
 from redis_ledger.delay.index import DelayIndex
 
 
 async def seal(index: DelayIndex, _: int) -> None:
-    state = await index.state()
+    state = await index.scripts.state()
     if state is not None and state.closing:
         await index.finish_seal(state.closing)
     elif state is not None:
@@ -18,13 +17,13 @@ async def seal(index: DelayIndex, _: int) -> None:
 
 
 async def rotate(index: DelayIndex, n: int) -> None:
-    state = await index.state()
+    state = await index.scripts.state()
     if state is not None:
-        await index.rotate(state.ledger, index._clock.now_ms(), bool(n % 2))
+        await index.scripts.rotate(state.ledger, index._clock.now_ms(), bool(n % 2))
 
 
 async def load(index: DelayIndex, _: int) -> None:
-    rows = await index.command("ZRANGEBYSCORE", index.delay.next, 0, "+inf", "LIMIT", 0, 1)
+    rows = await index.scripts.command("ZRANGEBYSCORE", index.scripts.delay.next, 0, "+inf", "LIMIT", 0, 1)
     if rows:
         await index.load(rows[0].decode())
 
@@ -34,17 +33,19 @@ async def merge(index: DelayIndex, _: int) -> None:
 
 
 async def reindex(index: DelayIndex, n: int) -> None:
-    buckets = await index.buckets()
+    buckets = await index.storage.buckets()
     if buckets:
-        await index.reindex(buckets[n % len(buckets)])
+        await index.repairs.reindex(buckets[n % len(buckets)])
 
 
 async def damage(index: DelayIndex, n: int) -> None:
-    buckets = await index.buckets()
+    buckets = await index.storage.buckets()
     if buckets:
         bucket = buckets[n % len(buckets)]
-        key = index.delay.snapshot(bucket.snapshot)
-        await index.store.command("HSET", key, n % (bucket.segments + 1), b"damaged", key=index.keys.state)
+        key = index.scripts.delay.snapshot(bucket.snapshot)
+        await index.scripts.store.command(
+            "HSET", key, n % (bucket.segments + 1), b"damaged", key=index.scripts.keys.state
+        )
 
 
 async def sweep(index: DelayIndex, _: int) -> None:
@@ -52,18 +53,18 @@ async def sweep(index: DelayIndex, _: int) -> None:
 
 
 async def prune(index: DelayIndex, _: int) -> None:
-    await index_repair.prune(index)
+    await index.repairs.prune()
 
 
 async def forget(index: DelayIndex, _: int) -> None:
-    await index_repair.forget_parts(index)
+    await index.repairs.forget_parts()
 
 
 async def unlist(index: DelayIndex, n: int) -> None:
-    buckets = await index.buckets()
+    buckets = await index.storage.buckets()
     if buckets:
         name = buckets[n % len(buckets)].name
-        await index.store.command("HDEL", index.delay.buckets, name, key=index.keys.state)
+        await index.scripts.store.command("HDEL", index.scripts.delay.buckets, name, key=index.scripts.keys.state)
 
 
 UPKEEP: dict[str, Callable[[DelayIndex, int], Awaitable[None]]] = {

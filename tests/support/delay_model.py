@@ -230,7 +230,7 @@ class World:
             mark = await self.store.command("HGET", self.k.delay.state, name, key=self.k.state)
             before = wire.writes
             try:
-                await self.index(wire).settle_all(name)
+                await self.index(wire).scripts.settle_all(name)
                 done = wire.writes - before
             except Killed:
                 done = wire.writes - before - 1
@@ -246,7 +246,7 @@ class World:
         await self.in_txn(slot, [(delay, 1)])
         (id,) = self.chunks[self.open[slot]][0]
         how = Recurrence.parse(f"PT{REPEAT_MS // 1000}S", times=3)
-        await index.command("HSET", index.delay.repeats, id.entry, f"{self.model[id].due} {how.stored()}")
+        await index.scripts.command("HSET", index.scripts.delay.repeats, id.entry, f"{self.model[id].due} {how.stored()}")
         self.model.set([id], repeats=True)
         self.left[id] = 3
         await self.end(slot, True)
@@ -295,7 +295,7 @@ class World:
 
     async def orphan(self, delay: int) -> None:
         """Payload whose script never came."""
-        state = await self.index().state()
+        state = await self.index().scripts.state()
         if state is not None:
             payload = encode([(None, b"orphan", (), 5)])
             key = self.k.data(state.ledger)
@@ -311,7 +311,7 @@ class World:
     async def fire_once(self, index: DelayIndex, most: int) -> Any:
         """One call; what it wrote must be what the model has next."""
         before = await self.end_offset()
-        fired = await index.fire(most, self.model.now)
+        fired = await index.scripts.fire(most, self.model.now)
         values = await self.visible(before)
         assert fired.records == len(values)
         self.model.fire(values)
@@ -355,7 +355,7 @@ class World:
     # -- what must hold ----------------------------------------------------------------------------------------------
 
     async def check(self) -> None:
-        state = await self.index().state()
+        state = await self.index().scripts.state()
         if state is None:
             assert not self.model
             return
@@ -375,7 +375,7 @@ class World:
 
     async def list(self) -> None:
         """As the model has it; unless a bucket was lost, which is noticed when it is due only."""
-        known = {bucket.name for bucket in await self.index().buckets()}
+        known = {bucket.name for bucket in await self.index().storage.buckets()}
         nexts = await self.store.command("ZRANGE", self.k.delay.next, 1, -1, key=self.k.state)
         if any(member.decode().split(" ")[1] not in known for member in nexts):
             return

@@ -118,7 +118,7 @@ class Scenario:
 
     async def seal(self) -> None:
         index = await self.topic.index()
-        state = await index.state()
+        state = await index.scripts.state()
         assert state is not None
         assert await index.seal(state.ledger)
 

@@ -101,17 +101,17 @@ class ScheduledTopic:
 
     async def buckets(self, partition: int = 0) -> list[Bucket]:
         """Sealed ones, oldest first."""
-        return await (await self.index(partition)).buckets()
+        return await (await self.index(partition)).storage.buckets()
 
     async def segments(self, bucket: Bucket, partition: int = 0) -> list[list[Indexed]]:
         index = await self.index(partition)
-        return [await index.segment(bucket, number) for number in range(bucket.segments)]
+        return [await index.storage.segment(bucket, number) for number in range(bucket.segments)]
 
     async def sealed(self, count: int, partition: int = 0) -> list[Bucket]:
         """Waits until there are so many sealed buckets and none is being sealed."""
 
         async def ask() -> tuple[int, str]:
-            state = await (await self.index(partition)).state()
+            state = await (await self.index(partition)).scripts.state()
             return len(await self.buckets(partition)), "" if state is None else state.closing
 
         answer = await eventually(ask, (count, ""), PATIENCE_S)
@@ -123,7 +123,7 @@ class ScheduledTopic:
         index = await self.index(partition)
         before = await self.end(partition)
         while True:
-            fired = await index.fire(most, now_ms)
+            fired = await index.scripts.fire(most, now_ms)
             if fired.taken:
                 continue
             if not 0 <= fired.horizon_ms <= now_ms:
@@ -187,12 +187,12 @@ class ScheduledTopic:
     async def damage(self, bucket: Bucket, field: int, data: bytes | None = b"damaged", partition: int = 0) -> None:
         """field: 0 metadata, n segment n.  data None: it is gone.  A broker that has read it before is not told."""
         index = await self.index(partition)
-        key, slot = index.delay.snapshot(bucket.snapshot), index.keys.state
+        key, slot = index.scripts.delay.snapshot(bucket.snapshot), index.scripts.keys.state
         if data is None:
             await self.broker.store.command("HDEL", key, field, key=slot)
         else:
             await self.broker.store.command("HSET", key, field, data, key=slot)
-        index._metadata.clear()
+        index.storage._metadata.clear()
 
 
 class Witness:
@@ -205,7 +205,7 @@ class Witness:
 
     async def look(self) -> None:
         index = await self._topic.index(self._partition)
-        state = index.keys.state
+        state = index.scripts.keys.state
         (seconds, micros), stable = await self._topic.broker.store.multi(
             state, [(b"TIME",), (b"HGET", state, b"stable")]
         )

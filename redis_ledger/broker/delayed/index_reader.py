@@ -87,14 +87,14 @@ class DelayIndexReader:
         """Repeats `read` while buckets change, as it may have missed an entry that moved.  Rebuilds a listed snapshot
         that cannot be read."""
         for attempt in range(ATTEMPTS_MAX):
-            before = await self.index.version()
+            before = await self.index.scripts.version()
             try:
                 result = await read()
             except DamagedSnapshot:
-                if await self.index.version() == before:
-                    await self.index.repair()
+                if await self.index.scripts.version() == before:
+                    await self.index.repairs.repair()
                 continue
-            if await self.index.version() == before or attempt == ATTEMPTS_MAX - 1:
+            if await self.index.scripts.version() == before or attempt == ATTEMPTS_MAX - 1:
                 return result
             await asyncio.sleep(min(0.01 * attempt, 0.1))
         return await read()
@@ -136,31 +136,32 @@ class DelayIndexReader:
     def _index_from(self, from_ms: int) -> AsyncIterator[Indexed]:
         d = self._keys.delay
         return merge.merged(
-            [self.index.in_order(key, from_ms) for key in (d.open, d.closing, d.queue)] + [self._sealed_from(from_ms)]
+            [self.index.storage.in_order(key, from_ms) for key in (d.open, d.closing, d.queue)]
+            + [self._sealed_from(from_ms)]
         )
 
     async def _sealed_from(self, from_ms: int) -> AsyncIterator[Indexed]:
-        streams = [self._bucket_from(bucket, from_ms) for bucket in await self.index.buckets()]
+        streams = [self._bucket_from(bucket, from_ms) for bucket in await self.index.storage.buckets()]
         async for indexed in merge.merged(streams):
             yield indexed
 
     async def _bucket_from(self, bucket: Bucket, from_ms: int) -> AsyncIterator[Indexed]:
-        segments = (await self.index.metadata(bucket)).segments
+        segments = (await self.index.storage.metadata(bucket)).segments
         for number in range(bucket.loaded, bucket.segments):
             if segments[number].max_due_ms >= from_ms:
-                for indexed in await self.index.segment(bucket, number):
+                for indexed in await self.index.storage.segment(bucket, number):
                     if indexed.due_ms >= from_ms:
                         yield indexed
 
     async def _records(self, some: Sequence[Indexed]) -> list[Scheduled]:
         """Returns the pending records of these index entries."""
-        d, some = self._keys.delay, await self.index.alive(some)
+        d, some = self._keys.delay, await self.index.storage.alive(some)
         if not some:
             return []
         names = [each.entry for each in some]
-        parts = await self.index.command("HMGET", d.parts, *names)
-        repeats = await self.index.command("HMGET", d.repeats, *names)
-        moved = await self.index.command("HMGET", d.moved, *(f"{each.entry}.{each.index}" for each in some))
+        parts = await self.index.scripts.command("HMGET", d.parts, *names)
+        repeats = await self.index.scripts.command("HMGET", d.repeats, *names)
+        moved = await self.index.scripts.command("HMGET", d.moved, *(f"{each.entry}.{each.index}" for each in some))
         stored = await self._stored(some)
         found: list[Scheduled] = []
         for indexed, row, repeat, due in zip(some, parts, repeats, moved, strict=True):
@@ -185,7 +186,7 @@ class DelayIndexReader:
         ledgers = {each.entry: each.ledger for each in some}
         replies = await asyncio.gather(
             *(
-                self.index.command("XRANGE", self._keys.data(n), f"0-{entry}", f"0-{entry}")
+                self.index.scripts.command("XRANGE", self._keys.data(n), f"0-{entry}", f"0-{entry}")
                 for entry, n in ledgers.items()
             )
         )
@@ -206,10 +207,10 @@ class DelayIndexReader:
         return await self._consistently(self._stats)
 
     async def _stats(self) -> DelayStats:
-        number, state = self.partition.number, await self.index.state()
+        number, state = self.partition.number, await self.index.scripts.state()
         if state is None:
             return DelayStats(number, 0, 0, 0, 0, 0, 0, -1, -1, 0, 0)
-        d, command = self._keys.delay, self.index.command
+        d, command = self._keys.delay, self.index.scripts.command
         loaded = overdue = 0
         heads, tails = list[int](), list[int]()
         for key in (d.open, d.closing, d.queue):
@@ -217,7 +218,7 @@ class DelayIndexReader:
             overdue += int(await command("ZCOUNT", key, 0, self._now_ms()))
             heads += await self._edge(key, "ZRANGEBYSCORE", "0", "+inf")
             tails += await self._edge(key, "ZREVRANGEBYSCORE", "+inf", "0")
-        buckets = await self.index.buckets()
+        buckets = await self.index.storage.buckets()
         for bucket in sorted(buckets, key=lambda bucket: bucket.next_due_ms):
             if not heads or bucket.next_due_ms < min(heads):
                 heads += await self._edge_of(bucket, last=False)
@@ -238,7 +239,7 @@ class DelayIndexReader:
     async def _edge(self, key: bytes, order: str, begin: str, end: str) -> list[int]:
         """The first due time in a sorted set with a pending record; empty if there is none."""
         at = 0
-        while rows := await self.index.command(order, key, begin, end, "WITHSCORES", "LIMIT", at, PAGE):
+        while rows := await self.index.scripts.command(order, key, begin, end, "WITHSCORES", "LIMIT", at, PAGE):
             some = [Indexed.read(m, int(s)) for m, s in zip(rows[::2], rows[1::2], strict=True)]
             if found := await self._first_pending(some):
                 return found
@@ -249,7 +250,7 @@ class DelayIndexReader:
         """The first (or last) due time in a sealed bucket with a pending record; empty if there is none."""
         numbers = range(bucket.loaded, bucket.segments)
         for number in reversed(numbers) if last else numbers:
-            entries = await self.index.segment(bucket, number)
+            entries = await self.index.storage.segment(bucket, number)
             if found := await self._first_pending(entries[::-1] if last else entries):
                 return found
         return []
@@ -283,11 +284,11 @@ class DelayIndexReader:
         """The number of pending records of each index entry; 0 for a stale one."""
         if not some:
             return []
-        d, live = self._keys.delay, await self.index.live(each.entry for each in some)
+        d, live = self._keys.delay, await self.index.storage.live(each.entry for each in some)
         names = [each.entry for each in some]
-        has_parts = int(await self.index.command("HLEN", d.parts)) > 1
-        parts = await self.index.command("HMGET", d.parts, *names) if has_parts else [None] * len(some)
-        moved = {} if not has_parts else await self.index.moved()
+        has_parts = int(await self.index.scripts.command("HLEN", d.parts)) > 1
+        parts = await self.index.scripts.command("HMGET", d.parts, *names) if has_parts else [None] * len(some)
+        moved = {} if not has_parts else await self.index.storage.moved()
         found = []
         for each, row in zip(some, parts, strict=True):
             if not live.holds(each.entry):

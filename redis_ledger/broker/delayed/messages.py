@@ -9,8 +9,9 @@ from redis_ledger.broker.delayed.index_reader import to_scheduled
 from redis_ledger.broker.types import Scheduled
 from redis_ledger.decoding import paced
 from redis_ledger.decoding.budget import Charge, Decoding
+from redis_ledger.delay.bucket_storage import read_stored
 from redis_ledger.delay.entry import Indexed
-from redis_ledger.delay.index import DelayIndex, read_stored
+from redis_ledger.delay.index import DelayIndex
 from redis_ledger.errors import AlreadyCancelled, AlreadyDelivered, LedgerError, UnknownScheduled
 from redis_ledger.ids import ScheduledId
 from redis_ledger.ledger.partition import Partition
@@ -53,9 +54,9 @@ class ScheduledMessages:
         if mark not in "1bm":
             raise await self._refusal(id, found)
         due = found.dues[id.index if mark == "b" else 0]
-        repeat = await self.index.command("HGET", self._keys.delay.repeats, id.entry)
+        repeat = await self.index.scripts.command("HGET", self._keys.delay.repeats, id.entry)
         if mark == "m":
-            due = int(await self.index.command("HGET", self._keys.delay.moved, f"{id.entry}.{id.index}") or due)
+            due = int(await self.index.scripts.command("HGET", self._keys.delay.moved, f"{id.entry}.{id.index}") or due)
         elif repeat is not None:
             due = int(repeat.split(b" ")[0])  # the due time stored with the payload is that of its first delivery
         with self._decoding.budget(self._decoding.limits.decoded_bytes, self._charge) as budget:
@@ -66,7 +67,7 @@ class ScheduledMessages:
         """Raises UnknownScheduled; AlreadyCancelled if the payload is deleted."""
         ledger = await self._ledger_of(id.entry)
         d, name = self._keys.delay, f"0-{id.entry}"
-        rows = [] if ledger is None else await self.index.command("XRANGE", self._keys.data(ledger), name, name)
+        rows = [] if ledger is None else await self.index.scripts.command("XRANGE", self._keys.data(ledger), name, name)
         if ledger is None:
             raise self._unknown(id)
         if not rows and id.entry < await self._first_of(ledger):
@@ -76,8 +77,8 @@ class ScheduledMessages:
         indexed, dues = read_stored(ledger, id.entry, rows[0][1])
         if id.index >= indexed.records:
             raise self._unknown(id)
-        live = await self.index.live([id.entry])
-        parts = await self.index.command("HGET", d.parts, id.entry)
+        live = await self.index.storage.live([id.entry])
+        parts = await self.index.scripts.command("HGET", d.parts, id.entry)
         return _StoredEntry(indexed, dues, rows[0][1][1], live.holds(id.entry), (parts or b"").decode())
 
     async def _refusal(self, id: ScheduledId, found: _StoredEntry) -> LedgerError:
@@ -85,7 +86,7 @@ class ScheduledMessages:
             return AlreadyCancelled(f"{id} was cancelled.")
         if not found.is_live and await self._is_held(id.entry):
             return UnknownScheduled(f"{id} belongs to an open transaction; it is scheduled on commit.")
-        if id.entry <= int(await self.index.command("HGET", self._keys.delay.state, "cleared") or 0):
+        if id.entry <= int(await self.index.scripts.command("HGET", self._keys.delay.state, "cleared") or 0):
             return UnknownScheduled(f"{id} was delivered, or cancelled when the topic's delayed records were cleared.")
         return AlreadyDelivered(f"{id} was delivered.")
 
@@ -93,10 +94,10 @@ class ScheduledMessages:
         return UnknownScheduled(f"There is no scheduled record {id} in {self.partition.topic!r}.")
 
     async def _is_held(self, entry: int) -> bool:
-        state = await self.index.state()
+        state = await self.index.scripts.state()
         if state is None or not state.held:
             return False
-        rows = await self.index.command("HGETALL", self._keys.delay.state)
+        rows = await self.index.scripts.command("HGETALL", self._keys.delay.state)
         words = b" %012d " % entry, b" %012d." % entry
         return any(
             b"/" in name and any(word in text for word in words)
@@ -112,13 +113,13 @@ class ScheduledMessages:
 
     async def _first_of(self, ledger: int) -> int:
         """The first entry that a delay ledger ever had; lower ones were in older ledgers."""
-        reply = await self.index.command("XINFO", "STREAM", self._keys.data(ledger))
+        reply = await self.index.scripts.command("XINFO", "STREAM", self._keys.data(ledger))
         info = dict(zip(reply[::2], reply[1::2], strict=True))
         return int(info[b"last-generated-id"].split(b"-")[1]) - int(info[b"entries-added"]) + 1
 
     async def _ledgers(self) -> list[tuple[int, int]]:
         """Delay ledgers and the last entry of each, oldest first."""
-        rows = await self.index.command("HGETALL", self._keys.ledgers)
+        rows = await self.index.scripts.command("HGETALL", self._keys.ledgers)
         found = [(int(n), int(row.split(b" ")[0])) for n, row in zip(rows[::2], rows[1::2], strict=True)]
         return sorted((pair for pair in found if pair[0] < 0), reverse=True)
 
@@ -137,7 +138,7 @@ class ScheduledMessages:
         for ledger in {each.indexed.ledger for each in found.values()}:
             some = [id for id, each in found.items() if each.indexed.ledger == ledger]
             records = [(id.entry, id.index, found[id].indexed.records) for id in some]
-            for id, answer in zip(some, await self.index.cancel(ledger, records), strict=True):
+            for id, answer in zip(some, await self.index.scripts.cancel(ledger, records), strict=True):
                 outcomes[id] = None if answer else await self._why_not(id)
         return outcomes
 
@@ -153,15 +154,15 @@ class ScheduledMessages:
     async def move(self, id: ScheduledId, due_ms: int) -> None:
         """Raises as `get`."""
         found = await self._find(id)
-        if not await self.index.move(found.indexed, id.index, due_ms):
+        if not await self.index.scripts.move(found.indexed, id.index, due_ms):
             raise await self._refusal(id, await self._find(id))
 
     async def clear(self) -> int:
         while True:
-            state = await self.index.state()
+            state = await self.index.scripts.state()
             if state is None:
                 return 0
-            count = await self.index.clear(state.ledger, self._now_ms())
+            count = await self.index.scripts.clear(state.ledger, self._now_ms())
             if count is not None:
                 break
         await self.index.sweep(whenever=True)
@@ -170,14 +171,14 @@ class ScheduledMessages:
 
     async def rebuild(self) -> int:
         """Rebuilds the index from the delay ledgers: buckets from theirs, entries of no bucket into the queue."""
-        state = await self.index.state()
+        state = await self.index.scripts.state()
         if state is None:
             return 0
-        buckets = await self.index.buckets()
+        buckets = await self.index.storage.buckets()
         for bucket in buckets:
-            await self.index.reindex(bucket)
+            await self.index.repairs.reindex(bucket)
         covered = {n for b in buckets for n in range(b.first_ledger, b.last_ledger - 1, -1)}
         for ledger, _ in await self._ledgers():
             if ledger not in covered:
-                await self.index.restore(ledger)
+                await self.index.repairs.restore(ledger)
         return state.entries

@@ -129,9 +129,9 @@ class DelayedMetrics:
 
 async def sizes_of(part: DelayIndexReader) -> Sizes:
     """Cost: a few reads, and MEMORY USAGE (by samples) of ten keys and of the snapshots."""
-    keys, store = part.partition.keys, part.index.store
+    keys, store = part.partition.keys, part.index.scripts.store
     stats, opened, buckets = await asyncio.gather(
-        part.stats(), store.command("ZCARD", keys.delay.open, key=keys.state), part.index.buckets()
+        part.stats(), store.command("ZCARD", keys.delay.open, key=keys.state), part.index.storage.buckets()
     )
     measured = [(key, SAMPLES) for key in keys.delay.all()]
     measured += [(keys.delay.snapshot(bucket.snapshot), 0) for bucket in buckets[:SNAPSHOTS_MAX]]  # 0: all of it
@@ -147,7 +147,7 @@ async def sizes_of(part: DelayIndexReader) -> Sizes:
 async def backlog_of(parts: Sequence[DelayIndexReader]) -> int | None:
     """Deliverable records that are not acknowledged, summed over subscriptions; None: too many of them to ask."""
     first = parts[0]
-    keys, store = first.partition.keys, first.index.store
+    keys, store = first.partition.keys, first.index.scripts.store
     names = [unquote(n.decode()) for n in await store.command("HKEYS", keys.subs, key=keys.state) if n]
     if len(names) * len(parts) > CURSORS_MAX:
         return None
@@ -155,7 +155,7 @@ async def backlog_of(parts: Sequence[DelayIndexReader]) -> int | None:
 
 
 async def _backlog(part: DelayIndexReader, name: str) -> int:
-    p, store = part.partition, part.index.store
+    p, store = part.partition, part.index.scripts.store
     try:
         return (await cursors.stats(store, p.keys, p.topic_id, name, entries_max=BACKLOG_ENTRIES)).backlog
     except UnknownSubscription:  # not used in this partition yet, or deleted meanwhile

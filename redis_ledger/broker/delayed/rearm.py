@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 async def rearm(index: DelayIndex, now_ms: int) -> bool:
     """Schedules the recurring records that have fired; returns whether there were any."""
     has_done = False
-    rows = await index.repeats()
+    rows = await index.scripts.repeats()
     for name, owed in rows.items():
         if not name.startswith(b"!"):
             continue
@@ -37,7 +37,7 @@ async def rearm(index: DelayIndex, now_ms: int) -> bool:
             # This machine may lack the time zone; a broker that has it will rearm the record.
             log.warning("a record cannot be repeated here", entry=name[1:].decode(), error=str(error))
             continue
-        await index.rearm(int(name[1:]), owed, due, "" if due is None else encode(due, repeat))
+        await index.scripts.rearm(int(name[1:]), owed, due, "" if due is None else encode(due, repeat))
         has_done = True
     return has_done
 

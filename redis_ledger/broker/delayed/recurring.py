@@ -36,7 +36,7 @@ class RecurringRecords:
                 )
             (placed,) = appended.scheduled
             index = (await self._delayed.messages(topic, placed.id.partition)).index
-            await index.set_repeat(str(txn), placed.id.entry, rearm.encode(placed.deliver_at_ms, repeat))
+            await index.scripts.set_repeat(str(txn), placed.id.entry, rearm.encode(placed.deliver_at_ms, repeat))
         except LedgerError:
             await self._transactions.abort(txn)
             raise

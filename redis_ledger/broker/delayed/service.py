@@ -22,7 +22,6 @@ from redis_ledger.broker.delayed.trackers import Trackers
 from redis_ledger.broker.types import DelayStats, Placed, Scheduled
 from redis_ledger.config import Config
 from redis_ledger.decoding.budget import Charge, Decoding
-from redis_ledger.delay import index_repair
 from redis_ledger.delay.due import DUE_MAX, rule
 from redis_ledger.errors import InvalidDelay, LedgerError, UnknownPartition, UnknownTopic
 from redis_ledger.ids import ScheduledId
@@ -98,8 +97,8 @@ class DelayedDelivery:
             tracker.wake()
             try:
                 await tracker.index.sweep()
-                await index_repair.prune(tracker.index)
-                await index_repair.forget_parts(tracker.index)
+                await tracker.index.repairs.prune()
+                await tracker.index.repairs.forget_parts()
             except UnknownTopic:
                 self.trackers.remove(tracker)
         await self.update_metrics()

@@ -144,7 +144,7 @@ class DelayedDeliveryTracker:
         while True:
             config = partition.config
             begun = self._loop.time()
-            fired = await self.index.fire(config.delayed_delivery_fire_chunk)
+            fired = await self.index.scripts.fire(config.delayed_delivery_fire_chunk)
             self._fired_at = self._loop.time()
             self._server_clock.learn(fired.now_ms, begun)
             if not fired.ledger:  # no record was ever scheduled here
@@ -156,7 +156,7 @@ class DelayedDeliveryTracker:
                 metrics.delayed_lateness.of(topic).observe(fired.lateness_ms / fired.entries / 1000, fired.records)
             has_more = False
             for txn in fired.decided:
-                has_more = await self.index.settle_all(txn) or has_more
+                has_more = await self.index.scripts.settle_all(txn) or has_more
             if fired.owed:
                 has_more = await rearm(self.index, self._server_clock.high_ms()) or has_more
             self._maintain_buckets(fired)
@@ -234,7 +234,7 @@ class DelayedDeliveryTracker:
             self._maintenance = self._loop.create_task(self._quietly(act))
 
     async def _roll(self, ledger_is_full: bool) -> None:
-        config, state = self.partition.config, await self.index.state()
+        config, state = self.partition.config, await self.index.scripts.state()
         if state is None:
             return
         step = config.delayed_delivery_ledger_step_per_bucket
