@@ -92,7 +92,8 @@ async def fired(broker: Broker) -> None:
     index = tracker.index
     appended = await broker.records.produce("t", due(broker, REQUEST))
     for placed in [placed for each in appended for placed in each.scheduled][:100]:
-        await index.scripts.command("HSET", index.scripts.delay.repeats, placed.id.entry, f"{placed.deliver_at_ms} again")
+        repeat = f"{placed.deliver_at_ms} again"
+        await index.scripts.command("HSET", index.scripts.delay.repeats, placed.id.entry, repeat)
     at = broker.delayed.now_ms() + 2 * LATER_MS
     found = await index.scripts.fire(config.delayed_delivery_fire_chunk, at)
     for name, owed in (await index.scripts.repeats()).items():

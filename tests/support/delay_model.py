@@ -246,7 +246,8 @@ class World:
         await self.in_txn(slot, [(delay, 1)])
         (id,) = self.chunks[self.open[slot]][0]
         how = Recurrence.parse(f"PT{REPEAT_MS // 1000}S", times=3)
-        await index.scripts.command("HSET", index.scripts.delay.repeats, id.entry, f"{self.model[id].due} {how.stored()}")
+        repeat = f"{self.model[id].due} {how.stored()}"
+        await index.scripts.command("HSET", index.scripts.delay.repeats, id.entry, repeat)
         self.model.set([id], repeats=True)
         self.left[id] = 3
         await self.end(slot, True)
