@@ -32,6 +32,7 @@ from redis_ledger.kafka.protocol.messages.init_producer_id_request import InitPr
 from redis_ledger.kafka.protocol.messages.list_transactions_request import ListTransactionsRequest
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest
 from redis_ledger.kafka.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from redis_ledger.records.build import encode
 from tests.fuzz import corpus
 from tests.fuzz.batches import plain
 from tests.fuzz.bombs import Bomb
@@ -39,6 +40,7 @@ from tests.fuzz.drive import ANSWER_S_MAX, Address, Closed, Link
 from tests.fuzz.findings import Findings
 from tests.fuzz.mutate import described, framed
 from tests.fuzz.words import PARTITIONS, PASSING, TOPICS, Words
+from tests.support.bombs import NOW_MS
 from tests.support.kafka_client import KafkaClient
 
 KEEP_ORDER_EVERY_S = 0.3
@@ -49,7 +51,7 @@ OURS = (*TOPICS, BOMB_TOPIC)
 PARTITIONS_MAX = 20  # of a topic to which somebody has added some
 LARGE_BYTES = 20 << 20
 WHOLE_BYTES = 1 << 20  # a larger request may be given up before it is whole, when others need its memory
-DEAF_FLOODS_MAX, DEAF_S_MAX, DEAF_BUFFER_BYTES = 100, 10.0, 4_096
+DEAF_ANSWERS, DEAF_BATCH_BYTES, DEAF_S_MAX = 100, 900_000, 10.0
 PATTERN_STEPS, PATTERN_S_MAX = 27, 3.0
 REST_S_MAX, HEAD_BYTES = 60.0, 1 << 16
 
@@ -142,19 +144,20 @@ async def large_half(address: Address, number: int) -> None:
 async def deaf(address: Address, idle_s: float, findings: Findings) -> None:
     """It has to be given up as any other that is silent for idle_s, or its answers are kept for ever.
 
-    Its receive buffer is small: a busy broker would need longer than idle_s to fill a large one, and the time begins
-    when no more answers fit into it.
+    Its answers are large: the time begins when no more fit into the connection, and a busy broker would need longer
+    than idle_s to fill it with small ones.
     """
     loop = asyncio.get_running_loop()
-    with socket.socket() as link:
-        link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, DEAF_BUFFER_BYTES)
+    async with KafkaClient(address, "deaf") as client:
+        batch = encode([(None, Random(0).randbytes(DEAF_BATCH_BYTES), (), NOW_MS)])
+        data = TopicProduceData(BOMB_TOPIC, partition_data=[PartitionProduceData(PARTITIONS, batch)])
+        answer = await client.ask(ProduceRequest(None, -1, 10_000, [data]), 9)
+    offset = max(answer.responses[0].partition_responses[0].base_offset, 0)
+    part = FetchPartition(PARTITIONS, fetch_offset=offset, partition_max_bytes=DEAF_BATCH_BYTES)
+    asked = framed(corpus.write(1, 12, 1, FetchRequest(topics=[FetchTopic(BOMB_TOPIC, partitions=[part])])))
+    with socket.create_connection(address) as link:
         link.setblocking(False)
-        await loop.sock_connect(link, address)
-        asked = b"".join(framed(_asked("metadata", number, Random(number))) for number in range(FLOOD))
-        with contextlib.suppress(TimeoutError, OSError):
-            for _ in range(DEAF_FLOODS_MAX):
-                async with asyncio.timeout(UNREAD_S * 4):  # wait_for may swallow the end of the storm
-                    await loop.sock_sendall(link, asked)
+        await loop.sock_sendall(link, asked * DEAF_ANSWERS)
         await asyncio.sleep(idle_s + DEAF_S_MAX)
         try:
             link.send(b"\0")
