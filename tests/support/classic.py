@@ -114,7 +114,7 @@ class Play:
             assert ticket not in self.answers, f"{ticket} was answered twice"
             self.answers[ticket] = answer
 
-    def told(self, ticket: int) -> Any:
+    def answer_of(self, ticket: int) -> Any:
         """The answer; the class of an error."""
         answer = self.answers.get(ticket)
         return type(answer) if isinstance(answer, Exception) else answer

@@ -158,7 +158,7 @@ def test_a_line_of_members_that_share_topics_two_by_two_is_evened_out():
     members["m00"] = members["m00"]._replace(held=held)
     # When they are assigned
     assigned = uniform(members, partitions)
-    # Then nobody has more than two more than somebody it could give to
+    # Then no member has two more than another one that could take a partition
     assert given_out(assigned) == subscribed(members, partitions)
     assert max(map(len, assigned.values())) <= 6
 

@@ -1,4 +1,4 @@
-"""groups/classic.py: what members of a classic group are told, and when."""
+"""groups/classic.py: answers to the members of a classic group, and when they are sent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def play():
 
 def test_a_member_without_an_id_is_given_one_and_told_to_come_again(play):
     ticket = play.join(name="a", is_called=True)
-    assert play.told(ticket) is MemberIdRequired
+    assert play.answer_of(ticket) is MemberIdRequired
     assert play.answers[ticket].facts["member_id"] == "a-1"
     again = play.join("a-1", is_called=True)
     play.run(DELAY)
@@ -37,7 +37,7 @@ def test_an_id_that_is_not_used_within_the_session_is_forgotten(play):
     play.join(name="a", is_called=True)
     play.run(SESSION)
     assert play.group.is_idle
-    assert play.told(play.join("a-1")) is UnknownMember
+    assert play.answer_of(play.join("a-1")) is UnknownMember
 
 
 def test_the_first_member_leads_and_is_told_of_all(play):
@@ -88,7 +88,7 @@ def test_nobody_hears_of_a_generation_that_is_not_stored(play):
     assert play.group.wants_generation
     assert play.group.generation == 0
     assert play.answers == {}
-    # Whoever comes while Redis is away is part of it when it is back
+    # A member that joins while Redis is away is part of the generation
     second = play.join(name="b")
     play.run(10 * SESSION)
     play.stores = True
@@ -109,7 +109,7 @@ def test_generations_go_on_from_the_one_that_was_stored_last():
 )
 def test_who_shares_no_protocol_with_the_group_is_refused(play, protocol_type, protocols):
     play.stable("a")
-    assert play.told(play.join(name="b", protocol_type=protocol_type, protocols=protocols)) is InconsistentProtocol
+    assert play.answer_of(play.join(name="b", protocol_type=protocol_type, protocols=protocols)) is InconsistentProtocol
     assert play.group.state is State.STABLE
 
 
@@ -119,7 +119,7 @@ def test_who_shares_no_protocol_with_the_group_is_refused(play, protocol_type, p
         (["ab", "ab", "ba"], "a"),
         (["ab", "ba", "ba"], "b"),
         (["ab", "ba"], "a"),  # of equals the earlier member's
-        (["abc", "cb", "bc"], "b"),  # a is not everybody's, so the first votes for b
+        (["abc", "cb", "bc"], "b"),  # not all support a, so the first votes for b
         (["a", "ba"], "a"),
     ],
 )
@@ -134,14 +134,14 @@ def test_a_group_has_as_many_members_as_it_may_and_no_more():
     play = Play(members_max=2)
     one, two = play.stable("a", "b")
     refused = play.join(name="c")
-    assert play.told(refused) is GroupFull
+    assert play.answer_of(refused) is GroupFull
     assert play.answers[refused].facts["member_id"] == ""
-    # An id that was given out counts, so that nobody fills the memory with ids
+    # An id that was given out counts: ids are bounded as well
     play.leave(two)
     play.join(one)
     play.run()
-    assert play.told(play.join(name="d", is_called=True)) is MemberIdRequired
-    assert play.told(play.join(name="e", is_called=True)) is GroupFull
+    assert play.answer_of(play.join(name="d", is_called=True)) is MemberIdRequired
+    assert play.answer_of(play.join(name="e", is_called=True)) is GroupFull
 
 
 def test_of_a_group_that_is_too_large_the_last_to_join_again_are_left_out():
@@ -150,7 +150,7 @@ def test_of_a_group_that_is_too_large_the_last_to_join_again_are_left_out():
     waiting = play.join(one)
     play.join(name="c")
     assert waiting not in play.answers
-    assert play.told(play.join(two)) is GroupFull
+    assert play.answer_of(play.join(two)) is GroupFull
     play.run()
     assert [member.member_id for member in play.answers[waiting].members] == [one, "c-6"]
 
@@ -198,7 +198,7 @@ def test_who_asks_twice_is_answered_twice(play):
     one, two = play.stable("a", "b")
     first = play.join(one)
     second = play.join(one)
-    assert play.told(first) is RebalanceInProgress
+    assert play.answer_of(first) is RebalanceInProgress
     play.join(two)
     play.run()
     assert play.answers[second].generation == 2
@@ -282,8 +282,8 @@ def test_a_rebalance_sends_away_who_waits_for_an_assignment(play):
     follower = play.answers[tickets[1]].member_id
     waiting = play.sync(follower)
     play.join(name="c")
-    assert play.told(waiting) is RebalanceInProgress
-    assert play.told(play.sync(follower)) is RebalanceInProgress
+    assert play.answer_of(waiting) is RebalanceInProgress
+    assert play.answer_of(play.sync(follower)) is RebalanceInProgress
 
 
 def test_a_leader_that_never_assigns_is_out_after_the_rebalance_timeout(play):
@@ -292,7 +292,7 @@ def test_a_leader_that_never_assigns_is_out_after_the_rebalance_timeout(play):
     leader, follower = (play.answers[ticket].member_id for ticket in tickets)
     waiting = play.sync(follower)
     play.run(REBALANCE)
-    assert play.told(waiting) is RebalanceInProgress
+    assert play.answer_of(waiting) is RebalanceInProgress
     again = play.join(follower)
     play.run()
     assert play.answers[again].leader == follower

@@ -1,4 +1,4 @@
-"""groups/classic.py: whatever members do and in whatever order, nobody waits for ever and nobody is assigned twice."""
+"""groups/classic.py: in any order of requests, every request is answered and no partition is assigned twice."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.heard: set[int] = set()
         self.led: dict[int, tuple[str, str]] = {}
         self.assigned: dict[int, bytes] = {}
-        self.told: dict[str, int] = {}  # member → the last generation it was told
+        self.received: dict[str, int] = {}  # member → the last generation it received
 
     # -- what members do ---------------------------------------------------------------------------------------------
 
@@ -59,7 +59,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(which=WHICH, generations_ago=st.sampled_from([0, 0, 1]))
     def sync(self, which: int, generations_ago: int) -> None:
-        """Who leads assigns a mark of this call to everybody; the others bring nothing."""
+        """The leader assigns a mark of this call to every member; followers send nothing."""
         roster, generation = self.play.group._roster, self.play.group.generation - generations_ago
         for member in self.some(which):
             mark = f"by {self.play.asked + 1}".encode()
@@ -131,7 +131,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule()
     def move(self) -> None:
-        """Every member that was told a generation is known to the next owner, with its assignment."""
+        """Every member that received a generation is known to the next owner, with its assignment."""
         group = self.play.group
         known = {
             m.id: (m.assignment, list(m.protocols.items())) for m in group._roster.members.values() if not m.is_new
@@ -170,7 +170,7 @@ class AnyOrder(RuleBasedStateMachine):
             answer = self.play.answers[ticket]
             if isinstance(answer, Joined):
                 assert answer.generation <= self.play.stored
-                self.told[answer.member_id] = answer.generation
+                self.received[answer.member_id] = answer.generation
                 protocol = self.led.setdefault(answer.generation, ("", answer.protocol))[1]
                 assert answer.protocol == protocol
                 if answer.members:
@@ -179,7 +179,7 @@ class AnyOrder(RuleBasedStateMachine):
                     self.led[answer.generation] = (answer.leader, protocol)
             elif isinstance(answer, Synced):
                 generation = self.asked[ticket]
-                assert answer.assignment, "somebody else than the leader has assigned"
+                assert answer.assignment, "a follower has assigned"
                 assert self.assigned.setdefault(generation, answer.assignment) == answer.assignment
 
     @invariant()
@@ -187,7 +187,7 @@ class AnyOrder(RuleBasedStateMachine):
         group = self.play.group
         if group.state in (State.STABLE, State.COMPLETING):
             for member in group._roster.members.values():
-                assert self.told.get(member.id) == group.generation or member.instance_id is not None
+                assert self.received.get(member.id) == group.generation or member.instance_id is not None
         if group.state is State.STABLE:
             assert not group._roster.joins
             assert not group._roster.syncs
@@ -207,14 +207,14 @@ class AnyOrder(RuleBasedStateMachine):
         assert group.due <= min(roster.first_expiry, group._join_due, group._sync_due)
 
     def teardown(self) -> None:
-        """With Redis back everybody is answered, also when all members live and none does what it should.  When they
+        """With Redis back all requests are answered, also when all members live and none does what it should.  When they
         are silent the group is empty in the end."""
         self.play.stores = True
         for _ in range(4 * REBALANCE // (SESSION // 2)):
             for member in self.some(ALL):
                 self.beat_once(member)
             self.play.run(SESSION // 2)
-        assert set(range(1, self.play.asked + 1)) == set(self.play.answers), "somebody waits for ever"
+        assert set(range(1, self.play.asked + 1)) == set(self.play.answers), "a request was never answered"
         self.answers_of_a_generation_agree()
         for _ in range(4):
             self.play.run(NEW_MEMBER_MS)

@@ -50,7 +50,7 @@ def test_who_waits_and_is_taken_out_is_told_so(play):
     one, two = play.stable("a", "b")
     waiting = play.join(one)
     play.leave(one)
-    assert play.told(waiting) is UnknownMember
+    assert play.answer_of(waiting) is UnknownMember
     assert play.answers[waiting].facts["member_id"] == ""
     again = play.join(two)
     play.run()
@@ -86,7 +86,7 @@ def test_a_new_member_does_not_wait_for_ever(play):
     play.run(NEW_MEMBER_MS - 1)
     assert ticket not in play.answers
     play.run(1)
-    assert play.told(ticket) is UnknownMember
+    assert play.answer_of(ticket) is UnknownMember
 
 
 def test_a_broker_that_was_held_up_puts_nobody_out(play):
@@ -102,9 +102,9 @@ def test_when_the_group_is_taken_over_everybody_that_waits_is_told(play):
     one, two = play.stable("a", "b")
     waiting = play.join(one)
     play.die()
-    assert play.told(waiting) is NotCoordinator
-    assert play.told(play.join()) is NotCoordinator
-    assert play.told(play.sync(two)) is NotCoordinator
+    assert play.answer_of(waiting) is NotCoordinator
+    assert play.answer_of(play.join()) is NotCoordinator
+    assert play.answer_of(play.sync(two)) is NotCoordinator
     with pytest.raises(NotCoordinator):
         play.beat(two)
     assert not play.group.wants_generation
@@ -126,7 +126,7 @@ def test_a_generation_that_everybody_left_meanwhile_is_not_handed_out(play):
     play.leave(other)
     play.stores = True
     play.run()
-    # Then the static one hears of it when it comes back, and nobody before
+    # Then the static one hears of it when it comes back, and no other member before
     assert play.group.generation == 1
     ticket = play.join("a-1", instance_id="i")
     play.run()

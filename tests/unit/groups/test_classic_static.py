@@ -38,8 +38,8 @@ def test_a_static_member_that_comes_back_finds_its_assignment_and_nobody_rebalan
     assert play.answers[play.sync(back.member_id, instance_id="b")].assignment == b"of b"
     assert play.group.state is State.STABLE
     # The one it replaced is fenced, whatever it asks
-    assert play.told(play.sync(b, instance_id="b")) is FencedInstance
-    assert play.told(play.join(b, instance_id="b")) is FencedInstance
+    assert play.answer_of(play.sync(b, instance_id="b")) is FencedInstance
+    assert play.answer_of(play.join(b, instance_id="b")) is FencedInstance
     with pytest.raises(FencedInstance):
         play.group.heartbeat(b, "b", 1, play.now)
     with pytest.raises(FencedInstance):
@@ -80,7 +80,7 @@ def test_while_assignments_are_made_a_static_member_that_comes_back_begins_anew(
     a, b = (play.answers[ticket].member_id for ticket in tickets)
     fenced = play.sync(b, instance_id="b")
     waiting = play.join(instance_id="b", name="b")
-    assert play.told(fenced) is FencedInstance
+    assert play.answer_of(fenced) is FencedInstance
     assert play.answers[fenced].facts["member_id"] == b
     play.join(a, instance_id="a")
     play.run()
@@ -107,9 +107,9 @@ def test_an_administrator_takes_a_static_member_out_by_its_instance(play):
 
 def test_an_instance_that_is_not_known_does_not_make_a_member_known(play):
     one = play.stable("a")[0]
-    assert play.told(play.join(one, instance_id="i")) is UnknownMember
+    assert play.answer_of(play.join(one, instance_id="i")) is UnknownMember
     play.join(name="b", is_called=True)
-    assert play.told(play.join(f"b-{play.asked}", instance_id="i")) is InvalidRequest
+    assert play.answer_of(play.join(f"b-{play.asked}", instance_id="i")) is InvalidRequest
 
 
 def test_another_leads_while_a_static_leader_has_not_come_back(play):
@@ -126,7 +126,7 @@ def test_a_newcomer_does_not_wait_for_the_session_of_static_members_that_are_awa
     play.join(a, instance_id="a", protocols={"range": b"changed"})
     play.leave_as((a, "a"))
     play.run(REBALANCE)
-    # When somebody comes
+    # When a member joins
     ticket = play.join(name="c")
     # Then it waits for one rebalance timeout, and they stay members
     play.run(REBALANCE)

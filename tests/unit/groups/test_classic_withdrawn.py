@@ -40,7 +40,7 @@ def test_a_new_member_is_removed_with_its_connection(play, has_id):
     ticket = play.join(one)
     play.run()
     # Then the other one has a generation of its own at once
-    assert play.told(lost) is RebalanceInProgress
+    assert play.answer_of(lost) is RebalanceInProgress
     assert [each.member_id for each in play.answers[ticket].members] == [one]
     assert not play.group._roster.pending
 
@@ -74,7 +74,7 @@ def test_a_known_member_has_its_session_to_come_back_in(play):
         play.beat(two)
     # When its connection closes
     play.withdraw(one, lost)
-    assert play.told(lost) is RebalanceInProgress
+    assert play.answer_of(lost) is RebalanceInProgress
     # Then it can join again for a session
     play.run(SESSION - 1)
     again, other = play.join(one), play.join(two)
@@ -112,7 +112,7 @@ def test_the_lead_goes_to_a_living_member_when_new_ones_were_killed_again_and_ag
     # When two new ones stay
     stay = [play.join(name="x"), play.join(name="y")]
     play.run(SESSION // 2)
-    # Then they are in a generation as soon as the session of the first ones is over, and nobody else is
+    # Then they are in a generation as soon as the session of the first ones is over, and no other member is
     answers = [play.answers[ticket] for ticket in stay]
     assert [each.member_id for each in answers[0].members] == [each.member_id for each in answers]
     assert play.group.state is COMPLETING
@@ -210,7 +210,7 @@ def test_a_follower_that_waits_for_its_assignment_has_a_session_to_come_back_in(
     play.beat(lead)
     # When its connection closes, and the leader assigns
     play.withdraw(follower, lost)
-    assert play.told(lost) is RebalanceInProgress
+    assert play.answer_of(lost) is RebalanceInProgress
     play.sync(lead, assignments={lead: b"1", follower: b"2"})
     assert play.group.state is STABLE
     # Then it finds its assignment for a session
@@ -234,9 +234,9 @@ def test_a_dead_leader_and_dead_followers_cost_one_session_together(play):
     lead, dead, living = completing(play, "a", "b", "c")
     lost, waiting = play.sync(dead), play.sync(living)
     play.withdraw(dead, lost)
-    # When a session is over, and the living one joins again as it is told to
+    # When a session is over, and the living one joins again as its answer says
     play.run(SESSION)
-    assert play.told(waiting) is RebalanceInProgress
+    assert play.answer_of(waiting) is RebalanceInProgress
     again = play.join(living)
     play.run()
     # Then it is alone
@@ -279,4 +279,4 @@ def test_nothing_is_withdrawn_from_a_group_that_moved_away(play):
     waiting = play.join(one)
     play.die()
     play.withdraw(one, waiting)
-    assert play.told(waiting) is NotCoordinator
+    assert play.answer_of(waiting) is NotCoordinator

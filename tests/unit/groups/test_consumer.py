@@ -41,10 +41,10 @@ def test_a_second_member_waits_until_the_first_has_given_up_its_share(world):
     world.join("a", "t")
     # When another comes, it is given none yet
     assert world.join("b", "t") == HeartbeatResult("b", 2, NOBODY_OWNS)
-    # and the first is told what it may keep, in its old epoch
-    told = world.beat("a", 1, slices(t=range(4)))
-    assert told.epoch == 1
-    assert told.assigned == slices(t=[0, 1])
+    # and the first gets what it may keep, in its old epoch
+    answer = world.beat("a", 1, slices(t=range(4)))
+    assert answer.epoch == 1
+    assert answer.assigned == slices(t=[0, 1])
     # While it has not said that it has given them up, they stay its own
     assert world.beat("b", 2) == HeartbeatResult("b", 2, None)
     assert world.beat("a", 1) == HeartbeatResult("a", 1, None)
@@ -90,10 +90,10 @@ def test_heartbeats_that_come_while_a_generation_is_stored_share_it(world):
     assert group.heartbeat(joining("b", "t"), world.topics, 2, now) == []
     assert group.wants_generation
     # When it is
-    told = dict(group.begin(1, now))
-    # Then both are told, each its half
-    assert told[1] == HeartbeatResult("a", 1, slices(t=[0, 2]))
-    assert told[2] == HeartbeatResult("b", 1, slices(t=[1, 3]))
+    answer = dict(group.begin(1, now))
+    # Then each gets its half
+    assert answer[1] == HeartbeatResult("a", 1, slices(t=[0, 2]))
+    assert answer[2] == HeartbeatResult("b", 1, slices(t=[1, 3]))
     assert not group.wants_generation
 
 
@@ -112,8 +112,8 @@ def test_a_member_that_leaves_while_it_waits_is_told_that_it_is_none(world):
 def test_a_subscription_that_changes_moves_the_member_to_other_topics():
     world = World(t=2, u=2)
     world.join("a", "t")
-    told = world.beat("a", 1, slices(t=[0, 1]), names=("u",))
-    assert told == HeartbeatResult("a", 1, NOBODY_OWNS)
+    answer = world.beat("a", 1, slices(t=[0, 1]), names=("u",))
+    assert answer == HeartbeatResult("a", 1, NOBODY_OWNS)
     assert world.beat("a", 1, NOBODY_OWNS) == HeartbeatResult("a", 2, slices(u=[0, 1]))
 
 
@@ -145,8 +145,8 @@ def test_a_regular_expression_takes_in_topics_that_come_later():
 
 def test_names_and_expression_add_up():
     world = World(a1=1, b=1, c=1)
-    told = world.send(Heartbeat("m", 0, rebalance_ms=1, names=("b",), regex="a.", owned=NOBODY_OWNS))
-    assert told.assigned == slices(a1=[0], b=[0])
+    answer = world.send(Heartbeat("m", 0, rebalance_ms=1, names=("b",), regex="a.", owned=NOBODY_OWNS))
+    assert answer.assigned == slices(a1=[0], b=[0])
     assert world.beat("m", 1, slices(a1=[0], b=[0]), regex="").assigned == slices(b=[0])
 
 
@@ -179,7 +179,7 @@ def test_a_lost_answer_is_repeated_to_who_comes_with_the_epoch_before_it(world):
     # When it says all there is to say, in the epoch it knows
     full = {"rebalance_ms": REBALANCE_MS, "names": ("t",)}
     again = world.beat("a", 1, slices(t=range(4)), **full)
-    # Then it is told the same
+    # Then it gets the same answer
     assert again == lost == HeartbeatResult("a", 2, slices(t=range(5)))
 
 

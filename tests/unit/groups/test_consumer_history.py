@@ -52,11 +52,11 @@ def test_no_partition_is_read_by_two_and_in_the_end_each_by_one(history):
         everything = [one for client in clients.values() for one in client.owned]
         assert len(everything) == len(set(everything)), (what, who, how)
         assert world.group.generation >= max(client.epoch for client in clients.values())
-    # When everybody goes on sending heartbeats
+    # When all members continue to send heartbeats
     for _ in range(8):
         for client in clients.values():
             client.heartbeat()
-    # Then the group comes to rest, and every partition that somebody wants is read by one
+    # Then the group comes to rest, and every subscribed partition is read by one member
     assert world.state == "Stable"
     wanted = {name for client in clients.values() for name in client.names if counts.get(name)}
     read = sorted(one for client in clients.values() for one in client.owned)

@@ -177,7 +177,7 @@ async def test_an_empty_group_becomes_one_of_the_kind_that_comes(coordinator, re
     other = await coordinator.open("g", "consumer")
     assert (other.kind, redis.kinds["g"]) == ("consumer", "consumer")
     with pytest.raises(NotCoordinator):
-        await join(coordinator, group, joining())  # by whoever still has hold of the former one
+        await join(coordinator, group, joining())  # through a reference to the former one
 
 
 @pytest.mark.parametrize(("kind", "comes", "error"), [
