@@ -207,8 +207,8 @@ class AnyOrder(RuleBasedStateMachine):
         assert group.due <= min(roster.first_expiry, group._join_due, group._sync_due)
 
     def teardown(self) -> None:
-        """With Redis back all requests are answered, also when all members live and none does what it should.  When they
-        are silent the group is empty in the end."""
+        """With Redis back all requests are answered, also when members live and none of them makes progress.  When they
+        are silent, the group ends up empty."""
         self.play.stores = True
         for _ in range(4 * REBALANCE // (SESSION // 2)):
             for member in self.some(ALL):
