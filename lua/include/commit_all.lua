@@ -1,20 +1,25 @@
--- Transactions of one coordinator that commit together, once (txn/apply).  What is done in numbered steps under a name is
--- committed at most once for every number: the highest one is kept beside the transactional ids, under "=" and the name.
+-- Commits several transactions of one coordinator in one step, at most once for each number of a name (txn/apply).  The
+-- highest committed number of a name is stored with the transactional ids, under "=" and the name.
 --   once used           the highest number that was committed, and when
--- Uses of txn/apply and include/transactional_ids: txns, outcomes, answer, decide, identities.
+-- Uses of txn/apply and include/transactional_ids: txns, outcomes, reply_decision, decide, identities.
 
-local function together_answer(serials)
-  local parts = { "0 committed" }
-  for n, serial in ipairs(serials) do
-    parts[n + 1] = txns[serial] and string.sub(answer(txns[serial]), 3) or "ended"
+-- Three fields for each transaction: state, producer, participants.
+local function reply_committed(serials)
+  local reply = { OK, "committed" }
+  for _, serial in ipairs(serials) do
+    local n, decision = #reply, txns[serial] and reply_decision(txns[serial])
+    reply[n + 1] = decision and decision[2] or "ended"
+    reply[n + 2], reply[n + 3] = decision and decision[3] or "", decision and decision[4] or ""
   end
-  return table.concat(parts, "|")
+  return reply
 end
 
--- c: "number serial...", name "=" and number "-" without a name: all of them are open and commit, or none does.
-function identity_acts.c(name, rest)
+-- commit_all: "number serial...", name "=" and number "-" without a name: all of them are open and commit, or none does.
+-- Replies {OK, "committed", ...} | {OK, "already", highest number} | {TXN_NOT_FOUND, serial}
+-- | {TXN_STATUS, serial, ["ended"], state}.
+function identity_operations.commit_all(name, rest)
   local number, list = match(rest, "^(%S+) ?(.*)$")
-  local held, asked_for = identities[name], tonumber(number)
+  local held, new_number = identities[name], tonumber(number)
   local stored = held and tonumber(held.once)
   local serials, committed, refusal = {}, 0, nil
   for serial in gmatch(list, "%S+") do
@@ -23,27 +28,29 @@ function identity_acts.c(name, rest)
     local state = txn and txn.state or outcomes[serial]
     if state == "C" then committed = committed + 1 end
     if not state then
-      refusal = refusal or TXN_NOT_FOUND .. " " .. serial
-    elseif not txn or state ~= "O" then
-      refusal = refusal or TXN_STATUS .. " " .. serial .. (txn and " " or " ended ") .. state
+      refusal = refusal or { TXN_NOT_FOUND, serial }
+    elseif not txn then
+      refusal = refusal or { TXN_STATUS, serial, "ended", state }
+    elseif state ~= "O" then
+      refusal = refusal or { TXN_STATUS, serial, state }
     end
   end
-  local is_again = committed == #serials and (not asked_for or stored == asked_for or (stored and stored > asked_for and #serials > 0))
-  if is_again then return together_answer(serials) end
-  if stored and stored >= asked_for then return "0 already " .. held.once end
+  local is_same = not new_number or stored == new_number or (stored and stored > new_number and #serials > 0)
+  if committed == #serials and is_same then return reply_committed(serials) end
+  if stored and stored >= new_number then return { OK, "already", held.once } end
   if refusal then return refusal end
   for _, serial in ipairs(serials) do decide(serial, txns[serial], "C") end
-  if asked_for then
+  if new_number then
     identities[name] = { name = name, once = number }
     identities_changed[name] = identities[name]
   end
-  return together_answer(serials)
+  return reply_committed(serials)
 end
 
--- o: "number used": forget a name under which nothing has been committed since.
-function identity_acts.o(name, rest)
+-- forget_number: "number used": forget a name under which nothing has been committed since.
+function identity_operations.forget_number(name, rest)
   local held = identities[name]
-  if not held or identities_changed[name] or held.once .. " " .. held.used ~= rest then return "0 -" end
+  if not held or identities_changed[name] or held.once .. " " .. held.used ~= rest then return { OK, "-" } end
   identities[name], identities_gone[#identities_gone + 1] = nil, name
-  return "0 gone"
+  return { OK, "gone" }
 end

@@ -12,10 +12,10 @@ function steps.is_kept(nonce)
   return is_step(nonce) and not steps.answered[nonce] and redis.call("ZSCORE", KEYS[12], nonce)
 end
 
--- n: the answer is stored.
-function steps.answer(nonce)
+-- forget_step: the response of the step is stored.
+function steps.forget(nonce)
   steps.answered[nonce] = true
-  return "0 -"
+  return { OK }
 end
 
 -- committed: nonces of steps that are committed by this call.

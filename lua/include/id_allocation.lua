@@ -3,11 +3,11 @@
 -- when it took over.  The next number is one above the last, or 64 for each millisecond since 2025, whichever is higher.
 -- A coordinator hands out fewer than 64 a millisecond, so what a failover loses lies below what the clock says afterwards.
 -- A clock that steps back changes nothing.  From 2^47 on (the year 2094) the clock is not used: a producer id has 48 bits.
-local numbers = { SINCE_MS = 1735689600000, EACH_MS = 64, CLOCK_END = 2 ^ 47 }
+local id_allocation = { SINCE_MS = 1735689600000, EACH_MS = 64, CLOCK_END = 2 ^ 47 }
 
 -- The lowest number that may be handed out now.
-function numbers.lowest(stored, now)
-  local by_clock = (now - numbers.SINCE_MS) * numbers.EACH_MS
-  if by_clock >= numbers.CLOCK_END then return stored end
+function id_allocation.lowest(stored, now)
+  local by_clock = (now - id_allocation.SINCE_MS) * id_allocation.EACH_MS
+  if by_clock >= id_allocation.CLOCK_END then return stored end
   return math.max(stored, by_clock)
 end

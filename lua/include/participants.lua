@@ -40,9 +40,9 @@ local function unregistered(serial, txn, words)
 end
 
 local function add(serial, txn, added)
-  if txn.state ~= "O" then return TXN_STATUS .. " " .. txn.state end
+  if txn.state ~= "O" then return { TXN_STATUS, txn.state } end
   local partitions, subscriptions, missing = {}, {}, unregistered(serial, txn, added)
-  if #missing == 0 then return "0" end
+  if #missing == 0 then return { OK } end
   local inline, size, more = { txn.participants ~= "" and txn.participants or nil }, #txn.participants, is_wide(txn)
   for _, word in ipairs(missing) do
     local into = find(word, "/.-/.-/") and subscriptions or partitions
@@ -60,7 +60,7 @@ local function add(serial, txn, added)
   txn.participants = table.concat(inline, " ")
   if #partitions > 0 then log(ADD_PARTITION, serial, txn, table.concat(partitions)) end
   if #subscriptions > 0 then log(ADD_SUBSCRIPTION, serial, txn, table.concat(subscriptions)) end
-  return "0"
+  return { OK }
 end
 
 -- Forgets participants and log records of a transaction that is done, as many as a call may; whether that was all.  Of what

@@ -4,7 +4,7 @@
 --   before_...          number, epoch and decision before the last bump: what a repeated request still names.  "-" -1 "-"
 --                       after an InitProducerId that names no identity: the producer before it is fenced, and a request
 --                       that names its identity is no repetition (Kafka sets lastProducerEpoch to -1)
--- Uses of txn/apply: txns, outcomes, move, add, answer, start, allocate.
+-- Uses of txn/apply: txns, outcomes, decide, add, reply_decision, start, allocate.
 local EPOCH_MAX = 32766 -- the last one is kept for fencing; then the id gets a new producer id
 local identities, identities_changed, identities_gone = {}, {}, {}
 
@@ -53,17 +53,18 @@ end
 local function identified(name, number, epoch)
   local id = identities[name]
   lapse(id)
-  if not id or (id.number ~= number and id.before_number ~= number) then return nil, tostring(UNKNOWN_PRODUCER) end
-  if id.number ~= number or id.epoch ~= tonumber(epoch) then return nil, STALE_EPOCH .. " " .. format("%d", id.epoch) end
+  if not id or (id.number ~= number and id.before_number ~= number) then return nil, { UNKNOWN_PRODUCER } end
+  if id.number ~= number or id.epoch ~= tonumber(epoch) then return nil, { STALE_EPOCH, format("%d", id.epoch) } end
   return id
 end
 
 -- What is still to be carried of its last transaction, behind the identity.
-local function identity_answer(id)
+local function reply_identity(id)
   local txn = txns[id.serial]
-  local line = "0 " .. id.number .. " " .. format("%d", id.epoch)
-  if not txn or txn.state == "O" then return line end
-  return line .. " " .. id.serial .. " " .. string.sub(answer(txn), 3)
+  local epoch = format("%d", id.epoch)
+  if not txn or txn.state == "O" then return { OK, id.number, epoch } end
+  local decision = reply_decision(txn)
+  return { OK, id.number, epoch, id.serial, decision[2], decision[3], decision[4] }
 end
 
 local function open_transaction(id)
@@ -71,12 +72,12 @@ local function open_transaction(id)
   if txn and txn.state == "O" then return txn end
 end
 
-local identity_acts = {}
+local identity_operations = {}
 
--- i: "timeout number epoch": InitProducerId.  Fences the producer before this one and aborts its open transaction.  number
+-- init_id: "timeout number epoch": InitProducerId.  Fences the producer before this one and aborts its open transaction.  number
 -- is "-" for a producer that begins, and "?" for a producer id of another coordinator.  As in Kafka, an unknown id gets a
 -- new number whatever identity the request names; a known one refuses every identity but the current one and a repetition.
-function identity_acts.i(name, rest)
+function identity_operations.init_id(name, rest)
   local timeout_ms, number, epoch = match(rest, "^(%d+) (%S+) (%S+)$")
   local id = identities[name]
   lapse(id)
@@ -84,12 +85,12 @@ function identity_acts.i(name, rest)
     id = { name = name, number = allocate(), epoch = 0, timeout = timeout_ms, serial = "-", decided = "-" }
     forget_before(id)
     identities[name], identities_changed[name] = id, id
-    return identity_answer(id)
+    return reply_identity(id)
   end
   identities_changed[name] = id
   if number ~= "-" then
-    if id.before_number == number and id.before_epoch == tonumber(epoch) then return identity_answer(id) end -- a repetition
-    if id.number ~= number or id.epoch ~= tonumber(epoch) then return STALE_EPOCH .. " " .. format("%d", id.epoch) end
+    if id.before_number == number and id.before_epoch == tonumber(epoch) then return reply_identity(id) end -- a repetition
+    if id.number ~= number or id.epoch ~= tonumber(epoch) then return { STALE_EPOCH, format("%d", id.epoch) } end
   end
   local txn = open_transaction(id)
   if txn then
@@ -99,11 +100,11 @@ function identity_acts.i(name, rest)
   id.timeout = timeout_ms
   bump(id, "-")
   if number == "-" then forget_before(id) end
-  return identity_answer(id)
+  return reply_identity(id)
 end
 
--- k: "number epoch participant...": register with the open transaction; there is one afterwards.
-function identity_acts.k(name, rest)
+-- add_by_id: "number epoch participant...": register with the open transaction; there is one afterwards.
+function identity_operations.add_by_id(name, rest)
   local number, epoch, participants = match(rest, "^(%d+) (%d+) ?(.*)$")
   local id, refusal = identified(name, number, epoch)
   if not id then return refusal end
@@ -116,28 +117,28 @@ function identity_acts.k(name, rest)
     identities_changed[name] = id
   end
   if participants ~= "" then add(id.serial, txn, participants) end
-  return "0 " .. id.serial
+  return { OK, id.serial }
 end
 
--- v: "number epoch participant...": are they registered with the open transaction?
-function identity_acts.v(name, rest)
+-- verify_by_id: "number epoch participant...": are they registered with the open transaction?
+function identity_operations.verify_by_id(name, rest)
   local number, epoch, participants = match(rest, "^(%d+) (%d+) ?(.*)$")
   local id, refusal = identified(name, number, epoch)
   if not id then return refusal end
   local txn = open_transaction(id)
-  if not txn then return TXN_STATUS .. " none" end
-  if #unregistered(id.serial, txn, participants) > 0 then return TXN_STATUS .. " unregistered" end
-  return "0 " .. id.serial
+  if not txn then return { TXN_STATUS, "none" } end
+  if #unregistered(id.serial, txn, participants) > 0 then return { TXN_STATUS, "unregistered" } end
+  return { OK, id.serial }
 end
 
--- f: "number epoch C|A bump(1|0)": the producer ends its transaction; with bump it goes on under the next epoch.
-function identity_acts.f(name, rest)
+-- end_by_id: "number epoch C|A bump(1|0)": the producer ends its transaction; with bump it goes on under the next epoch.
+function identity_operations.end_by_id(name, rest)
   local number, epoch, wanted, bumps = match(rest, "^(%d+) (%d+) (%u) (%d)$")
   local id, refusal = identified(name, number, epoch)
   if not id then
     id = identities[name]
     local is_before = id and id.before_number == number and id.before_epoch == tonumber(epoch)
-    if is_before and bumps == "1" and id.before_decided == wanted then return identity_answer(id) end -- a repetition
+    if is_before and bumps == "1" and id.before_decided == wanted then return reply_identity(id) end -- a repetition
     return refusal
   end
   local txn = open_transaction(id)
@@ -145,22 +146,22 @@ function identity_acts.f(name, rest)
     decide(id.serial, txn, wanted)
   elseif bumps == "1" and (id.serial == "-" or id.decided ~= "-") then
     -- Nothing was written under this epoch: an abort is as good as done, a commit is a mistake of the client.
-    if wanted == "C" then return TXN_STATUS .. " none" end
+    if wanted == "C" then return { TXN_STATUS, "none" } end
   elseif id.decided ~= wanted then
-    return TXN_STATUS .. " " .. (id.serial == "-" and "none" or id.decided)
+    return { TXN_STATUS, id.serial == "-" and "none" or id.decided }
   end
   id.decided = wanted
   identities_changed[name] = id
   if bumps == "1" then bump(id, wanted) end
-  return identity_answer(id)
+  return reply_identity(id)
 end
 
--- g: "number epoch used_ms": forget an id that has not been used since, and has nothing under way.
-function identity_acts.g(name, rest)
+-- forget_id: "number epoch used_ms": forget an id that has not been used since, and has nothing under way.
+function identity_operations.forget_id(name, rest)
   local number, epoch, used = match(rest, "^(%d+) (%d+) (%d+)$")
   local id = identities[name]
   local is_same = id and id.number == number and id.epoch == tonumber(epoch) and id.used == used
-  if not is_same or identities_changed[name] or txns[id.serial] then return "0 -" end
+  if not is_same or identities_changed[name] or txns[id.serial] then return { OK, "-" } end
   identities[name], identities_gone[#identities_gone + 1] = nil, name
-  return "0 gone"
+  return { OK, "gone" }
 end

@@ -19,9 +19,10 @@ from typing import NamedTuple
 from redis_ledger.errors import InvalidRequest, RequestTooLarge
 from redis_ledger.ids import TxnId
 from redis_ledger.store.keys import encode_name
+from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Coordinators, Decision, refusal
-from redis_ledger.txn.operations import Coordinator
+from redis_ledger.txn.operations import Coordinator, Reply
 from redis_ledger.txn.states import State
 from redis_ledger.txn.transactional_ids import TransactionalIds
 
@@ -70,8 +71,7 @@ class CommitAll:
         coordinator = self._place(txns, once)
         subject, number = (MARK, "-") if once is None else (MARK + encode_name(once.name), str(once.number))
         rest = " ".join([number, *(str(txn.serial) for txn in txns)])
-        words, watermark = await coordinator.submit("c", subject, rest)
-        return read(txns, once, words, watermark)
+        return decode(txns, once, await coordinator.submit("commit_all", subject, rest))
 
     async def number(self, name: str) -> int | None:
         """The highest number that was committed under the name; None: none, or too long ago."""
@@ -84,7 +84,7 @@ class CommitAll:
         """Forgets the names of a coordinator under which nothing was committed since.  Cost: O(n), in steps of 1000."""
         for kept in await self._all(coordinator):
             if kept.used_ms < before_ms:
-                await coordinator.submit("o", kept.name, f"{kept.number} {kept.used_ms}")
+                await coordinator.submit("forget_number", kept.name, f"{kept.number} {kept.used_ms}")
 
     async def _all(self, coordinator: Coordinator) -> list[Kept]:
         k, cursor, found = coordinator.keys, b"0", []
@@ -121,20 +121,17 @@ class CommitAll:
         return coordinator
 
 
-def read(txns: Sequence[TxnId], once: Once | None, words: Sequence[str], watermark: int) -> Outcome:
-    """What the script's answer means.  Raises what it refused."""
-    number = None if once is None else once.number
-    if words[0] != "0":
-        refused = next(txn for txn in txns if str(txn.serial) == words[1])
-        raise refusal(refused, [words[0], *words[2:]])
-    if words[1] == "already":
-        return Outcome(None, int(words[2]))
-    _, *parts = " ".join(words[1:]).split("|")
+def decode(txns: Sequence[TxnId], once: Once | None, reply: Reply) -> Outcome:
+    """The outcome that the script's reply stands for.  Raises the exception of a refusal."""
+    status, (first, *fields), watermark = reply
+    if status != Status.OK:
+        raise refusal(next(txn for txn in txns if str(txn.serial) == first), status, fields)
+    if first == "already":
+        return Outcome(None, int(fields[0]))
     decisions = []
-    for txn, part in zip(txns, parts, strict=True):
-        state, *rest = part.split(" ")
-        if state == "ended":
+    for txn, *decision in zip(txns, fields[::3], fields[1::3], fields[2::3], strict=True):
+        if decision[0] == "ended":
             decisions.append(Decision(txn, State.COMMITTED, [], watermark))
         else:
-            decisions.append(Decision.read(txn, State(state), rest, watermark))
-    return Outcome(decisions, number)
+            decisions.append(Decision.decode(txn, decision, watermark))
+    return Outcome(decisions, None if once is None else once.number)

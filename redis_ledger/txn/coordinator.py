@@ -38,6 +38,7 @@ from redis_ledger.txn.states import State
 
 OPEN = Script.load("txn/open")
 STEP = "!"  # begins the nonces of steps in lua/include/ended_transactions
+NOT_DUE = "-"  # the reply to an expire of a transaction whose deadline has not passed
 MORE = "+"  # among participants: the others are in the coordinator's key `wide` (lua/include/participants.lua)
 REGISTERED_AT_ONCE, READ_AT_ONCE = 256, 1_000  # participants in one operation, and in one read
 BEGINS_MAX = 64  # begins waiting at one coordinator before the next one gets its turn: two calls then overlap
@@ -92,11 +93,11 @@ class Decision(NamedTuple):
     has_more: bool = False
 
     @classmethod
-    def read(cls, txn: TxnId, state: State, words: Sequence[str], watermark: int) -> Decision:
-        """words: [@producer] participant ... ["+"]"""
-        producer = Producer.read(txn, words[0]) if words else None
-        texts = words[1:] if producer is not None else words
-        return cls(txn, state, _participants(texts), watermark, producer, MORE in texts)
+    def decode(cls, txn: TxnId, fields: Sequence[str], watermark: int) -> Decision:
+        """fields: state, producer ("" without one), participants."""
+        state, producer, participants = fields
+        texts = participants.split(" ")
+        return cls(txn, State(state), _participants(texts), watermark, Producer.read(txn, producer), MORE in texts)
 
 
 class Record(NamedTuple):
@@ -178,11 +179,11 @@ class Coordinators:
         first, further = participants[:REGISTERED_AT_ONCE], participants[REGISTERED_AT_ONCE:]
         if first:
             rest += " " + texts(first)
-        words, _ = await coordinator.submit("b", timeout_ms, rest)
+        status, fields, _ = await coordinator.submit("begin", timeout_ms, rest)
         if at is None:
             self._turn = coordinator.number + 1
-        if words[0] == "0":
-            txn, found = TxnId(coordinator.number, int(words[1])), words[2] if len(words) > 2 else ""
+        if status == Status.OK:
+            txn, found = TxnId(coordinator.number, int(fields[0])), fields[1] if len(fields) > 1 else ""
             if further and not found:
                 await self.add(txn, further)
             return txn, found
@@ -195,22 +196,21 @@ class Coordinators:
         """Registers participants; registering again changes nothing.  Raises TransactionNotFound, InvalidTxnStatus,
         AlreadyCommitted, AlreadyAborted, TransactionTimedOut."""
         for some in pages(participants):
-            words, _ = await self.of(txn).submit("a", txn.serial, texts(some))
-            if words[0] != "0":
-                raise refusal(txn, words)
+            status, fields, _ = await self.of(txn).submit("add", txn.serial, texts(some))
+            if status != Status.OK:
+                raise refusal(txn, status, fields)
 
     async def decide(self, txn: TxnId, *, commit: bool) -> Decision:
         """COMMITTING or ABORTING is in the log when this returns: the point of no return.  A repeated decision gets the
         same answer; a contradicting one raises AlreadyCommitted, AlreadyAborted or TransactionTimedOut."""
-        words, watermark = await self.of(txn).submit("e", txn.serial, "C" if commit else "A")
-        return self._decision(txn, words, watermark)
+        return self._decision(txn, await self.of(txn).submit("end", txn.serial, "C" if commit else "A"))
 
     async def expire(self, txn: TxnId) -> Decision | None:
         """Aborts the transaction if its deadline has passed, or takes over its overdue end; None when neither is so."""
-        words, watermark = await self.of(txn).submit("x", txn.serial)
-        if words[0] != "0" or words[1] == "-":
+        reply = await self.of(txn).submit("expire", txn.serial)
+        if reply.status != Status.OK or reply.fields[0] == NOT_DUE:
             return None
-        return self._decision(txn, words, watermark)
+        return self._decision(txn, reply)
 
     async def whole(self, decision: Decision) -> Decision:
         """The decision with all of its participants.  A decided transaction gets no more of them."""
@@ -221,7 +221,7 @@ class Coordinators:
 
     def done(self, txn: TxnId, *, lazy: bool = True) -> asyncio.Future[Reply]:
         """All participants are done: COMMITTED or ABORTED.  Nobody need await it: if it is lost the sweep does it."""
-        return self.of(txn).submit("d", txn.serial, lazy=lazy)
+        return self.of(txn).submit("complete", txn.serial, lazy=lazy)
 
     async def get(self, txn: TxnId) -> Record:
         """Raises TransactionNotFound, CoordinatorNotFound."""
@@ -290,12 +290,13 @@ class Coordinators:
                 return found
             after = b"(" + members[-1]
 
-    def _decision(self, txn: TxnId, words: list[str], watermark: int) -> Decision:
-        if words[0] != "0":
-            raise refusal(txn, words)
-        if words[1] == "ended":
-            return Decision(txn, _ENDED[words[2]], [], watermark)
-        return Decision.read(txn, State(words[1]), words[2:], watermark)
+    def _decision(self, txn: TxnId, reply: Reply) -> Decision:
+        status, fields, watermark = reply
+        if status != Status.OK:
+            raise refusal(txn, status, fields)
+        if fields[0] == "ended":
+            return Decision(txn, _ENDED[fields[1]], [], watermark)
+        return Decision.decode(txn, fields, watermark)
 
 
 def texts(participants: Sequence[Participant]) -> str:
@@ -318,13 +319,13 @@ def step_nonce(nonce: str) -> str:
     return STEP + nonce
 
 
-def refusal(txn: TxnId, words: Sequence[str]) -> LedgerError:
-    """The exception for a refused operation; words as the script answered them."""
-    status, facts = int(words[0]), {"transaction": str(txn)}
+def refusal(txn: TxnId, status: int, fields: Sequence[str]) -> LedgerError:
+    """The exception for an operation that the script refused."""
+    facts = {"transaction": str(txn)}
     if status == Status.TXN_NOT_FOUND:
         return TransactionNotFound(f"Transaction {txn} is not known, or ended too long ago to be remembered.", **facts)
-    assert status == Status.TXN_STATUS, words
-    match words[1:]:
+    assert status == Status.TXN_STATUS, (status, fields)
+    match fields:
         case ["ended", "C"] | ["C"]:
             return AlreadyCommitted(f"Transaction {txn} was committed.", **facts)
         case ["ended", "T"] | ["T"]:
@@ -333,7 +334,7 @@ def refusal(txn: TxnId, words: Sequence[str]) -> LedgerError:
             )
         case ["ended", "A"] | ["A"]:
             return AlreadyAborted(f"Transaction {txn} was aborted; begin a new one.", **facts)
-    return InvalidTxnStatus(f"Transaction {txn} is {' '.join(words[1:])}, which does not allow this.", **facts)
+    return InvalidTxnStatus(f"Transaction {txn} is {' '.join(fields)}, which does not allow this.", **facts)
 
 
 def _record(txn: TxnId, row: str) -> Record:

@@ -8,7 +8,9 @@ out again until it is done.  Source: PIP-160; docs/decisions/0003.
 from __future__ import annotations
 
 import asyncio
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+import msgspec
 
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
@@ -21,21 +23,31 @@ from redis_ledger.telemetry import metrics
 
 APPLY, FORGET = Script.load("txn/apply"), Script.load("txn/forget")
 CALL_BYTES_MAX = 32_768  # of operations: some six hundred participants, which take Redis a few milliseconds
-MORE = "0 more"
+MORE = "more"  # the reply to an operation that is more work than one call does
 FORGET_MAX = 250  # outcomes, and steps, that one call forgets
 STEPS_MAX = 100_000  # committed steps without a stored answer that one coordinator keeps, about 250 bytes each
 STEPS_SLACK_MS = 60_000  # they outlive their Idempotency-Keys by this, since clocks differ
 
 
-class Reply(NamedTuple):
-    """The answer to one operation: its words, and the low watermark after the call that carried it."""
+OperationName = Literal[
+    "begin", "add", "end", "expire", "complete", "allocate", "forget_step", "commit_all", "forget_number",
+    "init_id", "add_by_id", "verify_by_id", "end_by_id", "forget_id",
+]  # fmt: skip
 
-    words: list[str]
+
+decode_replies = msgspec.msgpack.Decoder(list[list[Any]]).decode
+
+
+class Reply(NamedTuple):
+    """The reply to one operation, and the low watermark after the call that carried it."""
+
+    status: int
+    fields: list[str]
     watermark: int
 
 
 class _Operation(NamedTuple):
-    code: str
+    name: OperationName
     subject: str | int
     rest: str
     future: asyncio.Future[Reply]
@@ -83,10 +95,12 @@ class Coordinator:
             if max(ended, stepped) < FORGET_MAX:
                 return gone
 
-    def submit(self, code: str, subject: str | int, rest: str = "", *, lazy: bool = False) -> asyncio.Future[Reply]:
-        """One operation, as lua/txn/apply.lua lists them."""
+    def submit(
+        self, name: OperationName, subject: str | int, rest: str = "", *, lazy: bool = False
+    ) -> asyncio.Future[Reply]:
+        """Sends one operation of lua/txn/apply.lua with the next call."""
         future: asyncio.Future[Reply] = self._loop.create_future()
-        self._group.add(_Operation(code, subject, rest, future), len(rest) + 16, lazy=lazy)
+        self._group.add(_Operation(name, subject, rest, future), len(rest) + 16, lazy=lazy)
         return future
 
     @property
@@ -113,11 +127,11 @@ class Coordinator:
                     operation.future.set_exception(error)
                     operation.future.exception()  # a lazy operation has nobody who asks; the sweep does it again
             return
-        _, lowest, following, answer = done.result()
+        _, lowest, following, replies = done.result()
         self.following = max(self.following, int(following))
         watermark = int(lowest) - 1 if lowest else int(following) - 1
-        for operation, line in zip(operations, answer.decode().split("\n"), strict=True):
-            if line == MORE:
+        for operation, (status, *fields) in zip(operations, decode_replies(replies), strict=True):
+            if fields and fields[0] == MORE:
                 self._group.add(operation)
             elif not operation.future.done():
-                operation.future.set_result(Reply(line.split(" "), watermark))
+                operation.future.set_result(Reply(status, fields, watermark))

@@ -35,8 +35,8 @@ class ProducerIds:
         """A fresh producer id."""
         coordinator = self._coordinators.of(TxnId(self._turn % len(self._coordinators), 0))
         self._turn += 1
-        words, _ = await coordinator.submit("p", "")
-        return TxnId(coordinator.number, int(words[1])).producer_id
+        reply = await coordinator.submit("allocate", "")
+        return TxnId(coordinator.number, int(reply.fields[0])).producer_id
 
     async def allocate_keyed(self) -> int:
         """A fresh one that no client can write under."""
@@ -63,7 +63,7 @@ class ProducerIds:
         if at.coordinator >= len(self._coordinators):
             await self._coordinators.refresh()  # another broker may have more
         try:
-            await self._coordinators.of(at).submit("p", "")
+            await self._coordinators.of(at).submit("allocate", "")
         except CoordinatorNotFound:
             return False
         return self._is_known(producer_id)

@@ -29,8 +29,7 @@ from redis_ledger.store.keys import CatalogKeys, encode_name
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, pages, texts
-from redis_ledger.txn.operations import Coordinator
-from redis_ledger.txn.states import State
+from redis_ledger.txn.operations import Coordinator, OperationName
 
 COORDINATORS_PER_PRIMARY = 4
 NAME_LENGTH_MAX, EPOCH_MAX = 1_000, 32_767
@@ -86,20 +85,20 @@ class TransactionalIds:
         if producer_id != NO_PRODUCER:
             txn = TxnId.of_producer(producer_id)
             held = f"{txn.serial if txn.coordinator == coordinator.number else FOREIGN} {epoch}"
-        return await self._identified(coordinator, transactional_id, "i", f"{timeout_ms} {held}")
+        return await self._identified(coordinator, transactional_id, "init_id", f"{timeout_ms} {held}")
 
     async def add(
         self, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
     ) -> TxnId:
         """Registers with the transaction that is open, and begins one if none is.
         Raises ProducerFenced, UnknownTransactionalId, TooManyTransactions."""
-        return await self._named("k", transactional_id, producer_id, epoch, participants)
+        return await self._named("add_by_id", transactional_id, producer_id, epoch, participants)
 
     async def verify(
         self, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
     ) -> TxnId:
         """The open transaction, if all of these are registered with it.  Raises InvalidTxnStatus besides."""
-        return await self._named("v", transactional_id, producer_id, epoch, participants)
+        return await self._named("verify_by_id", transactional_id, producer_id, epoch, participants)
 
     async def end(self, transactional_id: str, producer_id: int, epoch: int, commit: bool, bump: bool) -> Identified:
         """Decides; the caller carries it.  bump: go on under the next epoch.  Raises InvalidTxnStatus for what
@@ -107,7 +106,7 @@ class TransactionalIds:
         coordinator = self.coordinator(transactional_id)
         number = self._number(coordinator, transactional_id, producer_id, epoch)
         rest = f"{number} {epoch} {'C' if commit else 'A'} {int(bump)}"
-        return await self._identified(coordinator, transactional_id, "f", rest)
+        return await self._identified(coordinator, transactional_id, "end_by_id", rest)
 
     async def get(self, transactional_id: str) -> Identity | None:
         coordinator = self.coordinator(transactional_id)
@@ -130,7 +129,7 @@ class TransactionalIds:
         """Unless it has been used since, or its last transaction is still under way."""
         number = TxnId.of_producer(identity.producer_id).serial
         rest = f"{number} {identity.epoch} {identity.used_ms}"
-        await coordinator.submit("g", encode_name(identity.transactional_id), rest)
+        await coordinator.submit("forget_id", encode_name(identity.transactional_id), rest)
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
@@ -148,48 +147,56 @@ class TransactionalIds:
         return txn.serial
 
     async def _named(
-        self, code: str, transactional_id: str, producer_id: int, epoch: int, participants: Sequence[Participant]
+        self,
+        name: OperationName,
+        transactional_id: str,
+        producer_id: int,
+        epoch: int,
+        participants: Sequence[Participant],
     ) -> TxnId:
         coordinator = self.coordinator(transactional_id)
         number = self._number(coordinator, transactional_id, producer_id, epoch)
         found = set[int]()
         for some in pages(participants):
-            words, _ = await coordinator.submit(code, encode_name(transactional_id), f"{number} {epoch} {texts(some)}")
-            if words[0] != "0":
-                raise _refusal(transactional_id, epoch, words)
-            found.add(int(words[1]))
+            rest = f"{number} {epoch} {texts(some)}"
+            status, fields, _ = await coordinator.submit(name, encode_name(transactional_id), rest)
+            if status != Status.OK:
+                raise _refusal(transactional_id, status, fields)
+            found.add(int(fields[0]))
         if len(found) > 1:
             raise InvalidTxnStatus(f"{transactional_id!r} has ended its transaction while partitions were added to it.")
         return TxnId(coordinator.number, found.pop())
 
-    async def _identified(self, coordinator: Coordinator, transactional_id: str, code: str, rest: str) -> Identified:
-        words, watermark = await coordinator.submit(code, encode_name(transactional_id), rest)
-        if words[0] != "0":
-            raise _refusal(transactional_id, -1, words)
-        producer_id = TxnId(coordinator.number, int(words[1])).producer_id
+    async def _identified(
+        self, coordinator: Coordinator, transactional_id: str, name: OperationName, rest: str
+    ) -> Identified:
+        status, fields, watermark = await coordinator.submit(name, encode_name(transactional_id), rest)
+        if status != Status.OK:
+            raise _refusal(transactional_id, status, fields)
+        number, epoch, *open_end = fields
+        producer_id = TxnId(coordinator.number, int(number)).producer_id
         decision = None
-        if len(words) > 3:
-            txn = TxnId(coordinator.number, int(words[3]))
-            decision = Decision.read(txn, State(words[4]), words[5:], watermark)
-        return Identified(producer_id, int(words[2]), decision)
+        if open_end:
+            serial, *decided = open_end
+            decision = Decision.decode(TxnId(coordinator.number, int(serial)), decided, watermark)
+        return Identified(producer_id, int(epoch), decision)
 
 
-def _refusal(transactional_id: str, epoch: int, words: Sequence[str]) -> LedgerError:
-    status = int(words[0])
+def _refusal(transactional_id: str, status: int, fields: Sequence[str]) -> LedgerError:
     if status == Status.STALE_EPOCH:
-        return ProducerFenced(f"{transactional_id!r}: the producer was fenced by epoch {words[1]}; close it.")
+        return ProducerFenced(f"{transactional_id!r}: the producer was fenced by epoch {fields[0]}; close it.")
     if status == Status.UNKNOWN_PRODUCER:
         return UnknownTransactionalId(f"{transactional_id!r} has another producer id; get one with InitProducerId.")
     if status == Status.TOO_MANY:
         return TooManyTransactions()
-    assert status == Status.TXN_STATUS, words
+    assert status == Status.TXN_STATUS, (status, fields)
     said = {
         "none": "has no open transaction",
         "unregistered": "has not added this partition to its transaction",
         "C": "has committed its transaction",
         "A": "has aborted its transaction, or it ran past its timeout",
     }
-    return InvalidTxnStatus(f"{transactional_id!r} {said.get(words[1], words[1])}.")
+    return InvalidTxnStatus(f"{transactional_id!r} {said.get(fields[0], fields[0])}.")
 
 
 def _identity(coordinator: int, name: str, row: bytes) -> Identity:

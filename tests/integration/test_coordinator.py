@@ -23,6 +23,7 @@ from redis_ledger.errors import (
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.partition import Partition
+from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Store
 from redis_ledger.txn import log as txn_log
 from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Record, refusal
@@ -196,7 +197,7 @@ async def test_unknown_transactions_and_coordinators_are_told_apart(coordinators
 
 async def test_a_transaction_that_was_not_decided_cannot_be_done(coordinators):
     txn = await begin(coordinators)
-    assert (await coordinators.done(txn)).words == ["-11", "O"]
+    assert (await coordinators.done(txn))[:2] == (Status.TXN_STATUS, ["O"])
     assert (await coordinators.get(txn)).state is State.OPEN
 
 
@@ -273,7 +274,7 @@ async def test_a_call_whose_reply_was_lost_is_sent_again_and_done_once(redis, pr
             link.cuts = 1
             assert (await coordinators.decide(txn, commit=True)).participants == [P0, P1]
             link.cuts = 1
-            assert (await coordinators.done(txn)).words[0] == "0"
+            assert (await coordinators.done(txn)).status == Status.OK
         keys = coordinators.of(TxnId(0, 0)).keys
         counts = await store.command("HMGET", keys.state, "created", "committed", "next", key=keys.state)
         assert counts == [b"4", b"4", b"4"]
@@ -346,7 +347,7 @@ async def test_participants_that_are_gone_count_as_done(store, coordinators):
 async def test_a_decision_without_participants_is_done_at_once(store, coordinators):
     txn = await begin(coordinators)
     await Participants(store, Config(), ManualClock()).end(await coordinators.decide(txn, commit=False))
-    assert (await coordinators.done(txn)).words == ["0", "A"]
+    assert (await coordinators.done(txn))[:2] == (Status.OK, ["A"])
 
 
 async def test_an_unreachable_participant_is_told_after_all_others_were_tried(redis, prefix):
@@ -369,6 +370,6 @@ async def test_an_unreachable_participant_is_told_after_all_others_were_tried(re
 
 
 def test_a_status_nobody_expects_is_refused_with_what_it_is():
-    error = refusal(TxnId(3, 17), ["-11", "O"])
+    error = refusal(TxnId(3, 17), Status.TXN_STATUS, ["O"])
     assert type(error) is InvalidTxnStatus
     assert "3-17 is O" in error.detail

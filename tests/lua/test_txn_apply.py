@@ -13,18 +13,18 @@ from tests.support.ledger_scripts import TxnCoordinator
 
 WAYS: dict[State, list[str]] = {  # how a transaction gets into a state; {} is its serial
     State.OPEN: [],
-    State.COMMITTING: ["e {} C"],
-    State.COMMITTED: ["e {} C", "d {}"],
-    State.ABORTING: ["e {} A"],
-    State.TIMING_OUT: ["x {}"],
-    State.ABORTED: ["e {} A", "d {}"],
+    State.COMMITTING: ["end {} C"],
+    State.COMMITTED: ["end {} C", "complete {}"],
+    State.ABORTING: ["end {} A"],
+    State.TIMING_OUT: ["expire {}"],
+    State.ABORTED: ["end {} A", "complete {}"],
 }
 LINES = {
-    Request.COMMIT: "e {} C",
-    Request.ABORT: "e {} A",
-    Request.EXPIRE: "x {}",
-    Request.ADD: "a {} orders/t-1/0",
-    Request.DONE: "d {}",
+    Request.COMMIT: "end {} C",
+    Request.ABORT: "end {} A",
+    Request.EXPIRE: "expire {}",
+    Request.ADD: "add {} orders/t-1/0",
+    Request.DONE: "complete {}",
 }
 P0, P1, SUB = "orders/t-1/0", "orders/t-1/1", "orders/t-1/0/sub"
 
@@ -90,18 +90,18 @@ def test_an_unknown_transaction_is_not_found_and_nothing_changes(coordinator, li
 @pytest.mark.parametrize(
     ("way", "line", "answer"),
     [
-        (["e {} C"], "e {} C", f"0 C {P0}"),
-        (["e {} A"], "e {} A", f"0 A {P0}"),
-        (["x {}"], "e {} A", f"0 T {P0}"),
-        (["x {}"], "e {} C", "-11 T"),
-        (["x {}", "d {}"], "e {} A", "0 ended T"),
-        (["x {}", "d {}"], "e {} C", "-11 ended T"),
-        (["e {} C", "d {}"], "e {} C", "0 ended C"),
-        (["e {} C", "d {}"], "e {} A", "-11 ended C"),
-        (["e {} A", "d {}"], "e {} A", "0 ended A"),
-        (["e {} C", "d {}"], "d {}", "0 ended C"),
-        (["e {} C", "d {}"], "x {}", "0 -"),
-        (["e {} C", "d {}"], f"a {{}} {P1}", "-11 ended C"),
+        (["end {} C"], "end {} C", f"0 C {P0}"),
+        (["end {} A"], "end {} A", f"0 A {P0}"),
+        (["expire {}"], "end {} A", f"0 T {P0}"),
+        (["expire {}"], "end {} C", "-11 T"),
+        (["expire {}", "complete {}"], "end {} A", "0 ended T"),
+        (["expire {}", "complete {}"], "end {} C", "-11 ended T"),
+        (["end {} C", "complete {}"], "end {} C", "0 ended C"),
+        (["end {} C", "complete {}"], "end {} A", "-11 ended C"),
+        (["end {} A", "complete {}"], "end {} A", "0 ended A"),
+        (["end {} C", "complete {}"], "complete {}", "0 ended C"),
+        (["end {} C", "complete {}"], "expire {}", "0 -"),
+        (["end {} C", "complete {}"], f"add {{}} {P1}", "-11 ended C"),
     ],
 )
 def test_a_repeated_or_contradicting_end_is_told_who_won(coordinator, way, line, answer):
@@ -118,9 +118,9 @@ def test_a_repeated_or_contradicting_end_is_told_who_won(coordinator, way, line,
 def test_serials_count_from_0_and_are_never_used_again(coordinator):
     """TC-04."""
     assert [coordinator.begin() for _ in range(3)] == ["0", "1", "2"]
-    assert coordinator.one("p") == "0 3"
+    assert coordinator.one("allocate") == "0 3"
     for serial in range(3):
-        coordinator.apply(f"e {serial} C", f"d {serial}")
+        coordinator.apply(f"end {serial} C", f"complete {serial}")
     # the log is empty and nothing is live
     assert (coordinator.entries(), coordinator.open()) == ([], [Status.OK, 0])
     assert coordinator.begin() == "4"
@@ -129,33 +129,33 @@ def test_serials_count_from_0_and_are_never_used_again(coordinator):
 def test_participants_are_a_set_in_the_order_they_came(coordinator):
     """TC-08."""
     serial = coordinator.begin(60_000, "-", "-", P0)
-    coordinator.apply(f"a {serial} {P0} {P1}", f"a {serial} {SUB} {P1}")
-    assert coordinator.one(f"e {serial} C") == f"0 C {P0} {P1} {SUB}"
+    coordinator.apply(f"add {serial} {P0} {P1}", f"add {serial} {SUB} {P1}")
+    assert coordinator.one(f"end {serial} C") == f"0 C {P0} {P1} {SUB}"
 
 
 def test_a_participant_is_not_taken_for_one_whose_name_it_ends(coordinator):
     serial = coordinator.begin(60_000, "-", "-", f"big-{P0}")
-    coordinator.apply(f"a {serial} {P0}", f"a {serial} {P0}0")
-    assert coordinator.one(f"e {serial} C") == f"0 C big-{P0} {P0} {P0}0"
+    coordinator.apply(f"add {serial} {P0}", f"add {serial} {P0}0")
+    assert coordinator.one(f"end {serial} C") == f"0 C big-{P0} {P0} {P0}0"
 
 
 def test_registering_what_is_registered_writes_nothing(coordinator):
     """TC-08."""
     serial = coordinator.begin(60_000, "-", "-", P0, SUB)
     before = forgotten(coordinator.dump())
-    assert coordinator.one(f"a {serial} {SUB} {P0}") == "0"
+    assert coordinator.one(f"add {serial} {SUB} {P0}") == "0"
     assert forgotten(coordinator.dump()) == before
 
 
 def test_a_nonce_finds_the_transaction_that_was_begun_with_it(coordinator):
     first = coordinator.begin(60_000, "-", "n1")
-    again = coordinator.apply("b 60000 - n1", "b 60000 - n2", "b 60000 - n2").lines
+    again = coordinator.apply("begin 60000 - n1", "begin 60000 - n2", "begin 60000 - n2").lines
     assert again == [f"0 {first} again", "0 1", "0 1 again"]
-    coordinator.apply("e 0 C", "d 0", "e 1 A")
-    assert coordinator.one("b 60000 - n1") == "0 0 again"  # committed: its outcome is the answer
-    assert coordinator.one("b 60000 - n2") == "0 2"  # being aborted: begun afresh
-    coordinator.apply("d 1", "e 2 A", "d 2")
-    assert coordinator.one("b 60000 - n2") == "0 3"
+    coordinator.apply("end 0 C", "complete 0", "end 1 A")
+    assert coordinator.one("begin 60000 - n1") == "0 0 again"  # committed: its outcome is the answer
+    assert coordinator.one("begin 60000 - n2") == "0 2"  # being aborted: begun afresh
+    coordinator.apply("complete 1", "end 2 A", "complete 2")
+    assert coordinator.one("begin 60000 - n2") == "0 3"
 
 
 @pytest.mark.parametrize("nonce", ["-", "n1"])
@@ -164,10 +164,10 @@ def test_a_coordinator_at_its_cap_refuses_and_is_whole(coordinator, nonce):
     coordinator.begin(cap=2)
     coordinator.begin(cap=2)
     before = forgotten(coordinator.dump())
-    assert coordinator.one(f"b 60000 - {nonce}", cap=2) == str(int(Status.TOO_MANY))
+    assert coordinator.one(f"begin 60000 - {nonce}", cap=2) == str(int(Status.TOO_MANY))
     assert forgotten(coordinator.dump()) == before
     # in a batch the place of one that ends is free at once
-    lines = coordinator.apply("e 0 A", "d 0", f"b 60000 - {nonce}", "b 60000 - -", cap=2).lines
+    lines = coordinator.apply("end 0 A", "complete 0", f"begin 60000 - {nonce}", "begin 60000 - -", cap=2).lines
     assert lines[2:] == ["0 2", "-13"]
 
 
@@ -178,28 +178,28 @@ def test_only_a_passed_deadline_expires_and_is_counted(coordinator):
     serial = coordinator.begin(5_000, "-", "-", P0)
     before = forgotten(coordinator.dump())
     coordinator.now += 4_999
-    assert coordinator.one(f"x {serial}") == "0 -"
+    assert coordinator.one(f"expire {serial}") == "0 -"
     assert forgotten(coordinator.dump()) == before
     coordinator.now += 1
-    assert coordinator.one(f"x {serial}") == f"0 T {P0}"
+    assert coordinator.one(f"expire {serial}") == f"0 T {P0}"
     assert coordinator.counters()["timeout"] == 1
 
 
 def test_an_overdue_end_is_picked_up_by_one_broker_at_a_time(coordinator):
     """TS-11: and a decided transaction stays decided."""
     serial = coordinator.begin(60_000, "-", "-", P0)
-    coordinator.one(f"e {serial} C", overdue_ms=1_000)
-    assert coordinator.one(f"x {serial}") == "0 -"
+    coordinator.one(f"end {serial} C", overdue_ms=1_000)
+    assert coordinator.one(f"expire {serial}") == "0 -"
     coordinator.now += 1_000
-    assert coordinator.one(f"x {serial}", broker="b2", call=1) == f"0 C {P0}"
-    assert coordinator.one(f"x {serial}") == "0 -"
+    assert coordinator.one(f"expire {serial}", broker="b2", call=1) == f"0 C {P0}"
+    assert coordinator.one(f"expire {serial}") == "0 -"
     coordinator.now += 1_000
-    assert coordinator.one(f"x {serial}") == f"0 C {P0}"
+    assert coordinator.one(f"expire {serial}") == f"0 C {P0}"
 
 
 def test_the_deadlines_name_every_live_transaction_and_no_other(coordinator):
-    coordinator.apply("b 5000 - -", "b 7000 - -", "b 9000 - -")
-    coordinator.apply("e 1 C", "e 2 A", "d 2", overdue_ms=100)
+    coordinator.apply("begin 5000 - -", "begin 7000 - -", "begin 9000 - -")
+    coordinator.apply("end 1 C", "end 2 A", "complete 2", overdue_ms=100)
     due = coordinator.client.zrange(coordinator.keys.deadlines, 1, -1, withscores=True)
     assert due == [(b"1", coordinator.now + 100), (b"0", coordinator.now + 5000)]
 
@@ -208,7 +208,7 @@ def test_the_deadlines_name_every_live_transaction_and_no_other(coordinator):
 
 
 def watermark(coordinator: TxnCoordinator) -> int:
-    applied = coordinator.apply("x 0")
+    applied = coordinator.apply("expire 0")
     return (int(applied.lowest) if applied.lowest else applied.following) - 1
 
 
@@ -221,7 +221,7 @@ def test_the_low_watermark_is_below_the_oldest_live_transaction(coordinator):
     # When they end: t1, t0, t2
     seen = []
     for serial in (1, 0, 2):
-        coordinator.apply(f"e {serial} C", f"d {serial}")
+        coordinator.apply(f"end {serial} C", f"complete {serial}")
         seen.append(watermark(coordinator))
     # Then it passes an ended one only when all older have ended
     assert seen == [-1, 1, 2]
@@ -234,12 +234,12 @@ def test_serials_of_any_length_keep_their_order(coordinator):
         assert coordinator.begin() == str(serial)
     seen = []
     for serial in (10, 9, 100_000, 99_999, 2**48 - 2):
-        coordinator.apply(f"e {serial} C", f"d {serial}")
+        coordinator.apply(f"end {serial} C", f"complete {serial}")
         seen.append(watermark(coordinator))
     assert seen == [8, 99_998, 99_998, 2**48 - 3, 2**48 - 2]
     # Then the last is still whole, and its neighbour has ended
-    assert coordinator.one(f"e {2**48 - 1} A") == "0 A "
-    assert coordinator.one(f"e {2**48 - 2} A") == "-11 ended C"
+    assert coordinator.one(f"end {2**48 - 1} A") == "0 A"
+    assert coordinator.one(f"end {2**48 - 2} A") == "-11 ended C"
 
 
 @pytest.mark.parametrize("number", [0, 31, 32, 32_767])
@@ -249,9 +249,9 @@ def test_coordinators_know_nothing_of_each_other(connect, prefix, number):
     assert (mine.open(), other.open()) == ([Status.OK, 1], [Status.OK, 1])
     serial = mine.begin()
     before = other.dump()
-    assert mine.one(f"e {serial} C") == "0 C "
+    assert mine.one(f"end {serial} C") == "0 C"
     assert other.dump() == before
-    assert other.one(f"e {serial} C") == "-10"
+    assert other.one(f"end {serial} C") == "-10"
 
 
 # -- batches and repetition --------------------------------------------------------------------------------------------
@@ -261,21 +261,21 @@ def test_a_batch_does_its_operations_in_order_and_answers_each(coordinator):
     """TC-15, BW-05"""
     first = coordinator.begin()
     applied = coordinator.apply(
-        f"a {first} {P0}",
-        "b 60000 alice -",
-        f"e {first} C",
-        f"a {first} {P1}",
-        "p",
-        f"d {first}",
-        "e 77 C",
-        f"e {first} A",
+        f"add {first} {P0}",
+        "begin 60000 alice -",
+        f"end {first} C",
+        f"add {first} {P1}",
+        "allocate",
+        f"complete {first}",
+        "end 77 C",
+        f"end {first} A",
     )
     assert applied.lines == ["0", "0 1", f"0 C {P0}", "-11 C", "0 2", "0 C", "-10", "-11 ended C"]
     assert (applied.lowest.lstrip("0"), applied.following) == ("1", 3)
 
 
 def test_a_transaction_may_live_and_end_within_one_batch(coordinator):
-    applied = coordinator.apply("b 60000 - - " + P0, "e 0 C", "d 0")
+    applied = coordinator.apply("begin 60000 - - " + P0, "end 0 C", "complete 0")
     assert applied.lines == ["0 0", f"0 C {P0}", "0 C"]
     assert (applied.lowest, coordinator.entries(), coordinator.live()) == ("", [], {})
     assert state_of(coordinator, "0") == State.COMMITTED
@@ -286,10 +286,10 @@ def test_a_transaction_may_live_and_end_within_one_batch(coordinator):
 
 def test_a_repeated_call_is_answered_as_the_first_time_and_does_nothing(coordinator):
     coordinator.begin()
-    first = coordinator.apply("b 60000 - -", "e 0 C", "e 9 C", "p")
+    first = coordinator.apply("begin 60000 - -", "end 0 C", "end 9 C", "allocate")
     before = coordinator.dump()
     coordinator.now += 10_000
-    again = coordinator.apply("b 60000 - -", "e 0 C", "e 9 C", "p", call=coordinator.calls)
+    again = coordinator.apply("begin 60000 - -", "end 0 C", "end 9 C", "allocate", call=coordinator.calls)
     assert again == first
     assert coordinator.dump() == before
 
@@ -305,11 +305,11 @@ def test_a_batch_of_thousands_is_carried_out(coordinator, batched):
     # Given more transactions and log entries than a variadic command takes at once
     count = 3_000
     for start in range(0, count, 1000):
-        coordinator.apply(*["b 60000 - -"] * 1000, batched=batched)
-        coordinator.apply(*(f"a {serial} {P0} {SUB}" for serial in range(start, start + 1000)), batched=batched)
+        coordinator.apply(*["begin 60000 - -"] * 1000, batched=batched)
+        coordinator.apply(*(f"add {serial} {P0} {SUB}" for serial in range(start, start + 1000)), batched=batched)
     assert coordinator.client.xlen(coordinator.keys.log) == (6 if batched else 3 * count)
     # When all end in one call
-    ends = [code.format(serial) for code in ("e {} C", "d {}") for serial in range(count)]
+    ends = [code.format(serial) for code in ("end {} C", "complete {}") for serial in range(count)]
     lines = coordinator.apply(*ends, batched=batched).lines
     # Then all have ended and nothing is left
     assert set(lines[count:]) == {"0 C"}
@@ -321,7 +321,7 @@ def test_a_batch_of_thousands_is_carried_out(coordinator, batched):
 
 def end(coordinator: TxnCoordinator, **limits: Any) -> str:
     serial = coordinator.begin(60_000, "-", f"n{coordinator.calls}")
-    coordinator.apply(f"e {serial} C", f"d {serial}", **limits)
+    coordinator.apply(f"end {serial} C", f"complete {serial}", **limits)
     return serial
 
 
@@ -336,7 +336,7 @@ def test_outcomes_are_remembered_for_a_time(coordinator):
         coordinator.now += 600
     # the third end found the first 1200 ms old
     assert known(coordinator) == [1, 2]
-    assert [coordinator.one(f"e {serial} C") for serial in range(3)] == ["-10", "0 ended C", "0 ended C"]
+    assert [coordinator.one(f"end {serial} C") for serial in range(3)] == ["-10", "0 ended C", "0 ended C"]
 
 
 def test_outcomes_are_remembered_up_to_a_number(coordinator):
@@ -357,7 +357,7 @@ def test_a_forgotten_outcome_takes_its_nonce_with_it(coordinator):
 def test_a_window_of_0_remembers_nothing(coordinator, limits):
     end(coordinator, **limits)
     assert known(coordinator) == []
-    assert coordinator.one("e 0 C") == "-10"
+    assert coordinator.one("end 0 C") == "-10"
 
 
 @pytest.mark.parametrize(

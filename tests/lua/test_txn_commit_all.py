@@ -18,7 +18,7 @@ def begun(coordinator: TxnCoordinator, count: int) -> list[str]:
 
 
 def together(name: str, number: int | str, *serials: str) -> str:
-    return " ".join(["c", f"={name}", str(number), *serials])
+    return " ".join(["commit_all", f"={name}", str(number), *serials])
 
 
 def test_all_of_them_are_decided_in_one_call_and_each_tells_whom_it_concerns(coordinator):
@@ -36,7 +36,7 @@ def test_each_decision_has_its_record_in_the_log_and_dies_with_its_end(coordinat
     coordinator.one(together("job", 7, *serials), batched=batched)
     assert len(coordinator.entries()) - entries == (1 if batched else 3)
     for serial in serials:
-        coordinator.one(f"d {serial}", batched=batched)
+        coordinator.one(f"complete {serial}", batched=batched)
     assert coordinator.records() == []
     assert coordinator.counters()["committed"] == 3
 
@@ -67,7 +67,7 @@ def test_a_repeated_call_answers_as_the_first_did_and_changes_nothing(coordinato
     line = together(name, number, *serials)
     first = coordinator.one(line)
     if ended:
-        coordinator.one(f"d {serials[0]}")
+        coordinator.one(f"complete {serials[0]}")
     before = forgotten(coordinator.dump())
     again = coordinator.one(line)
     assert again == (f"0 committed|ended|C {P[:-1]}1" if ended else first)
@@ -110,16 +110,16 @@ def test_a_step_without_transactions_is_counted_too(coordinator):
 
 def test_operations_of_one_call_see_what_those_before_them_did(coordinator):
     a, b = begun(coordinator, 2)
-    lines = coordinator.apply(together("job", 7, a), together("job", 7, b), together("job", 8, b), f"e {b} C").lines
+    lines = coordinator.apply(together("job", 7, a), together("job", 7, b), together("job", 8, b), f"end {b} C").lines
     assert lines == [f"0 committed|C {P}", "0 already 7", f"0 committed|C {P[:-1]}1", f"0 C {P[:-1]}1"]
 
 
 def test_a_transactional_id_of_any_name_is_not_taken_for_a_number(coordinator):
-    _, number, epoch = coordinator.one("i %3Djob 60000 - -").split(" ")
-    serial = coordinator.one(f"k %3Djob {number} {epoch} {P}").split(" ")[1]
+    _, number, epoch = coordinator.one("init_id %3Djob 60000 - -").split(" ")
+    serial = coordinator.one(f"add_by_id %3Djob {number} {epoch} {P}").split(" ")[1]
     assert coordinator.one(together("job", 1, serial)) == f"0 committed|C @{number}:{epoch}:%3Djob {P}"
     # And as whenever somebody else ends a transaction, its producer is fenced
-    assert coordinator.one(f"f %3Djob {number} {epoch} C 0") == f"{int(Status.STALE_EPOCH)} 1"
+    assert coordinator.one(f"end_by_id %3Djob {number} {epoch} C 0") == f"{int(Status.STALE_EPOCH)} 1"
 
 
 def test_a_name_is_forgotten_only_if_nothing_was_committed_since_it_was_looked_at(coordinator):
@@ -128,16 +128,16 @@ def test_a_name_is_forgotten_only_if_nothing_was_committed_since_it_was_looked_a
     used = coordinator.client.hget(coordinator.keys.ids, "=job").decode().split(" ")[1]
     coordinator.now += 5
     coordinator.one(together("job", 8, b))
-    assert coordinator.one(f"o =job 7 {used}") == "0 -"
-    assert coordinator.one(f"o =job 8 {int(used) + 5}") == "0 gone"
-    assert coordinator.one(f"o =job 8 {int(used) + 5}") == "0 -"
+    assert coordinator.one(f"forget_number =job 7 {used}") == "0 -"
+    assert coordinator.one(f"forget_number =job 8 {int(used) + 5}") == "0 gone"
+    assert coordinator.one(f"forget_number =job 8 {int(used) + 5}") == "0 -"
     assert coordinator.client.hget(coordinator.keys.ids, "=job") is None
 
 
 def test_ten_thousand_commit_in_one_call(coordinator):
-    serials = [line.split(" ")[1] for line in coordinator.apply(*[f"b 0 - - {P}"] * 10_000).lines]
+    serials = [line.split(" ")[1] for line in coordinator.apply(*[f"begin 0 - - {P}"] * 10_000).lines]
     answer = coordinator.one(together("job", 1, *serials))
     assert answer == "0 committed" + f"|C {P}" * 10_000
     assert coordinator.one(together("job", 1, *serials)) == answer
-    coordinator.apply(*[f"d {serial}" for serial in serials])
+    coordinator.apply(*[f"complete {serial}" for serial in serials])
     assert (coordinator.records(), coordinator.counters()["committed"]) == ([], 10_000)

@@ -14,13 +14,13 @@ DAY_MS = 86_400_000
 def committed(coordinator: TxnCoordinator, nonce: str, **more: Any) -> str:
     """Its outcome is forgotten at once."""
     serial = coordinator.begin(60_000, "-", nonce)
-    coordinator.apply(f"e {serial} C", f"d {serial}", keep=0, **more)
+    coordinator.apply(f"end {serial} C", f"complete {serial}", keep=0, **more)
     assert not coordinator.client.hexists(coordinator.keys.outcomes, serial)
     return serial
 
 
 def again(coordinator: TxnCoordinator, nonce: str) -> str:
-    return coordinator.one(f"b 60000 - {nonce}")
+    return coordinator.one(f"begin 60000 - {nonce}")
 
 
 def held(coordinator: TxnCoordinator) -> tuple[set[bytes], set[bytes]]:
@@ -40,14 +40,14 @@ def test_a_committed_step_is_known_when_its_outcome_is_forgotten(coordinator):
 def test_a_step_whose_answer_is_stored_leaves_nothing(coordinator):
     committed(coordinator, "!a")
     assert held(coordinator) == ({b"!a"}, {b"!a"})
-    assert coordinator.one("n !a") == "0 -"
+    assert coordinator.one("forget_step !a") == "0"
     assert held(coordinator) == (set(), set())
-    assert coordinator.one("n !a") == "0 -"
+    assert coordinator.one("forget_step !a") == "0"
 
 
 def test_an_outcome_that_is_still_remembered_keeps_the_nonce_of_an_answered_step(coordinator):
     serial = coordinator.begin(60_000, "-", "!a")
-    coordinator.apply(f"e {serial} C", f"d {serial}", "n !a")
+    coordinator.apply(f"end {serial} C", f"complete {serial}", "forget_step !a")
     assert held(coordinator) == ({b"!a"}, set())
     assert again(coordinator, "!a") == f"0 {serial} again"
     committed(coordinator, "-")
@@ -56,15 +56,15 @@ def test_an_outcome_that_is_still_remembered_keeps_the_nonce_of_an_answered_step
 
 def test_an_answer_that_is_stored_before_the_end_is_done_changes_nothing_yet(coordinator):
     serial = coordinator.begin(60_000, "-", "!a")
-    coordinator.apply(f"e {serial} C", "n !a")
-    assert coordinator.one(f"d {serial}") == "0 C"
+    coordinator.apply(f"end {serial} C", "forget_step !a")
+    assert coordinator.one(f"complete {serial}") == "0 C"
     assert held(coordinator)[1] == {b"!a"}  # until its key has gone
 
 
 @pytest.mark.parametrize(("nonce", "outcome"), [("a", "C"), ("!a", "A"), ("@7:0:pay", "C")])
 def test_what_nothing_can_run_twice_is_not_kept(coordinator, nonce, outcome):
     serial = coordinator.begin(60_000, "-", nonce)
-    coordinator.apply(f"e {serial} {outcome}", f"d {serial}", keep=0)
+    coordinator.apply(f"end {serial} {outcome}", f"complete {serial}", keep=0)
     assert held(coordinator) == (set(), set())
     assert again(coordinator, nonce) == f"0 {int(serial) + 1}"
 
@@ -87,7 +87,7 @@ def test_no_more_steps_are_kept_than_the_call_says(coordinator):
 def test_a_step_that_is_not_done_yet_is_found_as_it_is(coordinator):
     serial = coordinator.begin(60_000, "-", "!a")
     assert again(coordinator, "!a") == f"0 {serial} again"
-    coordinator.one(f"e {serial} C")
+    coordinator.one(f"end {serial} C")
     assert again(coordinator, "!a") == f"0 {serial} again"
 
 

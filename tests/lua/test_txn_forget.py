@@ -20,7 +20,7 @@ def forget(coordinator: TxnCoordinator, most: int = 500, keep_ms: int = HOUR_MS,
 
 def ended(coordinator: TxnCoordinator, count: int, nonce: str = "n", outcome: str = "C") -> list[str]:
     serials = [coordinator.begin(60_000, "-", f"{nonce}{n}") for n in range(count)]
-    coordinator.apply(*(line for s in serials for line in (f"e {s} {outcome}", f"d {s}")), keep=-1)
+    coordinator.apply(*(line for s in serials for line in (f"end {s} {outcome}", f"complete {s}")), keep=-1)
     return serials
 
 
@@ -65,7 +65,7 @@ def test_nothing_of_a_transaction_that_goes_on_is_forgotten(coordinator):
     before = coordinator.dump()
     assert forget(coordinator, keep_ms=0, keep=0) == [0, 0]
     assert coordinator.dump() == before
-    assert coordinator.one("b 60000 - mine") == f"0 {serial} again"
+    assert coordinator.one("begin 60000 - mine") == f"0 {serial} again"
 
 
 def test_a_committed_step_is_known_until_its_key_has_gone(coordinator):
@@ -73,7 +73,7 @@ def test_a_committed_step_is_known_until_its_key_has_gone(coordinator):
     coordinator.now += DAY_MS - 1
     assert forget(coordinator) == [3, 0]
     assert sizes(coordinator) == (0, 0, 3, 3)
-    assert coordinator.one("b 60000 - !n0") == f"0 {serial} committed"
+    assert coordinator.one("begin 60000 - !n0") == f"0 {serial} committed"
     coordinator.now += 1
     assert forget(coordinator) == [0, 3]
     assert sizes(coordinator) == (0, 0, 0, 0)

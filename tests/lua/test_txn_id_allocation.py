@@ -29,9 +29,9 @@ def rolled_back(coordinator: TxnCoordinator, to: dict[bytes, bytes]) -> None:
 
 
 HANDED_OUT = {
-    "a transaction": lambda c: c.begin(),
-    "a producer id": lambda c: c.one("p").split(" ")[1],
-    "the producer id of a transactional id": lambda c: c.one("i pay 60000 - -").split(" ")[1],
+    "add transaction": lambda c: c.begin(),
+    "add producer id": lambda c: c.one("allocate").split(" ")[1],
+    "the producer id of a transactional id": lambda c: c.one("init_id pay 60000 - -").split(" ")[1],
 }
 
 
@@ -48,7 +48,7 @@ def test_what_a_failover_lost_is_not_handed_out_again(today, hand_out):
 
 def test_numbers_of_one_call_and_of_one_millisecond_follow_each_other(today):
     first = (TODAY_MS - SINCE_MS) * 64
-    applied = today.apply("b 60000 - -", "p", "i pay 60000 - -", "k pay 0 0")
+    applied = today.apply("begin 60000 - -", "allocate", "init_id pay 60000 - -", "add_by_id pay 0 0")
     assert [line.split(" ")[1] for line in applied.lines[:3]] == [str(first), str(first + 1), str(first + 2)]
     assert applied.following == first + 3
     assert today.begin() == str(first + 3)
@@ -64,7 +64,9 @@ def test_a_clock_that_steps_back_changes_nothing(today):
 
 def test_a_coordinator_that_is_faster_than_the_clock_goes_on_from_its_last_number(today):
     first = int(today.begin())
-    assert [int(line.split(" ")[1]) for line in today.apply(*["p"] * 200).lines] == list(range(first + 1, first + 201))
+    assert [int(line.split(" ")[1]) for line in today.apply(*["allocate"] * 200).lines] == list(
+        range(first + 1, first + 201)
+    )
     today.now += 1
     assert today.begin() == str(first + 201)
 
@@ -74,8 +76,10 @@ def test_small_numbers_of_an_older_release_go_on_with_large_ones_and_the_waterma
     coordinator.now = TODAY_MS
     new = coordinator.begin()
     assert (old, int(new)) == ("0", (TODAY_MS - SINCE_MS) * 64)
-    assert coordinator.apply(f"e {new} C", f"d {new}").lowest.lstrip("0") == ""  # "0", padded: the old one is live
-    ended = coordinator.apply(f"e {old} C", f"d {old}")
+    assert (
+        coordinator.apply(f"end {new} C", f"complete {new}").lowest.lstrip("0") == ""
+    )  # "0", padded: the old one is live
+    ended = coordinator.apply(f"end {old} C", f"complete {old}")
     assert (ended.lowest, ended.following) == ("", int(new) + 1)
 
 
@@ -83,8 +87,8 @@ def test_what_hands_nothing_out_leaves_the_next_number_as_it_is(today):
     """Else a watermark would pass a transaction that a broker with a slower clock begins afterwards."""
     serial = today.begin()
     today.now += 60_000
-    assert today.apply(f"e {serial} C", f"d {serial}").following == int(serial) + 1
-    assert today.apply("k nobody 5 0").following == int(serial) + 1
+    assert today.apply(f"end {serial} C", f"complete {serial}").following == int(serial) + 1
+    assert today.apply("add_by_id nobody 5 0").following == int(serial) + 1
     today.now -= 59_999
     assert int(today.begin()) > int(serial)
 

@@ -25,8 +25,8 @@ def test_every_step_is_one_record_with_all_its_fields(coordinator):
     coordinator.start_at(2**48 - 2)
     serial = coordinator.begin(61_000, "al%20ice", "-", P0, SUB)
     coordinator.now += 5
-    coordinator.apply(f"a {serial} {P1}")
-    coordinator.apply("b 7 - -", f"e {serial} C")
+    coordinator.apply(f"add {serial} {P1}")
+    coordinator.apply("begin 7 - -", f"end {serial} C")
     # Then the log tells it
     first, later = {"serial": serial, "time_ms": start, "max_serial": serial}, start + 5
     newest = str(2**48 - 1)
@@ -56,25 +56,25 @@ def test_six_records_of_two_transactions_share_an_entry_and_die_apart(coordinato
     """BW-06, BW-09, BW-10: the example of PIP-160."""
     """BW-06, BW-09, BW-10: the example of PIP-160."""
     # Given an entry with records of t1 at 0, 2, 3, 5 and of t2 at 1, 4
-    coordinator.apply("b 60000 - -", "b 60000 - -", f"a 0 {P0}", f"a 0 {P1}", f"a 1 {P0}", f"a 0 {SUB}")
+    coordinator.apply("begin 60000 - -", "begin 60000 - -", f"add 0 {P0}", f"add 0 {P1}", f"add 1 {P0}", f"add 0 {SUB}")
     (entry,) = coordinator.entries()
     assert [record.serial for record in decode(entry)] == ["0", "1", "0", "0", "1", "0"]
     assert coordinator.live() == {"1": "111111"}
     # When t1 ends
-    coordinator.apply("e 0 C")
-    coordinator.apply("d 0")
+    coordinator.apply("end 0 C")
+    coordinator.apply("complete 0")
     # Then t2's records are still alive and the entry is still there
     assert coordinator.live() == {"1": "010010"}
     assert steps(coordinator) == [(Op.NEW, "1"), (Op.ADD_PARTITION, "1")]
     # and when t2 ends too, the entry goes
-    coordinator.apply("e 1 A")
-    coordinator.apply("d 1")
+    coordinator.apply("end 1 A")
+    coordinator.apply("complete 1")
     assert (coordinator.live(), coordinator.entries()) == ({}, [])
 
 
 def test_a_transaction_that_ends_in_the_call_leaves_the_records_of_others(coordinator):
     coordinator.begin()
-    coordinator.apply("e 0 C", "b 60000 - -", "d 0")
+    coordinator.apply("end 0 C", "begin 60000 - -", "complete 0")
     assert coordinator.live() == {"2": "010"}
     assert steps(coordinator) == [(Op.NEW, "1")]
 
@@ -84,7 +84,7 @@ def test_unbatched_every_record_is_an_entry_of_its_own(coordinator):
     """BW-01"""
     # Given the switch is off and an operation that writes three records
     coordinator.begin(60_000, "-", "-", P0, SUB, batched=False)
-    coordinator.apply("e 0 C", batched=False)
+    coordinator.apply("end 0 C", batched=False)
     # Then there are four bare entries, each one whole record
     entries = coordinator.entries()
     assert [entry[0] for entry in entries] == [0x08] * 4
@@ -93,7 +93,7 @@ def test_unbatched_every_record_is_an_entry_of_its_own(coordinator):
     ]  # fmt: skip
     assert coordinator.live() == {"1": "1", "2": "1", "3": "1", "4": "1"}
     # and all of them go with the transaction
-    coordinator.apply("d 0", batched=False)
+    coordinator.apply("complete 0", batched=False)
     assert (coordinator.live(), coordinator.entries()) == ({}, [])
 
 
@@ -102,13 +102,13 @@ def test_both_formats_stand_in_one_log_whatever_the_switch_says(coordinator):
     """BW-08, BW-10"""
     # Given ten bare entries, ten records in one, and ten bare again
     for batched in (False, True, False):
-        coordinator.apply(*["b 60000 - -"] * 10, batched=batched)
+        coordinator.apply(*["begin 60000 - -"] * 10, batched=batched)
     entries = coordinator.entries()
     assert [entry.startswith(MAGIC + VERSION) for entry in entries] == [False] * 10 + [True] + [False] * 10
     assert steps(coordinator) == [(Op.NEW, str(n)) for n in range(30)]
     # When every second ends, in calls of either kind
     for n in range(0, 30, 2):
-        coordinator.apply(f"e {n} C", f"d {n}", batched=n % 4 == 0)
+        coordinator.apply(f"end {n} C", f"complete {n}", batched=n % 4 == 0)
     # Then the others are alive, and no entry is there for nothing
     assert steps(coordinator) == [(Op.NEW, str(n)) for n in range(1, 30, 2)]
     assert set(coordinator.live().values()) == {"1", "0101010101"}
@@ -121,8 +121,8 @@ def test_a_busy_log_holds_only_what_is_alive(coordinator):
     # Given a transaction older than all others, which never ends
     coordinator.begin()
     for n in range(1, 200):
-        coordinator.apply("b 60000 - - " + P0, f"e {n} C")
-        coordinator.apply(f"d {n}")
+        coordinator.apply("begin 60000 - - " + P0, f"end {n} C")
+        coordinator.apply(f"complete {n}")
     # Then a replay reads its one record
     assert (len(coordinator.entries()), steps(coordinator)) == (1, [(Op.NEW, "0")])
 
@@ -133,8 +133,8 @@ def test_a_replay_of_the_log_gives_the_state_the_coordinator_is_in(coordinator):
     draw = random.Random(17)
     for step in range(150):
         serials = [draw.randrange(max(1, step // 2)) for _ in range(4)]
-        lines = [f"b {draw.choice([5, 50_000])} - - {P0}", f"a {serials[0]} {P1}", f"a {serials[1]} {SUB} {P1}"]
-        lines += [f"e {serials[2]} {draw.choice('CA')}", f"d {serials[2]}", f"x {serials[3]}"]
+        lines = [f"begin {draw.choice([5, 50_000])} - - {P0}", f"add {serials[0]} {P1}", f"add {serials[1]} {SUB} {P1}"]
+        lines += [f"end {serials[2]} {draw.choice('CA')}", f"complete {serials[2]}", f"expire {serials[3]}"]
         coordinator.apply(*draw.sample(lines, 4), batched=draw.random() < 0.7)
         coordinator.now += 1
     # When what is alive in the log is replayed

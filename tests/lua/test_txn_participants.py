@@ -16,7 +16,7 @@ def names(count: int, first: int = 0) -> list[str]:
 
 def add(coordinator: TxnCoordinator, serial: str, participants: list[str]) -> None:
     for at in range(0, len(participants), PAGE):
-        assert coordinator.one(f"a {serial} {' '.join(participants[at : at + PAGE])}") == "0"
+        assert coordinator.one(f"add {serial} {' '.join(participants[at : at + PAGE])}") == "0"
 
 
 def wide(coordinator: TxnCoordinator, serial: str) -> list[str]:
@@ -37,7 +37,7 @@ def begun(coordinator: TxnCoordinator, count: int) -> str:
 
 def decided(coordinator: TxnCoordinator, count: int) -> str:
     serial = begun(coordinator, count)
-    coordinator.one(f"e {serial} C")
+    coordinator.one(f"end {serial} C")
     return serial
 
 
@@ -57,10 +57,10 @@ def test_a_narrow_transaction_is_stored_as_ever(coordinator):
 
 def test_the_decision_tells_that_there_are_more(coordinator):
     serial = begun(coordinator, 1_000)
-    line = coordinator.one(f"e {serial} C")
+    line = coordinator.one(f"end {serial} C")
     assert line == "0 C " + " ".join(row(coordinator, serial))
     assert len(line) < 5_000
-    assert coordinator.one(f"e {serial} C") == line
+    assert coordinator.one(f"end {serial} C") == line
 
 
 def test_registering_again_changes_nothing(coordinator):
@@ -73,7 +73,7 @@ def test_registering_again_changes_nothing(coordinator):
 def test_a_participant_that_is_named_twice_in_one_call_is_registered_once(coordinator):
     serial = begun(coordinator, 300)
     (new,) = names(1, 300)
-    coordinator.apply(f"a {serial} {new} {new}", f"a {serial} {new}")
+    coordinator.apply(f"add {serial} {new} {new}", f"add {serial} {new}")
     assert wide(coordinator, serial).count(new) == 1
     assert [p for placed in coordinator.records() for p in placed.record.participants].count(new) == 1
 
@@ -92,22 +92,22 @@ def test_completion_goes_page_by_page(coordinator):
     answers: list[str] = []
     left = [len(wide(coordinator, serial))]
     while not answers or answers[-1] == "0 more":
-        answers.append(coordinator.one(f"d {serial}"))
+        answers.append(coordinator.one(f"complete {serial}"))
         left.append(len(wide(coordinator, serial)))
     assert answers[-1] == "0 C"
     assert len(answers) >= 3
     assert all(before - after <= 1_000 for before, after in pairwise(left))
     assert (left[-1], coordinator.records()) == (0, [])
-    assert coordinator.one(f"d {serial}") == "0 ended C"
+    assert coordinator.one(f"complete {serial}") == "0 ended C"
 
 
 def test_a_completion_that_was_cut_off_is_done_by_whoever_says_done_next(coordinator):
     serial = decided(coordinator, 3_000)
-    assert coordinator.one(f"d {serial}", broker="b1") == "0 more"
+    assert coordinator.one(f"complete {serial}", broker="b1") == "0 more"
     coordinator.now += 5_000
-    picked_up = coordinator.one(f"x {serial}", broker="b2")
+    picked_up = coordinator.one(f"expire {serial}", broker="b2")
     assert picked_up.startswith("0 C orders/")
-    while coordinator.one(f"d {serial}", broker="b2") == "0 more":
+    while coordinator.one(f"complete {serial}", broker="b2") == "0 more":
         pass
     assert (wide(coordinator, serial), coordinator.client.hget(coordinator.keys.txns, serial)) == ([], None)
 
@@ -115,29 +115,29 @@ def test_a_completion_that_was_cut_off_is_done_by_whoever_says_done_next(coordin
 def test_many_log_records_are_deleted_in_pages_and_the_decision_last(coordinator):
     serial = coordinator.begin()
     for name in names(2_500):
-        coordinator.one(f"a {serial} {name}")
-    coordinator.one(f"e {serial} C")
-    while coordinator.one(f"d {serial}") == "0 more":
+        coordinator.one(f"add {serial} {name}")
+    coordinator.one(f"end {serial} C")
+    while coordinator.one(f"complete {serial}") == "0 more":
         first, *_, last = coordinator.records()
         assert (first.record.op, last.record.op) == (Op.NEW, Op.UPDATE)
-        assert coordinator.one(f"e {serial} C").startswith("0 C orders/")
+        assert coordinator.one(f"end {serial} C").startswith("0 C orders/")
     assert (coordinator.records(), coordinator.entries()) == ([], [])
 
 
 def test_completions_of_one_call_share_its_bound(coordinator):
     serials = [decided(coordinator, 600) for _ in range(4)]
-    lines = coordinator.apply(*(f"d {serial}" for serial in serials)).lines
+    lines = coordinator.apply(*(f"complete {serial}" for serial in serials)).lines
     assert "0 more" in lines
     assert "0 C" in lines
     while "0 more" in lines:
-        lines = coordinator.apply(*(f"d {serial}" for serial in serials)).lines
+        lines = coordinator.apply(*(f"complete {serial}" for serial in serials)).lines
     assert not any(wide(coordinator, serial) for serial in serials)
 
 
 def test_an_aborted_transaction_of_many_participants_goes_as_a_committed_one(coordinator):
     serial = begun(coordinator, 1_500)
-    assert coordinator.one(f"e {serial} A").startswith("0 A ")
-    while (line := coordinator.one(f"d {serial}")) == "0 more":
+    assert coordinator.one(f"end {serial} A").startswith("0 A ")
+    while (line := coordinator.one(f"complete {serial}")) == "0 more":
         pass
     assert (line, wide(coordinator, serial)) == ("0 A", [])
 
@@ -162,10 +162,10 @@ def test_a_coordinator_of_an_older_release_gets_the_key(coordinator):
 
 
 def test_a_kafka_producer_verifies_partitions_beyond_the_row(coordinator):
-    _, number, epoch = coordinator.one("i tid 60000 - -").split(" ")[:3]
+    _, number, epoch = coordinator.one("init_id tid 60000 - -").split(" ")[:3]
     every, serial = names(600), ""
     for at in range(0, 600, PAGE):
-        serial = coordinator.one(f"k tid {number} {epoch} {' '.join(every[at : at + PAGE])}")
-    assert coordinator.one(f"v tid {number} {epoch} {every[0]} {every[-1]}") == serial
-    refused = coordinator.one(f"v tid {number} {epoch} {every[-1]} {names(1, 600)[0]}")
+        serial = coordinator.one(f"add_by_id tid {number} {epoch} {' '.join(every[at : at + PAGE])}")
+    assert coordinator.one(f"verify_by_id tid {number} {epoch} {every[0]} {every[-1]}") == serial
+    refused = coordinator.one(f"verify_by_id tid {number} {epoch} {every[-1]} {names(1, 600)[0]}")
     assert refused.endswith("unregistered")

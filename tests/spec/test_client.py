@@ -51,7 +51,7 @@ async def test_a_subscription_is_registered_before_its_first_ack_and_once(redis_
         steps, call = list[str](), broker.store.call
 
         def noted(script, keys, args, *, retry=True):
-            codes = [arg for arg in args if arg in ("a", "e")] if script.name == "txn/apply" else []
+            codes = [arg for arg in args if arg in ("add", "end")] if script.name == "txn/apply" else []
             steps.extend(codes or [script.name])
             return call(script, keys, args, retry=retry)
 
@@ -73,14 +73,11 @@ async def test_a_subscription_is_registered_before_its_first_ack_and_once(redis_
         assert sorted(added) == ["s1", "s2"]
         holds = [place for place, name in enumerate(steps) if name.startswith("cursor/pending_ack")]
         assert holds
-        assert steps.index("a") < holds[0]
+        assert steps.index("add") < holds[0]
         await broker.transactions.commit(txn)
         for name in leased:
             (cursor,) = (await broker.subscriptions.stats("t", name)).cursors
             assert (cursor.mark_delete, cursor.pending) == (20, 0)
-
-
-CODES = {"b": "begin", "e": "decide", "d": "done", "n": "answered", "x": "expire"}
 
 
 @pytest.mark.parametrize("how", ["in calls", "as one step"])
@@ -96,14 +93,14 @@ async def test_the_steps_of_a_transaction_come_in_the_order_of_pip_31(redis_url,
         (coordinator,) = broker.coordinators
         steps, call, multi, submit = list[str](), broker.store.call, broker.store.multi, coordinator.submit
 
-        def submitted(code, subject, rest="", *, lazy=False):
+        def submitted(name, subject, rest="", *, lazy=False):
             """A step of the coordinator counts when it is answered, its completion when it is sent."""
             names = [
                 f"add {'partition' if word.count('/') == 2 else 'subscription'}" for word in rest.split() if "/" in word
             ]
-            names = [CODES[code], *names] if code != "a" else names
-            future = submit(code, subject, rest, lazy=lazy)
-            if code == "d":
+            names = [name, *names] if name != "add" else names
+            future = submit(name, subject, rest, lazy=lazy)
+            if name == "complete":
                 steps.extend(names)
             else:
                 future.add_done_callback(lambda _: steps.extend(names))
@@ -135,15 +132,15 @@ async def test_the_steps_of_a_transaction_come_in_the_order_of_pip_31(redis_url,
 
         assert await eventually(status, "committed") == "committed"
     assert Counter(steps) == {
-        "begin": 1, "add partition": 2, "add subscription": 1, "ledger/append": 2, "cursor/pending_ack": 1, "decide": 1,
-        "txn/end": 3, "done": 1,
+        "begin": 1, "add partition": 2, "add subscription": 1, "ledger/append": 2, "cursor/pending_ack": 1, "end": 1,
+        "txn/end": 3, "complete": 1,
     }  # fmt: skip
     ends = [place for place, step in enumerate(steps) if step == "txn/end"]
     assert steps[0] == "begin"
     assert steps.index("ledger/append") > steps.index("add partition")
     assert steps.index("cursor/pending_ack") > steps.index("add subscription")
-    assert steps[ends[0] - 1] == "decide"
-    assert (steps[-1], ends[-1]) == ("done", len(steps) - 2)
+    assert steps[ends[0] - 1] == "end"
+    assert (steps[-1], ends[-1]) == ("complete", len(steps) - 2)
 
 
 class LosesAnswers(httpx.AsyncBaseTransport):

@@ -18,6 +18,7 @@ from redis_ledger.store.keys import CoordinatorKeys, PartitionKeys
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.txn import log as txn_log
+from redis_ledger.txn.operations import decode_replies
 
 TOPIC_ID = "t-1"
 NOW = 1_000_000
@@ -234,6 +235,15 @@ class Applied(NamedTuple):
     lines: list[str]
 
 
+def reply_line(reply: list[Any]) -> str:
+    """The reply to one operation as a line; "|" before each transaction that was committed together with others."""
+    status, *fields = reply
+    if fields[:1] == ["committed"]:
+        decisions = zip(fields[1::3], fields[2::3], fields[3::3], strict=True)
+        return "|".join([f"{status} committed", *(" ".join(filter(None, each)) for each in decisions)])
+    return " ".join([str(status), *filter(None, fields)])
+
+
 class TxnCoordinator(Node):
     """One transaction coordinator, driven by operation lines."""
 
@@ -264,7 +274,11 @@ class TxnCoordinator(Node):
         operations = [part for line in lines for part in [*line.split(" ", 2), "", ""][:3]]
         reply = self.run("txn/apply", self.keys.all(), self.now, broker, call, *limits, *operations)
         assert reply[0] == Status.OK, reply
-        return Applied(reply[1], int(reply[2]), reply[3].split("\n"))
+        return Applied(
+            reply[1],
+            int(reply[2]),
+            [reply_line(each) for each in decode_replies(reply[3].encode(errors="surrogateescape"))],
+        )
 
     def one(self, line: str, **more: Any) -> str:
         return self.apply(line, **more).lines[0]
@@ -273,7 +287,7 @@ class TxnCoordinator(Node):
         self, timeout_ms: int = 60_000, owner: str = "-", nonce: str = "-", *participants: str, **more: Any
     ) -> str:
         """The serial."""
-        line = " ".join(("b", str(timeout_ms), owner, nonce, *participants))
+        line = " ".join(("begin", str(timeout_ms), owner, nonce, *participants))
         status, serial = self.one(line, **more).split(" ")
         assert status == "0"
         return serial
@@ -297,4 +311,7 @@ class TxnCoordinator(Node):
 
 
 def told(reply: Any) -> list[Any]:
-    return [Status(reply[0]), *(value.decode() if isinstance(value, bytes) else value for value in reply[1:])]
+    return [
+        Status(reply[0]),
+        *(value.decode(errors="surrogateescape") if isinstance(value, bytes) else value for value in reply[1:]),
+    ]

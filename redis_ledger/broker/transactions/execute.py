@@ -110,7 +110,7 @@ class Execute:
         """The answer of the step is stored: it need not be remembered that it was committed."""
         at = self._at(nonce)
         assert at is not None, "a step without a nonce is not remembered"
-        at.submit("n", step_nonce(nonce), lazy=True)
+        at.submit("forget_step", step_nonce(nonce), lazy=True)
 
     def _at(self, nonce: str) -> Coordinator | None:
         """Where a repetition looks for the step: also when there are more coordinators by then."""
