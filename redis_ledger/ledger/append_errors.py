@@ -1,8 +1,8 @@
-"""Why a partition did not take a batch: the status of a script as an error, and what was refused a moment ago.
+"""Errors of an append: the status of a script as an error, and the batches that were refused recently.
 
     in flight    0-5   6-11   12-17     a client sends up to five batches ahead
-    refused      0-5                    Redis was away: the client sends 0-5 again
-    then               6-11   12-17     a gap for the script, since 0-5 is missing; they get the answer of 0-5
+    refused      0-5                    Redis is unreachable: the client sends 0-5 again
+    then               6-11   12-17     a gap to the script, since 0-5 is missing; they get the error of 0-5
 
 Kafka clients treat a gap as lost state.  They raise the producer epoch and send everything under new sequence numbers,
 also batches whose reply was lost.  Those are then written twice.  A retriable answer keeps the sequence numbers.
@@ -69,7 +69,7 @@ def refusal(topic: str, number: int, item: QueuedAppend, reply: Sequence[Any]) -
         case Status.DUPLICATE_SEQUENCE:
             return DuplicateSequence(f"{producer}: sequence {request.sequence} was written long ago.")
         case Status.NOT_OWNER:
-            return InvalidProducerId(f"{producer}: somebody else writes under this id; get one of your own.")
+            return InvalidProducerId(f"{producer}: another principal writes under this id; use an id of your own.")
         case Status.TXN_ENDED:
             return TransactionEnded(f"Transaction {item.txn} has ended; begin a new one.", transaction=str(item.txn))
         case Status.NOT_VERIFIED:
@@ -102,12 +102,12 @@ class _Refused(NamedTuple):
         return other
 
     def explains(self, epoch: int, expected: int, now: float) -> bool:
-        """Whether the sequence that a script expects is one of these."""
+        """True if the sequence that a script expects is one of these."""
         return now < self.until and epoch == self.epoch and (expected - self.first) % SEQUENCES < self.length
 
 
 class AppendErrors:
-    """The retriable refusals of one partition, by producer id.  now: a clock, s.  What is taken costs nothing here."""
+    """The retriable refusals of one partition, by producer id.  now: a clock, s.  Accepted batches cost nothing."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now

@@ -1,11 +1,11 @@
-"""The catalog: which topics there are, their ids, partitions and settings.
+"""The catalog: topics with their ids, partitions and settings.
 
     creating ──partitions made──▶ ready ──delete──▶ deleting ──partitions gone──▶ (absent)
 
-One hash holds an entry for each topic; every change is a compare-and-set.  Whoever meets a topic that is half created
-or half deleted finishes it: both are idempotent.  A topic id names one incarnation, so a topic that is deleted and
-made again is another topic.  Brokers keep entries in memory; a script that sees another topic id refuses, and the
-entry is read again.  Source: KIP-516 (topic ids).
+One hash holds an entry for each topic; every change is a compare-and-set.  Any broker that finds a topic half created
+or half deleted completes it: both are idempotent.  A topic id stands for one incarnation, so a topic that is deleted
+and created again is another topic.  Brokers cache entries; a script that finds another topic id refuses the call, and
+the entry is read again.  Source: KIP-516 (topic ids).
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from redis_ledger.store.store import Store
 from redis_ledger.telemetry import metrics
 
 CATALOG, ALTER = Script.load("ledger/catalog"), Script.load("ledger/alter")
-# Kafka's tools expect it once there are groups.  Nobody writes to it: offsets are kept with their partitions.
+# Kafka's tools expect this topic once there are groups.  It stays empty: offsets are stored with their partitions.
 OFFSETS_TOPIC = "__consumer_offsets"
 
 
 class Catalog:
-    """Topics by name, with their partitions opened on demand."""
+    """Topics by name, and their partitions, which are opened on first use."""
 
     def __init__(
         self,
@@ -96,21 +96,21 @@ class Catalog:
         return self._open(entry, number)
 
     def opened(self, topic: str, number: int) -> Partition | None:
-        """The partition if this broker has it open: a look at what it remembers."""
+        """The partition if this broker has it open.  Reads only memory."""
         return self._partitions.get((topic, number))
 
     def opened_partitions(self) -> Sequence[Partition]:
         return tuple(self._partitions.values())
 
     def marker_written(self, topic: str, topic_id: str, number: int, entry: LogEntry) -> None:
-        """By this broker: the partition's tail goes on behind it."""
+        """Adds a marker that this broker wrote to the partition's tail cache."""
         partition = self._partitions.get((topic, number))
         if partition is not None and partition.topic_id == topic_id:
             partition.tail.add(entry, b"")
 
     @property
     def version(self) -> int:
-        """Of the topics as they were looked through last: another number says that some have changed since."""
+        """The catalog version of the last full read; it changes with the topics."""
         return self._names_version
 
     def known(self, topic: str) -> TopicEntry | None:
@@ -134,7 +134,7 @@ class Catalog:
     async def by_id(self, topic_id: bytes) -> TopicEntry:
         """The topic of this id, 16 bytes as Kafka sends it.  Raises UnknownTopicId.
 
-        Cost: none for one that is known.  An unknown id costs a small read, shared with those that ask meanwhile; the
+        Cost: none for one that is known.  An unknown id costs a small read, shared by concurrent calls; the
         whole catalog is read for it only when it has changed since that was done last.
         """
         wanted = topic_id.hex()
@@ -149,8 +149,8 @@ class Catalog:
                 if entry.id == wanted:
                     return entry
             except UnknownTopic:
-                pass  # deleted meanwhile
-        raise UnknownTopicId(f"There is no topic of id {wanted} (any more).")
+                pass  # deleted since
+        raise UnknownTopicId(f"There is no topic with id {wanted}.")
 
     async def absent(self, names: Iterable[str] = (), ids: Iterable[str] = ()) -> Set[str]:
         """Of these names of topics and ids in hex, those that are no topic's.  Cost: one small read for all together,
@@ -162,11 +162,11 @@ class Catalog:
         return unknown - self._names.keys() - set(self._names.values())
 
     async def _look_for(self, topic_id: str) -> None:
-        for _ in range(2):  # a look that was under way already may have begun before the topic was made
+        for _ in range(2):  # a read in progress may have started before the topic was created
             look = before = self._looking
             if look is None or look.done():
                 look = self._looking = asyncio.get_running_loop().create_task(self._look_through())
-                look.add_done_callback(lambda done: done.cancelled() or done.exception())  # its callers may have left
+                look.add_done_callback(lambda done: done.cancelled() or done.exception())  # without callers
             await asyncio.shield(look)
             if topic_id in self._names or look is not before:
                 return
@@ -181,7 +181,7 @@ class Catalog:
         self._names_version = version
 
     async def _read_version(self) -> int:
-        """To be asked before `_read_all`: then what is read is at least as new."""
+        """Call it before `_read_all`: the entries are then at least as new as the version."""
         return int(await self._store.command("HGET", self._keys.state, "version", key=self._keys.state) or 0)
 
     async def _read_all(self) -> builtins.list[TopicEntry]:
@@ -189,7 +189,7 @@ class Catalog:
         return [self._decode(row) for row in rows if row]
 
     async def ensure_internal(self) -> None:
-        """Makes OFFSETS_TOPIC if it is not there.  Failing is no harm: it holds nothing."""
+        """Creates OFFSETS_TOPIC if it does not exist.  Ignores failures: the topic is always empty."""
         if OFFSETS_TOPIC in self._topics:
             return
         with contextlib.suppress(LedgerError):
@@ -199,7 +199,7 @@ class Catalog:
                 await self.create(OFFSETS_TOPIC, 1, {})
 
     async def ensure(self, topic: str) -> TopicEntry:
-        """The topic's entry; made with the default settings if it is not there and auto_create_topics allows it."""
+        """The topic's entry; created with the default settings if it does not exist and auto_create_topics is on."""
         try:
             return await self.get(topic)
         except UnknownTopic:
@@ -207,11 +207,11 @@ class Catalog:
                 raise
         try:
             return await self.create(topic, self._config.num_partitions, {})
-        except (TopicExists, TopicBusy):  # somebody was quicker
+        except (TopicExists, TopicBusy):  # another call created it first
             return await self.get(topic)
 
     async def list(self) -> builtins.list[TopicEntry]:
-        # A topic that is growing has what it had.
+        # A topic that is growing has the partitions it had before.
         ready = [
             e if e.state == "ready" else replace(e, state="ready", partitions=e.partitions_made)
             for e in await self._read_all()
@@ -220,14 +220,16 @@ class Catalog:
         return sorted(ready, key=lambda e: e.name)
 
     def forget(self, topic: str) -> None:
-        """What this broker believes of the topic was wrong: ask again next time."""
+        """Drops the cached topic and its partitions; the next use reads them again."""
         self._topics.pop(topic, None)
         for key in [key for key in self._partitions if key[0] == topic]:
             self._partitions.pop(key).tail.clear()
 
     async def refresh(self) -> None:
-        """Drops what others have changed since the last call, and finishes what they left half done.  One round trip
-        when nothing has changed."""
+        """Drops cached entries that other brokers have changed, and completes unfinished changes.
+
+        Cost: one round trip if nothing has changed.
+        """
         version = await self._read_version()
         if version == self._version:
             return
@@ -237,7 +239,7 @@ class Catalog:
             current = entries.get(name)
             if current is None or current.id != known.id or current.state == "deleting":
                 self.forget(name)
-            elif current.state == "ready":  # one that grows is kept below, when it has what it will have
+            elif current.state == "ready":  # a growing topic is cached below, once it has all its partitions
                 self._keep(current)
         for entry in entries.values():
             if entry.state == "creating":
@@ -256,7 +258,7 @@ class Catalog:
         known = await self._swap(name, b"", entry.encoded())
         if known is not None:
             before = self._decode(known)
-            if before.id == entry.id and before.state != "deleting":  # our reply was lost, and somebody went on with it
+            if before.id == entry.id and before.state != "deleting":  # our reply was lost, and another broker continued
                 return await self._finish(before) if before.state == "creating" else self._keep(before)
             if before.state == "ready":
                 raise TopicExists(f"Topic {name!r} exists.", topic=name)
@@ -265,7 +267,7 @@ class Catalog:
                 raise TopicExists(f"Topic {name!r} exists.", topic=name)
             await self._remove(before)
             if await self._swap(name, b"", entry.encoded()) is not None:
-                raise TopicBusy(f"Topic {name!r} is being changed by somebody else.", topic=name)
+                raise TopicBusy(f"Topic {name!r} is being changed by another request.", topic=name)
         return await self._finish(entry)
 
     async def change(
@@ -278,7 +280,7 @@ class Catalog:
     ) -> TopicEntry:
         """More partitions, other settings; None takes the topic's own value away.
 
-        validate_only: only say what would become of it.
+        validate_only: return the result without storing it.
         Raises InvalidRequest (as create; fewer partitions), UnknownTopic, TopicBusy.
         """
         for _ in range(8):
@@ -296,19 +298,19 @@ class Catalog:
                 return changed
             if await self._swap(name, entry.encoded(), changed.encoded(), CATALOG if grows else ALTER) is None:
                 return await self._finish(changed) if grows else self._keep(changed)
-        raise TopicBusy(f"Topic {name!r} is being changed by somebody else.", topic=name)
+        raise TopicBusy(f"Topic {name!r} is being changed by another request.", topic=name)
 
     async def delete(self, name: str, topic_id: str | None = None) -> None:
         """topic_id: only if it is this one.  Raises UnknownTopic, TopicBusy."""
         for _ in range(8):
             entry = await self.get(name, fresh=True)
             if topic_id not in (None, entry.id):
-                raise UnknownTopicId(f"There is no topic of id {topic_id} (any more).")
+                raise UnknownTopicId(f"There is no topic with id {topic_id}.")
             doomed = replace(entry, state="deleting")
             if await self._swap(name, entry.encoded(), doomed.encoded(), ALTER) is None:
                 await self._remove(doomed)
                 return
-        raise TopicBusy(f"Topic {name!r} is being changed by somebody else.", topic=name)
+        raise TopicBusy(f"Topic {name!r} is being changed by another request.", topic=name)
 
     def _check(self, partitions: int, settings: Mapping[str, int]) -> None:
         """Raises InvalidRequest."""
@@ -339,7 +341,7 @@ class Catalog:
 
     def _open(self, entry: TopicEntry, number: int) -> Partition:
         partition = self._partitions.get((entry.name, number))
-        if partition is None or partition.topic_id != entry.id:  # else somebody was quicker: it has one queue for all
+        if partition is None or partition.topic_id != entry.id:  # else another call opened it: all share one queue
             partition = self._partitions[entry.name, number] = self._scratch(entry, number)
             partition.on_scheduled, partition.traffic = self._on_scheduled, metrics.topics.of(entry.name)
         return partition
@@ -373,7 +375,7 @@ class Catalog:
         if now is not None and (current is None or current.id != entry.id or current.state == "deleting"):
             # Deleted while this was at it: what was made behind the back of who deleted it must not stand in the way.
             await asyncio.gather(*(self._scratch(entry, number).delete() for number in numbers))
-            raise TopicBusy(f"Topic {entry.name!r} was changed by somebody else meanwhile.", topic=entry.name)
+            raise TopicBusy(f"Topic {entry.name!r} was changed by another request.", topic=entry.name)
         return self._keep(current or ready)
 
     async def _remove(self, entry: TopicEntry) -> None:

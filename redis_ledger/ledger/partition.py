@@ -1,10 +1,10 @@
 """One partition: append record batches, read them back.
 
 Append.  The payload goes into the active payload ledger by a plain XADD, and in the same MULTI a script accepts it
-(epoch, sequence, fence: it then gets an offset and a log entry) or deletes it again.  Nobody predicts an offset, so any
-number of brokers append to one partition without a race.  Appends that arrive together travel together.
+(epoch, sequence, fence: it then gets an offset and a log entry) or deletes it again.  The script assigns the offset, so
+any number of brokers append to one partition without a race.  Appends that arrive together share a call.
 
-Reading is PartitionReader's; what was accepted here goes into its tail.  Sealing and trimming are Retention's.
+PartitionReader reads; accepted batches go into its tail cache.  Retention seals and trims.
 
 Source: PIP-31 (transaction buffer, marker approach), KIP-98; docs/decisions/0002.
 """
@@ -53,7 +53,7 @@ GAPS = (Status.SEQUENCE_GAP, Status.UNKNOWN_PRODUCER)
 
 
 class Accepted(NamedTuple):
-    """base_offset: -1 where nothing was due at once.  first_entry: the entries that were scheduled count from it."""
+    """base_offset: -1 if no record was due now.  first_entry: of the scheduled entries, -1 if none."""
 
     base_offset: int
     leader_epoch: int
@@ -62,13 +62,13 @@ class Accepted(NamedTuple):
 
 
 def _accepted(answer: Sequence[Any], leader_epoch: int) -> Accepted:
-    """A repeated batch may come the other way than the first one did: what was to wait then may be due now."""
+    """A repeated batch may be split differently than the first one: records that were scheduled may be due now."""
     at = int(answer[1])
     return Accepted(max(at, -1), leader_epoch, answer[0] == Status.DUPLICATE, -at - 1 if at < -1 else -1)
 
 
 class Partition:
-    """One partition of one incarnation of a topic (its topic id).  config: as it is for this topic."""
+    """One partition of one incarnation of a topic (its topic id).  config: with the settings of the topic."""
 
     def __init__(
         self,
@@ -88,10 +88,10 @@ class Partition:
         self.topic, self.number, self.topic_id = topic, number, topic_id
         self.keys, self.tail = offsets.keys, offsets.tail
         self.config, self._store, self._clock = config, store, clock
-        self.traffic = Traffic()  # the catalog has one for each topic
-        self.delays_by_headers = False  # as the topic's entry says; the catalog keeps both as they are
+        self.traffic = Traffic()  # replaced by that of the topic
+        self.delays_by_headers = False  # set by the catalog, from the topic's settings
         self._ledger, self._delay_ledger = 1, -1
-        self._schedules = False  # whether scheduled batches have come: what is plain alone takes a shorter way
+        self._schedules = False  # set by the first scheduled batch: without one, a call needs no division
         self.on_scheduled: Callable[[Partition, Scheduling], None] | None = None
         self._rolling: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
@@ -162,8 +162,8 @@ class Partition:
         return commands
 
     def _is_unclear(self, items: list[QueuedAppend], done: asyncio.Future[Any]) -> bool:
-        """Whether some of a call may have to go out again.  When not, the next call leaves before this one is settled:
-        Redis is at work meanwhile."""
+        """True if part of a call may have to be sent again.  If not, the next call is sent before this one is settled,
+        which keeps Redis busy."""
         return done.cancelled() or done.exception() is not None or not all_accepted(items, done.result())
 
     def _settle(self, items: list[QueuedAppend], done: asyncio.Future[Any]) -> None:
@@ -182,8 +182,8 @@ class Partition:
     def _settle_stretch(
         self, is_split: bool, items: list[QueuedAppend], reply: Any, is_behind: bool = False
     ) -> list[QueuedAppend]:
-        """Tells each its outcome; those that are to go out again.  is_behind: something before these is among them, so
-        a gap in a producer's sequence is to be expected."""
+        """Settles each append.  Returns those to send again.  is_behind: earlier appends are sent again, so a gap in a
+        producer's sequence is expected."""
         if isinstance(reply, Exception):
             return self._doubtful(items, reply)
         if reply[0] == Status.OK and is_split:
@@ -203,7 +203,7 @@ class Partition:
             if reply[0] == Status.LEDGER_MOVED:
                 self._ledger = int(reply[1])
                 self._delay_ledger = int(reply[2]) if is_split else self._delay_ledger
-            return items  # nothing was accepted
+            return items  # none was accepted
         for item in items:
             self._fail(item, refusal(self.topic, self.number, item, reply))
         return []
@@ -283,10 +283,10 @@ class Partition:
         if not item.future.done():
             item.future.set_exception(error)
 
-    # -- upkeep ------------------------------------------------------------------------------------------------------
+    # -- maintenance ---------------------------------------------------------------------------------------------------
 
     async def create(self) -> bool:
-        """Makes the partition's keys; False when a partition of another topic id is in the way."""
+        """Creates the partition's keys.  Returns False if a partition of another topic id exists."""
         reply = await self._store.call(CREATE, self.keys.create_keys(), (self.topic_id, self._clock.now_ms()))
         return bool(reply[0] == Status.OK)
 
@@ -300,15 +300,15 @@ class Partition:
         try:
             await self.roll()
         except LedgerError:
-            return  # the next append asks again
+            return  # the next append tries again
 
     async def roll(self) -> int:
-        """Seals the active ledger, as this broker knows it, and opens the next; which one is active now."""
+        """Seals the ledger that this broker takes for active, and opens the next.  Returns the active ledger."""
         self._ledger = await self._retention.roll(self._ledger, self._clock.now_ms())
         return self._ledger
 
     async def seal(self) -> int:
-        """Seals the active ledger as it is in Redis, unless it is empty; which one is active now."""
+        """Seals the active ledger, read from Redis, unless it is empty.  Returns the active ledger."""
         _, active, _ = await self._retention.open_ledgers()
         if active.entries == 0:
             return active.number
@@ -316,8 +316,10 @@ class Partition:
         return self._ledger
 
     async def seal_what_is_due(self) -> int | None:
-        """For a partition that perhaps nobody appends to: seals the active ledger if it is full, old, or of nothing but
-        trimmed records; that of scheduled records, if it is due too, so that who knows their index seals it."""
+        """Seals the active ledger if it is full, old, or has only trimmed records, also without an append.
+
+        Returns the delay ledger if it is due, for the caller to seal with the delay index.
+        """
         start_offset, active, late = await self._retention.open_ledgers()
         now_ms = self._clock.now_ms()
         if active.is_due(start_offset, now_ms, self.config):
@@ -334,11 +336,11 @@ class Partition:
         leftovers: Mapping[str, str] | None = None,
         entries_max: int = 1000,
     ) -> Trimmed:
-        """Moves the log start over at most entries_max log entries, and drops the ledgers whose payload is not needed.
+        """Moves the log start by at most entries_max log entries, and drops the ledgers below it.
 
-        acknowledged   time and bytes take only what every subscription has acknowledged
-        leftovers      cursors that do not count: subscription (percent-encoded) → when it was created, as stored
-        below_offset   goes whatever the others say, up to the stable offset
+        acknowledged   time and bytes trim only what every subscription has acknowledged
+        leftovers      cursors to ignore: subscription (percent-encoded) → creation time, as stored
+        below_offset   is trimmed regardless of the others, up to the stable offset
         """
         before_ms = -1 if retention_ms < 0 else self._clock.now_ms() - retention_ms
         trimmed = await self._retention.trim(
@@ -350,7 +352,7 @@ class Partition:
         return trimmed
 
     async def delete(self) -> None:
-        """Closes the partition, then unlinks all it has.  A retry finishes what was begun."""
+        """Closes the partition, then unlinks its keys.  A retry completes an earlier attempt."""
         k, command = self.keys, self._store.command
         closed = await self._store.call(DELETE, (k.state,), (self.topic_id,))
         if not closed[1]:

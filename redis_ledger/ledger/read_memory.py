@@ -1,6 +1,6 @@
-"""Memory for what is read of a partition: asked for before a payload is, and for what is in memory already.
+"""The memory limit of a read: reserved before payload is read, and for payload that is in memory already.
 
-Source: `broker/client_memory.py` gives it.
+Implemented by `broker/client_memory.py`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 class ReadMemory(Protocol):
     async def fit(self, sizes: Sequence[int]) -> int:
-        """How many of these payloads may be read, from the first on."""
+        """The number of payloads, from the first on, that may be read."""
         ...
 
 
 async def fitted(read: Read, room: ReadMemory | None) -> Read:
-    """Of what has been read, what there is room for."""
+    """The read, shortened to the memory there is."""
     if room is None or not read.entries:
         return read
     count = await room.fit([entry.size for entry in read.entries])

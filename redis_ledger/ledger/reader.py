@@ -1,11 +1,11 @@
 """Reading a partition: from this broker's tail if that holds it, else from Redis.
 
-Tail.  One small read of the state, which tells how far this reader may go.
+Tail.  One small read of the state, for the last offset that this reader may see.
 Redis. One round trip for state, log range and aborted transactions, one for the payload, in runs of adjacent entries.
-Ahead. Who has read on from where the last read ended will do so again: what comes next is read while the client works.
+Ahead. After two reads in sequence the next batches are read in advance, while the client works.
 Offloaded records.  Below the offloaded offset the payload may be in Parquet alone; offload/reader.py reads it.
 
-The stable offset is read first: all below it is decided and will not change.
+The stable offset is read first: everything below it is decided and does not change.
 Source: PIP-31 (transaction buffer, marker approach); docs/decisions/0002.
 """
 
@@ -41,8 +41,8 @@ SAME_MARKER_MAX = (
 
 
 class Read(NamedTuple):
-    """entries in offset order; payloads in the same order, empty for markers.  leads_to_batch: the entry behind the
-    last one was read too, and is a batch that this reader may read; False: it is something else, or was not read."""
+    """entries in offset order; payloads in the same order, empty for markers.  leads_to_batch: the entry after the last
+    one is known to be a batch that this reader may read."""
 
     head: PartitionHead
     entries: list[logs.LogEntry]
@@ -52,7 +52,7 @@ class Read(NamedTuple):
 
 
 class OffloadReading(Protocol):
-    """Where the payload is that is not in Redis any more."""
+    """Reads offloaded payload, which Redis no longer has."""
 
     async def read(
         self, of: PartitionReader, offset: int, end: int, bytes_max: int
@@ -65,8 +65,8 @@ class Moved(Exception):
     """The payload is in Parquet, and no more in Redis."""
 
 
-async def _sifted(entries: Sequence[logs.LogEntry], found: dict[tuple[int, int], bytes]) -> list[bytes]:
-    """Payloads with the records that each entry means.  One block after the other is unpacked, once for all entries."""
+async def _filtered(entries: Sequence[logs.LogEntry], found: dict[tuple[int, int], bytes]) -> list[bytes]:
+    """Payloads with the records of each entry.  Blocks are unpacked one at a time, once for all their entries."""
     payloads = [b"" if entry.is_marker else found[entry.ledger, entry.entry] for entry in entries]
     blocks = defaultdict[tuple[int, int], list[tuple[int, str]]](list)
     for place, entry in enumerate(entries):
@@ -79,8 +79,8 @@ async def _sifted(entries: Sequence[logs.LogEntry], found: dict[tuple[int, int],
     return payloads
 
 
-class _Ahead(NamedTuple):
-    """What is being read before it is asked for; it is good for AHEAD_S_MAX."""
+class _ReadAhead(NamedTuple):
+    """A read in advance.  It is used within AHEAD_S_MAX or dropped."""
 
     offset: int
     committed: bool
@@ -98,7 +98,7 @@ class PartitionReader:
         self.offload_reader = offload_reader
         self._loop = asyncio.get_running_loop()
         self._following = -1  # where the last read from Redis ended
-        self._ahead: _Ahead | None = None
+        self._ahead: _ReadAhead | None = None
         self._entry_bytes = 1024  # of the batches read last: how many log entries a read of so many bytes needs
 
     async def read(
@@ -113,9 +113,10 @@ class PartitionReader:
         """Batches from the one that holds `offset` on, up to the stable offset (committed) or the end, as many as fit,
         or as hold records_max records from `offset` on.
 
-        Aborted batches and markers are included: leaving them out is the caller's business (`aborted` tells which).
-        room: memory for it; it may make it less.  Raises OffsetOutOfRange below the log start or above the end,
-        UnknownTopic.  Cost: one round trip at the tail, else two.
+        Aborted batches and markers are included; the caller filters them out by `aborted`.
+        room: memory for the payload; it may shorten the read.
+        Raises OffsetOutOfRange below the log start or above the end, UnknownTopic.
+        Cost: one round trip at the tail, else two.
         """
         tail = self.tail
         if offset == tail.end or tail.holds(offset):
@@ -175,11 +176,11 @@ class PartitionReader:
         try:
             read = await ahead.read
         except (LedgerError, Moved):
-            return None  # asked again, and told then
+            return None  # the caller reads again, and raises
         return read if read.entries else None
 
     def _look_ahead(self, offset: int, committed: bool, bytes_max: int, records_max: int, read: Read) -> None:
-        """Only behind a read that went on from the last one, and left something for lack of room."""
+        """Only after a read that continued the last one and stopped at its size limit."""
         is_following, following = offset == self._following, -1
         if read.entries:
             following = self._following = read.entries[-1].last_offset + 1
@@ -190,21 +191,21 @@ class PartitionReader:
             return
         task = self._loop.create_task(self._read_redis(following, committed, bytes_max, records_max))
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
-        self._ahead = ahead = _Ahead(following, committed, bytes_max, records_max, task)
+        self._ahead = ahead = _ReadAhead(following, committed, bytes_max, records_max, task)
         self._loop.call_later(AHEAD_S_MAX, self._drop, ahead)
 
     def forget_ahead(self) -> None:
-        """What was read ahead may have been trimmed since."""
+        """Drops a read in advance: its records may have been trimmed."""
         if self._ahead is not None:
             self._drop(self._ahead)
 
-    def _drop(self, ahead: _Ahead) -> None:
+    def _drop(self, ahead: _ReadAhead) -> None:
         if self._ahead is ahead:
             self._ahead = None
             self.tail.tails.give_back(ahead.bytes_max)
 
     async def _read_tail(self, offset: int, committed: bool, bytes_max: int, records_max: int) -> Read | None:
-        """None when there is something to read that the tail does not hold."""
+        """None if there are batches to read that the tail cache does not have."""
         tail, k, command = self.tail, self.keys, self._store.command
         first = tail.first
         state = command("HMGET", k.state, *STATE_FIELDS, key=k.state)
@@ -215,11 +216,11 @@ class PartitionReader:
         end = head.stable_offset if committed else head.end_offset
         if offset >= end:
             return Read(head, [], [], [])
-        if tail.first != first or not tail.holds(offset):  # it moved on meanwhile, or never had it
+        if tail.first != first or not tail.holds(offset):  # the cache changed during the read, or never had it
             return None
         entries, payloads, following = tail.since(offset, end, bytes_max, records_max)
         if not entries or (entries[-1].last_offset + 1 == tail.end < end):
-            return None  # somebody else has written behind it
+            return None  # another broker has appended after it
         wanted = entries if following is None else [*entries, following]
         aborted = await self._aborted(wanted, page)
         return Read(head, entries, payloads, aborted, logs.is_readable(following, end, aborted, committed=committed))
@@ -229,9 +230,9 @@ class PartitionReader:
     ) -> Read:
         k, command = self.keys, self._store.command
         state = command("HMGET", k.state, *STATE_FIELDS, key=k.state)
-        # What will not fit is not worth parsing.
+        # Do not parse entries that will not fit.
         count = max(8, min(ENTRIES_MAX, bytes_max // self._entry_bytes + 2, records_max + 2))
-        start = min(max(offset, 0), OFFSET_MAX)  # what can stand in a stream's id
+        start = min(max(offset, 0), OFFSET_MAX)  # the range of a stream id
         log = command("XRANGE", k.log, start, "+", "COUNT", count, key=k.state)
         answers = await asyncio.gather(state, log, self._aborted_page(offset, ABORTED_MAX))
         head = self.offsets.parse_head(answers[0])
@@ -253,7 +254,7 @@ class PartitionReader:
         return Read(head, entries, list(payloads), aborted, leads_to_batch)
 
     def _aborted_page(self, offset: int, count: int) -> Awaitable[Any]:
-        """The first members of the aborted set with a marker at `offset` or behind it."""
+        """The first members of the aborted set with a marker at `offset` or after it."""
         k = self.keys
         return self._store.command(
             "ZRANGEBYSCORE", k.aborted, offset, "+inf", "WITHSCORES", "LIMIT", 0, count, key=k.state
@@ -261,7 +262,7 @@ class PartitionReader:
 
     async def _aborted(self, entries: Sequence[logs.LogEntry], reply: Any) -> list[logs.Aborted]:
         """Aborted transactions that these entries may belong to.  reply: the first page of them; further ones are read
-        until they say that no later one can be meant.  Raises OffsetOutOfRange for what was trimmed meanwhile."""
+        until they say that no later one can be meant.  Raises OffsetOutOfRange for what was trimmed during the read."""
         page = aborted = logs.parse_aborted(reply)
         end, count = entries[-1].last_offset + 1 if entries else 0, ABORTED_MAX
         while entries and not logs.covers(page, end, count):
@@ -270,7 +271,7 @@ class PartitionReader:
                 aborted.pop()  # a checkpoint has the marker of its neighbour: both are read again
             count = max(ABORTED_MAX, SAME_MARKER_MAX + 1)
             page = logs.parse_aborted(await self._aborted_page(at, count))
-            if not page or page[0].last_offset != at:  # trimmed meanwhile, and what followed it may be, too
+            if not page or page[0].last_offset != at:  # trimmed during the read, and perhaps the next ones too
                 self._check(await self.offsets.head(), entries[0].base_offset)
             aborted += [each for each in page if each.first_offset < end]
         return aborted
@@ -278,11 +279,11 @@ class PartitionReader:
     async def _read_offloaded(
         self, offload_reader: OffloadReading, offset: int, committed: bool, bytes_max: int
     ) -> Read:
-        """Of what was committed, as plain batches without gaps but in offsets: nothing of it is told as aborted."""
+        """Reads offloaded batches: committed records only, as plain batches, so `aborted` is empty."""
         head = await self.offsets.head()
         self._check(head, offset)
         if offset >= head.offloaded_offset:
-            raise StoreUnavailable(f"{self.topic}:{self.number} was set back to an earlier state meanwhile; try again.")
+            raise StoreUnavailable(f"{self.topic}:{self.number} was restored to an earlier state; try again.")
         entries, payloads = await self.read_offloaded(offload_reader, offset, head.offloaded_offset, bytes_max)
         return Read(head, entries, list(payloads), [])
 
@@ -292,7 +293,7 @@ class PartitionReader:
         try:
             return await offload_reader.read(self, offset, end, bytes_max)
         except OffloadedDamaged:
-            self._check(await self.offsets.head(), offset)  # what was trimmed meanwhile is not damaged
+            self._check(await self.offsets.head(), offset)  # trimmed during the read, not damaged
             raise
 
     def _check(self, head: PartitionHead, offset: int) -> None:
@@ -327,7 +328,7 @@ class PartitionReader:
             head = await self.offsets.head()
             if missing[-1].last_offset < head.start_offset:
                 raise OffsetOutOfRange(
-                    f"Offset {missing[0].base_offset} was trimmed meanwhile.",
+                    f"Offset {missing[0].base_offset} was trimmed during the read.",
                     start_offset=head.start_offset,
                     end_offset=head.end_offset,
                 )
@@ -342,11 +343,11 @@ class PartitionReader:
                 f"{self.topic}:{self.number}: the payload of offset {missing[-1].base_offset} is missing: damage."
             )
         if is_partial:
-            return await _sifted(entries, found)
+            return await _filtered(entries, found)
         return [b"" if e.is_marker else found[e.ledger, e.entry] for e in entries]
 
     async def _with_parts(self, entries: Sequence[logs.LogEntry]) -> list[logs.LogEntry]:
-        """What was told of an entry elsewhere does not say which of its records are meant: the log does."""
+        """The same entries, with the records of partial ones read from the log."""
         whole = []
         for entry in entries:
             if entry.flags & logs.PARTIAL and not isinstance(entry, logs.PartialEntry):

@@ -45,9 +45,11 @@ Read = Found | BadRequest
 
 
 async def read_pieces(reader: PartitionReader, pieces: Sequence[RecordSlice], budget: Budget) -> list[Read]:
-    """What each piece holds, or why its batch cannot be read; of the first pieces, one at least, until the budget is
-    spent.  Of none, if others of the same request hold the memory.  What was compacted away, or trimmed meanwhile, is
-    left out.  Raises as `PartitionReader.read` does, and DecodingBusy."""
+    """The records of each piece, or the error of its batch.
+
+    Reads pieces until the budget is spent, at least one; none if other reads of the same request hold the memory.
+    Records that were compacted away or trimmed are left out.  Raises as `PartitionReader.read` does, and DecodingBusy.
+    """
     try:
         return await _read(reader, pieces, budget)
     except OffsetOutOfRange as error:
@@ -89,7 +91,7 @@ async def _read(reader: PartitionReader, pieces: Sequence[RecordSlice], budget: 
                 break
             raise
         except UNREADABLE as error:
-            found.append(error.with_traceback(None))  # which would keep what was unpacked
+            found.append(error.with_traceback(None))  # the traceback would keep the unpacked records in memory
     return found
 
 

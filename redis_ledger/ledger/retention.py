@@ -1,15 +1,15 @@
-"""Retention of one partition: when its ledgers are sealed, how far its log start moves, which payload goes.
+"""Retention of one partition: seals ledgers, moves the log start, drops payload.
 
     log     .............|-----------------------------------|    an entry goes when it is below the start
                          ^ start             ^ offloaded     ^ next
     ledger  1 sealed | 2 sealed | 3 sealed | 4 sealed | 5 active
             goes       is cut     goes       stays      stays      payload goes below the start, and below offloaded
 
-The log start goes first, then the log, then the payload, so a reader that is late finds "trimmed", never damage.  Every
-step may be repeated, and taken by several brokers at once.
+The log start moves first, then the log is trimmed, then the payload, so a late reader gets "trimmed", never damage.
+Every step may be repeated, and run by several brokers at once.
 
-A ledger goes as a whole, in the background; the one that the log begins in is cut.  With a limit in bytes a ledger
-holds a share of it, so most of what goes are whole ledgers.  All of this works while Redis is at its maxmemory.
+A ledger is dropped as a whole, in the background; the ledger with the log start is cut.  With a limit in bytes a ledger
+holds a share of it, so that most payload is dropped in whole ledgers.  All of this works while Redis is at maxmemory.
 
 Source: Pulsar "managed ledger trimming" and "message retention"; Kafka retention.ms and retention.bytes; KIP-107.
 """
@@ -41,15 +41,15 @@ LEDGER_BYTES_MIN = 1 << 20  # no share is smaller
 
 
 def ledger_bytes_max(config: Config) -> int:
-    """How much payload a ledger holds before it is sealed."""
+    """The payload bytes at which a ledger is sealed."""
     if config.retention_bytes < 0:
         return config.ledger_bytes_max
     return min(config.ledger_bytes_max, max(config.retention_bytes // SHARES, LEDGER_BYTES_MIN))
 
 
 class OpenLedger(NamedTuple):
-    """A ledger that entries go into, as it was at one moment.  size: of its payload in bytes.  max_offset: -1 when the
-    log has nothing of it.  unlogged: entries that are still to come into the log."""
+    """An open ledger at one moment.  size: of its payload in bytes.  max_offset: -1 if the log has no entry of it.
+    unlogged: scheduled entries that are not in the log yet."""
 
     number: int
     entries: int
@@ -64,8 +64,8 @@ class OpenLedger(NamedTuple):
         return cls(number, issued - deleted, size, max_offset, unlogged, created_ms)
 
     def is_due(self, start_offset: int, now_ms: int, config: Config) -> bool:
-        """Whether it is to be sealed: it is full, it is old, or all it holds was trimmed.  An empty one never is, nor
-        one of records that wait until they are due: it could not go."""
+        """True if it has to be sealed: it is full, old, or trimmed as a whole.  Never for an empty ledger, nor for one
+        with scheduled records that are not due: it could not be dropped."""
         if self.entries == 0 or self.unlogged > 0:
             return False
         is_full = self.size >= ledger_bytes_max(config)
@@ -74,7 +74,7 @@ class OpenLedger(NamedTuple):
 
 
 class Trimmed(NamedTuple):
-    """Where the log starts now; how many log entries went, and how many ledgers with how many bytes of payload."""
+    """The new log start, and the numbers of removed log entries, ledgers and payload bytes."""
 
     start_offset: int
     entries: int
@@ -87,7 +87,7 @@ class Retention:
         self._store, self._keys, self._topic, self._topic_id = store, keys, topic, topic_id
 
     async def open_ledgers(self) -> tuple[int, OpenLedger, OpenLedger | None]:
-        """The log start; the active ledger; that of scheduled records, None where nothing was ever scheduled.
+        """The log start; the active ledger; the delay ledger, None if no record was ever scheduled.
         Raises UnknownTopic."""
         k, command = self._keys, self._store.command
         while True:
@@ -98,12 +98,12 @@ class Retention:
             if topic_id is None or topic_id.decode() != self._topic_id:
                 raise self._unknown()
             rows = await command("HMGET", k.ledgers, active, delayed or "", key=k.state)
-            if rows[0] and (rows[1] or not delayed):  # else it was sealed and dropped meanwhile
+            if rows[0] and (rows[1] or not delayed):  # else it was sealed and dropped between the reads
                 late = OpenLedger.parse(int(delayed), rows[1]) if delayed else None
                 return int(start), OpenLedger.parse(int(active), rows[0]), late
 
     async def roll(self, ledger: int, now_ms: int) -> int:
-        """Seals the ledger if it is the active one; the number of the one that is active now."""
+        """Seals the ledger if it is active.  Returns the number of the active ledger."""
         k = self._keys
         keys = (k.state, k.ledgers, k.log, k.data(ledger + 1))
         reply = await self._store.call(ROLL, keys, (self._topic_id, ledger, now_ms))
@@ -142,7 +142,7 @@ class Retention:
         return Trimmed(int(reply[1]), int(reply[2]), len(gone), sum(gone))
 
     async def _drop(self, ledger: int) -> int:
-        """The bytes of its payload; -1 when it was not this call that dropped it."""
+        """The bytes of its payload; -1 if another call dropped it."""
         k = self._keys
         reply = await self._store.call(DROP, (k.state, k.ledgers, k.data(ledger)), (self._topic_id, ledger))
         return int(reply[2]) if reply[0] == Status.OK and reply[1] else -1

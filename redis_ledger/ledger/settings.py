@@ -1,14 +1,13 @@
-"""What a topic may have a value of its own for, instead of the broker's.
+"""Settings of a topic, which override those of the broker.
 
     topic's own value ─▶ else the broker's (config.py) of the same name
 
-delayed_delivery has no such name at the broker, for it means more than on and off: 1 is delayed delivery by every way
-in, the headers deliver-at and deliver-after of Kafka's records included; 0 is none at all; unset leaves headers alone,
-and the rest to the broker's delayed_delivery_enabled.
+delayed_delivery has three values: 1 turns delayed delivery on for every protocol, including the headers deliver-at and
+deliver-after of Kafka records; 0 turns it off; unset ignores the headers and uses the broker's delayed_delivery_enabled
+for the rest.
 
-Two settings are stored and shown, and have no effect: tools for Kafka set them on topics, and a topic shows what it was
-set to.  Redis makes the copies, so there are no in-sync replicas to count; batches are stored as they were sent, so
-nothing is compressed again.
+Two settings are stored and shown without effect, because Kafka tools set them on topics.  Redis replicates, so there
+are no in-sync replicas to count; batches are stored as they were sent, so nothing is compressed again.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ SWITCHES = frozenset(("retention_acknowledged", DELAYED))
 # Kafka's names, by the number of the codec in a record batch; -1 is what the producer chose.
 CODECS = {"producer": -1, "uncompressed": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 _CODEC_NAMES = {number: name for name, number in CODECS.items()}
-SETTINGS = {  # the least and the most
+SETTINGS = {  # name: minimum, maximum
     "retention_ms": (-1, INT64_MAX),
     "retention_bytes": (-1, INT64_MAX),
     "retention_acknowledged": (0, 1),
@@ -40,7 +39,7 @@ SETTINGS = {  # the least and the most
     "min_insync_replicas": (1, INT32_MAX),
     COMPRESSION: (min(CODECS.values()), max(CODECS.values())),
 }
-# These have no value where a topic has none of its own.
+# Settings without a default.
 UNSET = WITHOUT_EFFECT | {DELAYED}
 
 
@@ -55,7 +54,7 @@ def check(settings: Mapping[str, int]) -> None:
 
 
 def over(settings: Mapping[str, int], config: Config) -> Config:
-    """The broker's settings as they are for a topic with these of its own."""
+    """The broker's config with the settings of a topic applied."""
     own: dict[str, Any] = {n: value for n, value in settings.items() if n in SETTINGS and n not in WITHOUT_EFFECT}
     delayed = own.pop(DELAYED, None)
     if delayed is not None:
@@ -64,7 +63,7 @@ def over(settings: Mapping[str, int], config: Config) -> Config:
 
 
 def effective(settings: Mapping[str, int], config: Config) -> dict[str, int]:
-    """The value of every setting; those of UNSET only where they are set."""
+    """The value of every setting; those in UNSET only if the topic has them."""
     names = (name for name in SETTINGS if name not in UNSET or name in settings)
     return {name: settings[name] if name in settings else int(getattr(config, name)) for name in names}
 

@@ -1,10 +1,10 @@
-"""The tail: the newest batches of a partition in this broker's memory, so that reading there costs no payload read.
+"""The tail cache: the newest batches of a partition in this broker's memory, so that reads there need no payload read.
 
-    log   ... [ 40  43  47 ][ 51 ] end        what this broker appended itself, or read last, without a gap
+    log   ... [ 40  43  47 ][ 51 ] end        batches that this broker appended or read last, without a gap
                 └ first    end ┘              valid for one (topic id, leader epoch): entries never change
 
-It is only ever asked after the partition's state was read, so what it holds below the state's end is true.  All tails
-of a broker share one budget; the one that grew longest ago gives its oldest batches up first.
+It is used only after a read of the partition's state, and only below the end offset of that state.  All caches of a
+broker share one budget; the one that grew least recently evicts its oldest batches first.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 from redis_ledger.ledger.entries import LogEntry
 
-ENTRY_BYTES = 400  # what an entry costs besides its payload, about
+ENTRY_BYTES = 400  # memory of an entry besides its payload, about
 PRUNE_AT = 256  # dead entries at the front of the list
 
 
-class Held(NamedTuple):
+class CachedBatch(NamedTuple):
     last_offset: int
     entry: LogEntry
     payload: bytes | memoryview
@@ -31,7 +31,7 @@ _last_offset = itemgetter(0)
 
 
 class Tails:
-    """The budget of all tails of a broker."""
+    """The shared budget of all tail caches of a broker."""
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
@@ -42,7 +42,7 @@ class Tails:
         return Tail(self, self._bytes_max // 4)
 
     def lend(self, count: int) -> bool:
-        """Room for what is read ahead, a quarter of the budget beside it; `give_back` must follow."""
+        """Reserves memory for a read in advance, up to a quarter of the budget; release it with `give_back`."""
         if self._lent + count > self._bytes_max // 4:
             return False
         self._lent += count
@@ -67,24 +67,24 @@ class Tails:
 
 
 class Tail:
-    """One partition's.  Offsets first (inclusive) to end (exclusive) are here; first == end: nothing is."""
+    """The cache of one partition, from offset `first` (inclusive) to `end` (exclusive); empty if they are equal."""
 
     __slots__ = ("_begin", "_bytes_max", "_held", "bytes", "end", "first", "tails", "transactional")
 
     def __init__(self, tails: Tails, bytes_max: int) -> None:
         self.tails, self._bytes_max = tails, bytes_max
-        self._held: list[Held] = []
+        self._held: list[CachedBatch] = []
         self._begin = 0
         self.bytes = 0
         self.first = self.end = 0
         self.transactional = 0  # entries of transactions: only with these does a reader need the aborted set
 
     def add(self, entry: LogEntry, payload: bytes | memoryview) -> None:
-        """The entry that follows the last one; one that does not begins the tail anew."""
+        """Adds the entry after the last one; any other entry replaces the content."""
         if entry.base_offset != self.end or self.first == self.end:
             self.clear()
             self.first = entry.base_offset
-        self._held.append(Held(entry.last_offset, entry, payload))
+        self._held.append(CachedBatch(entry.last_offset, entry, payload))
         self.end = entry.last_offset + 1
         self.transactional += entry.is_transactional
         size = len(payload) + ENTRY_BYTES
@@ -94,7 +94,7 @@ class Tail:
             pass
 
     def learn(self, entries: Sequence[LogEntry], payloads: Sequence[bytes], end: int) -> None:
-        """What was just read: it continues the tail, or replaces it when it reaches the log's end."""
+        """Adds a read: it continues the cache, or replaces it if it reaches the end of the log."""
         if not entries or entries[-1].last_offset < self.end:
             return
         if entries[0].base_offset > self.end or self.first == self.end:
@@ -112,8 +112,8 @@ class Tail:
     def since(
         self, offset: int, end: int, bytes_max: int, records_max: int
     ) -> tuple[list[LogEntry], list[bytes | memoryview], LogEntry | None]:
-        """Entries from the one that holds `offset` on, below end, as many as fit, as logs.that_fit counts; their
-        payloads; and the entry behind them, if the tail holds it."""
+        """Entries from the one with `offset`, below end, as many as fit (logs.that_fit); their payloads; and the entry
+        after them, if the cache has it."""
         entries: list[LogEntry] = []
         payloads: list[bytes | memoryview] = []
         total = 0
@@ -130,11 +130,11 @@ class Tail:
         return entries, payloads, None
 
     def shrink(self) -> bool:
-        """Gives its oldest entry up; False when there is none."""
+        """Evicts its oldest entry.  Returns False if it is empty."""
         if self._begin == len(self._held):
             return False
         last_offset, entry, payload = self._held[self._begin]
-        self._held[self._begin] = Held(last_offset, entry, b"")
+        self._held[self._begin] = CachedBatch(last_offset, entry, b"")
         self._begin += 1
         if self._begin >= PRUNE_AT:
             del self._held[: self._begin]

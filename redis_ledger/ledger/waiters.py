@@ -1,17 +1,17 @@
-"""Waiting for a partition to change, without asking Redis again and again.
+"""Waits for a partition to change, without polling Redis.
 
-    subscribe  ─▶  read state  ─▶  nothing there  ─▶  sleep  ─▶  woken: read again
+    subscribe  ─▶  read state  ─▶  no records  ─▶  sleep  ─▶  woken: read again
 
 Every append and every end publishes (leader epoch, end, stable offset) on the partition's channel, from inside the
-script, so a reader that subscribed before it read cannot miss one.  A reader of committed records says so and is left
-asleep while only the end moves: waiting behind an open transaction costs nothing.  A lost connection wakes everybody.
-Once a second a pipelined state check is the safety net: of the partitions somebody waits for, the CHECKED_MAX that were
-checked longest ago.  What it catches is counted, and the count is normally 0.
+script, so a reader that subscribes before it reads cannot miss a change.  A reader of committed records is not woken
+while only the end moves: waiting behind an open transaction costs nothing.  A lost connection wakes all readers.
+A pipelined state check once a second is the safety net: it reads the CHECKED_MAX partitions with waiting readers that
+were checked longest ago.  Changes that only this check finds are counted; the count is normally 0.
 
-    subscribed  ─▶  a reader reads the state  ─▶  its head is known  ─▶  kept up by what is published  ─▶  lost: unknown
+    subscribed  ─▶  a reader reads the state  ─▶  its head is cached  ─▶  updated by messages  ─▶  lost: dropped
 
-So a reader that finds its partition where it left it need not read the state (`head`).  Trimming is not published: the
-log start of a known head is as of the last read or check.
+A reader whose partition has not changed therefore need not read the state (`head`).  Trimming is not published: the
+log start of a cached head is that of the last read or check.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ from redis_ledger.ledger.partition_offsets import PartitionHead
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
 
-LOOK_AGAIN = b"look again"  # messages came back to a subscription: no offset has moved
+LOOK_AGAIN = b"look again"  # messages were returned to a subscription: no offset has moved
 CHECK_S = 1.0
-CHECKED_MAX = 32  # channels that one check looks at
-LINGER_S = 30.0  # a channel nobody waits on is left after this long
+CHECKED_MAX = 32  # channels read by one check
+LINGER_S = 30.0  # a channel without listeners is unsubscribed after this long
 
 
 class Listener:
-    """One reader's ear on some partitions."""
+    """The changes of some partitions, for one reader."""
 
     def __init__(self, committed: bool) -> None:
         self._committed = committed
         self._woken = asyncio.Event()
         self._closed = False
-        self._heard: set[bytes] = set()
+        self._changed: set[bytes] = set()
 
-    def hear(self, channel: bytes, end: int, stable: int, last_end: int, last_stable: int) -> None:
+    def notify(self, channel: bytes, end: int, stable: int, last_end: int, last_stable: int) -> None:
         if (stable > last_stable) if self._committed else (end > last_end):
             self.wake(channel)
 
     def wake(self, channel: bytes) -> None:
-        self._heard.add(channel)
+        self._changed.add(channel)
         self._woken.set()
 
-    def heard(self) -> set[bytes]:
-        """The channels (`wake` of a partition's keys) that have spoken since this was asked last."""
-        heard, self._heard = self._heard, set()
-        return heard
+    def take_changed(self) -> set[bytes]:
+        """The channels (`wake` of a partition's keys) that have changed since the last call."""
+        changed, self._changed = self._changed, set()
+        return changed
 
     def close(self) -> None:
         self._closed = True
@@ -60,11 +60,11 @@ class Listener:
 
     @property
     def is_closed(self) -> bool:
-        """The broker is closing: there is nothing to wait for any more."""
+        """True when the broker is closing: stop waiting."""
         return self._closed
 
     async def wait(self, seconds: float) -> bool:
-        """True when something changed since the last wait; False after `seconds`, or when the broker is closing."""
+        """True if a partition changed since the last wait; False after `seconds`, or when the broker is closing."""
         try:
             async with asyncio.timeout(max(seconds, 0)):
                 await self._woken.wait()
@@ -77,8 +77,11 @@ class Listener:
 
 
 class _Channel:
-    """end, stable: as published last, -1 before that.  head: None while it is not known.  losses: how often messages
-    may have been lost."""
+    """A subscription to one partition.
+
+    end, stable: as last published, -1 before that.  head: None while unknown.  losses: how often messages may have been
+    lost.
+    """
 
     def __init__(self, keys: PartitionKeys) -> None:
         self.keys = keys
@@ -99,7 +102,7 @@ class _Channel:
 
     def moved(self, epoch: int, end: int, stable: int) -> None:
         last_end, last_stable, head = self.end, self.stable, self.head
-        if end < last_end:  # the topic was made again, or a state check was quicker than this message: let all look
+        if end < last_end:  # the topic was created again, or a state check came before this message: wake all
             self.end, self.stable = end, stable
             self.on_lost()
             return
@@ -109,10 +112,10 @@ class _Channel:
             moved = head._replace(leader_epoch=epoch, end_offset=end, stable_offset=self.stable)
             self.head = moved if is_later else None
         for listener in list(self.listeners):
-            listener.hear(self.keys.wake, end, stable, last_end, last_stable)
+            listener.notify(self.keys.wake, end, stable, last_end, last_stable)
 
     def first_checked(self, end: int, stable: int) -> None:
-        """Nothing was published yet, and what readers have read is not known here: let them look once."""
+        """Before the first message, what readers have read is unknown: wakes them once."""
         self.end, self.stable, head = end, stable, self.head
         if head is not None and (head.end_offset, head.stable_offset) == (end, stable):
             self.wake()
@@ -134,14 +137,14 @@ class _Channel:
 
 
 class Mark(NamedTuple):
-    """That a partition's channel was subscribed to at some time."""
+    """A point in time of a subscription, for `learn`."""
 
     channel: _Channel
     losses: int
 
 
 class Waiters:
-    """All listeners of one broker.  `missed` counts changes only the safety net saw."""
+    """All listeners of one broker.  `missed` counts changes that only the state check found."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -152,12 +155,12 @@ class Waiters:
 
     @asynccontextmanager
     async def listen(self, partitions: Sequence[PartitionKeys], *, committed: bool) -> AsyncIterator[Listener]:
-        """A listener that hears every change from now on: read state after this has been entered."""
+        """A listener for every change from now on.  Read the state after entering this context."""
         now = self._loop.time()
         channels = []
         for keys in partitions:
             channel = self._channels.get(keys.wake)
-            if channel is None or channel.leave is None:  # not heard yet
+            if channel is None or channel.leave is None:  # not subscribed yet
                 channels = list(await asyncio.gather(*(self._channel(keys) for keys in partitions)))
                 break
             channel.idle_since = now
@@ -173,22 +176,22 @@ class Waiters:
                 channel.idle_since = self._loop.time()
 
     def head(self, keys: PartitionKeys) -> PartitionHead | None:
-        """Where the partition stands, if that is known here; all but its log start is up to date."""
+        """The partition's cached head, if there is one; its log start may be old."""
         channel = self._channels.get(keys.wake)
         return None if channel is None else channel.head
 
     def mark(self, keys: PartitionKeys) -> Mark | None:
-        """To be taken before the state is read that `learn` is given; None if its changes are not listened to."""
+        """Call it before reading the state that is passed to `learn`.  None if the channel is not subscribed."""
         channel = self._channels.get(keys.wake)
         return None if channel is None or channel.leave is None else Mark(channel, channel.losses)
 
     def learn(self, mark: Mark | None, head: PartitionHead) -> None:
-        """The head was read after the mark was taken, and is known from now on."""
+        """Caches a head that was read after the mark was taken."""
         if mark is not None and mark.losses == mark.channel.losses:
             mark.channel.learn(head)
 
     async def poke(self, keys: PartitionKeys) -> None:
-        """Messages were handed back here: waiting readers of every broker look again."""
+        """Wakes the waiting readers of every broker, after messages were returned to a subscription."""
         await self._store.command("SPUBLISH", keys.wake, LOOK_AGAIN, key=keys.state)
 
     async def close(self) -> None:
@@ -205,7 +208,7 @@ class Waiters:
         channel = self._channels.get(keys.wake)
         if channel is None:
             channel = self._channels[keys.wake] = _Channel(keys)
-            # By itself: the reader that came first may go away, those that came after it still wait for this.
+            # A task of its own: the first reader may be cancelled while later ones still wait for it.
             channel.ready = self._loop.create_task(self._join(channel))
             channel.ready.add_done_callback(lambda done: done.cancelled() or done.exception())
         await asyncio.shield(channel.ready)
@@ -215,7 +218,7 @@ class Waiters:
     async def _join(self, channel: _Channel) -> None:
         try:
             channel.leave = await self._store.subscribe(channel.keys.wake, channel.on_message, channel.on_lost)
-            channel.idle_since = self._loop.time()  # who waits for this is only about to become a listener
+            channel.idle_since = self._loop.time()  # the waiting reader becomes a listener after this
         except BaseException:
             self._channels.pop(channel.keys.wake, None)
             raise
@@ -242,13 +245,13 @@ class Waiters:
                 *(self._store.command("HMGET", c.keys.state, *fields, key=c.keys.state) for c in channels)
             )
         except LedgerError:
-            return  # Redis is away: its return wakes everybody
+            return  # Redis is unreachable: the reconnect wakes all readers
         for channel, known, (end, stable, epoch, start) in zip(channels, ends, states, strict=True):
             channel.checked_s = now
             if end is None:
                 channel.on_lost()
                 continue
-            # Below what was heard before this was asked: the topic was made again.
+            # Below an end published before this read: the topic was created again.
             back = int(end) < min(known, channel.end)
             if back or (channel.end >= 0 and (int(end) > channel.end or int(stable) > channel.stable)):
                 self.missed += 1

@@ -1,9 +1,9 @@
-"""One fetch of many partitions, as Kafka's consumers ask for them.
+"""One fetch of many partitions, as in Kafka's Fetch request.
 
-    head known, nothing behind the offset ─▶ no read     else ─▶ read, in the order asked for, until the answer is full
+    head cached, no records after the offset ─▶ no read     else ─▶ read, in request order, until the answer is full
 
-A partition gets what it asked for while there is room in the answer, so those that have nothing take nothing from the
-others.  Source: KIP-74 (partitions are filled in order; the first batch is always returned).
+A partition gets the bytes it requested while there is room in the answer; empty partitions take no room.
+Source: KIP-74 (partitions are filled in order; the first batch is always returned).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from redis_ledger.records.control import MARKER_BYTES
 
 
 class PartitionRequest(NamedTuple):
-    """Where one partition is to be read, and how much of it at most.  leader_epoch: as the client has it, or -1."""
+    """A read of one partition.  leader_epoch: the client's, or -1."""
 
     partition: Partition
     offset: int
@@ -31,7 +31,7 @@ class PartitionRequest(NamedTuple):
     leader_epoch: int = -1
 
     def has_nothing(self, head: PartitionHead, committed: bool) -> bool:
-        """Whether a read would find nothing, and no reason to refuse."""
+        """True if a read would return no records and no error."""
         end = head.stable_offset if committed else head.end_offset
         return end <= self.offset <= head.end_offset and self.leader_epoch in (-1, head.leader_epoch)
 
@@ -40,7 +40,7 @@ Polled = Read | LedgerError
 
 
 class FetchMany:
-    """polled: what each partition has, in the order of `wanted`, as of the last look at it."""
+    """polled: the last read of each partition, in the order of `wanted`."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class FetchMany:
         bytes_max: int,
         memory: ReadMemory | None = None,
     ) -> None:
-        """memory: for what is read; without enough of it partitions have less to tell."""
+        """memory: for the payload; reads are shortened if there is not enough."""
         self._catalog, self._waiters, self._wanted = catalog, waiters, wanted
         self._committed, self._bytes_max, self._memory = committed, bytes_max, memory
         self._polled: dict[int, Polled] = {}
@@ -64,12 +64,14 @@ class FetchMany:
         return [self._polled[index] for index in range(len(self._wanted))]
 
     def is_enough(self, bytes_min: int) -> bool:
-        """Also when one of them failed."""
+        """True if the answer has bytes_min bytes, or a partition failed."""
         return self._failed or sum(self._sizes.values()) >= max(bytes_min, 1)
 
     async def look(self, indexes: Iterable[int]) -> None:
-        """Looks at these again.  Together they get what the others leave, but always the first batch there is.
-        Cost: a state read for each whose head is not known; one or two round trips more for what is read."""
+        """Reads these partitions again.  They share the room that the others leave; the first batch is always read.
+
+        Cost: a state read for each partition without a cached head; one or two more round trips for those with records.
+        """
         unknown = []
         for index in indexes:
             self._sizes.pop(index, None)
@@ -81,7 +83,7 @@ class FetchMany:
                 unknown.append(index)
         reading: Sequence[int] = unknown
         if sum(self._wanted[index].bytes_max for index in unknown) > self._room():
-            reading = await self._with_something(unknown)
+            reading = await self._with_records(unknown)
         while reading:
             now, reading = self._that_fit(reading)
             if not now:
@@ -92,7 +94,7 @@ class FetchMany:
         return self._bytes_max - sum(self._sizes.values())
 
     def _that_fit(self, indexes: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
-        """Those that there is room for if each takes all it may, and the others; none if the answer is full."""
+        """The first partitions, as many as fit at their maximum size, and the others; none if the answer is full."""
         room, count = self._room(), 0
         if room <= 0 and self._sizes:
             return (), indexes
@@ -104,8 +106,8 @@ class FetchMany:
         count = max(count, 1)
         return indexes[:count], indexes[count:]
 
-    async def _with_something(self, indexes: Sequence[int]) -> list[int]:
-        """Those that have something, or fail.  The heads of all of them are answers, where nothing is read."""
+    async def _with_records(self, indexes: Sequence[int]) -> list[int]:
+        """Partitions with records to read.  The head is the answer of the others."""
         await asyncio.gather(*(self._head(index) for index in indexes))
         found = []
         for index in indexes:

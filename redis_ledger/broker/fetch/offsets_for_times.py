@@ -1,9 +1,9 @@
-"""The offset for a time: the first record, in offset order, that is as late; or the newest of all.
+"""The offset for a timestamp: the first record, in offset order, with this timestamp or a later one; or the newest.
 
-    log     newest time so far ──halved──▶ the first batch that may hold it ──decoded──▶ its first record as late
+    log     newest timestamp so far ──binary search──▶ first candidate batch ──decode──▶ its first matching record
 
-A batch says how late its latest record is, so one that cannot hold what is wanted is not decoded.  One that is too
-large to decode, or that comes after the budget is spent, counts as a single record at its first offset.
+A batch header has the maximum timestamp, so only batches that can match are decoded.  A batch that is too large to
+decode, or that comes after the budget is spent, counts as a single record at its first offset.
 Source: KIP-79, KIP-734.
 """
 
@@ -30,10 +30,10 @@ class TimestampOffset(NamedTuple):
 async def find(
     partition: Partition, timestamp_ms: int | None, committed: bool, budget: Budget
 ) -> TimestampOffset | None:
-    """Where the first record as late as the time is, or (None) the first of the newest ones; None when there is none.
+    """The first record with this timestamp or a later one; for None, the first of the newest records.
 
-    Cost: O(log n) round trips and one decoded batch; the header of every batch from the log start on when a later one
-    than any that is left has been trimmed, for the log knows the newest time so far, and that stays.
+    Cost: O(log n) round trips and one decoded batch.  If the record with the newest timestamp was trimmed, the headers
+    of all batches are read: the log keeps the newest timestamp so far.
     """
     if timestamp_ms is not None:
         return (await _first_since(partition, timestamp_ms, committed, budget))[0]
@@ -47,7 +47,7 @@ async def find(
 async def _first_since(
     partition: Partition, timestamp_ms: int, committed: bool, budget: Budget
 ) -> tuple[TimestampOffset | None, TimestampOffset | None]:
-    """The first record as late as the time; and, when there is none, the newest of all that were looked at."""
+    """The first matching record; without one, the newest record that was read."""
     entry, newest = await partition.offsets.entry_at(timestamp_ms), None
     if entry is None:
         return None, None
@@ -59,7 +59,7 @@ async def _first_since(
             start = int(error.facts.get("start_offset", -1))
             if start <= offset:
                 raise
-            offset = start  # inside the batch, or behind it by now
+            offset = start  # inside the batch, or after it by now
             continue
         if not read.entries:
             return None, newest
@@ -69,7 +69,7 @@ async def _first_since(
                 continue
             latest_ms = read_header(payload).max_timestamp
             if newest is not None and latest_ms <= newest.timestamp_ms:
-                continue  # newest is earlier than the time, so this batch is
+                continue  # newest is too early, so this batch is too
             async for some in _slices(found, payload, latest_ms, budget):
                 for at in some:
                     if at.offset < read.head.start_offset:

@@ -1,9 +1,9 @@
-"""Fetch: record batches out of a partition, waiting for them if asked to.
+"""Fetches record batches from a partition, with a long poll.
 
-    listen to the partition ─▶ read ─▶ something? answer : sleep until it changes ─▶ read again
+    listen to the partition ─▶ read ─▶ records? return them : sleep until it changes ─▶ read again
 
-A committed reader gets no markers and nothing of aborted or undecided transactions; an uncommitted one gets everything,
-labelled.
+A read_committed reader gets no markers and no batches of aborted or open transactions; a read_uncommitted reader gets
+all batches, with their transaction.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from redis_ledger.ledger.waiters import Waiters
 from redis_ledger.records.batch import place
 from redis_ledger.records.control import marker
 
-WIDE = 50  # a fetch of more partitions listens before it looks, so that their heads are known to the next one
+WIDE = 50  # a fetch of more partitions subscribes before it reads, so that the next one finds their heads cached
 
 
 class PartitionFetch:
@@ -64,7 +64,7 @@ class PartitionFetch:
             raise
 
     async def next_readable(self, topic: str, number: int, offset: int, *, isolation: Isolation) -> int:
-        """The offset to read on at: `offset`, moved over markers and, for a committed reader, aborted batches."""
+        """The next offset to read: `offset`, moved past markers and, for read_committed, aborted batches."""
         partition = await self._catalog.partition(topic, number)
         return await partition.reader.next_readable(offset, committed=isolation == "read_committed")
 
@@ -78,11 +78,11 @@ class PartitionFetch:
         wait_ms: int,
         room: ReadMemory | None = None,
     ) -> list[Polled]:
-        """What each of the partitions has, in the order asked for; answered when there are bytes_min bytes altogether,
-        when one of them fails, or after wait_ms.  Together bytes_max, but always the first batch there is.
-        room: memory for the answer.
+        """The reads of all partitions, in the order of `wanted`.
 
-        Cost: as FetchMany.look; while waiting, only those that have changed are looked at again.
+        Returns when they have bytes_min bytes together, when one of them fails, or after wait_ms.  They have at most
+        bytes_max, except for the first batch, which is always returned.  room: memory for the answer.
+        Cost: as FetchMany.look; while waiting, only partitions that changed are read again.
         """
         deadline = self._loop.time() + wait_ms / 1000
         fetch = FetchMany(self._catalog, self._waiters, wanted, committed=committed, bytes_max=bytes_max, memory=room)
@@ -98,7 +98,7 @@ class PartitionFetch:
                 await fetch.look(stale)
                 if fetch.is_enough(bytes_min) or not await listener.wait(deadline - self._loop.time()):
                     return fetch.polled
-                stale = sorted(places[channel] for channel in listener.heard())
+                stale = sorted(places[channel] for channel in listener.take_changed())
 
     async def offset_at(
         self,
@@ -109,8 +109,10 @@ class PartitionFetch:
         isolation: Isolation = "read_committed",
         charge: Charge | None = None,
     ) -> tuple[int, int | None]:
-        """Where to begin for records as late as the time, and the time of the first; the end and None if none is.
-        charge: gets the bytes that are decoded for it."""
+        """The offset and timestamp of the first record with this timestamp or a later one, else the end and None.
+
+        charge: called with the number of decoded bytes.
+        """
         found = await self._catalog.partition(topic, partition)
         try:
             committed = isolation == "read_committed"
@@ -125,7 +127,7 @@ class PartitionFetch:
             raise
 
     def budget(self, charge: Charge | None = None) -> Budget:
-        """For one request that looks into batches."""
+        """The decoding budget of one request."""
         return self._decoding.budget(charge=charge)
 
     async def _first(
@@ -139,7 +141,7 @@ class PartitionFetch:
             except OffsetOutOfRange:
                 if offset != "earliest":
                     raise
-                # The log start has moved on since it was asked for.
+                # The log start has moved since it was read.
 
     async def _start(self, partition: Partition, offset: int | Literal["earliest", "latest"], committed: bool) -> int:
         if isinstance(offset, int):
@@ -158,7 +160,7 @@ class PartitionFetch:
         records_max: int,
         room: ReadMemory | None,
     ) -> Fetched:
-        """One read; over stretches that hold nothing for this reader it goes on by itself."""
+        """One read; continues past entries that this reader does not get."""
         while True:
             read = await partition.reader.read(
                 offset, committed=committed, bytes_max=max_bytes, records_max=records_max, room=room
@@ -166,7 +168,7 @@ class PartitionFetch:
             fetched = self._shape(read, offset, committed)
             if fetched.batches or not read.entries:
                 return fetched
-            offset, records_max = fetched.next_offset, ALL_RECORDS  # a stretch without records may be long
+            offset, records_max = fetched.next_offset, ALL_RECORDS  # there may be many such entries
 
     def _shape(self, read: Read, offset: int, committed: bool) -> Fetched:
         head, batches = read.head, []

@@ -277,7 +277,7 @@ class _Queue:
                 joined.set_result(None)
                 while not self._is_idle() and not listener.is_closed:
                     if await listener.wait(LINGER_S):
-                        for channel in listener.heard():
+                        for channel in listener.take_changed():
                             self._changed(places[channel])
                         self._serve()
                 self._leave(partitions)

@@ -1,11 +1,10 @@
-"""Kafka's configuration names onto our settings: what topics, brokers and groups tell, and what a topic can be told.
+"""Maps Kafka's configuration names of topics, brokers and groups to our settings.
 
     retention.ms      ─▶ retention_ms        the topic's own value, else the broker's, else the default
-    compression.type  ─▶ compression_type    the topic's own value, stored and shown, and without effect
-    cleanup.policy    ─▶ "delete"            read-only: it can be set to what it is, and to nothing else
+    compression.type  ─▶ compression_type    the topic's own value, stored and shown without effect
+    cleanup.policy    ─▶ "delete"            read-only: it can be set to this value only
 
-A read-only name is shown because admin tools look for it.  A change is decided here and stored by the catalog, so REST
-shows and accepts the same.
+A read-only name is listed because admin tools expect it.  The catalog stores changes, so REST shows the same settings.
 Source: KIP-133, KIP-226 (synonyms), KIP-339 (incremental changes).
 """
 
@@ -54,8 +53,8 @@ OPERATIONS = frozenset(int(operation) for operation in Operation)
 
 
 class Setting(NamedTuple):
-    """One row: Kafka's name.  broker: its name as a broker's setting.  ours: what the topic can have a value of its own
-    for (ledger.settings.SETTINGS), "" when it is read-only."""
+    """A configuration under Kafka's name.  broker: its name as a broker configuration.  ours: the topic setting
+    (ledger.settings.SETTINGS), "" if it is read-only."""
 
     name: str
     type: Type
@@ -70,7 +69,7 @@ class Setting(NamedTuple):
 
     @property
     def words(self) -> Mapping[str, int] | None:
-        """The words it can be, and the numbers that are stored for them; None: it is a number itself."""
+        """Its values as words, and the stored numbers; None if the value is a number."""
         return _SWITCH if self.type == Type.BOOLEAN else CODECS if self.ours == COMPRESSION else None
 
 
@@ -81,7 +80,7 @@ class Synonym(NamedTuple):
 
 
 class Described(NamedTuple):
-    """synonyms: where the value comes from, what has the last word first.  value None: there is none."""
+    """synonyms: the sources of the value, the one in effect first.  value None: not set."""
 
     name: str
     value: str | None
@@ -255,7 +254,7 @@ def settings_of(given: Iterable[tuple[str, str | None]]) -> dict[str, int]:
 
 
 def _parsed(row: Setting, text: str) -> dict[str, int]:
-    """{our name: value}; nothing for a read-only row that is given the value it has."""
+    """{our name: value}; empty for a read-only row with its own value."""
     if row.read_only:
         fixed = row.value(DEFAULTS)
         if text.strip() == fixed:
@@ -287,7 +286,7 @@ def _no_policy(text: str) -> str:
 
 
 def changed(changes: Sequence[Change]) -> dict[str, int | None]:
-    """Incremental changes as settings to set, or (None) to take away.  Raises InvalidConfig, InvalidRequest."""
+    """Incremental changes as settings to set, or (None) to unset.  Raises InvalidConfig, InvalidRequest."""
     _check_names([change.name for change in changes])
     result: dict[str, int | None] = {}
     for name, operation, value in changes:
@@ -319,7 +318,7 @@ def _joined(row: Setting, operation: int, value: str) -> str:
 
 
 def replaced(given: Sequence[tuple[str, str | None]]) -> dict[str, int | None]:
-    """All of a topic's settings: those not given are taken away.  Raises InvalidConfig, InvalidRequest."""
+    """All of a topic's settings; those not given are unset.  Raises InvalidConfig, InvalidRequest."""
     _check_names([name for name, _ in given])
     for name, value in given:
         if value is None:
@@ -333,7 +332,7 @@ def _check_names(names: Sequence[str]) -> None:
 
 
 class Configs:
-    """Configurations of resources as they are, and of topics as they shall be."""
+    """Describes configurations of topics, brokers and groups, and changes those of topics."""
 
     def __init__(self, catalog: Catalog, config: Config) -> None:
         self._catalog, self._config = catalog, config
@@ -343,7 +342,7 @@ class Configs:
         return self.of_settings((await self._catalog.get(name, fresh=True)).settings)
 
     def of_settings(self, own: Mapping[str, int]) -> list[Described]:
-        """Of a topic that has these settings of its own."""
+        """The configurations of a topic with these settings."""
         return described(TOPIC, self._config, own)
 
     def of_broker(self) -> list[Described]:

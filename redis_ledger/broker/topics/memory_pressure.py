@@ -1,11 +1,11 @@
-"""Memory pressure: while Redis is nearly full, retention does not wait for its next turn.
+"""Memory pressure: while Redis is nearly full, retention trims at once.
 
     used_memory / maxmemory   0 ────────────────── 0.85 ──────── 1.0
                               │ every half minute  │ every second or two, trimming only
-                                                   │             │ appends are refused, and taken again below it
+                                                   │             │ appends are refused until memory is free
 
-A producer may fill what is left of the memory between two turns.  Its appends are refused then, with an error that
-clients repeat.  Trimming goes on in a full Redis, so what retention lets go makes room for them.
+A producer may fill the remaining memory between two turns.  Its appends are then refused with a retriable error.
+Trimming works in a full Redis, so retention makes room for them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ REST = 4  # times as long as the last turn took: a broker of thousands of partit
 
 
 class MemoryPressure:
-    """fullness: the share of its maxmemory that a Redis uses, of the fullest.  relieve: trims every partition once."""
+    """fullness: used share of maxmemory, of the fullest Redis.  relieve: trims every partition once."""
 
     def __init__(self, fullness: Callable[[], float], relieve: Callable[[], Awaitable[None]]) -> None:
         self._fullness, self._relieve = fullness, relieve

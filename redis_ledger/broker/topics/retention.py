@@ -1,15 +1,15 @@
-"""Retention of every topic: what is sealed, trimmed and forgotten without anybody asking.
+"""Retention of every topic: seals, trims and expires in the background.
 
     each partition   seal the active ledger if it is due ─▶ move the log start ─▶ drop payload ─▶ forget segments
 
-A topic may keep what its subscriptions have not acknowledged (retention_acknowledged).  A subscription exists when it
-exists on partition 0, and has a cursor on every partition or gets it on first use; so a partition gets the cursors it
-lacks before it is trimmed.  A cursor that partition 0 does not know was left behind by a delete that was cut short, or
-is being made by a broker of an earlier release: after LEFTOVER_MS it does not count any more.
+A topic may keep records that its subscriptions have not acknowledged (retention_acknowledged).  A subscription exists
+if it exists on partition 0; its cursors on other partitions are created on first use.  Missing cursors are therefore
+created before a partition is trimmed.  A cursor without one on partition 0 is left over from an interrupted delete, or
+is being created by a broker of an earlier release: after LEFTOVER_MS it is ignored.
 
-All of it is idempotent, so any broker may do it at any time.  The keeper of a partition does it (turns.py), and a
-broker that has appended to it.  One read says whether the partition has changed since it was gone through last; if not,
-it is left alone until time may have something to do there.
+All of it is idempotent, so any broker may do it at any time: the keeper of a partition (cluster/maintenance_turns.py),
+and a broker that has appended to it.  One read shows whether the partition has changed since its last turn; if not, it
+is skipped until one of its time limits is reached.
 Source: Kafka's log cleaner (delete), Pulsar "message retention"; docs/howto/retention.md.
 """
 
@@ -38,28 +38,31 @@ from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry.logs import Seldom
 
-AT_ONCE = 8  # partitions looked at
+AT_ONCE = 8  # partitions
 ENTRIES_MAX = 500  # log entries trimmed by one call
 LEFTOVER_MS = 600_000
-RELIEFS_OF_ALL = 10  # one in so many trims what other brokers look after, too
-OWN_S, OTHERS_S = 120.0, 1_800.0  # between two looks at a partition that nobody appends to through this broker
-WHOLE_MS, WHOLE_MS_MIN = 1_800_000, 30_000  # an unchanged partition is gone through again after so long
+RELIEFS_OF_ALL = 10  # one in so many also trims the partitions of other brokers
+OWN_S, OTHERS_S = 120.0, 1_800.0  # between two turns of a partition without appends through this broker
+WHOLE_MS, WHOLE_MS_MIN = 1_800_000, 30_000  # until the next turn of an unchanged partition
 
 log = structlog.get_logger(__name__)
 _seldom = Seldom()
 
 
 class _Ends(NamedTuple):
-    """Where the log starts, and where what is published in Parquet ends: while neither moves, no segment comes to lie
-    below the log start.  What a job publishes may lie there from the first."""
+    """The log start, and the end of the published segments.  While neither moves, no segment gets below the log start;
+    a newly published segment may be below it from the beginning."""
 
     start: int
     offloaded: int
 
 
-class _Seen(NamedTuple):
-    """A partition as it was gone through last.  until_ms: when time may have something to do there.  tail_end: of what
-    this broker has of it in memory, which grows with its own appends.  ends: below the log start no segment is left."""
+class _LastTurn(NamedTuple):
+    """A partition after its last turn.
+
+    until_ms: when a time limit is reached.  tail_end: of the tail cache, which grows with this broker's appends.  ends:
+    no segment is left below this log start.
+    """
 
     head: PartitionHead | None = None
     settings: Mapping[str, int] | None = None
@@ -83,17 +86,16 @@ class TopicRetention:
         self._config, self._clock = config, clock
         self.expiry = StateExpiry(store, config, clock)
         self._turns = MaintenanceTurns(keeps, OWN_S, OTHERS_S)
-        self._seen: dict[Place, _Seen] = {}
+        self._last_turns: dict[Place, _LastTurn] = {}
         self._reliefs = 0
         self._loop = asyncio.get_running_loop()
 
     async def retain(self, *, due_only: bool = False) -> None:
-        """Goes through every partition once, or through those whose turn it is.  One that cannot be reached holds up no
-        other."""
+        """Processes every partition once, or only those due.  An unreachable partition does not delay others."""
         entries = await self._catalog.list()
         places = [(entry, Place(entry.name, entry.id, n)) for entry in entries for n in range(entry.partitions)]
         self._turns.forget_others(place for _, place in places)
-        self._seen = {place: self._seen[place] for _, place in places if place in self._seen}
+        self._last_turns = {place: self._last_turns[place] for _, place in places if place in self._last_turns}
         now_s = self._loop.time()
         chosen = [each for each in places if not due_only or self._is_due(*each, now_s)]
         for first in range(0, len(chosen), AT_ONCE):
@@ -102,7 +104,7 @@ class TopicRetention:
         self.expiry.keep_only({(place.topic_id, place.number) for _, place in places})
 
     async def relieve(self) -> None:
-        """Only trims, for a Redis that is nearly full: what this broker looks after, and at times all of it."""
+        """Only trims, for a Redis that is nearly full: the partitions of this broker, and now and then all."""
         everything, self._reliefs = self._reliefs % RELIEFS_OF_ALL == 0, self._reliefs + 1
         entries = await self._catalog.list()
         places = [(entry, Place(entry.name, entry.id, n)) for entry in entries for n in range(entry.partitions)]
@@ -115,31 +117,31 @@ class TopicRetention:
         try:
             await self.trim(entry, await self._catalog.partition(entry.name, number))
         except UnknownTopic:
-            return  # deleted meanwhile
+            return  # deleted since
         except LedgerError as error:
             _seldom.failed("retention failed, trying again", error, topic=entry.name, partition=number)
 
     def _is_due(self, entry: TopicEntry, place: Place, now_s: float) -> bool:
         if self._turns.is_due(place, now_s):
             return True
-        seen = self._seen.get(place)
+        seen = self._last_turns.get(place)
         partition = self._catalog.opened(place.topic, place.number)
         if partition is not None and partition.tail.end != (seen.tail_end if seen else 0):
             return True
         has_time = seen is None or self._clock.now_ms() >= seen.until_ms
-        has_time = has_time or self.expiry.is_walking(place.topic_id, place.number)
+        has_time = has_time or self.expiry.is_scanning(place.topic_id, place.number)
         return self._turns.is_own(place) and (has_time or bool(entry.over(self._config).retention_acknowledged))
 
     async def _retain_quietly(self, entry: TopicEntry, place: Place, *, changed_only: bool) -> None:
         self._turns.took(place, self._loop.time())
-        seen = self._seen.get(place, _Seen())
+        seen = self._last_turns.get(place, _LastTurn())
         try:
             partition = await self._catalog.partition(entry.name, place.number)
-            seen = self._seen[place] = seen._replace(tail_end=partition.tail.end)
+            seen = self._last_turns[place] = seen._replace(tail_end=partition.tail.end)
             config = entry.over(self._config)
             before = await partition.offsets.head()
             is_known = (seen.head, seen.settings) == (before, entry.settings) and self._clock.now_ms() < seen.until_ms
-            goes_on = config.retention_acknowledged or self.expiry.is_walking(place.topic_id, place.number)
+            goes_on = config.retention_acknowledged or self.expiry.is_scanning(place.topic_id, place.number)
             if changed_only and is_known and not goes_on:
                 return
             await self._seal(partition)
@@ -152,9 +154,11 @@ class TopicRetention:
             is_whole = (head.end_offset, head.stable_offset) == (before.end_offset, before.stable_offset)
             until_ms = self._clock.now_ms() + unchanged_ms(head, config)
             until_ms = int(min(until_ms, self.expiry.next_ms(place.topic_id, place.number)))
-            self._seen[place] = _Seen(head if is_whole else None, entry.settings, until_ms, seen.tail_end, ends)
+            self._last_turns[place] = _LastTurn(
+                head if is_whole else None, entry.settings, until_ms, seen.tail_end, ends
+            )
         except UnknownTopic:
-            return  # deleted meanwhile
+            return  # deleted since
         except LedgerError as error:
             _seldom.failed("retention failed, trying again", error, topic=entry.name, partition=place.number)
 
@@ -179,8 +183,10 @@ class TopicRetention:
     # -- history in Parquet ------------------------------------------------------------------------------------------
 
     async def _forget_segments(self, topic: str, number: int) -> None:
-        """Files go after the manifest has forgotten them.  Those that cannot be deleted from here are left to the next
-        run of the job that writes them: nothing names them any more."""
+        """Removes segments below the log start from the manifest, then deletes their files.
+
+        Files that this broker cannot delete are left to the next run of the offload job.
+        """
         files = await self._offload.forget(topic, number)
         if not files or not self._config.offload_home:
             return
@@ -193,7 +199,7 @@ class TopicRetention:
     # -- cursors -----------------------------------------------------------------------------------------------------
 
     async def _leftovers(self, partition: Partition) -> Mapping[str, str]:
-        """The cursors that do not count, by their subscription (percent-encoded), with the time they were made.
+        """The cursors to ignore: subscription (percent-encoded) → creation time.
 
         The partition is read first: a subscription is registered on partition 0 before it has other cursors.
         """
@@ -203,7 +209,7 @@ class TopicRetention:
         known = await self._subscriptions(await self._catalog.partition(partition.topic, 0))
         for name in known:
             if name not in here:
-                with suppress(UnknownSubscription):  # deleted meanwhile
+                with suppress(UnknownSubscription):  # deleted since
                     await self._cursors.ensure(partition, unquote(name))
         before = self._clock.now_ms() - LEFTOVER_MS
         strange = [name for name in here if name not in known]
@@ -223,8 +229,8 @@ class TopicRetention:
 
 
 def unchanged_ms(head: PartitionHead, config: Config) -> int:
-    """How long an unchanged partition may be left alone: a part of the times after which its records go and its ledger
-    is sealed, so that neither is late by more than that."""
+    """How long an unchanged partition may be skipped: a part of retention_ms and of the ledger age, so that neither is
+    exceeded by more than that."""
     parts = [WHOLE_MS, max(config.ledger_age_ms_max // 2, WHOLE_MS_MIN)]
     if head.start_offset < head.end_offset and config.retention_ms >= 0:
         parts.append(max(config.retention_ms // 20, WHOLE_MS_MIN))

@@ -1,4 +1,4 @@
-"""Topics: create, list, describe, grow, delete; and what an administrator does to a partition."""
+"""Topics: create, list, describe, grow, delete; administration of partitions."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ class Topics:
         """Raises TopicExists, InvalidTopicName, InvalidRequest."""
         count = self._config.num_partitions if partitions is None else partitions
         own = {key: value for key, value in (settings or {}).items() if value is not None}
-        return self._shown(await self._catalog.create(name, count, own))
+        return self._topic(await self._catalog.create(name, count, own))
 
     async def list(self) -> builtins.list[Topic]:
-        return [self._shown(entry) for entry in await self._catalog.list()]
+        return [self._topic(entry) for entry in await self._catalog.list()]
 
     async def describe(self, name: str) -> tuple[Topic, builtins.list[PartitionState]]:
         entry = await self._catalog.get(name, fresh=True)
         partitions = [await self._catalog.partition(name, number) for number in range(entry.partitions)]
         states = await asyncio.gather(*(self._state(partition) for partition in partitions))
-        return self._shown(entry), list(states)
+        return self._topic(entry), list(states)
 
     async def heads(self, topic: Topic) -> builtins.list[PartitionHead]:
-        """Where each partition stands, of a topic as `list` tells it.  Raises UnknownTopic.  Cost: a read of each."""
+        """The head of each partition of a topic from `list`.  Raises UnknownTopic.  Cost: a read of each."""
         first = self._catalog.opened(topic.name, 0)
         if first is not None and first.topic_id != topic.id:
-            self._catalog.forget(topic.name)  # deleted and made again meanwhile
+            self._catalog.forget(topic.name)  # deleted and created again
         partitions = [await self._catalog.partition(topic.name, number) for number in range(topic.partitions)]
         return builtins.list(await asyncio.gather(*(partition.offsets.head() for partition in partitions)))
 
@@ -55,18 +55,18 @@ class Topics:
         """More partitions, other settings; None takes the topic's own value away.
 
         Raises UnknownTopic, InvalidRequest (fewer partitions), TopicBusy."""
-        return self._shown(await self._catalog.change(name, partitions, None if settings is None else dict(settings)))
+        return self._topic(await self._catalog.change(name, partitions, None if settings is None else dict(settings)))
 
     async def delete(self, name: str, topic_id: str | None = None) -> None:
         await self._catalog.delete(name, topic_id)
 
     async def delete_records(self, name: str, number: int, below: int | None) -> int:
-        """Trims what lies below the offset (None: all that is there); the log start afterwards.
+        """Trims records below the offset (None: all records).  Returns the log start.
 
-        What an open transaction may still decide about stays, so the start may remain below the offset.
+        Records above the stable offset are kept, so the log start may stay below the offset.
         Raises UnknownTopic, UnknownPartition, OffsetOutOfRange above the end.
         """
-        partition, head = await self._now(name, number)
+        partition, head = await self._current(name, number)
         wanted = head.end_offset if below is None else below
         if not 0 <= wanted <= head.end_offset:
             raise OffsetOutOfRange(f"Offset {wanted} is not in {name}:{number}, which ends at {head.end_offset}.")
@@ -78,12 +78,12 @@ class Topics:
                 return trimmed.start_offset
 
     async def head(self, name: str, number: int) -> PartitionHead:
-        """Where a partition stands.  Raises UnknownTopic, UnknownPartition."""
-        return (await self._now(name, number))[1]
+        """The head of a partition.  Raises UnknownTopic, UnknownPartition."""
+        return (await self._current(name, number))[1]
 
     async def producers(self, name: str, number: int) -> builtins.list[PartitionProducer]:
-        """Who has written to the partition lately, or has a transaction open there, by id."""
-        partition, _ = await self._now(name, number)
+        """Producers with recent batches or an open transaction in the partition, by id."""
+        partition, _ = await self._current(name, number)
         k, command = partition.keys, self._store.command
         found: dict[int, PartitionProducer] = {}
         cursor: bytes = b"0"
@@ -105,7 +105,7 @@ class Topics:
         return sorted(found.values())
 
     async def holding(self, name: str) -> builtins.list[Holding]:
-        """The open transactions that have written to the topic, by partition and where they begin there."""
+        """The open transactions that have written to the topic, by partition and first offset."""
         entry = await self._catalog.get(name)
 
         async def one(number: int) -> builtins.list[Holding]:
@@ -117,15 +117,15 @@ class Topics:
         found = await asyncio.gather(*(one(number) for number in range(entry.partitions)))
         return sorted(each for some in found for each in some)
 
-    async def _now(self, name: str, number: int) -> tuple[Partition, PartitionHead]:
-        """What this broker remembers may be of a topic that was deleted and made again meanwhile."""
-        remembered = self._catalog.opened(name, number) is not None
+    async def _current(self, name: str, number: int) -> tuple[Partition, PartitionHead]:
+        """Reads the head; if the cached topic was deleted and created again, that of the new topic."""
+        cached = self._catalog.opened(name, number) is not None
         partition = await self._catalog.partition(name, number)
         try:
             return partition, await partition.offsets.head()
         except UnknownTopic:
             self._catalog.forget(name)
-            if not remembered:
+            if not cached:
                 raise
         partition = await self._catalog.partition(name, number)
         return partition, await partition.offsets.head()
@@ -142,5 +142,5 @@ class Topics:
             head.active_ledger, ledgers, head.bytes, opened - 1, head.offloaded_offset,
         )  # fmt: skip
 
-    def _shown(self, entry: TopicEntry) -> Topic:
+    def _topic(self, entry: TopicEntry) -> Topic:
         return Topic(entry.name, entry.id, entry.partitions, effective(entry.settings, self._config), entry.created_ms)

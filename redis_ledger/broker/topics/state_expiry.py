@@ -1,14 +1,14 @@
-"""What a partition remembers of producers and of ended transactions, and when it goes.
+"""Expiry of a partition's state of producers and of ended transactions.
 
-    producers    ▓▓▓▓░░░░░░░░░░░░░░░░░░  rows are looked at page by page; after five minutes the walk begins again
-                     ^ where it stands   a row goes a day after its producer was heard last, or with its Idempotency-Key
+    producers    ▓▓▓▓░░░░░░░░░░░░░░░░░░  rows are scanned in pages; the scan starts again after 5 min
+                     ^ cursor            a row expires a day after its last batch, or with its Idempotency-Key
 
-    tombstones   ▓▓▓▓▓▓▓▓░░░░░░░░░░░░░░  in order of time: the oldest go, until none of a page goes
+    tombstones   ▓▓▓▓▓▓▓▓░░░░░░░░░░░░░░  in order of time: the oldest expire, until a page has none to remove
                  ^ oldest
 
-Keyed produces leave a row each, so there may be millions.  A look costs the rows that it reads.  Beyond a million rows
-in all partitions a walk takes longer, up to two hours: then what goes late is little beside what is to stay.  Where the
-walk stands is not stored: another broker begins anew.
+Each produce request with an Idempotency-Key leaves a row, so there may be millions.  A turn costs the rows that it
+reads.  With more than a million rows in all partitions a scan takes longer, up to two hours.  The cursor is not stored:
+another broker starts a new scan.
 Source: Kafka producer.id.expiration.ms; transaction buffer RFC "low watermark".
 """
 
@@ -28,14 +28,14 @@ FORGET_PRODUCERS = Script.load("ledger/forget_producers")
 FORGET_TOMBSTONES = Script.load("txn/forget_tombstones")
 PRODUCER_SILENT_MS = 86_400_000
 KEY_SLACK_MS = 60_000  # clocks differ
-PAGE = 500  # rows read, or tombstones looked at, by one call
-LAP_LOOKS, LAP_LOOKS_MAX = 10, 240  # a walk over all producers takes so many looks, at one every half minute
+PAGE = 500  # rows or tombstones read by one call
+LAP_LOOKS, LAP_LOOKS_MAX = 10, 240  # a scan takes so many turns, one every half minute
 LOOK_ROWS = 100_000  # rows of all partitions together that are read in half a minute: less than 1 % of Redis
-IDLE_PAGES = 20  # of tombstones, looked at though none of them goes
+IDLE_PAGES = 20  # of tombstones, read although none of them expires
 
 
-class _Walk(NamedTuple):
-    """Over the producers of a partition.  next_ms: when the first of the rows that it has passed may go."""
+class _Scan(NamedTuple):
+    """A scan of the producers of a partition.  next_ms: when the first of the rows read so far expires."""
 
     cursor: Any = b"0"
     next_ms: float = math.inf
@@ -44,22 +44,22 @@ class _Walk(NamedTuple):
 class StateExpiry:
     def __init__(self, store: Store, config: Config, clock: Clock) -> None:
         self._store, self._config, self._clock = store, config, clock
-        self._walks: dict[tuple[str, int], _Walk] = {}  # those that are not over
+        self._scans: dict[tuple[str, int], _Scan] = {}  # unfinished
         self._rows: dict[tuple[str, int], int] = {}
         self._next_ms: dict[tuple[str, int], float] = {}
 
     def keep_only(self, partitions: set[tuple[str, int]]) -> None:
-        """The others are gone."""
-        self._walks = {at: walk for at, walk in self._walks.items() if at in partitions}
+        """Drops the state of all other partitions."""
+        self._scans = {at: scan for at, scan in self._scans.items() if at in partitions}
         self._rows = {at: rows for at, rows in self._rows.items() if at in partitions}
         self._next_ms = {at: ms for at, ms in self._next_ms.items() if at in partitions}
 
-    def is_walking(self, topic_id: str, number: int) -> bool:
-        """Whether the next look goes on behind the last one, however little has happened in the partition."""
-        return (topic_id, number) in self._walks
+    def is_scanning(self, topic_id: str, number: int) -> bool:
+        """True if a scan of the partition is unfinished, so that it needs another turn even without changes."""
+        return (topic_id, number) in self._scans
 
     def next_ms(self, topic_id: str, number: int) -> float:
-        """When the first of the producers goes that the last walk has passed, if nothing is heard of it until then."""
+        """When the first producer of the last scan expires, if it stays silent."""
         return self._next_ms.get((topic_id, number), math.inf)
 
     async def look(self, partition: Partition) -> None:
@@ -68,16 +68,19 @@ class StateExpiry:
         await self._forget_tombstones(partition)
 
     async def _forget_producers(self, partition: Partition) -> None:
-        """Those that have been silent for a day.  One of a request under an Idempotency-Key lives as long as the key: a
-        repeated request finds in its window what was written."""
+        """Removes producers that have been silent for a day.
+
+        The producer of a request with an Idempotency-Key is kept as long as the key, so that a repeated request finds
+        its earlier append.
+        """
         k, now_ms = partition.keys, self._clock.now_ms()
         at = (partition.topic_id, partition.number)
         self._rows[at] = int(await self._store.command("HLEN", k.producers, key=k.state))
         left = self._share(self._rows[at])
-        walk = self._walks.pop(at, _Walk())
+        scan = self._scans.pop(at, _Scan())
         while True:
-            cursor, rows = await self._store.command("HSCAN", k.producers, walk.cursor, "COUNT", PAGE, key=k.state)
-            silent, next_ms = list[bytes](), walk.next_ms
+            cursor, rows = await self._store.command("HSCAN", k.producers, scan.cursor, "COUNT", PAGE, key=k.state)
+            silent, next_ms = list[bytes](), scan.next_ms
             for pid, row in zip(rows[::2], rows[1::2], strict=True):
                 until_ms = self._until_ms(int(pid), row) if row else math.inf
                 if until_ms < now_ms:
@@ -86,21 +89,21 @@ class StateExpiry:
                     next_ms = min(next_ms, until_ms)
             if silent:
                 await self._store.call(FORGET_PRODUCERS, (k.producers, k.open), silent)
-            walk, left = _Walk(cursor, next_ms), left - PAGE
+            scan, left = _Scan(cursor, next_ms), left - PAGE
             if cursor == b"0":
                 self._next_ms[at] = next_ms
                 return
             if left <= 0:
-                self._walks[at] = walk
+                self._scans[at] = scan
                 return
 
     def _share(self, rows: int) -> int:
-        """How many of a partition's rows a look reads."""
+        """The number of a partition's rows that one turn reads."""
         looks = min(max(sum(self._rows.values()) // LOOK_ROWS, LAP_LOOKS), LAP_LOOKS_MAX)
         return max(PAGE, rows // looks)
 
     def _until_ms(self, producer_id: int, row: bytes) -> int:
-        """Earlier releases took any producer id for a request under an Idempotency-Key."""
+        """Earlier releases used any producer id for a request with an Idempotency-Key."""
         _, last_ms, *rest = row.split(b" ", 3)
         keyed_ms = self._config.idempotency_key_ms
         if not is_keyed(producer_id):
