@@ -3,8 +3,8 @@
     .venv/bin/python scripts/chart_tools.py            builds what is missing (a few minutes, once)
     .venv/bin/python scripts/chart_tools.py schemas    writes tests/chart/schemas/ anew from Kubernetes' OpenAPI
 
-They come as Go modules, at the versions below, whose sums Go's checksum database vouches for.  A newer version here is
-built at the next run.  Without Go and without what it built before, `make chart` says so in one sentence and fails.
+They are Go modules at the versions below, verified by Go's checksum database.  A new version is built at the next run.
+Without Go and without an earlier build, `scripts/check.py chart` fails with one sentence.
 """
 
 from __future__ import annotations

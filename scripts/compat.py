@@ -57,7 +57,7 @@ OK, FAILED, LEFT_OUT = "ok", "FAILED", "left out"
 interrupted = threading.Event()
 
 
-class Wanted(NamedTuple):
+class SuiteOptions(NamedTuple):
     """What was asked for.  records: of kgo's ETL tests."""
 
     quick: bool
@@ -74,7 +74,7 @@ class Address(NamedTuple):
     token: str = ""
 
 
-class Outcome(NamedTuple):
+class SuiteResult(NamedTuple):
     """suite: the client, and the number of brokers if there are several.  told: its counts, or why there are none."""
 
     suite: str
@@ -171,11 +171,11 @@ def address_of(ready: str, said: Path) -> Address:
 # -- the suites --------------------------------------------------------------------------------------------------------
 
 
-def run_suite(client: str, brokers: int, wanted: Wanted, address: Address, logs: Path) -> Outcome:
+def run_suite(client: str, brokers: int, options: SuiteOptions, address: Address, logs: Path) -> SuiteResult:
     began = time.monotonic()
     log = logs / f"{client}.log"
     environ = {**os.environ, "PYTHON": sys.executable, "KAFKA": address.kafka, "OUT": str(logs / client)}
-    environ |= {"QUICK": "1" if wanted.quick else "", "RECORDS": str(wanted.records), "HTTP": address.http}
+    environ |= {"QUICK": "1" if options.quick else "", "RECORDS": str(options.records), "HTTP": address.http}
     environ |= {"SECURED": address.secured, "SECURED_TOKEN": address.token}
 
     def step(argument: str | None, seconds_max: float) -> int | None:
@@ -184,19 +184,19 @@ def run_suite(client: str, brokers: int, wanted: Wanted, address: Address, logs:
         arguments = [str(SUITES / client / "run.sh"), *([argument] if argument else [])]
         return call(arguments, environ, log, seconds_max)
 
-    def outcome(verdict: str, told: str) -> Outcome:
-        return Outcome(suite_name(client, brokers), verdict, time.monotonic() - began, told)
+    def outcome(verdict: str, told: str) -> SuiteResult:
+        return SuiteResult(suite_name(client, brokers), verdict, time.monotonic() - began, told)
 
-    prepare_s_max = PREPARE_QUICK_S_MAX if wanted.quick else PREPARE_S_MAX
+    prepare_s_max = PREPARE_QUICK_S_MAX if options.quick else PREPARE_S_MAX
     if (built := step("prepare", prepare_s_max)) != 0:
         reason = (
             f"not finished after {prepare_s_max:.0f} s" if built is None else reason_of(log.read_text(errors="replace"))
         )
         why = f"it cannot be built: {reason}"
-        if wanted.quick and client in NEEDS_A_TOOLCHAIN:
+        if options.quick and client in NEEDS_A_TOOLCHAIN:
             return outcome(LEFT_OUT, why)
         return outcome(FAILED, f"{why} ({log})")
-    seconds_max = QUICK_S_MAX if wanted.quick else RUN_S_MAX + wanted.records / 500
+    seconds_max = QUICK_S_MAX if options.quick else RUN_S_MAX + options.records / 500
     code = step(None, seconds_max)
     counts = re.findall(
         rf"^{re.escape(client)}: (\d+ passed, \d+ failed.*)$", log.read_text(errors="replace"), re.MULTILINE
@@ -235,7 +235,7 @@ def call(command: list[str], environ: dict[str, str], log: Path, seconds_max: fl
         process.wait()
 
 
-def show(outcome: Outcome, log: Path) -> None:
+def show(outcome: SuiteResult, log: Path) -> None:
     lines = [f"{outcome.verdict:8} {outcome.suite:24} {outcome.seconds:6.1f} s  {outcome.told}"]
     if outcome.verdict == FAILED and log.exists():
         complaints = [
@@ -252,58 +252,58 @@ def show(outcome: Outcome, log: Path) -> None:
 def run_all(
     clients: Sequence[str],
     brokers: int,
-    wanted: Wanted,
+    options: SuiteOptions,
     address: Address,
     logs: Path,
     server: subprocess.Popen[str] | None,
-) -> list[Outcome]:
+) -> list[SuiteResult]:
     outcomes = []
     for client in clients:
         if interrupted.is_set():
             break
         if server is not None and server.poll() is not None:
             ended = f"the server has ended: {logs / 'server.log'}"
-            outcomes.append(Outcome(suite_name(client, brokers), FAILED, 0.0, ended))
+            outcomes.append(SuiteResult(suite_name(client, brokers), FAILED, 0.0, ended))
         else:
-            outcomes.append(run_suite(client, brokers, wanted, address, logs))
+            outcomes.append(run_suite(client, brokers, options, address, logs))
         show(outcomes[-1], logs / f"{client}.log")
     return outcomes
 
 
-def run_with(clients: Sequence[str], brokers: int, wanted: Wanted, logs: Path) -> list[Outcome]:
+def run_with(clients: Sequence[str], brokers: int, options: SuiteOptions, logs: Path) -> list[SuiteResult]:
     """On a server of its own with so many brokers, and one that authenticates."""
     logs.mkdir(parents=True)
     token = secrets.token_hex(32)
     try:
         with served(brokers, logs) as (address, server), served(1, logs, token) as (secured, _):
             address = address._replace(secured=secured.kafka, token=token)
-            return run_all(clients, brokers, wanted, address, logs, server)
+            return run_all(clients, brokers, options, address, logs, server)
     except CannotServe as error:
         print(f"FAILED   {error}", flush=True)
-        return [Outcome(suite_name(client, brokers), FAILED, 0.0, str(error)) for client in clients]
+        return [SuiteResult(suite_name(client, brokers), FAILED, 0.0, str(error)) for client in clients]
 
 
-def run_lane(clients: Sequence[str], brokers: Sequence[int], wanted: Wanted, logs: Path) -> list[Outcome]:
+def run_lane(clients: Sequence[str], brokers: Sequence[int], options: SuiteOptions, logs: Path) -> list[SuiteResult]:
     """On one server after the other."""
     outcomes = []
-    for count, some in plan(clients, wanted.quick, brokers).items():
-        outcomes += run_with(some, count, wanted, logs / f"{count}-{'-'.join(some)}")
+    for count, some in plan(clients, options.quick, brokers).items():
+        outcomes += run_with(some, count, options, logs / f"{count}-{'-'.join(some)}")
     return outcomes
 
 
-def run_lanes(clients: Sequence[str], brokers: Sequence[int], wanted: Wanted, logs: Path) -> list[Outcome]:
+def run_lanes(clients: Sequence[str], brokers: Sequence[int], options: SuiteOptions, logs: Path) -> list[SuiteResult]:
     """Side by side with --quick, else in one lane."""
-    lanes = [[each for each in lane if each in clients] for lane in LANES] if wanted.quick else [list(clients)]
+    lanes = [[each for each in lane if each in clients] for lane in LANES] if options.quick else [list(clients)]
     with ThreadPoolExecutor(len(lanes)) as threads:
         try:
-            started = [threads.submit(run_lane, lane, brokers, wanted, logs) for lane in lanes]
+            started = [threads.submit(run_lane, lane, brokers, options, logs) for lane in lanes]
             return [outcome for each in started for outcome in each.result()]
         except BaseException:
             interrupted.set()  # the other lane ends its suite and its servers
             raise
 
 
-def conclude(outcomes: Sequence[Outcome]) -> int:
+def conclude(outcomes: Sequence[SuiteResult]) -> int:
     """Prints what failed and what was left out; the exit code."""
     for each in outcomes:
         if each.verdict == LEFT_OUT:
@@ -342,19 +342,19 @@ def main() -> int:
         parser.error(f"there is no suite {', '.join(unknown)}; choose of {', '.join(CLIENTS)}")
     if asked.kafka and asked.brokers:
         parser.error("--brokers is for the servers that are started here; --kafka starts none")
-    wanted = Wanted(asked.quick, asked.records)
+    options = SuiteOptions(asked.quick, asked.records)
     # An interrupted run stops its server as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     folder = Path(tempfile.mkdtemp(prefix="redis-ledger-compat-"))
     print(f"logs: {folder}", flush=True)
-    outcomes: list[Outcome] = []
+    outcomes: list[SuiteResult] = []
     for number in range(1, asked.times + 1):
         logs = folder / str(number)
         if asked.kafka:
             logs.mkdir()
-            outcomes += run_all(clients, 1, wanted, Address(asked.kafka, asked.http), logs, None)
+            outcomes += run_all(clients, 1, options, Address(asked.kafka, asked.http), logs, None)
             continue
-        outcomes += run_lanes(clients, asked.brokers, wanted, logs)
+        outcomes += run_lanes(clients, asked.brokers, options, logs)
     return conclude(outcomes)
 
 

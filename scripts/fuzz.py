@@ -36,7 +36,7 @@ sys.path.insert(0, str(ROOT))
 # A script has its own folder on sys.path, not the root.
 from redis_ledger.kafka.router import routes  # noqa: E402
 from tests.fuzz import afterwards, bombs, corpus, scenes  # noqa: E402
-from tests.fuzz.drive import Driver, Tally  # noqa: E402
+from tests.fuzz.drive import Counts, Driver  # noqa: E402
 from tests.fuzz.findings import Findings  # noqa: E402
 from tests.fuzz.honest import Honest, HonestFailed  # noqa: E402
 from tests.fuzz.mutate import Mutator  # noqa: E402
@@ -244,7 +244,7 @@ def shown(counter: dict[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(counter.items(), key=lambda one: -one[1]))
 
 
-def coverage(tally: Tally) -> str:
+def coverage(tally: Counts) -> str:
     served = corpus.served()
     answered = [one for one in served if tally.answered[one]]
     missing = [f"{served[one]} {one[1]}" for one in served if not tally.answered[one]]

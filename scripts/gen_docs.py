@@ -216,7 +216,7 @@ def main() -> int:
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
     for path in stale:
         if "--check" in sys.argv[1:]:
-            print(f"{path.relative_to(ROOT)} is stale; run: make docs", file=sys.stderr)
+            print(f"{path.relative_to(ROOT)} is stale; run: make generate", file=sys.stderr)
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(wanted[path])

@@ -48,7 +48,7 @@ def main() -> int:
     out_of_date = stale(wanted)
     if "--check" in sys.argv[1:]:
         for path in out_of_date:
-            print(f"{path.relative_to(ROOT)} is stale; run: make proto", file=sys.stderr)
+            print(f"{path.relative_to(ROOT)} is stale; run: make generate", file=sys.stderr)
         return 1 if out_of_date else 0
     for path in out_of_date:
         if path in wanted:

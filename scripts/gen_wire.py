@@ -53,7 +53,7 @@ def messages() -> list[schema.Message]:
 
 def table(read: list[schema.Message]) -> str:
     """messages/__init__.py: the table of the APIs."""
-    lines = ['"""Made by `make wire`: the APIs that the codec speaks, by key; do not edit."""\n']
+    lines = ['"""Made by `make generate`: the APIs that the codec speaks, by key; do not edit."""\n']
     lines += ["from __future__ import annotations\n", "from redis_ledger.kafka.protocol.api import Api\n"]
     lines.append("API_VERSIONS: dict[int, Api] = {")
     requests = [message for message in read if message.kind == "request"]
@@ -108,7 +108,7 @@ def main() -> int:
     out_of_date = stale(wanted)
     if asked.check:
         for path in out_of_date:
-            print(f"{path.relative_to(ROOT)} is stale; run: make wire", file=sys.stderr)
+            print(f"{path.relative_to(ROOT)} is stale; run: make generate", file=sys.stderr)
         return 1 if out_of_date else 0
     for path in out_of_date:
         if path in wanted:

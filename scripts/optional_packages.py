@@ -1,6 +1,6 @@
 """Adds the packages of a lock file to .venv where they are missing: what only some make targets need.
 
-browser.lock   make console, make console-screenshots
+browser.lock   scripts/check.py console, scripts/check.py console-screenshots
 site.lock      make site
 """
 

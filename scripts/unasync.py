@@ -1,6 +1,6 @@
 """Makes `redis_ledger/client/_sync/` from `_async/`: the SDK is written once, for an event loop; threads get a twin.
 
-    python scripts/unasync.py            writes the twin           (make sync)
+    python scripts/unasync.py            writes the twin           (make generate)
     python scripts/unasync.py --check    fails when it is stale, has a file too many, or a rule is unused
 
 A rule replaces whole words.  What waiting means differs between the two and lives in `client/concurrency.py`, whose
@@ -68,10 +68,10 @@ def main(check: bool) -> int:
             TWIN.mkdir(exist_ok=True)
             there.write_text(made)
         elif not there.exists() or there.read_text() != made:
-            complaints.append(f"{there.relative_to(ROOT)} is stale; run `make sync`.")
+            complaints.append(f"{there.relative_to(ROOT)} is stale; run `make generate`.")
     for extra in sorted(path for path in TWIN.glob("*.py") if path.name not in names):
         if check:
-            complaints.append(f"{extra.relative_to(ROOT)} has no source in _async/; run `make sync`.")
+            complaints.append(f"{extra.relative_to(ROOT)} has no source in _async/; run `make generate`.")
         else:
             extra.unlink()
     complaints += [

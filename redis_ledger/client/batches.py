@@ -1,10 +1,10 @@
 """Records that wait to be sent together, and whose turn it is: deciding only, no waiting and no network.
 
-    put ─→ lane (topic, partition, transaction) ─→ batch being filled ─ full or lingered ─→ ready ─→ take ─→ a request
+    put ─→ queue (topic, partition, transaction) ─→ batch being filled ─ full or lingered ─→ ready ─→ take ─→ a request
                                                                                   ↑__ done __________|
 
-One lane has one request on its way at a time, so its sequence numbers arrive in order and a batch that fails can be
-answered for alone; what is put meanwhile gathers in the next batch.  A lane carries one transaction or none (CL-06),
+One queue has one request on its way at a time, so its sequence numbers arrive in order and a batch that fails can be
+answered for alone; what is put meanwhile gathers in the next batch.  A queue carries one transaction or none (CL-06),
 and a batch either records with a time of delivery or records without.  A record with an idempotency key is a batch of
 its own.
 """
@@ -25,7 +25,7 @@ RECORD_OVERHEAD = 24  # bytes a record may need beside its key, value and header
 
 
 EventT = TypeVar("EventT")
-Outcome: TypeAlias = "int | Sequence[RecordPosition] | LedgerError"
+SendResult: TypeAlias = "int | Sequence[RecordPosition] | LedgerError"
 
 
 class Entry(NamedTuple):
@@ -46,7 +46,7 @@ class Entry(NamedTuple):
         return len(self.key or b"") + len(self.value or b"") + headers + RECORD_OVERHEAD
 
 
-class Habits(NamedTuple):
+class BatchingOptions(NamedTuple):
     """How a producer batches.  compression: its number in records.batch.COMPRESSIONS."""
 
     linger_s: float
@@ -73,7 +73,7 @@ class Batch(Generic[EventT]):
         self.size = 0
         self.is_full = False
         self.is_raised = False
-        self.outcome: Outcome | None = None
+        self.outcome: SendResult | None = None
 
     def position(self, index: int) -> RecordPosition:
         """Where the index-th record went.  Raises what the batch failed with."""
@@ -86,7 +86,7 @@ class Batch(Generic[EventT]):
         return self.outcome[index]
 
 
-class Lane(Generic[EventT]):
+class PartitionQueue(Generic[EventT]):
     """txn: the transaction of all its records, or None.  producer: id and epoch, once there is one.  sequence: of the
     next record."""
 
@@ -113,97 +113,97 @@ class Lane(Generic[EventT]):
         return fits and entry.idempotency_key is None and not batch.is_full
 
 
-class Lanes(Generic[EventT]):
+class Accumulator(Generic[EventT]):
     """new_event: makes the thing that waiters for a batch wait on."""
 
     def __init__(self, new_event: Callable[[], EventT]) -> None:
         self._new_event = new_event
-        self._lanes: dict[tuple[str, int, Any], Lane[EventT]] = {}
-        self._ready: deque[Lane[EventT]] = deque()
-        self._lingering: list[tuple[float, int, Lane[EventT]]] = []
+        self._queues: dict[tuple[str, int, Any], PartitionQueue[EventT]] = {}
+        self._ready: deque[PartitionQueue[EventT]] = deque()
+        self._lingering: list[tuple[float, int, PartitionQueue[EventT]]] = []
         self._pushed = 0
         self.bytes_waiting = 0
 
     def put(
-        self, topic: str, partition: int, txn: Any, entry: Entry, now_s: float, habits: Habits
+        self, topic: str, partition: int, txn: Any, entry: Entry, now_s: float, batching: BatchingOptions
     ) -> tuple[Batch[EventT], int]:
         """The batch that the record joined, and its place there."""
-        lane = self._lanes.get((topic, partition, txn))
-        if lane is None:
-            lane = self._lanes[topic, partition, txn] = Lane(topic, partition, txn)
+        queue = self._queues.get((topic, partition, txn))
+        if queue is None:
+            queue = self._queues[topic, partition, txn] = PartitionQueue(topic, partition, txn)
         size = entry.size
-        batch = lane.batches[-1] if lane.batches else None
-        if batch is not None and not lane.has_room(entry, habits.batch_bytes):
+        batch = queue.batches[-1] if queue.batches else None
+        if batch is not None and not queue.has_room(entry, batching.batch_bytes):
             batch.is_full = True
-            self._wake(lane)
+            self._wake(queue)
             batch = None
         if batch is None:
             is_delayed = entry.delivery is not None
-            batch = Batch(partition, self._new_event(), now_s + habits.linger_s, habits.compression, is_delayed)
-            lane.batches.append(batch)
+            batch = Batch(partition, self._new_event(), now_s + batching.linger_s, batching.compression, is_delayed)
+            queue.batches.append(batch)
             self._pushed += 1
-            heapq.heappush(self._lingering, (batch.due_s, self._pushed, lane))
+            heapq.heappush(self._lingering, (batch.due_s, self._pushed, queue))
         batch.entries.append(entry)
         batch.size += size
         self.bytes_waiting += size
-        if batch.size >= habits.batch_bytes or len(batch.entries) >= RECORDS_MAX or entry.idempotency_key is not None:
+        if batch.size >= batching.batch_bytes or len(batch.entries) >= RECORDS_MAX or entry.idempotency_key is not None:
             batch.is_full = True
-            self._wake(lane)
+            self._wake(queue)
         return batch, len(batch.entries) - 1
 
-    def take(self, now_s: float) -> tuple[Lane[EventT], Batch[EventT]] | float | None:
-        """A lane, busy from now on, and the batch to send; else the time at which there will be one; else None."""
+    def take(self, now_s: float) -> tuple[PartitionQueue[EventT], Batch[EventT]] | float | None:
+        """A queue, busy from now on, and the batch to send; else the time at which there will be one; else None."""
         while self._lingering and self._lingering[0][0] <= now_s:
-            lane = heapq.heappop(self._lingering)[2]
-            if lane.batches and lane.batches[0].due_s <= now_s:
-                self._wake(lane)
+            queue = heapq.heappop(self._lingering)[2]
+            if queue.batches and queue.batches[0].due_s <= now_s:
+                self._wake(queue)
         while self._ready:
-            lane = self._ready.popleft()
-            lane.is_ready = False
-            if lane.batches and not lane.is_busy:
-                lane.is_busy = True
-                batch = lane.batches.popleft()
+            queue = self._ready.popleft()
+            queue.is_ready = False
+            if queue.batches and not queue.is_busy:
+                queue.is_busy = True
+                batch = queue.batches.popleft()
                 self.bytes_waiting -= batch.size
-                return lane, batch
+                return queue, batch
         return self._lingering[0][0] if self._lingering else None
 
-    def done(self, lane: Lane[EventT], now_s: float) -> None:
-        """The request of this lane has been answered, or never will be."""
-        lane.is_busy = False
-        if lane.batches and (lane.batches[0].is_full or lane.batches[0].due_s <= now_s):
-            self._wake(lane)
+    def done(self, queue: PartitionQueue[EventT], now_s: float) -> None:
+        """The request of this queue has been answered, or never will be."""
+        queue.is_busy = False
+        if queue.batches and (queue.batches[0].is_full or queue.batches[0].due_s <= now_s):
+            self._wake(queue)
 
     def hurry(self, txn: Any = ...) -> None:
-        """What waits is due now: of one transaction, or of every lane when none is named."""
-        for lane in self._of(txn):
-            for batch in lane.batches:
+        """What waits is due now: of one transaction, or of every queue when none is named."""
+        for queue in self._of(txn):
+            for batch in queue.batches:
                 batch.due_s = 0.0
-            self._wake(lane)
+            self._wake(queue)
 
     def drop(self, txn: Any) -> list[Batch[EventT]]:
         """Takes back what this transaction has not sent yet."""
         dropped: list[Batch[EventT]] = []
-        for lane in self._of(txn):
-            dropped.extend(lane.batches)
-            lane.batches.clear()
+        for queue in self._of(txn):
+            dropped.extend(queue.batches)
+            queue.batches.clear()
         self.bytes_waiting -= sum(batch.size for batch in dropped)
         return dropped
 
     def forget(self, txn: Any) -> None:
-        for lane in list(self._of(txn)):
-            del self._lanes[lane.topic, lane.partition, lane.txn]
+        for queue in list(self._of(txn)):
+            del self._queues[queue.topic, queue.partition, queue.txn]
 
     def is_idle(self, txn: Any = ...) -> bool:
-        return all(lane.is_idle for lane in self._of(txn))
+        return all(queue.is_idle for queue in self._of(txn))
 
     @property
     def has_ready(self) -> bool:
         return bool(self._ready)
 
-    def _of(self, txn: Any) -> Iterator[Lane[EventT]]:
-        return (lane for lane in self._lanes.values() if txn is ... or lane.txn is txn)
+    def _of(self, txn: Any) -> Iterator[PartitionQueue[EventT]]:
+        return (queue for queue in self._queues.values() if txn is ... or queue.txn is txn)
 
-    def _wake(self, lane: Lane[EventT]) -> None:
-        if not lane.is_ready and not lane.is_busy and lane.batches:
-            lane.is_ready = True
-            self._ready.append(lane)
+    def _wake(self, queue: PartitionQueue[EventT]) -> None:
+        if not queue.is_ready and not queue.is_busy and queue.batches:
+            queue.is_ready = True
+            self._ready.append(queue)

@@ -1,1 +1,1 @@
-"""Messages at rest, generated from proto/ by `make proto`; each message's comment names its writer and its reader."""
+"""Stored messages, generated from proto/ by `make generate`.  The comment of a message names its writer and reader."""

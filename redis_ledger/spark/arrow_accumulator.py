@@ -83,7 +83,7 @@ class _Piece(NamedTuple):
 
 
 class ArrowAccumulator:
-    """Arguments are those of Lanes."""
+    """Arguments are those of Accumulator."""
 
     def __init__(self, topic: str | None, partitions_of: Callable[[str], int], batch_bytes: int, first: int) -> None:
         self._topic, self._count_of, self._batch_bytes, self._turn = topic, partitions_of, batch_bytes, first

@@ -17,7 +17,7 @@ from scripts.wire.encoder import Encoder
 from scripts.wire.schema import Message, Struct
 from scripts.wire.source import Source
 
-NOTICE = "Made by `make wire` from Apache Kafka's {name}.json (Apache License 2.0); do not edit."
+NOTICE = "Made by `make generate` from Apache Kafka's {name}.json (Apache License 2.0); do not edit."
 PRIMITIVES = (
     "DAMAGE", "ELEMENTS_MAX", "NO_UUID", "ONE_BYTE", "BadFrame", "Buffer", "Decoder", "Encoder", "Records",
     "bad_length", "bad_tag", "fixed_array", "left_over", "long_length", "long_string", "pack_array", "put_records",

@@ -1,6 +1,6 @@
 """A real browser and brokers on real sockets.
 
-Runs by `make console`, which adds what drives a browser; elsewhere nothing here is collected.
+Runs by `scripts/check.py console`, which adds what drives a browser; elsewhere nothing here is collected.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 from tests.browser.chrome import chrome
 from tests.browser.looking import Looker
 from tests.browser.shop import Shop, fill, people
-from tests.support.threaded_broker import Served, served
+from tests.support.threaded_broker import ThreadedBroker, threaded_broker
 
 PATIENCE_MS = 20_000  # on a machine that is busy with other things
 
@@ -32,7 +32,7 @@ SECURED: dict[str, Any] = {"auth_required": True, "super_users": "User:root"}
 class Site:
     """A broker with its console.  tokens: by name, if it asks who calls."""
 
-    def __init__(self, brokers: Served, shop: Shop | None = None, tokens: dict[str, str] | None = None) -> None:
+    def __init__(self, brokers: ThreadedBroker, shop: Shop | None = None, tokens: dict[str, str] | None = None) -> None:
         self.served, self.shop, self.tokens = brokers, shop, tokens or {}
         self.broker = brokers.brokers[0]
         self.do = brokers.do
@@ -48,14 +48,14 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def open_shop(redis_url: str) -> Iterator[Site]:
     """Asks nobody who they are.  Only looked at, so one serves all tests."""
-    with served(redis_url, f"t{secrets.token_hex(6)}", kafka=True) as brokers:
+    with threaded_broker(redis_url, f"t{secrets.token_hex(6)}", kafka=True) as brokers:
         yield Site(brokers, brokers.do(fill(brokers.brokers[0])))
 
 
 @pytest.fixture(scope="session")
 def asking_shop(redis_url: str) -> Iterator[Site]:
     """Asks who calls; only looked at."""
-    with served(redis_url, f"t{secrets.token_hex(6)}", **SECURED) as brokers:
+    with threaded_broker(redis_url, f"t{secrets.token_hex(6)}", **SECURED) as brokers:
         broker = brokers.brokers[0]
         yield Site(brokers, brokers.do(fill(broker)), brokers.do(people(broker)))
 
@@ -63,20 +63,20 @@ def asking_shop(redis_url: str) -> Iterator[Site]:
 @pytest.fixture
 def shop(redis_url: str, prefix: str) -> Iterator[Site]:
     """One to change."""
-    with served(redis_url, prefix, kafka=True) as brokers:
+    with threaded_broker(redis_url, prefix, kafka=True) as brokers:
         yield Site(brokers, brokers.do(fill(brokers.brokers[0])))
 
 
 @pytest.fixture
 def secured_shop(redis_url: str, prefix: str) -> Iterator[Site]:
-    with served(redis_url, prefix, **SECURED) as brokers:
+    with threaded_broker(redis_url, prefix, **SECURED) as brokers:
         broker = brokers.brokers[0]
         yield Site(brokers, brokers.do(fill(broker)), brokers.do(people(broker)))
 
 
 @pytest.fixture
 def empty_shop(redis_url: str, prefix: str) -> Iterator[Site]:
-    with served(redis_url, prefix) as brokers:
+    with threaded_broker(redis_url, prefix) as brokers:
         yield Site(brokers)
 
 

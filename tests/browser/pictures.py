@@ -23,7 +23,7 @@ from redis_ledger.store.server_info import NodeInfo
 from tests.browser.chrome import chrome
 from tests.browser.shop import Shop, fill, people
 from tests.support.redis_servers import redis_server
-from tests.support.threaded_broker import served
+from tests.support.threaded_broker import threaded_broker
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images" / "console"
 NOON_MS = 1_993_806_000_000  # 2033-03-07 11:00 UTC: what is scheduled must not be due by the clock of Redis
@@ -50,7 +50,7 @@ def main() -> int:
     clock = ManualClock(NOON_MS)
     with (
         redis_server() as redis,
-        served(redis.url, "p", clock=clock, auth_required=True, super_users="User:root") as site,
+        threaded_broker(redis.url, "p", clock=clock, auth_required=True, super_users="User:root") as site,
     ):
         [broker] = site.brokers
         server: Any = broker.delayed.server_clock

@@ -12,7 +12,7 @@ from redis_ledger.broker.types import NewRecord
 from tests.browser.conftest import SECURED, Site
 from tests.browser.shop import fill, people
 from tests.support.redis_servers import redis_server
-from tests.support.threaded_broker import served
+from tests.support.threaded_broker import threaded_broker
 
 
 def produce(site, topic: str, *values: str, partition: int = 1) -> None:
@@ -125,7 +125,7 @@ def test_without_its_redis_the_console_says_so_and_recovers(prefix, look):
     settings = {**SECURED, "redis_timeout_ms": 3_000, "redis_retry_ms": 1_000}
     with (
         redis_server(appendonly="yes", appendfsync="always") as redis,
-        served(redis.url, prefix, **settings) as brokers,
+        threaded_broker(redis.url, prefix, **settings) as brokers,
     ):
         broker = brokers.brokers[0]
         site = Site(brokers, brokers.do(fill(broker)), brokers.do(people(broker)))

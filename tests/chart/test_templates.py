@@ -1,6 +1,6 @@
 """What the chart makes of tests/chart/values/*.yaml: kept in golden/, and taken by Kubernetes' own schemas.
 
-REWRITE_GOLDEN=1 make chart writes golden/ anew; the difference is then for git to show, and for you to judge.
+`REWRITE_GOLDEN=1 .venv/bin/python scripts/check.py chart` rewrites golden/; review the difference with git.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def test_what_is_rendered_is_what_was_reviewed(name):
     kept = HERE / "golden" / f"{name}.yaml"
     if os.environ.get("REWRITE_GOLDEN"):
         kept.write_text(chart.golden(name))
-    assert chart.golden(name) == kept.read_text(), "run: REWRITE_GOLDEN=1 make chart"
+    assert chart.golden(name) == kept.read_text(), "run: REWRITE_GOLDEN=1 scripts/check.py chart"
 
 
 def test_every_golden_file_has_its_values():

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.compat import verdict
+from tests.compat import allow_list
 
 KAFKA = os.environ.get("KAFKA", "")
 RESULTS = os.environ.get("COMPAT_RESULTS", "")
@@ -62,7 +62,7 @@ def eventually() -> Callable[..., object]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if os.environ.get("QUICK") != "1":
         return
-    quick = {path: set(verdict.allowed(path, quick=True)) for path in {item.path.parent for item in items}}
+    quick = {path: set(allow_list.allowed(path, quick=True)) for path in {item.path.parent for item in items}}
     left_out = [item for item in items if item.name not in quick[item.path.parent]]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item.name in quick[item.path.parent]]
@@ -85,5 +85,5 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     first = said.strip().splitlines()[0][:200] if said.strip() else ""
     name = report.nodeid.rpartition("::")[2].replace(" ", "_")
     with Path(RESULTS).open("a") as file:
-        file.write(f"{verdict.PASS if report.passed else verdict.SKIP if report.skipped else verdict.FAIL} ")
+        file.write(f"{allow_list.PASS if report.passed else allow_list.SKIP if report.skipped else allow_list.FAIL} ")
         file.write(f"{name} {report.duration:.2f} {first}\n")

@@ -23,4 +23,4 @@ code=0
 COMPAT_RESULTS=$(cd "$OUT" && pwd)/results.txt PYTHONPATH=../.. .venv/bin/python -P -m pytest -c pytest.ini --rootdir ../.. \
   "$folder" "$@" || code=$?
 [ $# = 0 ] || exit "$code"
-"$PYTHON" verdict.py judge "$folder" "$OUT/results.txt" ${flags[@]+"${flags[@]}"}
+"$PYTHON" allow_list.py judge "$folder" "$OUT/results.txt" ${flags[@]+"${flags[@]}"}

@@ -5,7 +5,7 @@
 
 A worker knows nothing from before it was started: what it does is what it receives, and a message whose worker died
 comes back when its lease has run out.  The seed decides who is killed and when; it is in the name of the test.  At full
-scale, which `make crash-slow` runs, Redis is killed as well.
+scale, which `scripts/check.py crash-slow` runs, Redis is killed as well.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from aiokafka.errors import KafkaError
 from redis_ledger.store.checks import check
 from tests.support.processes import eventually
 from tests.support.redis_servers import redis_server
-from tests.support.threaded_broker import Served, served
+from tests.support.threaded_broker import ThreadedBroker, threaded_broker
 
 RECORDS = 20
 
@@ -51,7 +51,7 @@ async def read_by_kafka(address: str, count: int) -> dict[int, str]:
     return found
 
 
-def filled(brokers: Served, address: str) -> dict[int, str]:
+def filled(brokers: ThreadedBroker, address: str) -> dict[int, str]:
     """What both doors have acknowledged, by offset."""
     kept = {}
     for number in range(RECORDS):
@@ -70,7 +70,7 @@ def test_what_was_acknowledged_is_not_contradicted_at_any_door(prefix: str, coun
         for name, value in (("appendonly", "yes"), ("appendfsync", "always")):
             redis.ask("CONFIG", "SET", name, value)
         eventually(lambda: "aof_rewrite_in_progress:0" in str(redis.ask("INFO", "persistence")))
-        with served(redis.url, prefix, count, kafka=True, num_partitions=1, redis_retry_ms=2_000) as brokers:
+        with threaded_broker(redis.url, prefix, count, kafka=True, num_partitions=1, redis_retry_ms=2_000) as brokers:
             for broker in brokers.brokers:
                 brokers.do(check(broker.store, "disk"))
             address = "{}:{}".format(*brokers.kafka)

@@ -36,7 +36,7 @@ Address = tuple[str, int]
 
 
 @dataclass
-class Tally:
+class Counts:
     frames: int = 0
     bytes: int = 0
     ways: Counter[str] = field(default_factory=Counter)
@@ -122,7 +122,7 @@ class Driver:
     ) -> None:
         self.address, self.mutator, self.words, self.findings = address, mutator, words, findings
         self.frame_s, self.may_be_closed = frame_s, may_be_closed
-        self.tally = Tally()
+        self.tally = Counts()
         self._parked: deque[asyncio.Task[None]] = deque()
 
     async def run(self, number: int, of: int, until: Callable[[], bool], cases_max: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The container image, made by the Dockerfile's own steps and run with a read-only root: `make image`.
+"""The container image, built by the steps of the Dockerfile and run with a read-only root: `scripts/check.py image`.
 
 It needs root, for chroot and mounts, and debootstrap; no container engine.  What stands for the base image is said in
 tests/image/base.py.
@@ -43,9 +43,9 @@ Run = Callable[..., Container]
 
 @pytest.fixture(scope="session")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Image]:
-    assert os.geteuid() == 0, "make image needs root, for chroot and mounts"
+    assert os.geteuid() == 0, "scripts/check.py image needs root, for chroot and mounts"
     missing = [name for name in ("debootstrap", "unshare", "nsenter", "ip") if shutil.which(name) is None]
-    assert missing == [], f"make image needs {missing}. On Debian: apt install debootstrap util-linux iproute2"
+    assert missing == [], f"the image step needs {missing}. On Debian: apt install debootstrap util-linux iproute2"
     place = tmp_path_factory.mktemp("image")
     yield build(ROOT, place)
     shutil.rmtree(place)

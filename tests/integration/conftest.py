@@ -10,7 +10,7 @@ from redis_ledger.broker.broker import Broker
 from redis_ledger.store.store import Store
 from tests.support.broker import one, two
 from tests.support.kafka_groups import Node, nodes
-from tests.support.threaded_broker import Served, served
+from tests.support.threaded_broker import ThreadedBroker, threaded_broker
 
 
 @pytest.fixture
@@ -30,9 +30,9 @@ async def pair(redis_url: str, prefix: str) -> AsyncIterator[tuple[Broker, Broke
 
 
 @pytest.fixture
-def brokers(redis_url: str, prefix: str) -> Iterator[Served]:
+def brokers(redis_url: str, prefix: str) -> Iterator[ThreadedBroker]:
     """Two brokers behind real sockets."""
-    with served(redis_url, prefix, brokers=2) as started:
+    with threaded_broker(redis_url, prefix, brokers=2) as started:
         yield started
 
 

@@ -30,7 +30,7 @@ from redis_ledger.kafka.protocol.messages.api_versions_request import ApiVersion
 from redis_ledger.kafka.protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from redis_ledger.kafka.protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
 from redis_ledger.kafka.protocol.messages.sasl_handshake_request import SaslHandshakeRequest
-from tests.support.attack_target import PATIENCE_S, Target, attacked
+from tests.support.attack_target import PATIENCE_S, AttackTarget, attack_target
 from tests.support.broker import one
 from tests.support.certificates import Authority
 from tests.support.kafka_batches import batch, produce
@@ -42,15 +42,15 @@ FAILED, TOPIC_FORBIDDEN = 58, 29
 
 
 @pytest.fixture
-async def target(redis_url, prefix) -> AsyncIterator[Target]:
-    async with attacked(redis_url, prefix, kafka_frame_ms=500) as opened:
+async def target(redis_url, prefix) -> AsyncIterator[AttackTarget]:
+    async with attack_target(redis_url, prefix, kafka_frame_ms=500) as opened:
         await opened.broker.scram_credentials.add("ada", "sesame")
         await opened.broker.scram_credentials.add("eve", "open")
         await opened.allow("ada", Op.WRITE, Resource.TOPIC, "orders")
         yield opened
 
 
-async def written(target: Target) -> int:
+async def written(target: AttackTarget) -> int:
     return (await target.broker.topics.describe("orders"))[1][0].end_offset
 
 

@@ -19,24 +19,24 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.tokens import digest, read
 from redis_ledger.records.build import encode
-from tests.support.attack_target import PATIENCE_S, Target, attacked, parse
+from tests.support.attack_target import PATIENCE_S, AttackTarget, attack_target, parse
 
 RECORDS = b'{"records":[{"value":1}]}'
 PRODUCE = b"POST /v1/topics/orders/records HTTP/1.1\r\nhost: a\r\n"
 
 
 @pytest.fixture
-async def target(redis_url, prefix) -> AsyncIterator[Target]:
-    async with attacked(redis_url, prefix) as opened:
+async def target(redis_url, prefix) -> AsyncIterator[AttackTarget]:
+    async with attack_target(redis_url, prefix) as opened:
         await opened.allow("ada", Op.WRITE, Resource.TOPIC, "orders")
         yield opened
 
 
-async def written(target: Target) -> int:
+async def written(target: AttackTarget) -> int:
     return (await target.broker.topics.describe("orders"))[1][0].end_offset
 
 
-def with_token(target: Target, name: str = "ada") -> bytes:
+def with_token(target: AttackTarget, name: str = "ada") -> bytes:
     return b"authorization: Bearer " + target.tokens[name].encode() + b"\r\n"
 
 
@@ -137,7 +137,7 @@ async def test_a_jwt_that_nobody_signed_for_us_is_nothing(redis_url, prefix, tmp
         signed({"sub": None}), signed({"sub": ""}), signed({"sub": "a\nb"}),
     ]  # fmt: skip
     settings = {"jwt_jwks": str(tmp_path / "jwks"), "jwt_issuer": "us", "jwt_audience": "ledger"}
-    async with attacked(redis_url, prefix, **settings) as target:
+    async with attack_target(redis_url, prefix, **settings) as target:
         for number, text in enumerate(forged):
             header = b"authorization: Bearer " + text.encode()
             status, _ = await target.ask(None, "POST", "/v1/topics/orders/records", RECORDS, header)
@@ -211,7 +211,7 @@ async def test_names_that_would_be_paths_or_keys_are_no_topics(target, name):
 )
 async def test_what_a_foreign_page_makes_a_browser_send_changes_nothing(redis_url, prefix, kind, origin):
     """Nobody is asked who they are, as with a certificate that the browser adds: only the request's origin tells."""
-    async with attacked(redis_url, prefix, auth_required=False) as target:
+    async with attack_target(redis_url, prefix, auth_required=False) as target:
         status, body = await target.ask(
             None, "POST", "/v1/topics/orders/records", RECORDS, b"content-type: " + kind, origin
         )
@@ -280,7 +280,7 @@ async def test_an_address_without_an_end_is_refused(target):
     assert status in (400, 431)
 
 
-async def slowly(target: Target, first: bytes, then: bytes) -> tuple[float, bytes]:
+async def slowly(target: AttackTarget, first: bytes, then: bytes) -> tuple[float, bytes]:
     """How long the connection lasts when a byte follows another, and what is answered."""
     reader, writer = await asyncio.open_connection(*target.rest)
     began = time.monotonic()

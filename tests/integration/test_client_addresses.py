@@ -6,7 +6,7 @@ import pytest
 
 from redis_ledger.auth.acl import CLUSTER_NAME, Effect, Op, Pattern, Resource, Rule, flaw
 from redis_ledger.kafka.protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
-from tests.support.attack_target import attacked
+from tests.support.attack_target import attack_target
 from tests.support.kafka_client import KafkaClient
 from tests.support.secured_kafka import log_in
 
@@ -18,7 +18,7 @@ def of(host: str, effect: Effect = Effect.ALLOW) -> Rule:
 
 
 async def test_an_address_that_is_told_in_a_header_is_not_believed(redis_url, prefix):
-    async with attacked(redis_url, prefix) as target:
+    async with attack_target(redis_url, prefix) as target:
         await target.broker.security.add_rules([of("10.9.8.7")])
         for header in (b"x-forwarded-for: 10.9.8.7", b"forwarded: for=10.9.8.7", b"x-real-ip: 10.9.8.7"):
             assert (await target.ask("ada", "GET", "/metrics", b"", header))[0] == 403
@@ -28,7 +28,7 @@ async def test_an_address_that_is_told_in_a_header_is_not_believed(redis_url, pr
 
 
 async def test_a_rule_for_an_ipv4_address_counts_where_both_families_are_listened_to(redis_url, prefix):
-    async with attacked(redis_url, prefix, host="::") as target:
+    async with attack_target(redis_url, prefix, host="::") as target:
         await target.broker.security.add_rules([of("*"), of("127.0.0.1", Effect.DENY)])
         target.rest, target.kafka = (("127.0.0.1", port[1]) for port in (target.rest, target.kafka))
         assert (await target.ask("ada", "GET", "/metrics"))[0] == 403

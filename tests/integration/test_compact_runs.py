@@ -21,7 +21,7 @@ from redis_ledger.spark.pipelines import compact
 from redis_ledger.spark.pipelines.progress import Progress
 from tests.spark.offloaded import named, offload, offloaded
 from tests.support import compaction_in_process
-from tests.support.threaded_broker import served
+from tests.support.threaded_broker import threaded_broker
 
 TOPIC = "orders"
 NOW_MS = time.time_ns() // 1_000_000
@@ -81,7 +81,7 @@ def world(redis_url: str, prefix: str, tmp_path: Path, monkeypatch: pytest.Monke
     """Two segments that stay apart, of which each loses a record."""
     compaction_in_process.replace(monkeypatch)
     home = tmp_path / "history"
-    with served(redis_url, prefix, offload_home=str(home), retention_ms=-1) as brokers:
+    with threaded_broker(redis_url, prefix, offload_home=str(home), retention_ms=-1) as brokers:
         with Client(brokers.urls) as client:
             client.topics.create(TOPIC)
             world = World(client, brokers.urls[0], home)

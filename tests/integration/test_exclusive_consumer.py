@@ -11,7 +11,7 @@ from redis_ledger.cursor import scripts
 from redis_ledger.errors import ConsumerBusy, LedgerError, NotYourMessage, StoreUnavailable
 from redis_ledger.ids import MessageId
 from tests.support.broker import one, receive_values, records, two, values_of
-from tests.support.threaded_broker import LosesFirstAnswers, served
+from tests.support.threaded_broker import LosesFirstAnswers, threaded_broker
 
 
 @pytest.fixture(params=["redis_url", "cluster_url"])
@@ -35,7 +35,7 @@ async def leased(broker):
 @pytest.mark.parametrize("prefetch", [0, 20])
 async def test_nothing_is_lost_when_the_answer_of_a_receive_is_lost(redis_url, prefix, prefetch):
     losing = LosesFirstAnswers()
-    with served(redis_url, prefix) as broker:
+    with threaded_broker(redis_url, prefix) as broker:
         async with AsyncClient(broker.urls, http=losing) as client:
             async with client.producer("orders") as producer:
                 for n in range(60):

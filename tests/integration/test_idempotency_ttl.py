@@ -13,7 +13,7 @@ from redis_ledger import AsyncClient, Client
 from redis_ledger.client.models import Record
 from redis_ledger.clock import ManualClock, SystemClock
 from tests.support.rest import client_of, open_broker
-from tests.support.threaded_broker import served
+from tests.support.threaded_broker import threaded_broker
 
 DAY_S, MINUTE_S = 86_400, 60
 
@@ -67,7 +67,7 @@ async def test_a_time_that_is_none_is_refused_with_what_it_may_be(api, redis_url
 
 
 async def test_the_sdk_keeps_the_keys_it_makes_for_as_long_as_it_repeats_a_call(redis_url, prefix):
-    with served(redis_url, prefix) as brokers:
+    with threaded_broker(redis_url, prefix) as brokers:
         async with AsyncClient(brokers.urls[0], timeout_ms=30_000) as client:
             async with client.transaction() as txn:
                 await (await txn.send("t", {"order": 1}))

@@ -1,6 +1,6 @@
 """Some thousand mutated frames at the Kafka port: nothing is raised, sound requests are answered, others are served.
 
-`make fuzz` does this for ten minutes to a broker in a process of its own; here a fixed seed makes the same choices
+`scripts/check.py fuzz` does this for ten minutes to a broker in another process; here a fixed seed makes the same choices
 every time, against a listener in this process.
 """
 
@@ -41,7 +41,7 @@ SETTINGS: dict[str, Any] = {
     "sweep_interval_ms": 200, "group_initial_rebalance_delay_ms": 10,
 }  # fmt: skip
 LOGIN = {17, 18, 36}  # SaslHandshake, ApiVersions, SaslAuthenticate
-# What once raised something in the broker, or was never answered; found by `make fuzz` and cut down by hand.
+# Requests that once raised in the broker or got no response; found by `scripts/check.py fuzz` and reduced by hand.
 LONG = "x" * 32_767
 TRANSACTIONAL = batch("a", producer=(1, 0, 0), transactional=True)
 HARMFUL = {

@@ -14,7 +14,7 @@ from redis_ledger.errors import UnknownTopic
 from redis_ledger.offload.manifest import SEGMENTS_MAX
 from tests.support.broker import records
 from tests.support.offload_job import offload
-from tests.support.offload_topic import OffloadWorld, offload_world
+from tests.support.offload_topic import OffloadTopic, offload_topic
 from tests.support.rest import client_of
 
 WIDE = "wide"
@@ -23,13 +23,13 @@ FIRSTS = [[0, 1], [], [0, 1, 2], []]
 
 
 @pytest.fixture
-async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[OffloadWorld]:
-    async with offload_world(redis_url, prefix, tmp_path / "history") as world:
+async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[OffloadTopic]:
+    async with offload_topic(redis_url, prefix, tmp_path / "history") as world:
         await make(world)
         yield world
 
 
-async def make(world: OffloadWorld) -> None:
+async def make(world: OffloadTopic) -> None:
     await world.broker.topics.create(WIDE, len(SEGMENTS))
     for number, count in enumerate(SEGMENTS):
         for _ in range(count):
@@ -38,7 +38,7 @@ async def make(world: OffloadWorld) -> None:
 
 
 @pytest.fixture
-def after_page(world: OffloadWorld, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], None]:
+def after_page(world: OffloadTopic, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], None]:
     """Something that happens once, when the first page has been read."""
 
     def arrange(what: Callable[[], Any]) -> None:

@@ -10,21 +10,21 @@ import pytest
 from redis_ledger import errors
 from redis_ledger.offload.manifest import Segment
 from tests.support.broker import eventually, one, records
-from tests.support.offload_topic import KEEPS, TOPIC, OffloadWorld, edges, offload_world
+from tests.support.offload_topic import KEEPS, TOPIC, OffloadTopic, edges, offload_topic
 
 HOUR_MS = 3_600_000
 
 
 @pytest.fixture
-async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[OffloadWorld]:
-    async with offload_world(redis_url, prefix, tmp_path / "history") as world:
+async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[OffloadTopic]:
+    async with offload_topic(redis_url, prefix, tmp_path / "history") as world:
         yield world
 
 
 async def test_whoever_asks_gets_the_same_plan_until_it_is_published(redis_url, prefix, world):
     await world.produce("a")
     plan = await world.plan(seal=True)
-    async with offload_world(redis_url, prefix, world.home) as other:
+    async with offload_topic(redis_url, prefix, world.home) as other:
         await other.produce("b")
         assert await other.plan(seal=True) == plan
         await other.client.offload.publish(TOPIC, 0, plan, await other.written(plan))
@@ -33,7 +33,7 @@ async def test_whoever_asks_gets_the_same_plan_until_it_is_published(redis_url, 
 
 async def test_a_broker_that_missed_a_roll_seals_the_ledger_that_is_active(redis_url, prefix, world):
     await world.produce("a")
-    async with offload_world(redis_url, prefix, world.home) as other:
+    async with offload_topic(redis_url, prefix, world.home) as other:
         await other.roll()
         await other.produce("b")
     assert edges(await world.plan(seal=True)) == [(0, 2)]
@@ -186,7 +186,7 @@ async def test_a_plan_is_made_for_the_topic_that_was_meant_and_nothing_is_sealed
 
 async def test_a_broker_without_a_home_says_what_to_set(redis_url, prefix, tmp_path):
     nothing = Segment(0, 1, "", 0, 0, -1, -1, "")
-    async with offload_world(redis_url, prefix, tmp_path, offload_home="") as world:
+    async with offload_topic(redis_url, prefix, tmp_path, offload_home="") as world:
         offload = world.client.offload
         for call in (
             offload.plan(TOPIC, 0), offload.publish(TOPIC, 0, "x", [nothing]), world.swap(0, [0], [nothing]),

@@ -11,12 +11,12 @@ from redis_ledger import errors
 from redis_ledger.client.models import OffloadedPartition
 from redis_ledger.offload.manifest import Plan, Segment, Stretch, file_of, folder
 from redis_ledger.store.store import Store
-from tests.support.offload_topic import TOPIC, OffloadWorld, edges, offload_world
+from tests.support.offload_topic import TOPIC, OffloadTopic, edges, offload_topic
 
 
 @pytest.fixture
-async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[OffloadWorld]:
-    async with offload_world(redis_url, prefix, tmp_path / "history") as world:
+async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[OffloadTopic]:
+    async with offload_topic(redis_url, prefix, tmp_path / "history") as world:
         yield world
 
 
@@ -60,7 +60,7 @@ async def test_publishing_again_answers_as_before(world):
     assert (await world.standing()).version == 1
 
 
-async def refused(world: OffloadWorld, error: type[errors.LedgerError], plan: Plan, segments: list[Segment]) -> str:
+async def refused(world: OffloadTopic, error: type[errors.LedgerError], plan: Plan, segments: list[Segment]) -> str:
     """Why; and that nothing has changed."""
     before = await world.standing()
     with pytest.raises(error) as told:
@@ -128,7 +128,7 @@ async def test_what_was_published_cannot_be_abandoned(world):
 # -- swapping and forgetting -------------------------------------------------------------------------------------------
 
 
-async def three(world: OffloadWorld) -> OffloadedPartition:
+async def three(world: OffloadTopic) -> OffloadedPartition:
     """Three segments of two records each."""
     for values in ("ab", "cd", "ef"):
         await world.produce(*values)
@@ -136,7 +136,7 @@ async def three(world: OffloadWorld) -> OffloadedPartition:
     return await world.standing()
 
 
-async def compacted(world: OffloadWorld, first: int, end: int, kept: range) -> Segment:
+async def compacted(world: OffloadTopic, first: int, end: int, kept: range) -> Segment:
     """A segment that has only the records kept, made while they are in Redis."""
     topic_id = await world.topic_id()
     stretch = Stretch(first, end, file_of(folder(TOPIC, topic_id, 0), first, end, "compacted"))

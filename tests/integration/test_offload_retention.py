@@ -16,15 +16,15 @@ from redis_ledger.kafka.protocol.messages.list_offsets_request import (
 from redis_ledger.offload.object_store import ObjectStore
 from tests.support.broker import one, receive_values, records
 from tests.support.kafka_client import KafkaClient, listening
-from tests.support.offload_topic import TOPIC, OffloadWorld, offload_world
+from tests.support.offload_topic import TOPIC, OffloadTopic, offload_topic
 
 DAY_MS = 86_400_000
 
 
 @pytest.fixture
-async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[OffloadWorld]:
+async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[OffloadTopic]:
     """Segments of offsets 0 to 2, 3 to 5 and 6 to 8, a day between them; in Redis 9 and 10."""
-    async with offload_world(redis_url, prefix, tmp_path / "history") as world:
+    async with offload_topic(redis_url, prefix, tmp_path / "history") as world:
         for values in ("abc", "def", "ghi"):
             await world.produce(*values)
             await world.offload()
@@ -34,7 +34,7 @@ async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[Of
         yield world
 
 
-async def left(world: OffloadWorld) -> tuple[int, list[int], int]:
+async def left(world: OffloadTopic) -> tuple[int, list[int], int]:
     """Where the log starts, which segments there are, how many files."""
     await world.broker.maintenance.retain()
     files = list(world.home.rglob("*.parquet"))

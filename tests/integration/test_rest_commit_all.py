@@ -10,7 +10,7 @@ import pytest
 
 from redis_ledger import AsyncClient, errors
 from tests.support.rest import rest
-from tests.support.threaded_broker import LosesFirstAnswers, Served
+from tests.support.threaded_broker import LosesFirstAnswers, ThreadedBroker
 
 NAME = "spark:a/query {1}"
 
@@ -116,7 +116,7 @@ async def test_offsets_that_cannot_be_noted_are_refused(api, name, offsets, stat
     assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
 
 
-async def test_the_sdk_commits_a_step_once_although_every_answer_is_lost_once(brokers: Served):
+async def test_the_sdk_commits_a_step_once_although_every_answer_is_lost_once(brokers: ThreadedBroker):
     async def written(client: AsyncClient) -> list[str]:
         txns = []
         for n in range(3):

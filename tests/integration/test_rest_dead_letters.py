@@ -11,7 +11,7 @@ from redis_ledger.client.models import DeadLetters
 from tests.support.principals import ROOT
 from tests.support.rest import rest
 from tests.support.secured_rest import secured
-from tests.support.threaded_broker import served
+from tests.support.threaded_broker import threaded_broker
 
 SUB = "/v1/topics/orders/subscriptions/billing"
 LOOK = "/v1/topics/orders.dead/subscriptions/look"
@@ -101,7 +101,7 @@ async def test_a_forged_header_does_not_make_an_operator_write_into_another_topi
 
 
 async def test_the_sdk_sets_rules_and_puts_back(redis_url, prefix):
-    with served(redis_url, prefix) as brokers:
+    with threaded_broker(redis_url, prefix) as brokers:
         async with AsyncClient(brokers.urls) as client:
             await client.topics.create("orders")
             await client.subscriptions.create("orders", "billing")

@@ -12,9 +12,9 @@ import pytest
 from redis_ledger import AsyncClient, Client
 from redis_ledger.app.http.application import create_app
 from redis_ledger.offload.manifest import Stretch, file_of, folder
-from tests.support.offload_topic import TOPIC, OffloadWorld, offload_world
+from tests.support.offload_topic import TOPIC, OffloadTopic, offload_topic
 from tests.support.rest import client_of
-from tests.support.threaded_broker import LosesFirstAnswers, served
+from tests.support.threaded_broker import LosesFirstAnswers, threaded_broker
 
 ONE = f"/v1/topics/{TOPIC}/partitions/0/cold"
 SEGMENT = {
@@ -24,13 +24,13 @@ SWAP = {"topic_id": "the present one", "remove": [0], "add": [SEGMENT]}
 
 
 @pytest.fixture
-async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[OffloadWorld]:
-    async with offload_world(redis_url, prefix, tmp_path / "history") as world:
+async def world(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[OffloadTopic]:
+    async with offload_topic(redis_url, prefix, tmp_path / "history") as world:
         yield world
 
 
 @pytest.fixture
-async def api(world: OffloadWorld) -> AsyncIterator[httpx.AsyncClient]:
+async def api(world: OffloadTopic) -> AsyncIterator[httpx.AsyncClient]:
     async with client_of(world.broker, create_app(world.broker)) as client:
         yield client
 
@@ -116,8 +116,8 @@ async def test_a_place_that_does_not_exist_is_not_found(api, path, code):
 
 
 async def test_a_lost_answer_is_asked_for_again_and_nothing_is_done_twice(redis_url, prefix, tmp_path):
-    async with offload_world(redis_url, prefix, tmp_path) as world:
-        with served(redis_url, prefix, brokers=2, offload_home=str(tmp_path), retention_ms=-1) as brokers:
+    async with offload_topic(redis_url, prefix, tmp_path) as world:
+        with threaded_broker(redis_url, prefix, brokers=2, offload_home=str(tmp_path), retention_ms=-1) as brokers:
             network = LosesFirstAnswers()
             async with AsyncClient(brokers.urls, http=network) as client:
                 # Given history that was planned, written and published, and every first answer lost
@@ -143,9 +143,9 @@ async def test_a_lost_answer_is_asked_for_again_and_nothing_is_done_twice(redis_
 
 
 async def test_threads_have_the_same_calls(redis_url, prefix, tmp_path):
-    async with offload_world(redis_url, prefix, tmp_path) as world:
+    async with offload_topic(redis_url, prefix, tmp_path) as world:
         await world.produce("a")
-        with served(redis_url, prefix, offload_home=str(tmp_path), retention_ms=-1) as brokers:
+        with threaded_broker(redis_url, prefix, offload_home=str(tmp_path), retention_ms=-1) as brokers:
             with Client(brokers.urls) as client:
                 plan = client.offload.plan(TOPIC, 0, seal=True)
                 assert plan is not None

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from redis_ledger.auth.acl import Filter, Op, Resource
-from tests.support.console_browser import forms, visitor_of
+from tests.support.console_browser import browser_of, forms
 from tests.support.principals import ROOT
 from tests.support.secured_rest import World, secured
 
@@ -92,7 +92,7 @@ async def test_who_has_lost_the_right_neither_sees_nor_changes_what_it_scheduled
             refused = await world.ask("ada", method, path, body)
             assert (refused.status_code, refused.json()["code"]) == (403, "topic_forbidden"), (method, path)
             assert SECRET not in refused.text
-    ada = await visitor_of(world, "ada")
+    ada = await browser_of(world, "ada")
     assert (await ada.post("/scheduled/cancel", topic="orders", id=ids[0])).status_code == 403
     assert (await ada.post("/scheduled/move", topic="orders", id=ids[0], at=FAR)).status_code == 403
     assert (await ada.get("/scheduled.json?topic=orders")).status_code == 403
@@ -106,7 +106,7 @@ async def test_who_may_write_and_not_read_changes_what_waits_and_is_not_shown_it
     assert [each.status_code for each in answers.values()] == [403, 403, 403, 200, 200]
     moved = await world.ask("ada", "PATCH", f"{ALL}/{id}", {"deliver_at": "2998-01-01T00:00:00Z"})
     assert moved.status_code == 200
-    ada = await visitor_of(world, "ada")
+    ada = await browser_of(world, "ada")
     page, found = await ada.get("/scheduled?topic=orders"), (await ada.get("/scheduled.json?topic=orders")).json()
     assert (found["records"], found["rows"]) == (1, [])
     cancelled = await world.post("ada", f"{ALL}:cancel", {"ids": [id, "0:99.0"]})
@@ -119,7 +119,7 @@ async def test_who_may_read_and_not_write_sees_what_waits_and_cannot_change_it(w
     id = await schedule(world, ROOT, key="k", deliver_at=FAR)
     statuses = [(await world.ask("ada", method, path, body)).status_code for method, path, body in everything(id)]
     assert statuses == [200] * 5 + [403] * 7
-    ada = await visitor_of(world, "ada")
+    ada = await browser_of(world, "ada")
     page = (await ada.get("/scheduled?topic=orders")).text
     assert SECRET in page
     assert forms(page) & {"scheduled/cancel", "scheduled/move"} == set()

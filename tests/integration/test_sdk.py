@@ -15,7 +15,7 @@ from redis_ledger.app.cli import main
 from redis_ledger.client import TxnState
 from tests.support.proxy import proxy
 from tests.support.redis_servers import redis_server
-from tests.support.threaded_broker import LosesFirstAnswers, Served, served
+from tests.support.threaded_broker import LosesFirstAnswers, ThreadedBroker, threaded_broker
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ async def test_bytes_come_back_as_they_were_sent_by_reading_and_by_receiving(cli
     }
 
 
-async def test_a_step_whose_every_answer_is_lost_once_takes_effect_once(brokers: Served):
+async def test_a_step_whose_every_answer_is_lost_once_takes_effect_once(brokers: ThreadedBroker):
     """CL-13, CL-02"""
     # Given a client that loses the first answer to every kind of change
     losing = LosesFirstAnswers()
@@ -68,7 +68,7 @@ async def test_a_step_whose_every_answer_is_lost_once_takes_effect_once(brokers:
     assert any(address.endswith(":commit") for address in losing.lost)
 
 
-async def test_a_step_takes_effect_once_when_an_answer_breaks_off_after_any_number_of_bytes(brokers: Served):
+async def test_a_step_takes_effect_once_when_an_answer_breaks_off_after_any_number_of_bytes(brokers: ThreadedBroker):
     async with AsyncClient(brokers.urls) as direct:
         await direct.topics.create("out")
     async with proxy("127.0.0.1", httpx.URL(brokers.urls[0]).port or 0) as relay:
@@ -277,7 +277,7 @@ async def test_a_consumer_may_be_there_before_its_topic(client):
 
 
 async def test_a_consumer_creates_no_topic_where_producing_creates_none(redis_url, prefix):
-    with served(redis_url, prefix, auto_create_topics=False) as brokers:
+    with threaded_broker(redis_url, prefix, auto_create_topics=False) as brokers:
         async with AsyncClient(brokers.urls) as client:
             with pytest.raises(errors.UnknownTopic):
                 await client.consumer("new", "s").receive()
@@ -332,7 +332,7 @@ def test_the_commands_write_and_read_a_topic(brokers):
 
 
 async def test_a_redis_that_lacks_replicas_for_a_moment_is_waited_for_and_one_that_is_unfit_is_not(prefix):
-    with redis_server() as redis, served(redis.url, prefix) as broker:
+    with redis_server() as redis, threaded_broker(redis.url, prefix) as broker:
         async with AsyncClient(broker.urls) as client:
             await client.topics.create("orders")
             # Given a Redis whose replica is away

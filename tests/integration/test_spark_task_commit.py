@@ -14,26 +14,26 @@ from redis_ledger.errors import AlreadyAborted, LedgerError, ProducerFenced, Unk
 from redis_ledger.spark.accumulator import Row
 from redis_ledger.spark.task_commit import Attempt, Step, abort_rest, check_not_fenced, commit
 from redis_ledger.spark.write_options import Writing, writing
-from tests.support.threaded_broker import Served, served
+from tests.support.threaded_broker import ThreadedBroker, threaded_broker
 
 NAME = "spark query 1/2"
 
 
 @pytest.fixture
-def brokers(redis_url, prefix) -> Iterator[Served]:
-    with served(redis_url, prefix, brokers=2) as brokers:
+def brokers(redis_url, prefix) -> Iterator[ThreadedBroker]:
+    with threaded_broker(redis_url, prefix, brokers=2) as brokers:
         yield brokers
 
 
 @pytest.fixture
-def client(brokers: Served) -> Iterator[Client]:
+def client(brokers: ThreadedBroker) -> Iterator[Client]:
     with Client(brokers.urls) as client:
         client.topics.create("out", partitions=3)
         yield client
 
 
 @pytest.fixture
-def wanted(brokers: Served) -> Writing:
+def wanted(brokers: ThreadedBroker) -> Writing:
     return writing({"bootstrap": ",".join(brokers.urls), "topic": "out", "batchBytes": "60"}, "stream")
 
 

@@ -13,12 +13,12 @@ import redis
 
 from redis_ledger import Client
 from tests.support import cli
-from tests.support.threaded_broker import served
+from tests.support.threaded_broker import threaded_broker
 
 
 @pytest.fixture
 def url(redis_url, prefix):
-    with served(redis_url, prefix) as found:
+    with threaded_broker(redis_url, prefix) as found:
         yield found.urls[0]
 
 
@@ -105,7 +105,7 @@ def test_it_shows_the_token_of_the_file_that_is_named(stream, redis_url, prefix,
     first = tmp_path / "token"
     first.write_text("0123456789abcdef0123456789abcdef\n")
     fill(stream, 0, 1)
-    with served(redis_url, f"{prefix}own", auth_required=True, bootstrap_token_file=str(first)) as found:
+    with threaded_broker(redis_url, f"{prefix}own", auth_required=True, bootstrap_token_file=str(first)) as found:
         words = words_of(found.urls[0], redis_url, stream[1], "orders")
         assert "asks who is calling" in run(*words, code=1).err
         assert run(*words, "--token-file", str(first)).out.startswith("imported 1 entry of")

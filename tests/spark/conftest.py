@@ -1,6 +1,6 @@
 """A real Spark and a real broker, each started once.
 
-Runs in Spark's own environment, by `make spark`; elsewhere nothing here is collected.
+Runs in Spark's own environment, by `scripts/check.py spark`; elsewhere nothing here is collected.
 """
 
 from __future__ import annotations

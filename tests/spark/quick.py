@@ -1,6 +1,6 @@
 """Which of these tests are part of `make test`: of every feature at least one, all of them in a few minutes.
 
-What is not named here, of a file that is, is marked `slow`, and so is all of a file that is not; `make spark` runs it
+All other tests are marked `slow`; `scripts/check.py spark` runs them
 too.  A file that marks its own says ALL.
 """
 

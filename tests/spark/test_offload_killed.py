@@ -14,7 +14,7 @@ from redis_ledger.broker.topics.offload import Offload
 from redis_ledger.offload import plan
 from redis_ledger.offload.manifest import is_chain
 from tests.spark.offload_child import OffloadChild, offload_child
-from tests.support.threaded_broker import served
+from tests.support.threaded_broker import threaded_broker
 
 RECORDS = 9  # of a topic, besides the one that is aborted
 VALUE = "v" * 200
@@ -38,7 +38,7 @@ def world(redis_url, tmp_path_factory) -> Iterator[World]:
     patch.setattr(plan, "STRETCH_BYTES", 1)
     patch.setattr(Offload, "plan", moving(Offload.plan))
     settings: dict[str, Any] = {"ledger_bytes_max": 1_000, "offload_home": str(home)}
-    with served(redis_url, home.name, **settings) as broker, Client(broker.urls[0]) as client:
+    with threaded_broker(redis_url, home.name, **settings) as broker, Client(broker.urls[0]) as client:
         with offload_child() as child:
             yield World(broker.urls[0], home, client, child, broker)
     patch.undo()

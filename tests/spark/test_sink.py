@@ -12,26 +12,26 @@ from pyspark.sql.streaming.query import StreamingQueryException
 
 from redis_ledger import Client
 from redis_ledger.records.partitioner import partition_for
-from tests.support.threaded_broker import Served, served
+from tests.support.threaded_broker import ThreadedBroker, threaded_broker
 
 REFUSED = (AnalysisException, PySparkException)
 
 
 @pytest.fixture
-def brokers(redis_url: str, prefix: str) -> Iterator[Served]:
-    with served(redis_url, prefix) as brokers:
+def brokers(redis_url: str, prefix: str) -> Iterator[ThreadedBroker]:
+    with threaded_broker(redis_url, prefix) as brokers:
         yield brokers
 
 
 @pytest.fixture
-def client(brokers: Served) -> Iterator[Client]:
+def client(brokers: ThreadedBroker) -> Iterator[Client]:
     with Client(brokers.urls) as client:
         client.topics.create("out", partitions=3)
         yield client
 
 
 @pytest.fixture
-def options(brokers: Served) -> dict[str, str]:
+def options(brokers: ThreadedBroker) -> dict[str, str]:
     # The first address is of a broker that is gone; requests go on at the next.
     return {"bootstrap": ",".join(["http://127.0.0.1:9", *brokers.urls]), "topic": "out"}
 

@@ -16,7 +16,7 @@ from redis_ledger.errors import InvalidTopicName, NotDelivered, NotYourMessage, 
 from redis_ledger.ids import MessageId, TxnId
 from tests.support.broker import eventually, one, receive_values, records, two, vanish
 from tests.support.proxy import proxy
-from tests.support.threaded_broker import served
+from tests.support.threaded_broker import threaded_broker
 
 
 async def filled(broker, count, name="s"):
@@ -116,7 +116,7 @@ async def test_an_ack_of_unknown_outcome_fails_leaves_only_abort_and_loses_nothi
         first, second = await filled(other, 2)
         await other.topics.create("out")
         stack = contextlib.ExitStack()
-        brokers = await asyncio.to_thread(stack.enter_context, served(relay.url, prefix, **settings))
+        brokers = await asyncio.to_thread(stack.enter_context, threaded_broker(relay.url, prefix, **settings))
         try:
             async with AsyncClient(brokers.urls, timeout_ms=1_500, attempt_ms=1_000) as client:
                 txn = client.transaction(timeout_ms=8_000)

@@ -14,12 +14,12 @@ from redis_ledger.client import TxnState
 from redis_ledger.proto.txn_log_pb2 import TransactionLogOp as Op
 from redis_ledger.txn import log as txn_log
 from tests.support.broker import eventually, one, receive_values, records
-from tests.support.threaded_broker import served
+from tests.support.threaded_broker import threaded_broker
 
 
 @pytest.fixture
 def brokers(redis_url, prefix):
-    with served(redis_url, prefix) as brokers:
+    with threaded_broker(redis_url, prefix) as brokers:
         yield brokers
 
 

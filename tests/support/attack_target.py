@@ -1,6 +1,6 @@
 """A broker that asks everybody who they are, behind real sockets of both doors, and what an attacker sends it.
 
-async with attacked(url, prefix) as target:
+async with attack_target(url, prefix) as target:
     status, head, body = parse(await target.http(b"GET /v1 HTTP/1.1\\r\\nhost: a\\r\\n\\r\\n"))
 """
 
@@ -17,13 +17,13 @@ from redis_ledger.app.http.server import HttpServer
 from redis_ledger.broker.broker import Broker
 from tests.support.broker import one
 from tests.support.kafka_client import listening
-from tests.support.principals import SECURED, People
+from tests.support.principals import SECURED, Principals
 
 PATIENCE_S = 20.0
 LIMITS = Limits(idle_s=0.5, head_s=0.5, body_s=0.5)
 
 
-class Target(People):
+class AttackTarget(Principals):
     """kafka, rest: addresses."""
 
     def __init__(self, broker: Broker, rest: tuple[str, int], kafka: tuple[str, int]) -> None:
@@ -72,13 +72,15 @@ def is_whole(answer: bytes) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def attacked(url: str, prefix: str, *, host: str = "127.0.0.1", **settings: Any) -> AsyncIterator[Target]:
+async def attack_target(
+    url: str, prefix: str, *, host: str = "127.0.0.1", **settings: Any
+) -> AsyncIterator[AttackTarget]:
     """host: where both doors listen."""
     async with one(url, prefix, **SECURED | settings) as broker, listening(broker, host=host) as kafka:
         server = HttpServer(create_app(broker), host, 0, drain_s=1, limits=LIMITS)
         await server.start()
         try:
             await broker.topics.create("orders", 1)
-            yield Target(broker, (host, int(server.address.rpartition(":")[2])), kafka)
+            yield AttackTarget(broker, (host, int(server.address.rpartition(":")[2])), kafka)
         finally:
             await server.stop()

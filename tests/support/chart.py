@@ -25,7 +25,7 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """helm, kubeconform or promtool: they see no cluster but what is given, and no configuration of who runs this."""
     program = chart_tools.tool(name)
-    assert program.exists(), f"{name} is missing; `make chart` builds it"
+    assert program.exists(), f"{name} is missing; `scripts/check.py chart` builds it"
     kept = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
     alone = {"KUBECONFIG": str(kubeconfig), "HELM_PLUGINS": "/nonexistent"}
     command = [str(program), *map(str, arguments)]

@@ -17,7 +17,7 @@ from tests.support.secured_rest import World
 BASE = "http://127.0.0.1"
 
 
-class Visitor:
+class ConsoleBrowser:
     def __init__(self, http: httpx.AsyncClient) -> None:
         self.http = http
         self.csrf = ""
@@ -43,10 +43,10 @@ class Visitor:
         await self.get("/topics")  # whose forms are of this session
 
 
-async def visitor_of(world: World, name: str) -> Visitor:
-    visitor = Visitor(client_of(world.broker))  # with cookies of its own
-    await visitor.log_in(await world.token(name))
-    return visitor
+async def browser_of(world: World, name: str) -> ConsoleBrowser:
+    browser = ConsoleBrowser(client_of(world.broker))  # with cookies of its own
+    await browser.log_in(await world.token(name))
+    return browser
 
 
 def forms(html: str) -> set[str]:

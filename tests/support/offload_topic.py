@@ -1,6 +1,6 @@
 """A topic of one partition whose history goes to Parquet, and the job that writes it, in a few lines.
 
-async with offload_world(url, prefix, home) as world:
+async with offload_topic(url, prefix, home) as world:
     await world.produce("a", "b")
     plan = await world.plan(seal=True)
     segments = await world.written(plan)
@@ -30,7 +30,7 @@ NOW_MS = 1_763_720_931_000
 KEEPS: dict[str, Any] = {"retention_ms": -1, "ledger_age_ms_max": 1 << 40}
 
 
-class OffloadWorld:
+class OffloadTopic:
     """One broker, asked in-process by an SDK client.  Times are those of `clock`."""
 
     def __init__(self, broker: Broker, client: AsyncClient, home: Path, clock: ManualClock) -> None:
@@ -94,15 +94,15 @@ class OffloadWorld:
 
 
 @contextlib.asynccontextmanager
-async def offload_world(
+async def offload_topic(
     url: str, prefix: str, home: Path, *, clock: ManualClock | None = None, **settings: Any
-) -> AsyncIterator[OffloadWorld]:
+) -> AsyncIterator[OffloadTopic]:
     clock = clock or ManualClock(NOW_MS)
     async with one(url, prefix, clock=clock, **{"offload_home": str(home), **KEEPS, **settings}) as broker:
         async with AsyncClient("http://broker", http=httpx.ASGITransport(app=create_app(broker))) as client:
             if TOPIC not in [topic.name for topic in await client.topics.list()]:
                 await client.topics.create(TOPIC, 1)
-            yield OffloadWorld(broker, client, home, clock)
+            yield OffloadTopic(broker, client, home, clock)
 
 
 def edges(plan: Plan | None) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""People whom a broker with auth_required knows, by tokens of theirs, and what they are allowed.
+"""Principals whom a broker with auth_required knows, by tokens of theirs, and what they are allowed.
 
 Names are of users, without "User:".
 """
@@ -22,7 +22,7 @@ def rule(
     return Rule(effect, f"User:{user}", host, operation, resource, pattern, name)
 
 
-class People:
+class Principals:
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
         self.tokens: dict[str, str] = {}

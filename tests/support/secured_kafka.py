@@ -16,10 +16,10 @@ from redis_ledger.kafka.protocol.messages.sasl_authenticate_request import SaslA
 from redis_ledger.kafka.protocol.messages.sasl_handshake_request import SaslHandshakeRequest
 from tests.support.broker import one
 from tests.support.kafka_client import KafkaClient, listening
-from tests.support.principals import SECURED, People
+from tests.support.principals import SECURED, Principals
 
 
-class Secured(People):
+class Secured(Principals):
     def __init__(self, broker: Broker, address: tuple[str, int], stack: contextlib.AsyncExitStack) -> None:
         super().__init__(broker)
         self.address, self._stack = address, stack

@@ -14,11 +14,11 @@ from typing import Any
 import httpx
 
 from redis_ledger.broker.broker import Broker
-from tests.support.principals import SECURED, People
+from tests.support.principals import SECURED, Principals
 from tests.support.rest import client_of, open_broker
 
 
-class World(People):
+class World(Principals):
     def __init__(self, broker: Broker, http: httpx.AsyncClient) -> None:
         super().__init__(broker)
         self.http = http

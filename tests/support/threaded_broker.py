@@ -19,7 +19,7 @@ from tests.support.kafka_client import listening
 T = TypeVar("T")
 
 
-class Served:
+class ThreadedBroker:
     """urls: one of each broker.  kafka: where the first listens to Kafka clients, if it does."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -41,11 +41,13 @@ class Served:
 
 
 @contextlib.contextmanager
-def served(url: str, prefix: str, brokers: int = 1, *, kafka: bool = False, **settings: Any) -> Iterator[Served]:
+def threaded_broker(
+    url: str, prefix: str, brokers: int = 1, *, kafka: bool = False, **settings: Any
+) -> Iterator[ThreadedBroker]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    result, until = Served(loop), asyncio.Event()
+    result, until = ThreadedBroker(loop), asyncio.Event()
     started = threading.Event()
     errors: list[BaseException] = []
 

@@ -1,4 +1,4 @@
-"""The chart fits the project: what can be seen of it without Helm.  `make chart` renders and starts it."""
+"""The chart fits the project: what can be seen of it without Helm.  `scripts/check.py chart` renders and starts it."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 
 def test_generated_pages_are_fresh():
     stale = [shown(path) for path, text in gen_docs.pages().items() if not path.exists() or path.read_text() != text]
-    assert stale == [], "run: make docs"
+    assert stale == [], "run: make generate"
 
 
 def test_every_error_is_documented():

@@ -76,11 +76,11 @@ def test_the_image_holds_no_tools_of_development():
 
 
 def test_generated_messages_are_fresh():
-    assert [shown(path) for path in gen_proto.stale(gen_proto.generate())] == [], "run: make proto"
+    assert [shown(path) for path in gen_proto.stale(gen_proto.generate())] == [], "run: make generate"
 
 
 def test_the_wire_codec_is_fresh():
-    assert [shown(path) for path in gen_wire.stale(gen_wire.generate())] == [], "run: make wire"
+    assert [shown(path) for path in gen_wire.stale(gen_wire.generate())] == [], "run: make generate"
 
 
 def test_the_sync_client_is_fresh(capsys):

@@ -1,4 +1,4 @@
-"""The bill of materials that `make sbom` writes has all that is installed, and says the same each time."""
+"""The bill of materials that `scripts/check.py sbom` writes has all that is installed, and says the same each time."""
 
 from __future__ import annotations
 

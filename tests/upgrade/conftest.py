@@ -1,4 +1,4 @@
-"""The release before, as scripts/upgrade.py has laid it out: `make upgrade` says where."""
+"""The release before, as scripts/upgrade.py has laid it out: `scripts/check.py upgrade` says where."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.processes import Release
 
 @pytest.fixture(scope="session")
 def old() -> Release:
-    assert "PREVIOUS_RELEASE" in os.environ, "run: make upgrade"
+    assert "PREVIOUS_RELEASE" in os.environ, "run: scripts/check.py upgrade"
     release = Release(Path(os.environ["PREVIOUS_RELEASE"]), Path(os.environ["PREVIOUS_PYTHON"]), "app.cli.main")
     asked = [str(release.python), "-c", "import app, redis_ledger; print(app.__file__); print(redis_ledger.__file__)"]
     found = subprocess.run(asked, cwd=release.root, capture_output=True, text=True, check=True).stdout.split()

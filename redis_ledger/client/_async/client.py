@@ -20,7 +20,7 @@ from redis_ledger.client._async.security import AsyncAcls, AsyncAudit, AsyncToke
 from redis_ledger.client._async.sender import AsyncSender
 from redis_ledger.client._async.transaction import TIMEOUT_MS, AsyncSource, AsyncTransaction, where
 from redis_ledger.client._async.transport import POLLS_MAX, REQUESTS_MAX, AsyncTransport, path
-from redis_ledger.client.batches import Habits
+from redis_ledger.client.batches import BatchingOptions
 from redis_ledger.client.bearer import given
 from redis_ledger.client.bodies import body_of
 from redis_ledger.client.models import Executed, Isolation, Kind, Message, Record
@@ -150,9 +150,9 @@ class AsyncClient:
             buffer_bytes=buffer_bytes,
         )  # fmt: skip
         arguments.choice("compression", compression, COMPRESSIONS)
-        habits = Habits(linger_ms / 1000, batch_bytes, COMPRESSIONS.index(compression))
+        batching = BatchingOptions(linger_ms / 1000, batch_bytes, COMPRESSIONS.index(compression))
         sender = self._sender(max_in_flight, buffer_bytes)
-        producer = AsyncProducer(topic, self.topics, sender, self._txn_sender, habits)
+        producer = AsyncProducer(topic, self.topics, sender, self._txn_sender, batching)
         self._open.append(producer)
         return producer
 
@@ -290,8 +290,8 @@ class AsyncClient:
         arguments.check(topic=topic)
         producer = self._txn_producers.get(topic)
         if producer is None:
-            habits = Habits(0.005, 1 << 20)
-            producer = AsyncProducer(topic, self.topics, self._txn_sender, self._txn_sender, habits)
+            batching = BatchingOptions(0.005, 1 << 20)
+            producer = AsyncProducer(topic, self.topics, self._txn_sender, self._txn_sender, batching)
             self._txn_producers[topic] = producer
         return producer
 

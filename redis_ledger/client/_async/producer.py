@@ -14,7 +14,7 @@ from redis_ledger.client._async.admin import AsyncTopics
 from redis_ledger.client._async.closing import close_after
 from redis_ledger.client._async.sender import AsyncSender, AsyncSending
 from redis_ledger.client._async.transaction import AsyncTransaction
-from redis_ledger.client.batches import Entry, Habits
+from redis_ledger.client.batches import BatchingOptions, Entry
 from redis_ledger.client.deliveries import Moment, Span, delivery_of
 from redis_ledger.client.models import Headers
 from redis_ledger.client.values import header_pairs, key_bytes, value_bytes
@@ -31,13 +31,13 @@ class AsyncProducer:
     """
 
     def __init__(
-        self, topic: str, topics: AsyncTopics, sender: AsyncSender, txn_sender: AsyncSender, habits: Habits
+        self, topic: str, topics: AsyncTopics, sender: AsyncSender, txn_sender: AsyncSender, batching: BatchingOptions
     ) -> None:
         self.topic = topic
         self._topics = topics
         self._sender = sender
         self._txn_sender = txn_sender
-        self._habits = habits
+        self._habits = batching
         # Sticky partition of records without a key, and the bytes sent to it so far.
         self._keyless_partition = random.getrandbits(16)
         self._keyless_bytes = 0

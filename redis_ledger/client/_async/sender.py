@@ -1,8 +1,8 @@
-"""Carries batches to the broker: a few workers take what `batches.Lanes` says is ready, send it, and settle it.
+"""Carries batches to the broker: a few workers take what `batches.Accumulator` says is ready, send it, and settle it.
 
 A batch goes as one RecordBatch v2 under a producer id and a sequence number, so that sending it again after a lost
 answer writes nothing twice; records with a time of delivery go as JSON, under the same numbers.  In a transaction the
-producer id is the transaction's own.  When nobody can say whether a batch was written, its lane goes on under a fresh
+producer id is the transaction's own.  When nobody can say whether a batch was written, its queue goes on under a fresh
 producer id: a sequence number of unknown fate is never used again.
 """
 
@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from redis_ledger.client import answers, batches
 from redis_ledger.client._async.transport import BATCH, AsyncTransport, path
-from redis_ledger.client.batches import Entry, Habits, Lanes, Outcome
+from redis_ledger.client.batches import Accumulator, BatchingOptions, Entry, SendResult
 from redis_ledger.client.bodies import ProducedBody, ProducerBody, places_of, record_body
 from redis_ledger.client.concurrency import (
     AsyncCondition,
@@ -40,7 +40,7 @@ from redis_ledger.ids import ScheduledId
 from redis_ledger.records.batch import SEQUENCES
 
 AsyncBatch: TypeAlias = "batches.Batch[AsyncEvent]"
-AsyncLane: TypeAlias = "batches.Lane[AsyncEvent]"
+AsyncLane: TypeAlias = "batches.PartitionQueue[AsyncEvent]"
 
 IDLE_S_MAX = 60.0  # a worker without work looks around this often
 YIELD_S = 0.001  # how long one caller may go on before the workers have a turn
@@ -81,7 +81,7 @@ class AsyncSender:
         self._in_flight_max = in_flight_max
         self._buffer_bytes = buffer_bytes
         self._on_failure = on_failure
-        self._lanes: Lanes[AsyncEvent] = Lanes(AsyncEvent)
+        self._accumulator: Accumulator[AsyncEvent] = Accumulator(AsyncEvent)
         self._mutex = AsyncMutex()
         self._work = AsyncCondition(self._mutex)
         self._settled = AsyncCondition(self._mutex)
@@ -91,14 +91,14 @@ class AsyncSender:
         self._failed: list[AsyncBatch] = []
         self._yielded_s = 0.0
 
-    async def put(self, topic: str, partition: int, txn: Any, entry: Entry, habits: Habits) -> AsyncSending:
+    async def put(self, topic: str, partition: int, txn: Any, entry: Entry, batching: BatchingOptions) -> AsyncSending:
         with self._mutex:
-            while self._lanes.bytes_waiting >= self._buffer_bytes and not self._is_closing:
+            while self._accumulator.bytes_waiting >= self._buffer_bytes and not self._is_closing:
                 self._hurry()
                 await self._settled.wait()
             self.check_open()
             now_s = monotonic()
-            batch, index = self._lanes.put(topic, partition, txn, entry, now_s, habits)
+            batch, index = self._accumulator.put(topic, partition, txn, entry, now_s, batching)
             if index == 0 or batch.is_full:
                 self._call_a_worker()
             is_long = now_s - self._yielded_s > YIELD_S
@@ -120,7 +120,7 @@ class AsyncSender:
         raises the first error since the last flush that no `result()` has raised: no record fails unnoticed, and no
         error is raised twice."""
         with self._mutex:
-            while not self._lanes.is_idle(txn):
+            while not self._accumulator.is_idle(txn):
                 self._hurry(txn)
                 await self._settled.wait()
             if txn is not ...:
@@ -132,17 +132,17 @@ class AsyncSender:
     async def drop(self, txn: Any) -> None:
         """Fails what the transaction has not sent yet, and waits for what is on its way."""
         with self._mutex:
-            for batch in self._lanes.drop(txn):
+            for batch in self._accumulator.drop(txn):
                 batch.outcome = TransactionEnded(f"Transaction {txn} was aborted before this record was sent.")
                 batch.settled.set()
-            while not self._lanes.is_idle(txn):
+            while not self._accumulator.is_idle(txn):
                 await self._settled.wait()
-            self._lanes.forget(txn)
+            self._accumulator.forget(txn)
             self._settled.notify_all()
 
     def forget(self, txn: Any) -> None:
         with self._mutex:
-            self._lanes.forget(txn)
+            self._accumulator.forget(txn)
 
     async def close(self) -> None:
         """Sends what waits, then stops.  Raises as `flush` does."""
@@ -158,8 +158,8 @@ class AsyncSender:
                 await worker.join()
 
     def _hurry(self, txn: Any = ...) -> None:
-        self._lanes.hurry(txn)
-        if self._lanes.has_ready:
+        self._accumulator.hurry(txn)
+        if self._accumulator.has_ready:
             self._call_a_worker()
 
     def _call_a_worker(self) -> None:
@@ -171,7 +171,7 @@ class AsyncSender:
     async def _run(self) -> None:
         while True:
             with self._mutex:
-                found = self._lanes.take(monotonic())
+                found = self._accumulator.take(monotonic())
                 while not isinstance(found, tuple):
                     if self._is_closing:
                         return
@@ -179,49 +179,49 @@ class AsyncSender:
                     rest_s = IDLE_S_MAX if found is None else min(found - monotonic(), IDLE_S_MAX)
                     await self._work.wait(max(rest_s, 0.0))
                     self._resting -= 1
-                    found = self._lanes.take(monotonic())
-                if self._lanes.has_ready:
+                    found = self._accumulator.take(monotonic())
+                if self._accumulator.has_ready:
                     self._call_a_worker()
             await self._deliver(*found)
 
-    async def _deliver(self, lane: AsyncLane, batch: AsyncBatch) -> None:
+    async def _deliver(self, queue: AsyncLane, batch: AsyncBatch) -> None:
         # What stands when the worker itself is stopped in the middle.
-        outcome: Outcome = OutcomeUnknown("The client stopped while the record was on its way.")
+        outcome: SendResult = OutcomeUnknown("The client stopped while the record was on its way.")
         try:
-            outcome = await self._send(lane, batch)
+            outcome = await self._send(queue, batch)
         except DuplicateSequence:
             outcome = -1
         except LedgerError as error:
             outcome = error
         finally:
-            self._settle(lane, batch, outcome)
+            self._settle(queue, batch, outcome)
 
-    async def _send(self, lane: AsyncLane, batch: AsyncBatch) -> Outcome:
+    async def _send(self, queue: AsyncLane, batch: AsyncBatch) -> SendResult:
         """The base offset, or where each record went."""
         if batch.entries[0].idempotency_key is not None:
-            return await self._send_keyed(lane, batch.entries[0])
+            return await self._send_keyed(queue, batch.entries[0])
         try:
-            return await self._send_once(lane, batch)
+            return await self._send_once(queue, batch)
         except UnknownProducer:
-            if lane.txn is not None or not lane.sequence:
+            if queue.txn is not None or not queue.sequence:
                 raise
             # The broker forgets an id that was silent for long.  It says so before it writes anything.
-            lane.producer = None
-            return await self._send_once(lane, batch)
+            queue.producer = None
+            return await self._send_once(queue, batch)
 
-    async def _send_once(self, lane: AsyncLane, batch: AsyncBatch) -> Outcome:
-        params: dict[str, str | int] = {"partition": lane.partition}
-        if lane.txn is not None:
-            params["transaction"] = str(lane.txn)
+    async def _send_once(self, queue: AsyncLane, batch: AsyncBatch) -> SendResult:
+        params: dict[str, str | int] = {"partition": queue.partition}
+        if queue.txn is not None:
+            params["transaction"] = str(queue.txn)
             # A transaction taken up from elsewhere may have used any sequence number already.
-            producer = lane.txn.producer
+            producer = queue.txn.producer
         else:
-            if lane.producer is None:
+            if queue.producer is None:
                 found = await self._transport.call("POST", path("producers"), {}, answer=ProducerBody)
-                lane.producer, lane.sequence = (found.producer_id, found.epoch), 0
-            producer = lane.producer
+                queue.producer, queue.sequence = (found.producer_id, found.epoch), 0
+            producer = queue.producer
         if batch.is_delayed:
-            return await self._send_delayed(lane, batch, producer)
+            return await self._send_delayed(queue, batch, producer)
         # Loads all of aiokafka, which a program that only reads or administers does without.
         from redis_ledger.records.build import encode
 
@@ -235,10 +235,10 @@ class AsyncSender:
             compression=batch.compression,
             producer_id=producer_id,
             epoch=epoch,
-            sequence=lane.sequence if producer else -1,
-            transactional=lane.txn is not None,
+            sequence=queue.sequence if producer else -1,
+            transactional=queue.txn is not None,
         )
-        where = path("topics", lane.topic, "records")
+        where = path("topics", queue.topic, "records")
         response = await self._transport.send(
             "POST",
             where,
@@ -249,13 +249,13 @@ class AsyncSender:
         )
         return answers.decode("POST", where, response, ProducedBody).results[0].base_offset
 
-    async def _send_keyed(self, lane: AsyncLane, entry: Entry) -> Outcome:
+    async def _send_keyed(self, queue: AsyncLane, entry: Entry) -> SendResult:
         body: dict[str, Any] = {"records": [record_body(entry)]}
         if entry.partition is not None:
             body["partition"] = entry.partition
         answer = await self._transport.call(
             "POST",
-            path("topics", lane.topic, "records"),
+            path("topics", queue.topic, "records"),
             body,
             answer=ProducedBody,
             idempotency_key=entry.idempotency_key or False,
@@ -265,13 +265,13 @@ class AsyncSender:
         return placed or [RecordPosition(result.partition, result.base_offset)]
 
     async def _send_delayed(
-        self, lane: AsyncLane, batch: AsyncBatch, producer: tuple[int, int] | None
+        self, queue: AsyncLane, batch: AsyncBatch, producer: tuple[int, int] | None
     ) -> Sequence[RecordPosition]:
-        body: dict[str, Any] = {"partition": lane.partition, "records": []}
-        if lane.txn is not None:
-            body["transaction"] = str(lane.txn)
+        body: dict[str, Any] = {"partition": queue.partition, "records": []}
+        if queue.txn is not None:
+            body["transaction"] = str(queue.txn)
         if producer is not None:
-            body.update(producer_id=producer[0], epoch=producer[1], sequence=lane.sequence)
+            body.update(producer_id=producer[0], epoch=producer[1], sequence=queue.sequence)
         deliveries = []
         for entry in batch.entries:
             assert entry.delivery is not None, "a batch with times of delivery holds a record without"
@@ -279,27 +279,27 @@ class AsyncSender:
             body["records"].append(record_body(entry))
         answer = await self._transport.call(
             "POST",
-            path("topics", lane.topic, "records"),
+            path("topics", queue.topic, "records"),
             body,
             answer=ProducedBody,
             repeatable=producer is not None,
         )
-        return positions(lane.partition, deliveries, *places_of(answer.results))
+        return positions(queue.partition, deliveries, *places_of(answer.results))
 
-    def _settle(self, lane: AsyncLane, batch: AsyncBatch, outcome: Outcome) -> None:
+    def _settle(self, queue: AsyncLane, batch: AsyncBatch, outcome: SendResult) -> None:
         with self._mutex:
             batch.outcome = outcome
             if isinstance(outcome, LedgerError):
-                if lane.txn is None:  # a transaction keeps its own failure, and raises it at commit
+                if queue.txn is None:  # a transaction keeps its own failure, and raises it at commit
                     self._failed = [*(each for each in self._failed if not each.is_raised), batch][:FAILED_MAX]
                 # A batch that was refused left its sequence numbers free; after these two nobody knows.
                 if isinstance(outcome, (OutcomeUnknown, ProducerError)):
-                    lane.producer = None
+                    queue.producer = None
             elif batch.entries[0].idempotency_key is None:
-                lane.sequence = (lane.sequence + len(batch.entries)) % SEQUENCES
+                queue.sequence = (queue.sequence + len(batch.entries)) % SEQUENCES
             batch.entries = []
             batch.settled.set()
-            self._lanes.done(lane, monotonic())
+            self._accumulator.done(queue, monotonic())
             self._settled.notify_all()
         if isinstance(outcome, LedgerError):
-            self._on_failure(lane.topic, lane.txn, outcome)
+            self._on_failure(queue.topic, queue.txn, outcome)

@@ -20,7 +20,7 @@ from redis_ledger.client._sync.security import Acls, Audit, Tokens
 from redis_ledger.client._sync.sender import Sender
 from redis_ledger.client._sync.transaction import TIMEOUT_MS, Source, Transaction, where
 from redis_ledger.client._sync.transport import POLLS_MAX, REQUESTS_MAX, Transport, path
-from redis_ledger.client.batches import Habits
+from redis_ledger.client.batches import BatchingOptions
 from redis_ledger.client.bearer import given
 from redis_ledger.client.bodies import body_of
 from redis_ledger.client.models import Executed, Isolation, Kind, Message, Record
@@ -150,9 +150,9 @@ class Client:
             buffer_bytes=buffer_bytes,
         )  # fmt: skip
         arguments.choice("compression", compression, COMPRESSIONS)
-        habits = Habits(linger_ms / 1000, batch_bytes, COMPRESSIONS.index(compression))
+        batching = BatchingOptions(linger_ms / 1000, batch_bytes, COMPRESSIONS.index(compression))
         sender = self._sender(max_in_flight, buffer_bytes)
-        producer = Producer(topic, self.topics, sender, self._txn_sender, habits)
+        producer = Producer(topic, self.topics, sender, self._txn_sender, batching)
         self._open.append(producer)
         return producer
 
@@ -290,8 +290,8 @@ class Client:
         arguments.check(topic=topic)
         producer = self._txn_producers.get(topic)
         if producer is None:
-            habits = Habits(0.005, 1 << 20)
-            producer = Producer(topic, self.topics, self._txn_sender, self._txn_sender, habits)
+            batching = BatchingOptions(0.005, 1 << 20)
+            producer = Producer(topic, self.topics, self._txn_sender, self._txn_sender, batching)
             self._txn_producers[topic] = producer
         return producer
 

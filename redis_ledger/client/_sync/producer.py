@@ -14,7 +14,7 @@ from redis_ledger.client._sync.admin import Topics
 from redis_ledger.client._sync.closing import close_after
 from redis_ledger.client._sync.sender import Sender, Sending
 from redis_ledger.client._sync.transaction import Transaction
-from redis_ledger.client.batches import Entry, Habits
+from redis_ledger.client.batches import BatchingOptions, Entry
 from redis_ledger.client.deliveries import Moment, Span, delivery_of
 from redis_ledger.client.models import Headers
 from redis_ledger.client.values import header_pairs, key_bytes, value_bytes
@@ -30,12 +30,14 @@ class Producer:
         partition, offset = sending.result()
     """
 
-    def __init__(self, topic: str, topics: Topics, sender: Sender, txn_sender: Sender, habits: Habits) -> None:
+    def __init__(
+        self, topic: str, topics: Topics, sender: Sender, txn_sender: Sender, batching: BatchingOptions
+    ) -> None:
         self.topic = topic
         self._topics = topics
         self._sender = sender
         self._txn_sender = txn_sender
-        self._habits = habits
+        self._habits = batching
         # Sticky partition of records without a key, and the bytes sent to it so far.
         self._keyless_partition = random.getrandbits(16)
         self._keyless_bytes = 0

@@ -51,12 +51,12 @@ TOPICS_MAX = 5_000  # of one request, for each is answered with all its configur
 POLICY_VIOLATION = 44
 
 
-class Wanted(NamedTuple):
+class RequestedTopic(NamedTuple):
     partitions: int
     settings: dict[str, int]
 
 
-def decide(asked: CreatableTopic, config: Config, brokers: Collection[int]) -> Wanted:
+def decide(asked: CreatableTopic, config: Config, brokers: Collection[int]) -> RequestedTopic:
     """The partitions and settings of a new topic.  brokers: node ids.  Raises LedgerError with Kafka's code."""
     settings = settings_of((given.name, given.value) for given in asked.configs)
     if asked.assignments:
@@ -71,7 +71,7 @@ def decide(asked: CreatableTopic, config: Config, brokers: Collection[int]) -> W
         count = config.num_partitions if asked.num_partitions == -1 else asked.num_partitions
     if count > config.partitions_max:
         raise InvalidPartitions(f"A topic has at most {config.partitions_max} partitions here, not {count}.")
-    return Wanted(count, settings)
+    return RequestedTopic(count, settings)
 
 
 def _assigned(assignments: Sequence[CreatableReplicaAssignment], brokers: Collection[int]) -> int:

@@ -26,18 +26,18 @@ VERSIONS = (1, 6)
 NOT_YOURS = "The topic of this id may not be deleted, nor told of, by this caller."
 
 
-class Asked(NamedTuple):
+class RequestedTopic(NamedTuple):
     name: str | None
     topic_id: bytes
 
 
 async def handle(request: DeleteTopicsRequest, call: RequestContext) -> DeleteTopicsResponse:
-    times = Counter(Asked(each.name, each.topic_id) for each in request.topics)
-    times.update(Asked(name, NO_UUID) for name in request.topic_names)
+    times = Counter(RequestedTopic(each.name, each.topic_id) for each in request.topics)
+    times.update(RequestedTopic(name, NO_UUID) for name in request.topic_names)
     found = dict(zip(times, await few_at_once(lambda asked: _find(asked, call), times), strict=True))
     ids = Counter(entry.id for entry in found.values() if isinstance(entry, TopicEntry))
 
-    async def delete(asked: Asked) -> DeletableTopicResult:
+    async def delete(asked: RequestedTopic) -> DeletableTopicResult:
         entry, shown = found[asked], asked
         try:
             if times[asked] > 1:
@@ -46,7 +46,7 @@ async def handle(request: DeleteTopicsRequest, call: RequestContext) -> DeleteTo
                 raise entry
             if asked.name is None and not call.allows(Op.DESCRIBE, Resource.TOPIC, entry.name):
                 call.check_topic(Op.DELETE, entry.name)
-            shown = Asked(entry.name, bytes.fromhex(entry.id))
+            shown = RequestedTopic(entry.name, bytes.fromhex(entry.id))
             if ids[entry.id] > 1:
                 raise InvalidRequest("The topic is named twice, by its name and by its id.")
             call.check_topic(Op.DELETE, entry.name)
@@ -61,7 +61,7 @@ async def handle(request: DeleteTopicsRequest, call: RequestContext) -> DeleteTo
     return DeleteTopicsResponse(responses=repeated_whole(await few_at_once(delete, times)))
 
 
-async def _find(asked: Asked, call: RequestContext) -> TopicEntry | LedgerError:
+async def _find(asked: RequestedTopic, call: RequestContext) -> TopicEntry | LedgerError:
     catalog = call.broker.catalog
     try:
         if asked.name is None:

@@ -40,7 +40,7 @@ pattern=. flags=()
 if [ -n "${1:-}" ]; then
   pattern=$1
 elif [ "${QUICK:-}" = 1 ]; then
-  pattern=$("$PYTHON" ../verdict.py gorun .) flags=(--quick)
+  pattern=$("$PYTHON" ../allow_list.py gorun .) flags=(--quick)
 fi
 
 export KGO_SEEDS=$KAFKA KGO_TEST_RF=1 KGO_TEST_RECORDS=${RECORDS:-10000} KGO_LOG_LEVEL=${KGO_LOG_LEVEL:-info}
@@ -53,7 +53,7 @@ flags_of_go=(-test.v=test2json -test.count=1 "-test.parallel=${PARALLEL:-4}" "-t
   >"$OUT/results.json" || code=$?
 go tool test2json -t "$OWN" "${flags_of_go[@]}" -test.run "$pattern" >>"$OUT/results.json" || code=$?
 if [ -n "${1:-}" ]; then
-  "$PYTHON" ../verdict.py show "$OUT/results.json"
+  "$PYTHON" ../allow_list.py show "$OUT/results.json"
   exit "$code"
 fi
-"$PYTHON" ../verdict.py judge . "$OUT/results.json" ${flags[@]+"${flags[@]}"}
+"$PYTHON" ../allow_list.py judge . "$OUT/results.json" ${flags[@]+"${flags[@]}"}

@@ -37,11 +37,11 @@ rm -f "$OUT/results.txt"
 flags=() names=("$@")
 if [ "${QUICK:-}" = 1 ] && [ $# = 0 ]; then
   flags=(--quick)
-  while read -r name; do names+=("$name"); done < <("$PYTHON" ../verdict.py names . --quick)
+  while read -r name; do names+=("$name"); done < <("$PYTHON" ../allow_list.py names . --quick)
 fi
 code=0
 COMPAT_RESULTS=$(cd "$OUT" && pwd)/results.txt java -Xmx384m -XX:TieredStopAtLevel=1 \
   -Dorg.slf4j.simpleLogger.defaultLogLevel="${LOG_LEVEL:-error}" \
   -cp "build/classes:build/lib/*" Main ${names[@]+"${names[@]}"} || code=$?
 [ $# = 0 ] || exit "$code"
-"$PYTHON" ../verdict.py judge . "$OUT/results.txt" ${flags[@]+"${flags[@]}"}
+"$PYTHON" ../allow_list.py judge . "$OUT/results.txt" ${flags[@]+"${flags[@]}"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.console_browser import Visitor
+from tests.support.console_browser import ConsoleBrowser
 from tests.support.rest import client_of, open_broker
 from tests.support.secured_rest import World, secured
 
@@ -19,9 +19,9 @@ async def broker(redis_url, prefix) -> AsyncIterator[Any]:
 
 
 @pytest.fixture
-async def visitor(broker) -> AsyncIterator[Visitor]:
+async def browser(broker) -> AsyncIterator[ConsoleBrowser]:
     async with client_of(broker) as http:
-        yield Visitor(http)
+        yield ConsoleBrowser(http)
 
 
 @pytest.fixture

@@ -14,41 +14,41 @@ from redis_ledger.app.console.pages import ACTIONS, PAGES
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.errors import AuthenticationFailed, Unauthenticated
-from tests.support.console_browser import BASE, Visitor, fill
+from tests.support.console_browser import BASE, ConsoleBrowser, fill
 from tests.support.principals import ROOT
 from tests.support.rest import client_of
 
 # -- other sites -----------------------------------------------------------------------------------------------------
 
 
-async def test_a_form_of_another_site_does_nothing(broker, visitor):
-    await visitor.get("/topics")
+async def test_a_form_of_another_site_does_nothing(broker, browser):
+    await browser.get("/topics")
     for headers in (
         {"origin": "http://evil.example"},
         {"origin": "null"},
         {"sec-fetch-site": "cross-site"},
         {"sec-fetch-site": "same-site"},
     ):
-        answer = await visitor.post("/topics/create", headers, name="orders", partitions="1")
+        answer = await browser.post("/topics/create", headers, name="orders", partitions="1")
         assert answer.status_code == 403, headers
     assert await broker.topics.list() == []
 
 
-async def test_a_form_without_its_proof_does_nothing(broker, visitor):
-    await visitor.get("/topics")
-    ours = visitor.csrf
+async def test_a_form_without_its_proof_does_nothing(broker, browser):
+    await browser.get("/topics")
+    ours = browser.csrf
     async with client_of(broker) as http:
-        other = Visitor(http)
+        other = ConsoleBrowser(http)
         await other.get("/topics")
         theirs = other.csrf
     for csrf in ("", "0" * 64, theirs):
-        visitor.csrf = csrf
-        assert (await visitor.post("/topics/create", name="orders", partitions="1")).status_code == 403
-    json = await visitor.http.post(f"{BASE}/console/topics/create", json={"csrf": ours, "name": "orders"})
+        browser.csrf = csrf
+        assert (await browser.post("/topics/create", name="orders", partitions="1")).status_code == 403
+    json = await browser.http.post(f"{BASE}/console/topics/create", json={"csrf": ours, "name": "orders"})
     assert json.status_code == 400, "what a page of another site may send without asking is forms only"
     assert await broker.topics.list() == []
-    visitor.csrf = ours
-    assert (await visitor.post("/topics/create", name="orders", partitions="1")).status_code == 303
+    browser.csrf = ours
+    assert (await browser.post("/topics/create", name="orders", partitions="1")).status_code == 303
 
 
 async def test_a_form_of_another_site_logs_nobody_out(world):
@@ -63,10 +63,10 @@ async def test_behind_a_proxy_that_ends_tls_cookies_are_kept_from_plain_connecti
     assert "; Secure" not in (await world.http.get(f"{BASE}/console/login")).headers.get("set-cookie", "")
 
 
-async def test_acts_are_no_links(visitor):
-    await visitor.get("/topics")
+async def test_acts_are_no_links(browser):
+    await browser.get("/topics")
     for path in ACTIONS:
-        assert (await visitor.get(f"/{path}?name=orders&csrf={visitor.csrf}")).status_code == 404
+        assert (await browser.get(f"/{path}?name=orders&csrf={browser.csrf}")).status_code == 404
 
 
 async def test_a_name_that_was_made_to_point_here_is_refused(broker):
@@ -84,69 +84,69 @@ async def test_a_name_that_was_made_to_point_here_is_refused(broker):
 
 
 async def test_nobody_sees_anything_without_a_login(world):
-    visitor = Visitor(world.http)
+    browser = ConsoleBrowser(world.http)
     for page in PAGES:
-        answer = await visitor.get(f"/{page}")
+        answer = await browser.get(f"/{page}")
         assert answer.status_code == 303, page
         assert answer.headers["location"].startswith("/console/login?to=")
-        assert (await visitor.get(f"/{page}.json")).status_code == 401
-    await visitor.get("/login")
+        assert (await browser.get(f"/{page}.json")).status_code == 401
+    await browser.get("/login")
     for path in ACTIONS:
-        assert (await visitor.post(f"/{path}")).status_code == 303, path
+        assert (await browser.post(f"/{path}")).status_code == 303, path
     assert await world.broker.topics.list() == []
 
 
 async def test_a_login_holds_until_its_credential_does_not(world):
-    visitor = Visitor(world.http)
+    browser = ConsoleBrowser(world.http)
     id, token = await world.broker.security.create_token(f"User:{ROOT}")
-    await visitor.log_in(token)
-    assert f"User:{ROOT}" in (await visitor.get("")).text
+    await browser.log_in(token)
+    assert f"User:{ROOT}" in (await browser.get("")).text
     await world.broker.security.revoke_token(id)
-    assert (await visitor.get("")).status_code == 303
+    assert (await browser.get("")).status_code == 303
 
 
 async def test_a_user_logs_in_with_the_password_kafka_clients_have(world):
     await world.broker.scram_credentials.add(ROOT, "pässword")
-    visitor = Visitor(world.http)
-    await visitor.get("/login")
-    assert (await visitor.post("/login", user=ROOT, password="wrong")).status_code == 401
-    answer = await visitor.post("/login?to=/console/topics", user=ROOT, password="pässword")
+    browser = ConsoleBrowser(world.http)
+    await browser.get("/login")
+    assert (await browser.post("/login", user=ROOT, password="wrong")).status_code == 401
+    answer = await browser.post("/login?to=/console/topics", user=ROOT, password="pässword")
     assert answer.headers["location"] == "/console/topics"
-    assert (await visitor.get("/topics")).status_code == 200
+    assert (await browser.get("/topics")).status_code == 200
     await world.broker.scram_credentials.add(ROOT, "another")
-    assert (await visitor.get("/topics")).status_code == 303, "whoever knew the password before is out"
-    await visitor.get("/login")
-    await visitor.post("/login", user=ROOT, password="another")
-    assert (await visitor.get("/topics")).status_code == 200
+    assert (await browser.get("/topics")).status_code == 303, "whoever knew the password before is out"
+    await browser.get("/login")
+    await browser.post("/login", user=ROOT, password="another")
+    assert (await browser.get("/topics")).status_code == 200
     await world.broker.scram_credentials.remove(ROOT)
-    assert (await visitor.get("/topics")).status_code == 303
+    assert (await browser.get("/topics")).status_code == 303
 
 
 @pytest.mark.parametrize(
     "to", ["https://evil.example", "//evil.example", "/console@evil", "/consoleX", "/\\evil", "/console/\r\nx: y"]
 )
 async def test_a_login_leads_to_our_own_pages_only(world, to):
-    visitor = Visitor(world.http)
-    await visitor.get("/login")
+    browser = ConsoleBrowser(world.http)
+    await browser.get("/login")
     answer = await world.http.post(
-        f"{BASE}/console/login", params={"to": to}, data={"csrf": visitor.csrf, "token": await world.token(ROOT)}
+        f"{BASE}/console/login", params={"to": to}, data={"csrf": browser.csrf, "token": await world.token(ROOT)}
     )
     assert answer.headers["location"] == "/console"
 
 
 async def test_logging_out_ends_it(world):
-    visitor = Visitor(world.http)
-    await visitor.log_in(await world.token(ROOT))
-    await visitor.get("")
-    assert (await visitor.post("/logout")).status_code == 303
-    assert (await visitor.get("")).status_code == 303
+    browser = ConsoleBrowser(world.http)
+    await browser.log_in(await world.token(ROOT))
+    await browser.get("")
+    assert (await browser.post("/logout")).status_code == 303
+    assert (await browser.get("")).status_code == 303
 
 
 async def test_a_wrong_token_tells_nothing_and_is_not_logged(world, capsys):
-    visitor = Visitor(world.http)
-    await visitor.get("/login")
+    browser = ConsoleBrowser(world.http)
+    await browser.get("/login")
     token = "rl_000000000000_" + "a" * 64
-    answer = await visitor.post("/login", token=token)
+    answer = await browser.post("/login", token=token)
     assert answer.status_code == 401
     assert "a" * 64 not in answer.text
     assert "a" * 64 not in capsys.readouterr().err
@@ -156,86 +156,86 @@ async def test_pages_show_what_their_visitor_may_see(world):
     await fill(world.broker)
     await world.broker.topics.create("secret", 1)
     await world.allow("ada", Op.READ, Resource.TOPIC, "orders")
-    visitor = Visitor(world.http)
-    await visitor.log_in(await world.token("ada"))
-    topics = (await visitor.get("/topics.json")).json()["topics"]
+    browser = ConsoleBrowser(world.http)
+    await browser.log_in(await world.token("ada"))
+    topics = (await browser.get("/topics.json")).json()["topics"]
     assert [each["name"] for each in topics] == ["orders"]
-    assert (await visitor.get("/overview.json")).json()["topics"] == 1
-    assert (await visitor.get("/topic?name=secret")).status_code == 403
-    assert (await visitor.get("/scheduled?topic=secret")).status_code == 403
-    assert (await visitor.get("/brokers")).status_code == 403
-    assert (await visitor.get("/access")).status_code == 403
-    assert (await visitor.get("/groups.json")).json()["subscriptions"] == []
-    assert (await visitor.get("/transactions.json")).json()["open"] == []
+    assert (await browser.get("/overview.json")).json()["topics"] == 1
+    assert (await browser.get("/topic?name=secret")).status_code == 403
+    assert (await browser.get("/scheduled?topic=secret")).status_code == 403
+    assert (await browser.get("/brokers")).status_code == 403
+    assert (await browser.get("/access")).status_code == 403
+    assert (await browser.get("/groups.json")).json()["subscriptions"] == []
+    assert (await browser.get("/transactions.json")).json()["open"] == []
     (foreign,) = await world.broker.transactions.list(limit=1)
-    assert (await visitor.get(f"/transaction?id={foreign.id}")).status_code == 403
+    assert (await browser.get(f"/transaction?id={foreign.id}")).status_code == 403
 
 
 async def test_every_act_is_refused_without_the_right_to_it(world):
     txn = await fill(world.broker)
-    visitor = Visitor(world.http)
-    await visitor.log_in(await world.token("nobody"))
-    await visitor.get("/topics")
+    browser = ConsoleBrowser(world.http)
+    await browser.log_in(await world.token("nobody"))
+    await browser.get("/topics")
     form: dict[str, Any] = {
         "name": "orders", "topic": "orders", "value": "x", "confirm": "abort", "id": str(txn), "to": "latest",
         "at": "2100-01-01", "principal": "User:nobody", "operation": "ALL", "resource": "TOPIC", "password": "p",
     }  # fmt: skip
     for path in ACTIONS:
         sent = {**form, "id": "0:0.0"} if path.startswith("scheduled") else form
-        answer = await visitor.post(f"/{path}", **sent)
+        answer = await browser.post(f"/{path}", **sent)
         assert answer.status_code == 403, (path, answer.text)
     assert len(await world.broker.security.list_rules()) == 0
 
 
 async def test_users_tokens_and_rules_are_kept_and_noted(world):
-    visitor = Visitor(world.http)
-    await visitor.log_in(await world.token(ROOT))
-    await visitor.get("/access")
+    browser = ConsoleBrowser(world.http)
+    await browser.log_in(await world.token(ROOT))
+    await browser.get("/access")
     rule: dict[str, Any] = {"principal": "User:ada", "operation": "READ", "resource": "TOPIC", "name": "orders"}
-    assert (await visitor.post("/access/rule/add", **rule)).status_code == 303
-    made = await visitor.post("/access/token/create", principal="User:ada", note="laptop", days="7")
+    assert (await browser.post("/access/rule/add", **rule)).status_code == 303
+    made = await browser.post("/access/token/create", principal="User:ada", note="laptop", days="7")
     token = unescape(re.search(r'class="secret" tabindex="0">([^<]+)<', made.text)[1])  # type: ignore[index]
     assert world.broker.security.principal_of(token) == "User:ada"
-    await visitor.post("/access/user/add", name="ada", password="secret of ada")
+    await browser.post("/access/user/add", name="ada", password="secret of ada")
     await world.broker.scram_credentials.check_password("ada", "secret of ada")
-    page = (await visitor.get("/access")).text
+    page = (await browser.get("/access")).text
     assert "laptop" in page
     assert token not in page
-    data = (await visitor.get("/access.json")).text
+    data = (await browser.get("/access.json")).text
     assert "digest" not in data
     assert "stored_key" not in data
-    [line] = [each for each in (await visitor.get("/access.json")).json()["tokens"] if each["note"] == "laptop"]
-    await visitor.post("/access/token/revoke", id=line["id"])
+    [line] = [each for each in (await browser.get("/access.json")).json()["tokens"] if each["note"] == "laptop"]
+    await browser.post("/access/token/revoke", id=line["id"])
     with pytest.raises(Unauthenticated):
         world.broker.security.principal_of(token)
-    await visitor.post("/access/rule/remove", **rule)
+    await browser.post("/access/rule/remove", **rule)
     assert await world.broker.security.list_rules() == []
-    await visitor.post("/access/user/remove", name="ada")
+    await browser.post("/access/user/remove", name="ada")
     with pytest.raises(AuthenticationFailed):
         await world.broker.scram_credentials.check_password("ada", "secret of ada")
     noted = [each.act for each in await world.broker.audit.entries(20)]
     assert noted[:6][::-1] == ["acl.add", "token.create", "user.add", "token.revoke", "acl.remove", "user.remove"]
-    assert (await visitor.post("/access/rule/add", **{**rule, "operation": "JUMP"})).status_code == 400
+    assert (await browser.post("/access/rule/add", **{**rule, "operation": "JUMP"})).status_code == 400
 
 
 async def test_who_may_write_and_not_create_makes_no_topic_by_writing(world):
     for resource, name in ((Resource.TOPIC, "shop-1"), (Resource.TOPIC, "shop-2")):
         await world.allow("ada", Op.WRITE, resource, name)
     await world.allow("ada", Op.CREATE, Resource.TOPIC, "shop-2")
-    visitor = Visitor(world.http)
-    await visitor.log_in(await world.token("ada"))
-    assert (await visitor.post("/topic/produce", topic="shop-1", value="1")).status_code == 403
-    assert (await visitor.post("/topic/produce", topic="shop-2", value="1")).status_code == 303
+    browser = ConsoleBrowser(world.http)
+    await browser.log_in(await world.token("ada"))
+    assert (await browser.post("/topic/produce", topic="shop-1", value="1")).status_code == 403
+    assert (await browser.post("/topic/produce", topic="shop-2", value="1")).status_code == 303
     assert [topic.name for topic in await world.broker.topics.list()] == ["shop-2"]
 
 
 async def test_who_may_create_on_the_cluster_makes_any_topic(world):
-    visitor = Visitor(world.http)
-    await visitor.log_in(await world.token("ada"))
-    assert (await visitor.post("/topics/create", name="orders")).status_code == 403
+    browser = ConsoleBrowser(world.http)
+    await browser.log_in(await world.token("ada"))
+    assert (await browser.post("/topics/create", name="orders")).status_code == 403
     await world.allow("ada", Op.CREATE, Resource.CLUSTER)
-    assert (await visitor.post("/topics/create", name="orders")).status_code == 303
-    assert (await visitor.get("/topics.json")).json()["may_create"]
+    assert (await browser.post("/topics/create", name="orders")).status_code == 303
+    assert (await browser.get("/topics.json")).json()["may_create"]
 
 
 async def test_what_one_may_not_describe_stands_on_no_page(world):
@@ -249,17 +249,17 @@ async def test_what_one_may_not_describe_stands_on_no_page(world):
     for name in ("g", "s"):
         await world.allow("ada", Op.DESCRIBE, Resource.GROUP, name)
     await world.allow("ada", Op.WRITE, Resource.TOPIC, "orders")
-    visitor = Visitor(world.http)
-    await visitor.log_in(await world.token("ada"))
+    browser = ConsoleBrowser(world.http)
+    await browser.log_in(await world.token("ada"))
     txn = (await world.post("ada", "/v1/transactions")).json()["id"]
     body = {"records": [{"value": 1}], "transaction": txn}
     assert (await world.post("ada", "/v1/topics/orders/records", body)).status_code == 200
     for page in ("/groups", "/group?name=g", f"/transaction?id={txn}", "/topic?name=orders", "/overview", "/topics"):
         path, query = page.partition("?")[::2]
-        for answer in (await visitor.get(page), await visitor.get(f"{path}.json?{query}")):
+        for answer in (await browser.get(page), await browser.get(f"{path}.json?{query}")):
             assert answer.status_code == 200, page
             assert "secret" not in answer.text, page
-    shown = (await visitor.get("/group.json?name=g")).json()["topics"]
+    shown = (await browser.get("/group.json?name=g")).json()["topics"]
     assert [each["topic"] for each in shown] == ["orders"]
 
 
@@ -273,17 +273,17 @@ async def test_whose_the_transaction_is_that_readers_wait_for_is_told_to_who_may
         await world.allow(user, Op.READ, Resource.GROUP, "billing/eu")
     await world.allow("eve", Op.DESCRIBE, Resource.CLUSTER)
     for user, is_told in (("ada", False), ("eve", True), (ROOT, True)):
-        visitor = Visitor(client_of(world.broker))
-        await visitor.log_in(await world.token(user))
+        browser = ConsoleBrowser(client_of(world.broker))
+        await browser.log_in(await world.token(user))
         for page in ("/overview.json", "/subscription.json?topic=orders&name=billing/eu"):
-            said = (await visitor.get(page)).text
+            said = (await browser.get(page)).text
             assert "transaction 0-" in said or "transaction 1-" in said, (user, page)
             assert ("importer" in said) is is_told, (user, page)
 
 
 async def test_acts_that_were_refused_are_noted(world):
-    visitor = Visitor(world.http)
-    await visitor.log_in(await world.token("eve"))
+    browser = ConsoleBrowser(world.http)
+    await browser.log_in(await world.token("eve"))
     form: dict[str, Any] = {
         "topic": "t",
         "to": "earliest",
@@ -297,16 +297,16 @@ async def test_acts_that_were_refused_are_noted(world):
         path: page.audit_action for path, page in ACTIONS.items() if page.audit_action and path != "transaction/abort"
     }
     for path in noted:
-        assert (await visitor.post(f"/{path}", **form, **rule)).status_code == 403, path
+        assert (await browser.post(f"/{path}", **form, **rule)).status_code == 403, path
     told = await world.broker.audit.entries(100)
     assert [each.act for each in told][::-1] == list(noted.values())
     assert {(each.outcome, each.principal) for each in told} == {("refused", "User:eve")}
     assert {"t n", "n", "3-1", "User:eve", "User:eve READ TOPIC n"} == {each.target for each in told}
 
 
-async def test_an_open_broker_makes_no_credentials(broker, visitor):
-    await visitor.get("/access")
-    answer = await visitor.post("/access/token/create", principal="User:ada")
+async def test_an_open_broker_makes_no_credentials(broker, browser):
+    await browser.get("/access")
+    answer = await browser.post("/access/token/create", principal="User:ada")
     assert answer.status_code == 409
     assert await broker.security.list_tokens() == {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redis_ledger.auth.acl import Op, Resource
 from tests.support.broker import records
-from tests.support.console_browser import forms, visitor_of
+from tests.support.console_browser import forms, browser_of
 from tests.support.principals import ROOT
 
 BILLING = "/subscription?topic=orders&name=billing"
@@ -26,25 +26,25 @@ def rules(broker):
 async def test_a_rule_is_set_shown_and_removed_and_letters_are_put_back(world):
     broker = world.broker
     await ready(broker)
-    visitor = await visitor_of(world, ROOT)
-    assert "subscription/put-back" not in forms((await visitor.get(LOOK)).text)
-    sent = await visitor.post("/subscription/dead-letters", topic="orders", name="billing", max_deliveries=1, to="dead")
+    browser = await browser_of(world, ROOT)
+    assert "subscription/put-back" not in forms((await browser.get(LOOK)).text)
+    sent = await browser.post("/subscription/dead-letters", topic="orders", name="billing", max_deliveries=1, to="dead")
     assert sent.status_code == 303
-    assert await visitor.said() == "billing sends a message to dead after one delivery without acknowledgement."
+    assert await browser.said() == "billing sends a message to dead after one delivery without acknowledgement."
     assert rules(broker) == {("orders", "billing"): (1, "dead")}
-    page = (await visitor.get(BILLING)).text
+    page = (await browser.get(BILLING)).text
     assert "dead letters after 1 delivery to" in page
     assert 'href="/console/topic?name=dead"' in page
     await broker.records.produce("orders", records("bad"))
     assert len(await broker.subscriptions.receive("orders", "billing")) == 1
     await broker.subscriptions.nack("orders", "billing", "default", None)
     assert await broker.subscriptions.receive("orders", "billing") == []
-    assert "subscription/put-back" in forms((await visitor.get(LOOK)).text)
-    await visitor.post("/subscription/put-back", topic="dead", name="look")
-    assert await visitor.said() == "Put 1 dead letter of dead back to the original topics."
-    await visitor.post("/subscription/dead-letters", topic="orders", name="billing", max_deliveries=0)
+    assert "subscription/put-back" in forms((await browser.get(LOOK)).text)
+    await browser.post("/subscription/put-back", topic="dead", name="look")
+    assert await browser.said() == "Put 1 dead letter of dead back to the original topics."
+    await browser.post("/subscription/dead-letters", topic="orders", name="billing", max_deliveries=0)
     assert broker.dead_letters.rules.by_subscription == {}
-    assert "dead letters after" not in (await visitor.get(BILLING)).text
+    assert "dead letters after" not in (await browser.get(BILLING)).text
     acts = [each.act for each in await broker.audit.entries(100)]
     assert [acts.count(f"subscription.{act}") for act in ("deadLetters", "putBack")] == [2, 1]
 
@@ -53,7 +53,7 @@ async def test_who_may_not_write_to_the_other_topic_sets_no_rule(world):
     await ready(world.broker)
     await world.allow("ada", Op.DESCRIBE, Resource.TOPIC, "orders")
     await world.allow("ada", Op.DESCRIBE, Resource.GROUP, "billing")
-    ada = await visitor_of(world, "ada")
+    ada = await browser_of(world, "ada")
     assert forms((await ada.get(BILLING)).text) == set()
     await world.allow("ada", Op.READ, Resource.TOPIC, "orders")
     await world.allow("ada", Op.READ, Resource.GROUP, "billing")

@@ -10,7 +10,7 @@ import pytest
 from redis_ledger.app.console.paging import ROWS_MAX, paged
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.broker.types import NewRecord
-from tests.support.console_browser import visitor_of
+from tests.support.console_browser import browser_of
 from tests.support.rest import open_broker
 
 TOPICS = 230
@@ -43,37 +43,37 @@ def test_a_page_tells_where_it_is(rows, page, expected):
     assert list(chosen) == (list(range(shown.first, shown.last + 1)) if rows else [])
 
 
-async def test_topics_come_a_page_at_a_time_and_are_found_by_name(many, visitor):
-    first = (await visitor.get("/topics.json")).json()
+async def test_topics_come_a_page_at_a_time_and_are_found_by_name(many, browser):
+    first = (await browser.get("/topics.json")).json()
     assert [each["name"] for each in first["topics"]] == [f"t{n:03}" for n in range(ROWS_MAX)]
-    last = (await visitor.get("/topics.json?page=3")).json()
+    last = (await browser.get("/topics.json?page=3")).json()
     assert (last["topics"][-1]["name"], last["topics"][-1]["records"]) == ("t229", 1)
     assert last["shown"] == {"first": 201, "last": 230, "total": 230, "page": 3, "pages": 3}
-    page = (await visitor.get("/topics?page=2&find=t")).text
+    page = (await browser.get("/topics?page=2&find=t")).text
     assert "101 – 200 of 230 topics" in page
     assert 'href="/console/topics?find=t&amp;page=1"' in page
     assert 'href="/console/topics?find=t&amp;page=3"' in page
     assert 'hx-get="/console/topics?find=t&amp;page=2"' in page
-    found = (await visitor.get("/topics.json?find=29")).json()
+    found = (await browser.get("/topics.json?find=29")).json()
     assert [each["name"] for each in found["topics"]] == ["t029", "t129", "t229"]
-    assert "No matching topics." in (await visitor.get("/topics?find=nope")).text
-    assert (await visitor.get("/topics?page=0")).status_code == 400
+    assert "No matching topics." in (await browser.get("/topics?find=nope")).text
+    assert (await browser.get("/topics?page=0")).status_code == 400
 
 
-async def test_subscriptions_and_groups_come_a_page_at_a_time_and_are_found_by_name_or_topic(many, visitor):
-    first = (await visitor.get("/groups.json")).json()
+async def test_subscriptions_and_groups_come_a_page_at_a_time_and_are_found_by_name_or_topic(many, browser):
+    first = (await browser.get("/groups.json")).json()
     assert len(first["subscriptions"]) == ROWS_MAX
     assert first["shown"]["total"] == TOPICS
     assert first["groups"] == [{"name": "app", "topics": ["t229"], "lag": 1}]
-    found = (await visitor.get("/groups.json?find=t229")).json()
+    found = (await browser.get("/groups.json?find=t229")).json()
     assert [(each["name"], each["lag"]) for each in found["subscriptions"]] == [("sub-t229", 1)]
     assert len(found["groups"]) == 1
-    assert "201 – 230 of 230 subscriptions" in (await visitor.get("/groups?page=3")).text
+    assert "201 – 230 of 230 subscriptions" in (await browser.get("/groups?page=3")).text
 
 
-async def test_a_refresh_costs_redis_what_is_shown(many, broker, visitor):
+async def test_a_refresh_costs_redis_what_is_shown(many, broker, browser):
     """Redis's own count, of one client: a page of topics takes two reads a topic, the overview four."""
-    await visitor.get("")
+    await browser.get("")
     counted = 0
     command, call = broker.store.command, broker.store.call
 
@@ -87,23 +87,23 @@ async def test_a_refresh_costs_redis_what_is_shown(many, broker, visitor):
 
     broker.store.command, broker.store.call = count(command), count(call)
     try:
-        await visitor.get("/topics")
+        await browser.get("/topics")
         assert counted <= 2 * ROWS_MAX + 20
         counted = 0
         await asyncio.sleep(2.1)  # a look serves everybody for two seconds
-        await visitor.get("")
+        await browser.get("")
         assert 4 * TOPICS <= counted <= 4 * TOPICS + 60
     finally:
         broker.store.command, broker.store.call = command, call
 
 
-async def test_a_topic_that_was_deleted_and_made_again_elsewhere_is_looked_at_anew(broker, visitor, redis_url, prefix):
+async def test_a_topic_that_was_deleted_and_made_again_elsewhere_is_looked_at_anew(broker, browser, redis_url, prefix):
     async with open_broker(redis_url, prefix) as other:
         await broker.topics.create("orders")
-        await visitor.get("/topics.json")
+        await browser.get("/topics.json")
         await other.topics.delete("orders")
         await other.topics.create("orders", 3)
-        [found] = (await visitor.get("/topics.json")).json()["topics"]
+        [found] = (await browser.get("/topics.json")).json()["topics"]
     assert (found["name"], found["partitions"]) == ("orders", 3)
 
 
@@ -114,7 +114,7 @@ async def test_lists_name_no_topic_that_their_visitor_may_not_see(world):
         await world.broker.external_offsets.note("app", topic, {0: 0})
     await world.allow("ada", Op.DESCRIBE, Resource.TOPIC, "orders")
     await world.allow("ada", Op.DESCRIBE, Resource.GROUP, "*")
-    ada = await visitor_of(world, "ada")
+    ada = await browser_of(world, "ada")
     for address in ("/groups", "/group?name=app", ""):
         page = (await ada.get(address)).text
         assert "orders" in page or not address

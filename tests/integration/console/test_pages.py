@@ -16,7 +16,7 @@ from redis_ledger.broker.types import DelayStats, NewRecord
 from redis_ledger.ids import TxnId
 from redis_ledger.telemetry import exposition
 from tests.support.broker import eventually
-from tests.support.console_browser import BASE, Visitor, fill
+from tests.support.console_browser import BASE, ConsoleBrowser, fill
 from tests.support.redis_servers import redis_server
 from tests.support.rest import client_of, open_broker
 
@@ -33,35 +33,35 @@ def pages(txn: TxnId) -> list[str]:
 # -- pages -----------------------------------------------------------------------------------------------------------
 
 
-async def test_every_page_is_html_and_its_json_is_the_same_data(broker, visitor):
+async def test_every_page_is_html_and_its_json_is_the_same_data(broker, browser):
     txn = await fill(broker)
     for page in pages(txn):
         expected = 404 if page.startswith("group?") else 200
-        html = await visitor.get(f"/{page}")
+        html = await browser.get(f"/{page}")
         assert html.status_code == expected, (page, html.text)
         assert html.headers["content-type"] == "text/html; charset=utf-8"
         assert "<h1>" in html.text
         path, _, query = page.partition("?")
-        data = await visitor.get(f"/{path}.json?{query}")
+        data = await browser.get(f"/{path}.json?{query}")
         assert data.status_code == expected
         assert data.json() is not None
 
 
-async def test_pages_are_counted_among_the_requests(visitor):
+async def test_pages_are_counted_among_the_requests(browser):
     def counted(outcome: str) -> float:
         labels = {"operation": "console", "outcome": outcome}
         return exposition.REGISTRY.get_sample_value("redis_ledger_http_requests_total", labels) or 0.0
 
     before = counted("ok"), counted("route_not_found")
-    await visitor.get("/topics")
-    await visitor.get("/topics.json")
-    await visitor.get("/nowhere")
+    await browser.get("/topics")
+    await browser.get("/topics.json")
+    await browser.get("/nowhere")
     assert (counted("ok"), counted("route_not_found")) == (before[0] + 2, before[1] + 1)
 
 
-async def test_the_overview_says_who_is_held_up_and_leads_there(broker, visitor):
+async def test_the_overview_says_who_is_held_up_and_leads_there(broker, browser):
     txn = await fill(broker)
-    data = (await visitor.get("/transaction.json?id=" + str(txn))).json()
+    data = (await browser.get("/transaction.json?id=" + str(txn))).json()
     assert data["txn_partitions"] == [
         {
             "topic": "orders", "partition": 0, "first_offset": 1, "held": 1, "is_holding": True,
@@ -71,12 +71,12 @@ async def test_the_overview_says_who_is_held_up_and_leads_there(broker, visitor)
     assert "billing/eu" in data["sentence"]
     messages = await broker.subscriptions.receive("orders", "billing/eu", "c")
     await broker.subscriptions.ack("orders", "billing/eu", "c", [each.id for each in messages])
-    waits = (await visitor.get("/subscription.json?topic=orders&name=billing/eu")).json()["diagnosis"]
+    waits = (await browser.get("/subscription.json?topic=orders&name=billing/eu")).json()["diagnosis"]
     assert waits["transaction"] == str(txn)
     assert "1 record not readable" in waits["sentence"]
 
 
-async def test_transactions_that_ended_last_are_the_first_of_those_that_ended_lately(broker, visitor):
+async def test_transactions_that_ended_last_are_the_first_of_those_that_ended_lately(broker, browser):
     oldest = (await broker.transactions.begin(owner="began first, ended last")).id
     for number in range(FINISHED_MAX + 10):
         txn = (await broker.transactions.begin(owner=f"{number}")).id
@@ -84,11 +84,11 @@ async def test_transactions_that_ended_last_are_the_first_of_those_that_ended_la
     await broker.transactions.commit(oldest)
 
     async def finished() -> list[str]:
-        return [each["owner"] for each in (await visitor.get("/transactions.json")).json()["finished"]]
+        return [each["owner"] for each in (await browser.get("/transactions.json")).json()["finished"]]
 
     assert await eventually(lambda: _first(finished()), "began first, ended last") == "began first, ended last"
     assert len(await finished()) == FINISHED_MAX
-    [last, *_] = (await visitor.get("/transactions.json")).json()["finished"]
+    [last, *_] = (await browser.get("/transactions.json")).json()["finished"]
     assert (last["partitions"], last["subscriptions"]) == (None, None), "who took part is not remembered, and not 0"
     assert "0" not in await finished(), "the oldest are left out"
 
@@ -109,29 +109,29 @@ async def test_the_overview_says_when_redis_is_nearly_full_and_what_is_late(pref
                 return [waiting._replace(overdue=1, first_due_ms=broker.delayed.now_ms() - 7_000)]
 
             broker.delayed.counts = late  # type: ignore[method-assign]  # nothing is late with a broker that lives
-            found = (await Visitor(http).get("/overview.json")).json()["health"]
+            found = (await ConsoleBrowser(http).get("/overview.json")).json()["health"]
     assert [each["level"] for each in found] == ["bad", "look"]
     assert re.match(r"1 scheduled record is overdue, by up to 7.s", found[0]["text"])
     assert re.match(r"Redis uses [89]\d% of maxmemory", found[1]["text"])
 
 
-async def test_records_are_labelled_by_what_became_of_them(broker, visitor):
+async def test_records_are_labelled_by_what_became_of_them(broker, browser):
     """OB-27"""
     txn = await fill(broker)
     aborted = (await broker.transactions.begin()).id
     await broker.records.produce("orders", [NewRecord(None, b"never", partition=0)], transaction=aborted)
     await broker.transactions.abort(aborted)
     await broker.records.produce("orders", [NewRecord(None, b"behind", partition=0)])
-    rows = (await visitor.get("/topic.json?name=orders&show=all")).json()["rows"]
+    rows = (await browser.get("/topic.json?name=orders&show=all")).json()["rows"]
     assert {row["value"]: row["state"] for row in rows} == {
         "<b>one</b>": "committed", "two": "open", "never": "aborted", "behind": "held",
     }  # fmt: skip
     await broker.transactions.commit(txn)
-    rows = (await visitor.get("/topic.json?name=orders&show=all")).json()["rows"]
+    rows = (await browser.get("/topic.json?name=orders&show=all")).json()["rows"]
     assert {row["value"]: row["state"] for row in rows} == {
         "<b>one</b>": "committed", "two": "committed", "never": "aborted", "behind": "committed",
     }  # fmt: skip
-    seen = (await visitor.get("/topic.json?name=orders")).json()["rows"]
+    seen = (await browser.get("/topic.json?name=orders")).json()["rows"]
     assert [row["value"] for row in seen if row["value"] == "never"] == []
 
 
@@ -145,32 +145,32 @@ async def test_records_are_labelled_by_what_became_of_them(broker, visitor):
         ("partition=0&offset=1", {"two"}),
     ],
 )
-async def test_records_are_filtered(broker, visitor, query, expected):
+async def test_records_are_filtered(broker, browser, query, expected):
     await fill(broker)
-    found = (await visitor.get(f"/topic.json?name=orders&show=all&{query}")).json()
+    found = (await browser.get(f"/topic.json?name=orders&show=all&{query}")).json()
     assert {row["value"] for row in found["rows"]} == expected
 
 
 @pytest.mark.parametrize("query", ["offset=99", "offset=x", "partition=9"])
-async def test_a_place_that_is_not_there_is_told(broker, visitor, query):
+async def test_a_place_that_is_not_there_is_told(broker, browser, query):
     await fill(broker)
-    found = await visitor.get(
+    found = await browser.get(
         f"/topic.json?name=orders&partition=0&{query}".replace("partition=0&partition", "partition")
     )
     assert found.json()["note"]
 
 
-async def test_what_records_hold_is_text_and_never_markup(broker, visitor):
+async def test_what_records_hold_is_text_and_never_markup(broker, browser):
     await fill(broker)
-    html = (await visitor.get("/topic?name=orders")).text
+    html = (await browser.get("/topic?name=orders")).text
     assert "&lt;b&gt;one&lt;/b&gt;" in html
     assert "<b>one" not in html
 
 
-async def test_pages_load_nothing_from_elsewhere_and_run_no_script_of_others(broker, visitor):
+async def test_pages_load_nothing_from_elsewhere_and_run_no_script_of_others(broker, browser):
     await fill(broker)
     for page in pages(TxnId(0, 0)):
-        answer = await visitor.get(f"/{page}")
+        answer = await browser.get(f"/{page}")
         assert "script-src 'self'" in answer.headers["content-security-policy"]
         assert "default-src 'none'" in answer.headers["content-security-policy"]
         assert re.findall(r'(?:src|href)="(?!/)([^"#][^"]*)"', answer.text) == []
@@ -178,8 +178,8 @@ async def test_pages_load_nothing_from_elsewhere_and_run_no_script_of_others(bro
 
 
 @pytest.mark.parametrize("path", ["/nope", "/topic", "/topic?name=none", "/transaction?id=x", "/topics?x=1&"])
-async def test_what_is_not_there_is_a_page_too(visitor, path):
-    answer = await visitor.get(path)
+async def test_what_is_not_there_is_a_page_too(browser, path):
+    answer = await browser.get(path)
     assert answer.status_code == (200 if path.startswith("/topics") else 404 if "=" in path or "nope" in path else 400)
     assert "<h1>" in answer.text
 
@@ -187,14 +187,14 @@ async def test_what_is_not_there_is_a_page_too(visitor, path):
 @pytest.mark.parametrize(
     "name", ["../console.py", "..%2fsite.py", "vendor/../../site.py", ".hidden", "", "vendor", "//etc/passwd", "a\\b"]
 )
-async def test_static_files_are_those_of_the_folder(visitor, name):
-    assert (await visitor.get(f"/static/{name}")).status_code == 404
+async def test_static_files_are_those_of_the_folder(browser, name):
+    assert (await browser.get(f"/static/{name}")).status_code == 404
 
 
-async def test_what_the_pages_need_is_served(visitor):
-    html = (await visitor.get("")).text
+async def test_what_the_pages_need_is_served(browser):
+    html = (await browser.get("")).text
     for path in re.findall(r'(?:src|href)="(/console/static/[^"]+)"', html):
-        answer = await visitor.http.get(f"{BASE}{path}")
+        answer = await browser.http.get(f"{BASE}{path}")
         assert answer.status_code == 200, path
         assert answer.content
         assert answer.headers.get_list("cache-control") == ["max-age=2592000, immutable"], (
@@ -206,69 +206,69 @@ async def test_what_the_pages_need_is_served(visitor):
 # -- acts ------------------------------------------------------------------------------------------------------------
 
 
-async def test_topics_are_made_written_to_and_deleted(broker, visitor):
-    await visitor.get("/topics")
-    made = await visitor.post("/topics/create", name="orders", partitions="3")
+async def test_topics_are_made_written_to_and_deleted(broker, browser):
+    await browser.get("/topics")
+    made = await browser.post("/topics/create", name="orders", partitions="3")
     assert (made.status_code, made.headers["location"]) == (303, "/console/topic?name=orders")
-    assert await visitor.said() == "Created topic orders."
-    assert await visitor.said() == "", "once"
-    await visitor.post("/topic/produce", topic="orders", key="k", value="héllo", partition="2")
-    assert await visitor.said() == "Produced a record to partition 2, offset 0."
-    await visitor.post("/topic/delete", name="orders", confirm="order")
+    assert await browser.said() == "Created topic orders."
+    assert await browser.said() == "", "once"
+    await browser.post("/topic/produce", topic="orders", key="k", value="héllo", partition="2")
+    assert await browser.said() == "Produced a record to partition 2, offset 0."
+    await browser.post("/topic/delete", name="orders", confirm="order")
     assert len(await broker.topics.list()) == 1, "the name was another one"
-    await visitor.post("/topic/delete", name="orders", confirm="orders")
+    await browser.post("/topic/delete", name="orders", confirm="orders")
     assert await broker.topics.list() == []
 
 
-async def test_a_transaction_is_aborted(broker, visitor):
+async def test_a_transaction_is_aborted(broker, browser):
     txn = await fill(broker)
-    await visitor.get(f"/transaction?id={txn}")
-    await visitor.post("/transaction/abort", id=str(txn), confirm="abort")
+    await browser.get(f"/transaction?id={txn}")
+    await browser.post("/transaction/abort", id=str(txn), confirm="abort")
     assert (await broker.transactions.get(txn)).status in ("aborting", "aborted")
-    again = await visitor.post("/transaction/abort", id="99-99", confirm="abort")
+    again = await browser.post("/transaction/abort", id="99-99", confirm="abort")
     assert again.status_code == 404
 
 
-async def test_a_subscription_is_moved_and_deleted(broker, visitor):
+async def test_a_subscription_is_moved_and_deleted(broker, browser):
     await fill(broker)
-    await visitor.get("/groups")
-    await visitor.post("/subscription/seek", topic="orders", name="billing/eu", to="latest")
+    await browser.get("/groups")
+    await browser.post("/subscription/seek", topic="orders", name="billing/eu", to="latest")
     stats = await broker.subscriptions.stats("orders", "billing/eu")
     assert sum(each.backlog for each in stats.cursors) == 0
-    moved = await visitor.post(
+    moved = await browser.post(
         "/subscription/seek", topic="orders", name="billing/eu", to="time", time="1970-01-01T00:00"
     )
     assert moved.status_code == 303
     stats = await broker.subscriptions.stats("orders", "billing/eu")
     assert sum(each.backlog for each in stats.cursors) == 1
-    wrong = await visitor.post("/subscription/seek", topic="orders", name="billing/eu", to="time", time="soon")
+    wrong = await browser.post("/subscription/seek", topic="orders", name="billing/eu", to="time", time="soon")
     assert wrong.status_code == 400
-    await visitor.post("/subscription/delete", topic="orders", name="billing/eu")
+    await browser.post("/subscription/delete", topic="orders", name="billing/eu")
     assert await broker.subscriptions.list("orders") == []
 
 
-async def test_a_group_is_moved_while_nobody_is_in_it(broker, visitor):
+async def test_a_group_is_moved_while_nobody_is_in_it(broker, browser):
     await fill(broker)
     await broker.external_offsets.note("app", "orders", {0: 1, 1: 0})
-    await visitor.get("/group?name=app")
-    data = (await visitor.get("/group.json?name=app")).json()
+    await browser.get("/group?name=app")
+    data = (await browser.get("/group.json?name=app")).json()
     assert data["topics"][0]["lag"] == 1
     assert data["topics"][0]["diagnosis"]["transaction"]
-    await visitor.post("/subscription/seek", topic="orders", name="app", to="earliest")
+    await browser.post("/subscription/seek", topic="orders", name="app", to="earliest")
     stats = await broker.subscriptions.stats("orders", "app")
     assert [each.mark_delete for each in stats.cursors] == [0, 0]
-    await visitor.post("/group/delete", name="app")
+    await browser.post("/group/delete", name="app")
     assert "app" not in await broker.groups.names()
 
 
-async def test_what_is_scheduled_is_moved_and_cancelled(broker, visitor):
+async def test_what_is_scheduled_is_moved_and_cancelled(broker, browser):
     await fill(broker)
-    data = (await visitor.get("/scheduled.json?topic=orders")).json()
+    data = (await browser.get("/scheduled.json?topic=orders")).json()
     [row] = data["rows"]
     assert (row["value"], data["records"], sum(each["records"] for each in data["histogram"])) == ("later", 1, 1)
-    await visitor.get("/scheduled?topic=orders")
-    await visitor.post("/scheduled/move", topic="orders", id=row["id"], at="2100-01-01T00:00")
-    [row] = (await visitor.get("/scheduled.json?topic=orders")).json()["rows"]
+    await browser.get("/scheduled?topic=orders")
+    await browser.post("/scheduled/move", topic="orders", id=row["id"], at="2100-01-01T00:00")
+    [row] = (await browser.get("/scheduled.json?topic=orders")).json()["rows"]
     assert row["deliver_at_ms"] == 4_102_444_800_000
-    await visitor.post("/scheduled/cancel", topic="orders", id=row["id"])
-    assert (await visitor.get("/scheduled.json?topic=orders")).json()["rows"] == []
+    await browser.post("/scheduled/cancel", topic="orders", id=row["id"])
+    assert (await browser.get("/scheduled.json?topic=orders")).json()["rows"] == []

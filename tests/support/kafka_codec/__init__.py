@@ -1,6 +1,6 @@
 """The client's half of Kafka's wire format: writes requests and reads responses.
 
-The broker's half is redis_ledger/kafka/protocol; `make wire` generates the messages of both from the same schemas.
+The broker's half is redis_ledger/kafka/protocol; `make generate` generates the messages of both from the same schemas.
 """
 
 from __future__ import annotations

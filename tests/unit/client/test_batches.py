@@ -5,21 +5,21 @@ import threading
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redis_ledger.client.batches import Entry, Habits, Lanes
+from redis_ledger.client.batches import Accumulator, BatchingOptions, Entry
 
-HABITS = Habits(linger_s=1.0, batch_bytes=200)
+HABITS = BatchingOptions(linger_s=1.0, batch_bytes=200)
 
 
 def entry(value: bytes = b"x") -> Entry:
     return Entry(None, value, (), 1)
 
 
-def lanes() -> Lanes[threading.Event]:
-    return Lanes(threading.Event)
+def accumulator() -> Accumulator[threading.Event]:
+    return Accumulator(threading.Event)
 
 
 def test_a_batch_waits_for_its_linger_and_then_goes():
-    queue = lanes()
+    queue = accumulator()
     batch, index = queue.put("t", 0, None, entry(), 0.0, HABITS)
     assert index == 0
     assert queue.take(0.5) == 1.0
@@ -29,14 +29,14 @@ def test_a_batch_waits_for_its_linger_and_then_goes():
 
 
 def test_a_full_batch_goes_at_once():
-    queue = lanes()
+    queue = accumulator()
     queue.put("t", 0, None, entry(b"x" * 500), 0.0, HABITS)
     assert isinstance(queue.take(0.0), tuple)
 
 
 def test_a_lane_has_one_batch_on_its_way_and_the_next_in_order_after_it():
     # Given two full batches of one lane
-    queue = lanes()
+    queue = accumulator()
     first, _ = queue.put("t", 0, None, entry(b"1" * 500), 0.0, HABITS)
     second, _ = queue.put("t", 0, None, entry(b"2" * 500), 0.0, HABITS)
     # When the first is taken
@@ -52,7 +52,7 @@ def test_a_lane_has_one_batch_on_its_way_and_the_next_in_order_after_it():
 
 
 def test_records_of_other_partitions_and_transactions_never_share_a_batch():
-    queue, t1, t2 = lanes(), object(), object()
+    queue, t1, t2 = accumulator(), object(), object()
     places = [(0, None), (1, None), (0, t1), (0, t2), (1, t1)]
     batches = [queue.put("t", partition, txn, entry(), 0.0, HABITS)[0] for partition, txn in places * 3]
     assert len({id(batch) for batch in batches}) == len(places)
@@ -60,7 +60,7 @@ def test_records_of_other_partitions_and_transactions_never_share_a_batch():
 
 
 def test_hurry_touches_one_transaction_only():
-    queue, txn = lanes(), object()
+    queue, txn = accumulator(), object()
     queue.put("t", 0, None, entry(), 0.0, HABITS)
     mine, _ = queue.put("t", 0, txn, entry(), 0.0, HABITS)
     queue.hurry(txn)
@@ -71,7 +71,7 @@ def test_hurry_touches_one_transaction_only():
 
 
 def test_dropping_takes_back_what_is_not_sent_and_leaves_others():
-    queue, txn = lanes(), object()
+    queue, txn = accumulator(), object()
     other, _ = queue.put("t", 0, None, entry(), 0.0, HABITS)
     mine, _ = queue.put("t", 0, txn, entry(), 0.0, HABITS)
     assert queue.drop(txn) == [mine]
@@ -83,7 +83,7 @@ def test_dropping_takes_back_what_is_not_sent_and_leaves_others():
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 250)), max_size=60))
 def test_every_record_is_taken_once_in_the_order_of_its_lane(puts):
     # Given any records for three partitions in two transactions and none
-    queue, txns = lanes(), [None, object(), object()]
+    queue, txns = accumulator(), [None, object(), object()]
     expected: dict[tuple[int, int], list[bytes]] = {}
     for number, (partition, txn, size) in enumerate(puts):
         value = b"%d:" % number + b"x" * size

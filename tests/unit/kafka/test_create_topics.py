@@ -24,7 +24,7 @@ from redis_ledger.config import Config
 from redis_ledger.errors import InvalidConfig, InvalidRequest, LedgerError
 from redis_ledger.kafka.bounded_gather import few_at_once
 from redis_ledger.kafka.handlers.create_partitions import check
-from redis_ledger.kafka.handlers.create_topics import Wanted, decide
+from redis_ledger.kafka.handlers.create_topics import RequestedTopic, decide
 from redis_ledger.kafka.protocol.messages.create_partitions_request import (
     CreatePartitionsAssignment,
     CreatePartitionsTopic,
@@ -57,11 +57,14 @@ def asked(name="orders", partitions=-1, replicas=-1, assigned=(), configs=()) ->
 @pytest.mark.parametrize(
     ("topic", "wanted"),
     [
-        (asked(), Wanted(4, {})),
-        (asked(partitions=7, replicas=1), Wanted(7, {})),
-        (asked(partitions=1, replicas=3), Wanted(1, {})),
-        (asked(assigned=[(1, [2]), (0, [1])]), Wanted(2, {})),
-        (asked(configs=[("retention.ms", " 5 "), ("cleanup.policy", "delete")]), Wanted(4, {"retention_ms": 5})),
+        (asked(), RequestedTopic(4, {})),
+        (asked(partitions=7, replicas=1), RequestedTopic(7, {})),
+        (asked(partitions=1, replicas=3), RequestedTopic(1, {})),
+        (asked(assigned=[(1, [2]), (0, [1])]), RequestedTopic(2, {})),
+        (
+            asked(configs=[("retention.ms", " 5 "), ("cleanup.policy", "delete")]),
+            RequestedTopic(4, {"retention_ms": 5}),
+        ),
     ],
 )
 def test_a_topic_is_made_as_it_was_asked_for_or_by_default(topic, wanted):

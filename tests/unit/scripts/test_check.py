@@ -8,7 +8,7 @@ import pytest
 
 from redis_ledger.app.embedded_redis import binary
 from scripts import check, left_out
-from scripts.check import FAILED, LEFT_OUT, OK, OWN_TARGETS, PLAIN, PLANS, Outcome, Step, judge, run, table
+from scripts.check import CHECKS, FAILED, LEFT_OUT, NOT_IN_TEST, OK, PLANS, Step, StepResult, judge, run, table
 
 
 @pytest.mark.parametrize(
@@ -33,15 +33,15 @@ def program(*notes: tuple[str, str], code: int) -> Step:
 
 
 def test_a_step_that_leaves_something_out_says_so_in_the_table(capfd):
-    outcome = run(program(("java", "mvn is not on PATH"), ("franz-go", "go is not on PATH"), code=0))
-    assert outcome[:2] == ("step", OK)
-    assert outcome.notes == ["java: mvn is not on PATH", "franz-go: go is not on PATH"]
+    result = run(program(("java", "mvn is not on PATH"), ("franz-go", "go is not on PATH"), code=0))
+    assert result[:2] == ("step", OK)
+    assert result.notes == ["java: mvn is not on PATH", "franz-go: go is not on PATH"]
     assert "left out: java: mvn is not on PATH" in capfd.readouterr().err
 
 
 def test_a_step_that_ran_nothing_is_left_out_and_not_ok():
-    outcome = run(program(("spark", "there is no Java"), code=left_out.EXIT_CODE))
-    assert outcome.verdict == LEFT_OUT
+    result = run(program(("spark", "there is no Java"), code=left_out.EXIT_CODE))
+    assert result.verdict == LEFT_OUT
 
 
 def test_a_step_does_not_see_the_notes_of_the_one_before():
@@ -50,13 +50,13 @@ def test_a_step_does_not_see_the_notes_of_the_one_before():
 
 
 def test_the_table_has_a_line_for_each_step_and_for_everything_that_was_left_out():
-    outcomes = [
-        Outcome("unit", OK, 61.25),
-        Outcome("compat", OK, 9.0, ["java: mvn is not on PATH"]),
-        Outcome("spark-quick", LEFT_OUT, 1.0, ["spark: there is no Java"]),
-        Outcome("crash", FAILED, 2.0),
+    results = [
+        StepResult("unit", OK, 61.25),
+        StepResult("compat", OK, 9.0, ["java: mvn is not on PATH"]),
+        StepResult("spark-quick", LEFT_OUT, 1.0, ["spark: there is no Java"]),
+        StepResult("crash", FAILED, 2.0),
     ]
-    assert list(table(outcomes)) == [
+    assert list(table(results)) == [
         "ok           61.2 s  unit",
         "ok            9.0 s  compat",
         "left out             java: mvn is not on PATH",
@@ -65,8 +65,8 @@ def test_the_table_has_a_line_for_each_step_and_for_everything_that_was_left_out
         "",
         "1 of 3 steps failed: crash; 2 left out",
     ]
-    assert list(table(outcomes[:1]))[-1] == "all 1 steps passed"
-    assert list(table(outcomes[:2]))[-1] == "all 2 steps passed; 1 left out"
+    assert list(table(results[:1]))[-1] == "all 1 steps passed"
+    assert list(table(results[:2]))[-1] == "all 2 steps passed; 1 left out"
 
 
 def test_the_step_aside_runs_beside_those_before_it_and_prints_in_its_turn(tmp_path, capfd):
@@ -82,8 +82,8 @@ def test_the_step_aside_runs_beside_those_before_it_and_prints_in_its_turn(tmp_p
         Step("types", [sys.executable, "-c", code, str(first), str(second)]),
         Step(check.ASIDE, [sys.executable, "-c", code, str(second), str(first)]),
     ]
-    # When both run, then each saw the other, and the outcomes and lines are in the order of the plan
-    assert [outcome.verdict for outcome in check.run_all(planned)] == [OK, OK]
+    # When both run, then each saw the other, and the results and lines are in the order of the plan
+    assert [result.verdict for result in check.run_all(planned)] == [OK, OK]
     lines = capfd.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith(("first", "second"))] == ["first True", "second True"]
 
@@ -91,10 +91,10 @@ def test_the_step_aside_runs_beside_those_before_it_and_prints_in_its_turn(tmp_p
 @pytest.mark.parametrize(
     ("names", "expected"),
     [
-        (["types", "compat"], True),
-        (["compat"], False),  # what it prints is seen at once
-        (["compat", "types"], False),
-        (["crash", "compat"], False),
+        (["types", "compat-quick"], True),
+        (["compat-quick"], False),  # what it prints is seen at once
+        (["compat-quick", "types"], False),
+        (["crash", "compat-quick"], False),
         (["types"], False),
     ],
 )
@@ -103,25 +103,47 @@ def test_a_step_runs_aside_only_beside_steps_that_leave_it_a_core(names, expecte
 
 
 def test_every_step_is_part_of_make_test_or_is_reported_as_left_out():
-    in_test = {step.name for name in PLANS["test"] for step in check.steps(name) if name in PLAIN}
-    assert in_test | OWN_TARGETS.keys() == PLAIN.keys()
-    assert not in_test & OWN_TARGETS.keys()
+    in_test = {step.name for name in PLANS["test"] for step in check.steps(name) if name in CHECKS}
+    assert in_test | set(NOT_IN_TEST) == CHECKS.keys()
+    assert not in_test & set(NOT_IN_TEST)
+
+
+def test_the_list_has_a_line_for_every_step(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["check.py", "--list"])
+    assert check.main() == 0
+    listed = {line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith("  ")}
+    assert listed == check.DEFINITIONS.keys() | check.LUA.keys()
+
+
+def test_an_unknown_step_is_an_error(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["check.py", "lint", "unti"])
+    assert check.main() == 2
+    assert "no such step: unti" in capsys.readouterr().err
+
+
+def test_a_step_fails_if_its_preparation_fails(tmp_path):
+    trace = tmp_path / "ran"
+    step = Step("step", [sys.executable, "-c", f"open({str(trace)!r}, 'w')"], prepare=[sys.executable, "-c", "exit(3)"])
+    assert run(step).verdict == FAILED
+    assert not trace.exists()
 
 
 @pytest.mark.parametrize("asked", ["test", "quick"])
-def test_steps_with_a_target_of_their_own_are_left_out_of_make_test_by_name(asked, monkeypatch, capsys):
+def test_steps_outside_of_make_test_are_listed_as_left_out_by_name(asked, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["check.py", asked])
-    monkeypatch.setattr(check, "run", lambda step, _=None: run(step) if step.left_out else Outcome(step.name, OK, 1.0))
+    monkeypatch.setattr(
+        check, "run", lambda step, _=None: run(step) if step.left_out else StepResult(step.name, OK, 1.0)
+    )
     assert check.main() == 0
     printed = capsys.readouterr().out
     for name in ("chart", "console", "image", "upgrade"):
-        assert (f"{name}: has a target of its own: make {name}" in printed) is (asked == "test")
+        assert (f"{name}: not part of make test" in printed) is (asked == "test")
 
 
 def test_a_failed_step_makes_the_run_fail(monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["check.py", "format", "lint"])
+    monkeypatch.setattr(sys, "argv", ["check.py", "format-check", "lint"])
     monkeypatch.setattr(
-        check, "run", lambda step, _=None: Outcome(step.name, FAILED if step.name == "format" else OK, 1.0)
+        check, "run", lambda step, _=None: StepResult(step.name, FAILED if step.name == "format-check" else OK, 1.0)
     )
     assert check.main() == 1
 

@@ -9,7 +9,7 @@ import pytest
 
 from redis_ledger.spark import java
 from scripts import compat, left_out, spark
-from scripts.compat import CLIENTS, FAILED, LEFT_OUT, OK, QUICK, Address, Outcome, Wanted
+from scripts.compat import CLIENTS, FAILED, LEFT_OUT, OK, QUICK, Address, SuiteOptions, SuiteResult
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_only_a_quick_run_leaves_out_a_suite_whose_toolchain_is_missing(
 ):
     monkeypatch.setattr(compat, "SUITES", tmp_path / "suites")
     suite(tmp_path / "suites", client, built=built, passed=passed)
-    outcome = compat.run_suite(client, 1, Wanted(quick, 10), Address("127.0.0.1:1", ""), tmp_path)
+    outcome = compat.run_suite(client, 1, SuiteOptions(quick, 10), Address("127.0.0.1:1", ""), tmp_path)
     assert outcome.verdict == verdict
     assert outcome.told.startswith(told)
 
@@ -72,7 +72,7 @@ def test_the_reason_of_a_failed_build_is_the_line_that_says_what_failed(printed,
     ],
 )
 def test_a_run_passes_when_something_ran_and_nothing_failed(verdicts, code, notes):
-    outcomes = [Outcome(f"suite {n}", verdict, 1.0, "no Go") for n, verdict in enumerate(verdicts)]
+    outcomes = [SuiteResult(f"suite {n}", verdict, 1.0, "no Go") for n, verdict in enumerate(verdicts)]
     assert compat.conclude(outcomes) == code
     assert notes.read_text().count("no Go") == verdicts.count(LEFT_OUT)
 

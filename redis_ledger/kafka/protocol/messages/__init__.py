@@ -1,4 +1,4 @@
-"""Made by `make wire`: the APIs that the codec speaks, by key; do not edit."""
+"""Made by `make generate`: the APIs that the codec speaks, by key; do not edit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Made by `make wire` from Apache Kafka's SyncGroupRequest.json (Apache License 2.0); do not edit."""
+"""Made by `make generate` from Apache Kafka's SyncGroupRequest.json (Apache License 2.0); do not edit."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import java.util.concurrent.TimeoutException;
 /**
  * Runs the cases named in its arguments, or all, one after the other; KAFKA is the address of the brokers.
  *
- * <p>Writes "PASS|FAIL name seconds message" for each to the file at COMPAT_RESULTS, which verdict.py reads. A case that
+ * <p>Writes "PASS|FAIL name seconds message" for each to the file at COMPAT_RESULTS, which allow_list.py reads. A case that
  * does not end in its time is left running and counts as failed; the process ends anyway.
  */
 final class Main {

@@ -1,9 +1,9 @@
 """Compares what ran with what must pass, and prints the closing line that scripts/compat.py reads.
 
-    verdict.py judge FOLDER RESULTS [--quick]    FOLDER/tests.allow against RESULTS
-    verdict.py names FOLDER [--quick]            what must pass, one name a line
-    verdict.py show RESULTS                      every test of RESULTS with its outcome
-    verdict.py gorun FOLDER                      the quick names as a pattern for `go test -run`
+    allow_list.py judge FOLDER RESULTS [--quick]    FOLDER/tests.allow against RESULTS
+    allow_list.py names FOLDER [--quick]            what must pass, one name a line
+    allow_list.py show RESULTS                      every test of RESULTS with its outcome
+    allow_list.py gorun FOLDER                      the quick names as a pattern for `go test -run`
 
 tests.allow holds one test a line; `quick` behind a name puts it into the subset that CI runs; `#` begins a comment.
 
