@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple, cast
 
-from bench.processes import BenchFailed, Served
+from bench.processes import BenchFailed, RunningBroker
 
 BATCH = "application/vnd.redis-ledger.batch"
 JSON = "application/json"
@@ -290,7 +290,7 @@ def _failing(done: asyncio.Future[None]) -> Callable[[BaseException], None]:
 
 
 @asynccontextmanager
-async def connected(served: Served, connections: int, tls: ssl.SSLContext | None = None) -> Any:
+async def connected(served: RunningBroker, connections: int, tls: ssl.SSLContext | None = None) -> Any:
     loop = asyncio.get_running_loop()
     made = [
         (await loop.create_connection(Connection, served.host, served.port, ssl=tls))[1] for _ in range(connections)

@@ -34,7 +34,7 @@ class BenchFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Served:
+class RunningBroker:
     """A running broker.  kafka_port: 0 where it does not listen for Kafka clients."""
 
     host: str
@@ -62,7 +62,7 @@ async def broker(
     ready_s_max: float = READY_S_MAX,
     options: Sequence[str] = (),
     program: str = "redis_ledger.app.cli.main",
-) -> AsyncIterator[Served]:
+) -> AsyncIterator[RunningBroker]:
     """One broker process with an embedded Redis; both are gone afterwards.
 
     home: a folder whose data are there already; it stays, and so does its Redis while somebody else uses it.
@@ -89,7 +89,7 @@ async def broker(
             if redis_pid is None:
                 raise BenchFailed("The embedded Redis does not run.")
             kafka_port = int(told["kafka"].rpartition(":")[2]) if kafka else 0
-            yield Served(host, int(port), process.pid, redis_pid, kafka_port)
+            yield RunningBroker(host, int(port), process.pid, redis_pid, kafka_port)
         finally:
             await _end(process)
 

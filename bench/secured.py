@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from bench.load import Client, Outcome, connected, request
-from bench.processes import BenchFailed, Served
+from bench.processes import BenchFailed, RunningBroker
 from bench.topics import batch
 from redis_ledger.kafka.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from redis_ledger.kafka.protocol.messages.sasl_authenticate_request import SaslAuthenticateRequest
@@ -56,7 +56,7 @@ def bearer(token: str) -> str:
     return f"authorization: Bearer {token}\r\n"
 
 
-async def call(served: Served, method: str, path: str, body: Any, token: str = ADMIN) -> Any:
+async def call(served: RunningBroker, method: str, path: str, body: Any, token: str = ADMIN) -> Any:
     """One request of the administrator's; its answer decoded."""
     async with connected(served, 1) as client:
         answers = await cast("Client", client).each([request(method, path, body, headers=bearer(token))])
@@ -128,7 +128,7 @@ class KafkaLink(asyncio.Protocol):
 
 @asynccontextmanager
 async def kafka_links(
-    served: Served, count: int, token: str = "", tls: ssl.SSLContext | None = None
+    served: RunningBroker, count: int, token: str = "", tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[list[KafkaLink]]:
     loop = asyncio.get_running_loop()
     made = [(await loop.create_connection(KafkaLink, served.host, served.kafka_port, ssl=tls))[1] for _ in range(count)]

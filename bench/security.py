@@ -26,7 +26,7 @@ from pathlib import Path
 
 from bench.lab import Lab
 from bench.load import Outcome, connected, request
-from bench.processes import BenchFailed, Served, broker, cpu_s, folder
+from bench.processes import BenchFailed, RunningBroker, broker, cpu_s, folder
 from bench.secured import asking, bearer, call, closed, kafka_links, produce_frame, speaking_tls, unchecked
 
 CONNECTIONS = 16
@@ -85,7 +85,7 @@ async def two_brokers() -> AsyncIterator[dict[str, dict[str, Way]]]:
         }
 
 
-async def prepared(served: Served) -> str:
+async def prepared(served: RunningBroker) -> str:
     """The token of a principal that may write to the topic, by a rule."""
     await call(served, "POST", "/v1/topics", {"name": "t", "partitions": 1})
     rule = {"principal": "User:ada", "operation": "WRITE", "resource": "TOPIC", "name": "t"}
@@ -94,7 +94,7 @@ async def prepared(served: Served) -> str:
     return token
 
 
-async def switch(served: Served, *, asks: bool) -> None:
+async def switch(served: RunningBroker, *, asks: bool) -> None:
     """Raises BenchFailed if it had no effect: the figures would be those of a broker with itself."""
     os.kill(served.broker_pid, signal.SIGUSR1 if asks else signal.SIGUSR2)
     for _ in range(100):
@@ -104,7 +104,7 @@ async def switch(served: Served, *, asks: bool) -> None:
     raise BenchFailed("The broker could not be switched.")
 
 
-async def refuses(served: Served) -> bool:
+async def refuses(served: RunningBroker) -> bool:
     """Whether who does not say who they are."""
     async with connected(served, 1) as client:
         try:
@@ -116,7 +116,7 @@ async def refuses(served: Served) -> bool:
     return False
 
 
-def timed(served: Served, run: Callable[[float], Awaitable[Outcome]], asks: bool | None = None) -> Way:
+def timed(served: RunningBroker, run: Callable[[float], Awaitable[Outcome]], asks: bool | None = None) -> Way:
     async def one(seconds: float) -> Turn:
         if asks is not None:
             await switch(served, asks=asks)

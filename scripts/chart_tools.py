@@ -42,7 +42,7 @@ LEAVE_OUT = ("-tags", "remove_all_sd")  # of promtool: what asks clouds for mach
 
 
 class Unavailable(Exception):
-    """A tool that cannot be had here; its text is one sentence for whoever ran this."""
+    """A tool cannot be built on this machine.  The message is one sentence for the user."""
 
 
 def folder() -> Path:
@@ -62,7 +62,7 @@ def prepare() -> None:
         fcntl.flock(guard, fcntl.LOCK_EX)  # two runs at a time build it once
         for wanted in TOOLS:
             if shutil.which("go") is None and (home / wanted.name).exists():
-                continue  # nobody could say its version, or build another
+                continue  # its version cannot be checked, nor another one built
             if built(home / wanted.name) != (wanted.package, wanted.version):
                 build(wanted, home)
 

@@ -108,7 +108,7 @@ class CannotServe(Exception):
 def served(brokers: int, logs: Path, token: str = "") -> Iterator[tuple[Address, subprocess.Popen[str]]]:
     """The addresses of a fresh `redis-ledger serve`, and its process; stopped at the end.  Raises CannotServe.
 
-    token: of its administrator; then it asks everybody who they are."""
+    token: of its administrator; then clients must authenticate."""
     data = logs / ("data-secured" if token else "data")
     command = [
         sys.executable,

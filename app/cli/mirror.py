@@ -43,11 +43,11 @@ def mirror(
     """
     with reporting(False):
         from redis_ledger.app.tools.mirror.endpoint import connection
-        from redis_ledger.app.tools.mirror.run import Wanted
+        from redis_ledger.app.tools.mirror.run import MirrorOptions
 
         if not NAME.match(name):
             raise Refusal(f"--name {name!r} has characters that a topic's name cannot have.")
-        wanted = Wanted(
+        wanted = MirrorOptions(
             name,
             connection(source, "--from", source_properties),
             connection(target, "--to", target_properties),
@@ -68,9 +68,9 @@ async def _run(wanted: object, groups: re.Pattern[str]) -> None:
     from aiokafka.errors import KafkaError, ProducerFenced
 
     from redis_ledger.app.tools.mirror.groups import carry
-    from redis_ledger.app.tools.mirror.run import Mirror, Pace, Wanted
+    from redis_ledger.app.tools.mirror.run import Mirror, MirrorOptions, Pace
 
-    assert isinstance(wanted, Wanted)
+    assert isinstance(wanted, MirrorOptions)
     logging.getLogger("aiokafka").propagate = False  # what matters is told below, in a sentence
     logging.getLogger("aiokafka").addHandler(logging.NullHandler())
     told, due = Pace(TOLD_EVERY_S), Pace(GROUPS_EVERY_S)

@@ -24,7 +24,7 @@ from bench.delay.dues import far, now_ms
 from bench.delay.loading import TOPIC, Loader, loader
 from bench.lab import Lab
 from bench.load import Client, connected, request
-from bench.processes import BenchFailed, Served, Server, broker, redis
+from bench.processes import BenchFailed, RunningBroker, Server, broker, redis
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.ledger.partition import Partition
 
@@ -122,6 +122,6 @@ async def first(client: Client, offset: int) -> None:
         raise BenchFailed(f"One record was due, and a consumer got {fetched['records'][:3]}.")
 
 
-def kill(served: Served) -> None:
+def kill(served: RunningBroker) -> None:
     for pid in (served.broker_pid, served.redis_pid):
         os.kill(pid, signal.SIGKILL)

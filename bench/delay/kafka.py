@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple, cast
 
-from bench.processes import BenchFailed, Served
+from bench.processes import BenchFailed, RunningBroker
 from redis_ledger.kafka.protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from redis_ledger.kafka.protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.support.kafka_codec import read_response, request
@@ -80,7 +80,7 @@ class Connection(asyncio.Protocol):
 
 
 @asynccontextmanager
-async def connected(served: Served, connections: int) -> AsyncIterator[list[Connection]]:
+async def connected(served: RunningBroker, connections: int) -> AsyncIterator[list[Connection]]:
     loop = asyncio.get_running_loop()
     made = [(await loop.create_connection(Connection, served.host, served.kafka_port))[1] for _ in range(connections)]
     try:

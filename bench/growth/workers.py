@@ -17,7 +17,7 @@ from pathlib import Path
 from bench.growth.counts import Counts, Spent
 from bench.lab import Lab
 from bench.load import Client, connected
-from bench.processes import Served, broker, folder
+from bench.processes import RunningBroker, broker, folder
 
 CASES = {"1x1": (1, 1, None), "12x20": (12, 20, 300.0), "100x100": (100, 100, None)}  # workers, partitions, goal
 RECORDS, EVERY_S = 200, 0.05
@@ -53,7 +53,7 @@ async def deliver(workers: int, partitions: int, records: int) -> tuple[Spent, i
             return spent, records
 
 
-async def _work(served: Served, consumer: str, got: list[int], over: asyncio.Event) -> None:
+async def _work(served: RunningBroker, consumer: str, got: list[int], over: asyncio.Event) -> None:
     base = "/v1/topics/t/subscriptions/s"
     async with connected(served, 1) as client:
         while not over.is_set():

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.processes import PROC, ROOT, BenchFailed, Served
+from bench.processes import PROC, ROOT, BenchFailed, RunningBroker
 
 READY_S_MAX = 120.0
 END_S_MAX = 20.0
@@ -94,7 +94,7 @@ async def spark() -> AsyncIterator[Engine]:
 class Costs:
     """CPU seconds by role, from `start` on.  Redis rewrites its file in a child, which counts as Redis."""
 
-    def __init__(self, engine: Engine, served: Served) -> None:
+    def __init__(self, engine: Engine, served: RunningBroker) -> None:
         self._engine, self._served = engine, served
         self.start()
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 
-from bench.processes import BenchFailed, Served
+from bench.processes import BenchFailed, RunningBroker
 from redis_ledger.records.build import encode
 
 VALUE_BYTES = 1024
@@ -47,7 +47,7 @@ def value(chance: random.Random) -> bytes:
     return "".join(fields).encode()[: VALUE_BYTES - 2] + b'"}'
 
 
-async def fill(served: Served, topic: str, partitions: int, records: int, made: Sequence[bytes]) -> float:
+async def fill(served: RunningBroker, topic: str, partitions: int, records: int, made: Sequence[bytes]) -> float:
     """Creates the topic and puts so many records of the batches into it, spread evenly.  Seconds, without creating."""
     per_request = max(1, min(SENT_AT_ONCE, records // (BATCH_RECORDS * partitions)))
     requests = records // (BATCH_RECORDS * per_request)
@@ -73,7 +73,7 @@ async def fill(served: Served, topic: str, partitions: int, records: int, made: 
     return time.perf_counter() - began_s
 
 
-async def create(served: Served, topic: str, partitions: int) -> None:
+async def create(served: RunningBroker, topic: str, partitions: int) -> None:
     link = HTTPConnection(served.host, served.port)
     try:
         body = f'{{"name": "{topic}", "partitions": {partitions}}}'

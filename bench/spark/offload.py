@@ -19,7 +19,7 @@ from pathlib import Path
 
 from bench.delay.kafka import Connection, connected, fetch, fetched
 from bench.lab import Lab
-from bench.processes import BenchFailed, Served
+from bench.processes import BenchFailed, RunningBroker
 from bench.spark.engine import Costs, Engine
 from bench.spark.reading import DURABILITY, TOPIC, megabytes, note_shares, timed
 from redis_ledger.app.embedded_redis.server import Embedded
@@ -33,7 +33,7 @@ CONSUMED_S_MAX = 60.0  # what has come until then tells as much
 
 
 async def measure(
-    labs: Mapping[str, Lab], served: Served, engine: Engine, url: str, records: int, held: Embedded
+    labs: Mapping[str, Lab], served: RunningBroker, engine: Engine, url: str, records: int, held: Embedded
 ) -> None:
     costs = Costs(engine, served)
     await _offload(labs["offload"], engine, costs, url, records, held)
@@ -74,7 +74,7 @@ async def used_memory(held: Embedded) -> int:
     return int(dict(row.partition(":")[::2] for row in rows if ":" in row)["used_memory"])
 
 
-async def _consume(lab: Lab, served: Served, costs: Costs, url: str) -> None:
+async def _consume(lab: Lab, served: RunningBroker, costs: Costs, url: str) -> None:
     async with AsyncClient(url) as client:
         states = (await client.topics.describe(TOPIC)).partition_states
     costs.start()

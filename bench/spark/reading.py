@@ -11,7 +11,7 @@ import statistics
 from typing import Any
 
 from bench.lab import Lab
-from bench.processes import BenchFailed, Durability, Served
+from bench.processes import BenchFailed, Durability, RunningBroker
 from bench.spark.engine import ROLES, Costs, Engine
 from bench.spark.filling import BATCH_RECORDS, VALUE_BYTES, batches, fill
 
@@ -27,7 +27,7 @@ def scaled(records: int, scale: float) -> int:
     return max(1, round(records * scale / UNIT_RECORDS)) * UNIT_RECORDS
 
 
-async def measure(lab: Lab, served: Served, engine: Engine, url: str) -> int:
+async def measure(lab: Lab, served: RunningBroker, engine: Engine, url: str) -> int:
     """Fills the topic and reads it; how many records are there."""
     records = scaled(RECORDS, lab.pace.scale)
     made = batches()

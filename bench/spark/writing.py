@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.lab import Lab
-from bench.processes import BenchFailed, Served
+from bench.processes import BenchFailed, RunningBroker
 from bench.spark.engine import ROLES, Costs, Engine
 from bench.spark.filling import create
 from bench.spark.reading import DURABILITY
@@ -38,13 +38,13 @@ class Load(NamedTuple):
 LOADS = (Load("transactional", 1_000_000, 100, ROWS_PER_S), Load("transactional_1KiB", 400_000, 1024, None))
 
 
-async def measure(lab: Lab, served: Served, engine: Engine, url: str) -> None:
+async def measure(lab: Lab, served: RunningBroker, engine: Engine, url: str) -> None:
     for load in LOADS:
         await _written(lab, served, engine, url, load)
     await _overhead(lab, served, engine, url)
 
 
-async def _written(lab: Lab, served: Served, engine: Engine, url: str, load: Load) -> None:
+async def _written(lab: Lab, served: RunningBroker, engine: Engine, url: str, load: Load) -> None:
     rows = max(1_000, int(load.rows * lab.pace.scale))
     costs = Costs(engine, served)
     with tempfile.TemporaryDirectory(prefix="redis-ledger-bench-") as folder:
@@ -80,7 +80,7 @@ async def _check(url: str, topic: str, rows: int) -> None:
         raise BenchFailed(f"{rows} rows were written, and the topic stands at {states}")
 
 
-async def _overhead(lab: Lab, served: Served, engine: Engine, url: str) -> None:
+async def _overhead(lab: Lab, served: RunningBroker, engine: Engine, url: str) -> None:
     batches = BATCHES if lab.pace.runs > 1 else 4
     await create(served, "one-by-one", 1)
     without = (await engine.ask("stream", url=url, topic="", batches=batches))["batches"]

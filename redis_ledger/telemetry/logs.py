@@ -49,13 +49,13 @@ _SECRET = re.compile(
 )
 
 
-class Asked(Protocol):
+class RequestFields(Protocol):
     """A request under way, as the log sees it."""
 
     def log_fields(self) -> Mapping[str, Any]: ...
 
 
-asked: ContextVar[Asked | None] = ContextVar("asked", default=None)
+asked: ContextVar[RequestFields | None] = ContextVar("asked", default=None)
 
 
 def without_secrets(text: str) -> str:

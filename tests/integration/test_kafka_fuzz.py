@@ -1,7 +1,7 @@
-"""Some thousand mutated frames at the Kafka port: nothing is raised, sound requests are answered, others are served.
+"""Sends thousands of mutated frames to a Kafka port: valid requests are answered, other clients served.
 
-`scripts/check.py fuzz` does this for ten minutes to a broker in another process; here a fixed seed makes the same choices
-every time, against a listener in this process.
+`scripts/check.py fuzz` does this for ten minutes to a broker in another process; this test uses a fixed seed and a
+listener in this process.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from aiokafka.structs import TopicPartition
 from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.app.tools.mirror import groups
 from redis_ledger.app.tools.mirror.endpoint import connection
-from redis_ledger.app.tools.mirror.run import Mirror, Wanted, admin
+from redis_ledger.app.tools.mirror.run import Mirror, MirrorOptions, admin
 from redis_ledger.broker.broker import Broker
 from redis_ledger.errors import UnknownPartition, UnknownTopic
 from redis_ledger.records.read import decode
@@ -83,9 +83,9 @@ async def target(redis_url, prefix) -> AsyncIterator[Cluster]:
         yield Cluster(broker, address)
 
 
-def wanted(source: Cluster, target: Cluster, name: str = "m", topics: str = ".*") -> Wanted:
+def wanted(source: Cluster, target: Cluster, name: str = "m", topics: str = ".*") -> MirrorOptions:
     ends = (connection(source.url, "--from", None), connection(target.url, "--to", None))
-    return Wanted(name, *ends, re.compile(topics), once=True)
+    return MirrorOptions(name, *ends, re.compile(topics), once=True)
 
 
 async def fill(cluster: Cluster, first: int, count: int, *, transactional: bool) -> None:
@@ -178,7 +178,7 @@ async def test_places_are_known_to_a_mirror_that_begins_anew(source, target):
 
 async def test_the_older_of_two_mirrors_of_one_name_is_fenced(source, target):
     await fill(source, 0, 4, transactional=False)
-    older = Mirror(Wanted("m", wanted(source, target).source, wanted(source, target).target, re.compile(".*")))
+    older = Mirror(MirrorOptions("m", wanted(source, target).source, wanted(source, target).target, re.compile(".*")))
 
     async def overtaken(_: object) -> None:
         await fill(source, 4, 2, transactional=False)

@@ -36,6 +36,6 @@ def test_mentioned_targets_exist():
 
 
 def test_mentioned_steps_exist():
-    mentioned = mentions(r"scripts/check\.py ([a-z][a-z-]*[a-z])\b")
+    mentioned = mentions(r"(?:`|/python )scripts/check\.py ([a-z][a-z-]*[a-z])\b")
     assert mentioned
     assert [each for each in mentioned if each[1] not in STEPS] == []

@@ -21,7 +21,7 @@ from redis_ledger.app.tools.demo.run import Progress, free_port
 from redis_ledger.app.tools.demo.worker import Sabotage
 from redis_ledger.app.tools.demo_spark import hours, plan
 from redis_ledger.app.tools.demo_spark.processes import START_S_MAX, Speaking, broker, driver
-from redis_ledger.app.tools.demo_spark.standing import Standing
+from redis_ledger.app.tools.demo_spark.stream_progress import StreamProgress
 
 CHUNKS, CHUNK_MIN = 40, 50  # transactions that flights are written in, and the least of one
 ABORTED_EVERY = 4  # so often a transaction is written with wrong delays first, and aborted
@@ -74,7 +74,7 @@ class Demo:
         self._inputs = flights.load(settings.records)
         self._due = list(plan.ALL) if settings.kills else []
         self._kills: Counter[str] = Counter(driver=0, written=0, committed=0, broker=0, redis=0)
-        self._standing = Standing(home / "checkpoints" / "topic")
+        self._stream_progress = StreamProgress(home / "checkpoints" / "topic")
         self._drained = asyncio.Event()
         self._aborted = self._starts = 0
         self._offsets = 1  # of the flights, markers and aborted ones too
@@ -176,7 +176,7 @@ class Demo:
         await asyncio.wait([driving], timeout=LOOK_INTERVAL_S)
         if driving.done():
             driving.result()
-        done = self._standing.offsets / self._offsets
+        done = self._stream_progress.offsets / self._offsets
         if done > self._done:
             self._done, self._moved_s = done, time.monotonic()
         if time.monotonic() - self._moved_s > STALL_S_MAX:
@@ -206,7 +206,7 @@ class Demo:
         made += ["--first-date", first["date"], "--first-origin", first["origin"]]
         made += ["--sabotage", self._settings.sabotage]
         if point := plan.next_point(self._due):
-            made += ["--pause", f"{point} {self._standing.batch + 2} {self._note}"]
+            made += ["--pause", f"{point} {self._stream_progress.batch + 2} {self._note}"]
         return made
 
     async def _strike(self, kill: plan.Kill) -> None:

@@ -15,7 +15,7 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import KafkaError
 from aiokafka.structs import TopicPartition
 
-from redis_ledger.app.tools.mirror.offsets import Places
+from redis_ledger.app.tools.mirror.offsets import OffsetTranslation
 from redis_ledger.app.tools.mirror.run import admin
 
 INTERNAL = re.compile(r"mirror\.")
@@ -26,7 +26,7 @@ async def carry(
     source: Mapping[str, Any],
     target: Mapping[str, Any],
     wanted: re.Pattern[str],
-    places: Mapping[TopicPartition, Places],
+    places: Mapping[TopicPartition, OffsetTranslation],
 ) -> dict[str, int | KafkaError]:
     """Groups that were moved ahead, and on how many partitions; or why that failed."""
     moved: dict[str, int | KafkaError] = {}
@@ -55,7 +55,7 @@ async def _offsets(client: Any, group: str) -> dict[TopicPartition, int]:
 def translated(
     at_source: Mapping[TopicPartition, int],
     known: Mapping[TopicPartition, int],
-    places: Mapping[TopicPartition, Places],
+    places: Mapping[TopicPartition, OffsetTranslation],
 ) -> dict[TopicPartition, int]:
     """What to commit on the target: offsets that are ahead of what is known there."""
     found = {}

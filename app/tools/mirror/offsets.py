@@ -37,7 +37,7 @@ def stretches(pairs: Iterable[tuple[int, int]]) -> list[Stretch]:
     return found
 
 
-class Places:
+class OffsetTranslation:
     """The stretches of one partition, in order; 24 bytes each, for a mirror that runs for weeks has millions."""
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ from aiokafka.structs import ConsumerRecord, OffsetAndMetadata, TopicPartition
 
 from redis_ledger.app.process.startup_error import Refusal
 from redis_ledger.app.tools.mirror.endpoint import started
-from redis_ledger.app.tools.mirror.offsets import Places, Stretch, stretches
+from redis_ledger.app.tools.mirror.offsets import OffsetTranslation, Stretch, stretches
 
 RECORDS_AT_ONCE = 5_000
 WAIT_MS = 500
@@ -37,7 +37,7 @@ TRANSACTION_TIMEOUT_MS = 60_000
 
 
 @dataclass(frozen=True)
-class Wanted:
+class MirrorOptions:
     """source, target: what aiokafka's clients take to connect.  once: end when what was there at the beginning is
     carried."""
 
@@ -67,7 +67,7 @@ class Progress:
     """places: by partition, where its offsets went.  records: carried by this run.  missed: offsets that the source had
     dropped before they were carried."""
 
-    places: dict[TopicPartition, Places] = field(default_factory=lambda: defaultdict(Places))
+    places: dict[TopicPartition, OffsetTranslation] = field(default_factory=lambda: defaultdict(OffsetTranslation))
     position: dict[TopicPartition, int] = field(default_factory=dict)
     records: int = 0
     transactions: int = 0
@@ -77,7 +77,7 @@ class Progress:
 class Mirror:
     """told: is given the progress after every transaction."""
 
-    def __init__(self, wanted: Wanted, told: Callable[[Progress], None] = lambda _: None) -> None:
+    def __init__(self, wanted: MirrorOptions, told: Callable[[Progress], None] = lambda _: None) -> None:
         self.wanted, self._told = wanted, told
         self.progress = Progress()
         self._counts: dict[str, int] = {}  # partitions of the topics that are carried

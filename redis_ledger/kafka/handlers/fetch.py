@@ -46,7 +46,7 @@ PLACED_BYTES = 16  # base offset, length, leader epoch: the part of a batch that
 _place = struct.Struct(">q4si").pack
 
 
-class _Asked(NamedTuple):
+class _RequestedPartition(NamedTuple):
     key: Key
     partition: FetchPartition
 
@@ -61,9 +61,9 @@ async def handle(request: FetchRequest, call: RequestContext) -> FetchResponse:
     if session is None:
         # Of a partition that is named twice the last counts, as in Kafka.
         named = {(t.topic, t.topic_id, p.partition): p for t in request.topics for p in t.partitions}
-        asked = list(starmap(_Asked, named.items()))
+        asked = list(starmap(_RequestedPartition, named.items()))
     else:
-        asked = [_Asked(key, known.asked) for key, known in session.partitions.items()]
+        asked = [_RequestedPartition(key, known.asked) for key, known in session.partitions.items()]
     quotas, principal = call.broker.quotas, call.peer.principal
     if quotas.wait_s(principal) > 0.0:  # what it has read already is not paid for yet
         return FetchResponse(session_id=0 if session is None else session.id, responses=[])
@@ -82,7 +82,7 @@ class _Fetch:
         self._request, self._call, self._session = request, call, session
         self._committed = request.isolation_level == READ_COMMITTED
 
-    def moving(self, asked: list[_Asked]) -> list[_Asked]:
+    def moving(self, asked: list[_RequestedPartition]) -> list[_RequestedPartition]:
         """Those of a session that may have something: the others stand where they stood when they had nothing, and the
         client has been told so.  All of them, if one of the others must not be read any more."""
         session, call = self._session, self._call
@@ -104,7 +104,7 @@ class _Fetch:
         may_all = all(call.allows(Op.READ, Resource.TOPIC, topic) for topic in resting)
         return moving if may_all and not call.broker.live_brokers.is_leaving else asked
 
-    async def read(self, asked: list[_Asked], *, wait_ms: int) -> tuple[dict[Key, PartitionData], bool]:
+    async def read(self, asked: list[_RequestedPartition], *, wait_ms: int) -> tuple[dict[Key, PartitionData], bool]:
         """The answers; and whether there is as much as the client asked for, or an error."""
         request, call, committed = self._request, self._call, self._committed
         quotas, rules = call.broker.quotas, call.broker.security.rules
@@ -133,7 +133,7 @@ class _Fetch:
         failed = any(data.error_code for data in answers.values())
         return answers, failed or size >= max(request.min_bytes, 1)
 
-    def _rest(self, one: _Asked, wanted: PartitionRequest, read: Polled) -> None:
+    def _rest(self, one: _RequestedPartition, wanted: PartitionRequest, read: Polled) -> None:
         if self._session is not None:
             rest = None
             if isinstance(read, Read) and wanted.has_nothing(read.head, self._committed):
@@ -142,8 +142,8 @@ class _Fetch:
 
 
 async def _open(
-    asked: list[_Asked], call: RequestContext
-) -> tuple[dict[Key, PartitionData], list[tuple[_Asked, PartitionRequest]]]:
+    asked: list[_RequestedPartition], call: RequestContext
+) -> tuple[dict[Key, PartitionData], list[tuple[_RequestedPartition, PartitionRequest]]]:
     """Answers for what cannot be read, and what can."""
     answers: dict[Key, PartitionData] = {}
     wanted, pace, by_ids = [], Pace(), call.version >= IDS_FROM
@@ -182,7 +182,9 @@ def _failed(number: int, code: int) -> PartitionData:
     return PartitionData(number, code, -1, aborted_transactions=None, records=b"")
 
 
-def _shown(one: _Asked, wanted: PartitionRequest, read: Polled, committed: bool, room: int) -> PartitionData:
+def _shown(
+    one: _RequestedPartition, wanted: PartitionRequest, read: Polled, committed: bool, room: int
+) -> PartitionData:
     number = one.partition.partition
     if not isinstance(read, Read):
         data = _failed(number, _code(read, topic=wanted.partition.topic, partition=number))
@@ -228,7 +230,7 @@ def _shown(one: _Asked, wanted: PartitionRequest, read: Polled, committed: bool,
 
 
 def _answer(
-    session: FetchSession | None, incremental: bool, asked: list[_Asked], answers: dict[Key, PartitionData]
+    session: FetchSession | None, incremental: bool, asked: list[_RequestedPartition], answers: dict[Key, PartitionData]
 ) -> FetchResponse:
     response = FetchResponse(session_id=0 if session is None else session.id, responses=[])
     by_topic: dict[tuple[str, bytes], FetchableTopicResponse] = {}

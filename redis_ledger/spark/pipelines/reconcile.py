@@ -33,7 +33,7 @@ from redis_ledger.spark.pipelines.reconcile_facts import (
     of_expectations,
     of_two,
 )
-from redis_ledger.spark.pipelines.reconcile_rows import Wanted, contents_of, rows
+from redis_ledger.spark.pipelines.reconcile_rows import RowsQuery, contents_of, rows
 from redis_ledger.spark.pipelines.reconcile_samples import Samples, samples
 from redis_ledger.spark.pipelines.reconcile_sides import Loaded, Side, load, shaped, side
 from redis_ledger.terminal import one_line
@@ -66,7 +66,7 @@ class Outcome:
 class _Looked:
     """A side as it was read: its table, its rows, and what was counted."""
 
-    def __init__(self, letter: str, loaded: Loaded, frame: DataFrame, wanted: Wanted, within: str) -> None:
+    def __init__(self, letter: str, loaded: Loaded, frame: DataFrame, wanted: RowsQuery, within: str) -> None:
         from pyspark import StorageLevel
 
         self.letter, self.loaded, self.frame, self.within = letter, loaded, frame, within
@@ -104,7 +104,7 @@ def reconcile(spark: SparkSession, given: argparse.Namespace, progress: Progress
     headers = any("headers" in (text or "") for text in (given.contents, given.key, given.where, *queries))
     loads = [load(spark, each, reached, given.isolation, headers=headers) for each in sides]
     frames = [shaped(spark, loaded.frame, query, given.where) for loaded, query in zip(loads, queries, strict=False)]
-    wanted = Wanted(
+    wanted = RowsQuery(
         given.key or "", given.contents or contents_of([frame.columns for frame in frames]), given.time,
         given.ordered_by or "", given.json,
     )  # fmt: skip
@@ -141,7 +141,7 @@ def _check_order(looked: list[_Looked], demands: Demands) -> None:
         raise InvalidRequest("--ordered-by needs a column offset on one side at least: it says what comes first.")
 
 
-def _two(a: _Looked, b: _Looked, wanted: Wanted, demands: Demands, number: int) -> Outcome:
+def _two(a: _Looked, b: _Looked, wanted: RowsQuery, demands: Demands, number: int) -> Outcome:
     from pyspark import StorageLevel
 
     identities = counts.laid_over(a.rows, b.rows).persist(StorageLevel.MEMORY_AND_DISK)

@@ -15,7 +15,7 @@ import msgspec
 
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.spark.pipelines.reconcile_facts import Check, SideFacts, amount
-from redis_ledger.spark.pipelines.reconcile_rows import Wanted, rows, sql, texts
+from redis_ledger.spark.pipelines.reconcile_rows import RowsQuery, rows, sql, texts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -121,7 +121,7 @@ def _shown(value: object) -> str:
     return "none" if value is None else " to ".join(f"{each:,}" for each in value) if isinstance(value, tuple) else "?"
 
 
-def looked_up(expected: Expected, frame: DataFrame, wanted: Wanted) -> list[Check]:
+def looked_up(expected: Expected, frame: DataFrame, wanted: RowsQuery) -> list[Check]:
     """What Spark has to look for: one job for each."""
     checks = []
     if expected.keys is not None or expected.distinct_keys is not None:
@@ -158,6 +158,6 @@ def _none_of(name: str, frame: DataFrame, said: Callable[[int], str]) -> Check:
     return Check(name, "none", f"{said(number)}: {some}{', …' if number > SHOWN else ''}", False)
 
 
-def _repeated(frame: DataFrame, expression: str, wanted: Wanted) -> int:
+def _repeated(frame: DataFrame, expression: str, wanted: RowsQuery) -> int:
     found = rows(frame, wanted._replace(key=expression))
     return int(found.count()) - int(found.select("i1", "i2").distinct().count())

@@ -28,7 +28,7 @@ NOWHERE = -1
 JSON_PATH = re.compile(r"\$\.[A-Za-z_][\w.\[\]]*")
 
 
-class Wanted(NamedTuple):
+class RowsQuery(NamedTuple):
     """Expressions of SQL.  key "": the contents; "offset": partition and offset.  contents: separated by commas.
     time: a column.  ordered_by: "" or what has to ascend.  is_json: values that mean the same JSON are the same."""
 
@@ -60,7 +60,7 @@ def sql(expression: str) -> str:
     return JSON_PATH.sub(lambda found: f"get_json_object(cast(value as string), '{found[0]}')", expression)
 
 
-def rows(frame: DataFrame, wanted: Wanted) -> DataFrame:
+def rows(frame: DataFrame, wanted: RowsQuery) -> DataFrame:
     """The table of the picture.  Raises InvalidRequest, and Spark's AnalysisException for an expression that does not
     fit the columns."""
     from pyspark.sql import functions as F
@@ -86,7 +86,7 @@ def places(frame: DataFrame, time: str) -> list[Column]:
             _ms(frame, time).alias("ms")]  # fmt: skip
 
 
-def hashes(frame: DataFrame, wanted: Wanted) -> tuple[Column, Column]:
+def hashes(frame: DataFrame, wanted: RowsQuery) -> tuple[Column, Column]:
     """The identity."""
     if wanted.is_by_offset and not {"partition", "offset"} <= set(frame.columns):
         raise InvalidRequest("--key offset needs the columns partition and offset on both sides.")

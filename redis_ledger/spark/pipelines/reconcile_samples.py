@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from redis_ledger.spark.pipelines.reconcile_counts import KINDS, Identity, Kind, to_show
 from redis_ledger.spark.pipelines.reconcile_facts import Matched
-from redis_ledger.spark.pipelines.reconcile_rows import NOWHERE, Wanted, hashes, places, texts
+from redis_ledger.spark.pipelines.reconcile_rows import NOWHERE, RowsQuery, hashes, places, texts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -48,7 +48,7 @@ class Samples(NamedTuple):
 
 
 def samples(
-    identities: DataFrame, found: Matched, frames: tuple[DataFrame, DataFrame], wanted: Wanted, number: int
+    identities: DataFrame, found: Matched, frames: tuple[DataFrame, DataFrame], wanted: RowsQuery, number: int
 ) -> list[Samples]:
     made = []
     for kind in KINDS:
@@ -59,7 +59,7 @@ def samples(
     return made
 
 
-def _shown(kind: Kind, chosen: Sequence[Identity], frames: dict[str, DataFrame], wanted: Wanted) -> list[Sample]:
+def _shown(kind: Kind, chosen: Sequence[Identity], frames: dict[str, DataFrame], wanted: RowsQuery) -> list[Sample]:
     """In the order chosen, A before B."""
     at = {identity: number for number, identity in enumerate(chosen)}
     held: list[tuple[int, Sample]] = []
@@ -68,7 +68,7 @@ def _shown(kind: Kind, chosen: Sequence[Identity], frames: dict[str, DataFrame],
     return [sample for _, sample in sorted(held, key=lambda each: (each[0], each[1].letter))]
 
 
-def _found(letter: str, frame: DataFrame, at: dict[Identity, int], wanted: Wanted) -> list[tuple[int, Sample]]:
+def _found(letter: str, frame: DataFrame, at: dict[Identity, int], wanted: RowsQuery) -> list[tuple[int, Sample]]:
     from pyspark.sql import functions as F
 
     one, other = hashes(frame, wanted)

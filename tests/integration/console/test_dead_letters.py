@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redis_ledger.auth.acl import Op, Resource
 from tests.support.broker import records
-from tests.support.console_browser import forms, browser_of
+from tests.support.console_browser import browser_of, forms
 from tests.support.principals import ROOT
 
 BILLING = "/subscription?topic=orders&name=billing"

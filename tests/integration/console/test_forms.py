@@ -8,7 +8,7 @@ from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.quota import Quota
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.clock import ManualClock
-from tests.support.console_browser import ConsoleBrowser, fill, forms, browser_of
+from tests.support.console_browser import ConsoleBrowser, browser_of, fill, forms
 from tests.support.principals import ROOT
 from tests.support.redis_servers import redis_server
 from tests.support.rest import client_of, open_broker
@@ -163,5 +163,7 @@ async def test_a_broker_that_never_reached_its_redis_says_so_in_a_page_too(prefi
                 answer = await ConsoleBrowser(http).get("")
                 assert answer.status_code in (503, 504)
                 assert "<h1>Redis" in answer.text
-                assert (await ConsoleBrowser(http).get("/topics.json")).headers["content-type"] == "application/problem+json"
+                assert (await ConsoleBrowser(http).get("/topics.json")).headers[
+                    "content-type"
+                ] == "application/problem+json"
                 redis.start()

@@ -14,7 +14,7 @@ from bench.delay.lateness import lateness_ms
 from bench.figures import Figure
 from bench.lab import Pace
 from bench.load import connected, request
-from bench.processes import BenchFailed, Served
+from bench.processes import BenchFailed, RunningBroker
 from redis_ledger.kafka.protocol.frame import read_header, read_request, response
 from redis_ledger.kafka.protocol.messages.produce_response import (
     PartitionProduceResponse,
@@ -72,7 +72,7 @@ async def server():
         return b"".join(response(header.api_key, header.version, header.correlation_id, body))
 
     async with small_server(serve) as port:
-        yield Served("127.0.0.1", 0, os.getpid(), os.getpid(), port), lambda: most
+        yield RunningBroker("127.0.0.1", 0, os.getpid(), os.getpid(), port), lambda: most
 
 
 async def test_a_closed_loop_of_batches_counts_each_once_and_keeps_the_connections_full(server):
@@ -112,7 +112,7 @@ async def test_an_open_loop_ends_when_it_is_told_and_answers_what_was_due():
             writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
 
     async with small_server(serve) as port:
-        served = Served("127.0.0.1", port, os.getpid(), os.getpid())
+        served = RunningBroker("127.0.0.1", port, os.getpid(), os.getpid())
         async with connected(served, 1) as client:
             # When a request is due every 5 ms, until ten have been
             asked = itertools.count()

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from bench.load import connected, request
-from bench.processes import BenchFailed, Served
+from bench.processes import BenchFailed, RunningBroker
 from tests.support.tcp_server import small_server
 
 
@@ -30,7 +30,7 @@ async def server():
             writer.write(b"\r\n" + body)
 
     async with small_server(serve) as port:
-        yield Served("127.0.0.1", port, os.getpid(), os.getpid())
+        yield RunningBroker("127.0.0.1", port, os.getpid(), os.getpid())
 
 
 async def test_answers_come_back_in_the_order_of_their_requests(server):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redis_ledger.app.tools.mirror.groups import translated
-from redis_ledger.app.tools.mirror.offsets import Places, Stretch, stretches
+from redis_ledger.app.tools.mirror.offsets import OffsetTranslation, Stretch, stretches
 
 
 def test_offsets_that_keep_their_distance_are_one_stretch():
@@ -19,7 +19,7 @@ def test_a_gap_on_either_side_begins_another():
 
 
 def test_nothing_is_translated_before_anything_was_mirrored():
-    assert Places().translate(3) == 0
+    assert OffsetTranslation().translate(3) == 0
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,14 @@ def test_nothing_is_translated_before_anything_was_mirrored():
     ],
 )
 def test_where_an_offset_is_on_the_target(offset, expected):
-    places = Places()
+    places = OffsetTranslation()
     places.add(Stretch(5, 10, 3))
     places.add(Stretch(9, 20, 2))
     assert places.translate(offset) == expected
 
 
 def test_a_stretch_that_is_read_again_adds_nothing():
-    places = Places()
+    places = OffsetTranslation()
     for stretch in (Stretch(5, 10, 3), Stretch(5, 10, 3), Stretch(8, 13, 1), Stretch(6, 11, 1)):
         places.add(stretch)
     assert places.all() == (Stretch(5, 10, 4),)
@@ -56,7 +56,7 @@ def test_every_mirrored_offset_is_translated_to_where_it_went(steps):
     for ahead, behind in steps:
         source, target = source + ahead, target + behind
         pairs.append((source, target))
-    places = Places()
+    places = OffsetTranslation()
     for stretch in stretches(pairs):
         places.add(stretch)
     assert [places.translate(each) for each, _ in pairs] == [went for _, went in pairs]
@@ -76,6 +76,6 @@ def test_every_mirrored_offset_is_translated_to_where_it_went(steps):
     ],
 )
 def test_a_group_is_only_ever_moved_ahead(at_source, known, expected):
-    places = Places()
+    places = OffsetTranslation()
     places.add(Stretch(5, 10, 3))
     assert translated(at_source, known, {"p": places}) == expected

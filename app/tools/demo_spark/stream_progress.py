@@ -13,7 +13,7 @@ from redis_ledger.spark.checkpoint import offsets_of
 NONE = -1
 
 
-class Standing:
+class StreamProgress:
     def __init__(self, checkpoint: Path) -> None:
         self._checkpoint = checkpoint
 
