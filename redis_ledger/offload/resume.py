@@ -11,7 +11,7 @@ from typing import Any
 from redis_ledger.errors import OffloadedDamaged, OffloadedUnavailable
 from redis_ledger.offload.manifest import Segment, Stretch
 from redis_ledger.offload.object_store import ObjectStore
-from redis_ledger.offload.segment import FORMAT, check_file
+from redis_ledger.offload.segment import FORMAT, LEFT_OUT, check_file
 
 import pyarrow as pa  # isort: skip  # behind segment, which says what to install where it is missing
 from redis_ledger.offload.footer import read_footer, told  # isort: skip
@@ -19,12 +19,15 @@ from redis_ledger.offload.footer import read_footer, told  # isort: skip
 _TIMESTAMP = "timestamp"
 
 
-def found(home: ObjectStore, stretch: Stretch, topic_id: str) -> Segment | None:
-    """The stretch as its file holds it, every row of which has been read; None where there is no such file, or another
-    one, or one that cannot be read.  Cost: the file is read once."""
+def found(home: ObjectStore, stretch: Stretch, topic_id: str, *, is_complete: bool = False) -> Segment | None:
+    """Returns the segment if its file is there and intact, else None.
+
+    is_complete  only if the file leaves out no batch
+    Cost: reads the whole file once.
+    """
     try:
         size = home.size(stretch.file)
-        segment = _told(home, stretch, topic_id, size) if size >= 0 else None
+        segment = _told(home, stretch, topic_id, size, is_complete) if size >= 0 else None
         if segment is not None:
             check_file(home, segment)
     except (OffloadedDamaged, OffloadedUnavailable, pa.ArrowException, OSError):
@@ -32,12 +35,14 @@ def found(home: ObjectStore, stretch: Stretch, topic_id: str) -> Segment | None:
     return segment
 
 
-def _told(home: ObjectStore, stretch: Stretch, topic_id: str, size: int) -> Segment | None:
+def _told(home: ObjectStore, stretch: Stretch, topic_id: str, size: int, is_complete: bool) -> Segment | None:
     """By its footer.  None: it is about something else."""
     with home.fs.open_input_file(home.path(stretch.file)) as source:
         footer = read_footer(source)
     facts = told(footer)
     wanted = {"format": FORMAT, "topic_id": topic_id, "first": str(stretch.first), "end": str(stretch.end)}
+    if is_complete and LEFT_OUT in facts:
+        return None
     if any(facts.get(name) != value for name, value in wanted.items()):
         return None
     times = [_times(footer.row_group(number)) for number in range(footer.num_row_groups)]

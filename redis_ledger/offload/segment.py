@@ -37,6 +37,7 @@ from redis_ledger.offload.footer import BLANK, PREFIX, FooterSink, read_footer, 
 __all__ = ["SCHEMA", "Row", "SegmentWriter", "check_file", "open_home", "read_groups", "rows_of", "table_of"]
 
 FORMAT = "1"
+LEFT_OUT = "left_out"  # in the footer: how many batches were too large to decode; absent if none was
 SCHEMA = pa.schema(
     [
         pa.field("topic", pa.dictionary(pa.int32(), pa.string()), nullable=False),
@@ -152,8 +153,8 @@ class SegmentWriter:
             if self._held_bytes >= self._group_bytes:
                 self._write_group()
 
-    def finish(self) -> Segment:
-        """What was written, as the manifest has it."""
+    def finish(self, *, left_out: int = 0) -> Segment:
+        """Returns the manifest entry.  left_out: batches of the stretch that the file does not have, noted in it."""
         first, end, file = self._stretch.first, self._stretch.end, self._stretch.file
         total = shown(combined(self._sums))
         if not self._records:
@@ -163,6 +164,8 @@ class SegmentWriter:
             "format": FORMAT, "topic_id": self._topic_id, "first": first, "end": end, "checksum": total,
             "footer": BLANK,
         }  # fmt: skip
+        if left_out:
+            facts[LEFT_OUT] = left_out
         self._sink.hold()
         self._writer.add_key_value_metadata({PREFIX + name: str(value) for name, value in facts.items()})
         self._writer.close()

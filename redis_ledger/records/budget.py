@@ -16,11 +16,12 @@ from redis_ledger.errors import TooLargeToDecode
 
 
 class Limits(NamedTuple):
-    """Of one batch."""
+    """Of one batch.  record_bytes: of one record; only readers that decode a batch in slices check it."""
 
     decoded_bytes: int
     record_headers: int
     headers: int
+    record_bytes: int = 1 << 62
 
     @classmethod
     def of(cls, config: Config) -> Limits:

@@ -7,25 +7,31 @@
              one array over the body; every fourth element is a key, every fourth a value       one array, then `take`
 
 So a value is copied once, from the answer it came in to its column.  What does not add up is refused as damage, and
-checksums are not looked at, as in records/read.py; headers are passed over here.
+checksums are not looked at, as in records/read.py.  Headers are read only for a query that has their column.
+
+A batch of more than SLICE_BYTES is read in slices of records, so that memory is bounded by the slice: `slices` checks
+the whole batch before any row of it is returned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from redis_ledger.errors import CorruptBatch
+from redis_ledger.errors import CorruptBatch, TooLargeToDecode
 from redis_ledger.records.batch import HEADER_BYTES, LOG_APPEND_TIME, check_shape
+from redis_ledger.records.budget import DEFAULT, Limits, too_large
 from redis_ledger.records.compression import unpack
 from redis_ledger.spark.fetch import Chunk
 
 Array: TypeAlias = Any  # of numpy, which .venv lacks
 
+SLICE_BYTES = 8 << 20  # of a batch that is read in slices
+STEPS_MAX = 100  # headers of a record that are read for all records at once; a longer list is read one by one
 SIZE_BITS_MAX, FIELD_BITS_MAX = 35, 63  # where the last byte of a varint may begin, and of a varlong
 
 
@@ -49,8 +55,79 @@ def unpacked(chunk: Chunk) -> Body:
     begin, end = chunk.at + HEADER_BYTES, chunk.at + header.size
     if not header.compression:
         return Body(chunk, chunk.data, begin, end)
-    data = unpack(header.compression, memoryview(chunk.data)[begin:end], chunk.limits.decoded_bytes)
+    data = _unpack(header.compression, memoryview(chunk.data)[begin:end], chunk.limits.decoded_bytes)
     return Body(chunk, data, 0, len(data))
+
+
+def _unpack(compression: int, packed: memoryview, decoded_bytes_max: int) -> bytes:
+    """Reserves the memory of a large bound only for a batch that needs it."""
+    if decoded_bytes_max > DEFAULT.decoded_bytes:
+        try:
+            return unpack(compression, packed, DEFAULT.decoded_bytes)
+        except TooLargeToDecode:
+            pass
+    return unpack(compression, packed, decoded_bytes_max)
+
+
+def slices(body: Body) -> list[Body]:
+    """Splits a body into slices of about SLICE_BYTES, or of one larger record.
+
+    Checks all records and their number of headers.  Raises CorruptBatch, TooLargeToDecode.
+    """
+    try:
+        cuts = list(_cuts(body))
+        last, headers = -1, 0
+        for each in cuts:
+            read = _fields([each])
+            if read.offset[0] <= last:
+                raise _damage("has an offset out of turn")
+            last = int(read.offset[-1])
+            headers += int(read.headers.sum())
+            _check_counts(read.headers, headers, body.chunk.limits)
+    except IndexError:
+        raise _damage("reaches beyond its batch") from None
+    return cuts
+
+
+def _cuts(body: Body) -> Iterator[Body]:
+    """Each with a header that has the number of its records."""
+    data, limit, at, begun, count = body.data, body.chunk.limits.record_bytes, body.begin, body.begin, 0
+    for _ in range(body.chunk.header.count):
+        size, end = _record_end(data, at)
+        if size > limit:
+            raise too_large("A record of the batch has more than {} bytes", "record_bytes", limit)
+        if count and end - begun > SLICE_BYTES:
+            yield _slice(body, begun, at, count)
+            begun, count = at, 0
+        at, count = end, count + 1
+    if at != body.end:
+        raise _damage("ends elsewhere than its batch")
+    yield _slice(body, begun, at, count)
+
+
+def _slice(body: Body, begin: int, end: int, count: int) -> Body:
+    return Body(body.chunk._replace(header=body.chunk.header._replace(count=count)), body.data, begin, end)
+
+
+def _record_end(data: bytes, at: int) -> tuple[int, int]:
+    """Returns the size of the record at this place, and where it ends."""
+    size, at = _varint(data, at, SIZE_BITS_MAX)
+    if size < 0:
+        raise _damage("has a size below 0")
+    return size, at + size
+
+
+def _varint(data: bytes, at: int, bits_max: int = FIELD_BITS_MAX) -> tuple[int, int]:
+    raw = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        raw |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return (raw >> 1) ^ -(raw & 1), at
+        shift += 7
+        if shift > bits_max:
+            raise _damage("has a number that does not end")
 
 
 class Fields(NamedTuple):
@@ -59,6 +136,8 @@ class Fields(NamedTuple):
     chunk     which of the bodies it is from
     key_at, key_size, value_at, value_size   within data; a size of -1 is null
     headers   how many it has
+    header_at where they begin
+    end       where the record ends
     """
 
     data: bytes
@@ -70,12 +149,34 @@ class Fields(NamedTuple):
     value_at: Array
     value_size: Array
     headers: Array
+    header_at: Array
+    end: Array
 
     def keys(self) -> pa.Array:
         return _cut_out(self.data, self.key_at, self.key_size)
 
     def values(self) -> pa.Array:
         return _cut_out(self.data, self.value_at, self.value_size)
+
+    def header_lists(self, limits: Limits) -> pa.Array:
+        """list<struct<key: string, value: binary>>; null where a record has none.  Raises as `fields` does, and
+        TooLargeToDecode."""
+        for chunk in np.unique(self.chunk):
+            counts = self.headers[self.chunk == chunk]
+            _check_counts(counts, int(counts.sum()), limits)
+        try:
+            columns = _headers(self)
+        except IndexError:
+            raise _damage("reaches beyond its batch") from None
+        name, value = (_cut_out(self.data, *column) for column in columns)
+        try:
+            name = name.cast(pa.string())
+        except pa.ArrowInvalid:
+            raise _damage("has a header whose name is not UTF-8") from None
+        ends = np.cumsum(self.headers, dtype=np.int64)
+        starts = pa.array(np.append(ends - self.headers, ends[-1:]).astype(np.int32), mask=_and_end(self.headers == 0))
+        pairs = pa.StructArray.from_arrays([name, value], ["key", "value"])
+        return pa.ListArray.from_arrays(starts, pairs)
 
 
 def fields(bodies: Sequence[Body]) -> Fields:
@@ -126,7 +227,57 @@ def _fields(bodies: Sequence[Body]) -> Fields:
     if any(header.attributes & LOG_APPEND_TIME for header in headers):
         is_appended = np.array([bool(header.attributes & LOG_APPEND_TIME) for header in headers])[chunk]
         times = np.where(is_appended, np.array([header.max_timestamp for header in headers])[chunk], times)
-    return Fields(data, chunk, offset, times, key_at, key_size, value_at, value_size, header_count)
+    return Fields(data, chunk, offset, times, key_at, key_size, value_at, value_size, header_count, at, np.array(ends))
+
+
+def _headers(read: Fields) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """Places and sizes of all names, and of all values.  Reads the n-th header of all records together."""
+    octets, most = np.frombuffer(read.data, np.uint8), len(read.data)
+    first = np.cumsum(read.headers) - read.headers
+    name_at, name_size, value_at, value_size = (np.empty(int(read.headers.sum()), np.int64) for _ in range(4))
+    which = np.flatnonzero(read.headers)
+    at, number = read.header_at[which], 0
+    while len(which) and number < STEPS_MAX:
+        place = first[which] + number
+        name_size[place], name_at[place] = size, at = _varints(octets, at)
+        if (size < 0).any():
+            raise _damage("has a header without a name")
+        value_size[place], value_at[place] = size, at = _varints(octets, _behind(at, size, most))
+        at, number = _behind(at, size, most), number + 1
+        goes_on = read.headers[which] > number
+        if (at[~goes_on] != read.end[which[~goes_on]]).any() or (at > read.end[which]).any():
+            raise _damage("is longer or shorter than its headers")
+        which, at = which[goes_on], at[goes_on]
+    for record, begin in zip(which.tolist(), at.tolist(), strict=True):
+        _long_headers(read, record, begin, int(first[record]), number, (name_at, name_size, value_at, value_size))
+    return (name_at, name_size), (value_at, value_size)
+
+
+def _long_headers(read: Fields, record: int, at: int, first: int, number: int, columns: tuple[Array, ...]) -> None:
+    """The headers of one record, from the one of this number."""
+    end = int(read.end[record])
+    for place in range(first + number, first + int(read.headers[record])):
+        for at_column, size_column in (columns[:2], columns[2:]):
+            size, at = _varint(read.data, at)
+            at_column[place], size_column[place] = at, size
+            at += max(size, 0)
+            if at > end or size < -1 or (size < 0 and at_column is columns[0]):
+                raise _damage("is longer or shorter than its headers")
+    if at != end:
+        raise _damage("is longer or shorter than its headers")
+
+
+def _check_counts(counts: Array, total: int, limits: Limits) -> None:
+    """counts: of headers, of each record.  total: of the batch up to here."""
+    if len(counts) and counts.max() > limits.record_headers:
+        raise too_large("A record of the batch has more than {} headers", "record_headers_max", limits.record_headers)
+    if total > limits.headers:
+        raise too_large("The batch has more than {} headers", "headers_max", limits.headers)
+
+
+def _and_end(is_null: Array) -> Array:
+    """For the offsets of a list: one more than there are lists."""
+    return np.append(is_null, np.False_)
 
 
 def _walk(data: bytes, at: int, end: int, count: int, starts: list[int], ends: list[int]) -> None:

@@ -24,7 +24,7 @@ from redis_ledger.offload.manifest import Plan, Segment, folder
 from redis_ledger.spark.manifest_copy import copy_of, keep_copy
 from redis_ledger.spark.orphan_files import left_over, listed
 from redis_ledger.spark.pipelines.progress import Done, Progress, size
-from redis_ledger.spark.read_options import Connection
+from redis_ledger.spark.read_options import OFFLOAD_DECODED_BYTES, Connection
 from redis_ledger.spark.segment_tasks import Piece, Written, check, write
 
 PLANS_MAX = 8  # given up in a row, because the log start moved into each of them
@@ -46,13 +46,14 @@ class Run(Protocol):
 class Wish(NamedTuple):
     """seal: what is still being written too.  older_than_ms: only what has come so long ago.  orphan_ms: how old a file
     has to be before it is deleted because nobody names it.  skip_too_large: batches that are too large to decode are
-    left out and named; else they fail their partition."""
+    left out and named; else their partition stops before them.  decoded_bytes_max: of a batch."""
 
     seal: bool = False
     older_than_ms: int = 0
     verify: bool = True
     orphan_ms: int = 86_400_000
-    skip_too_large: bool = True
+    skip_too_large: bool = False
+    decoded_bytes_max: int = OFFLOAD_DECODED_BYTES
 
 
 class Offload:
@@ -125,12 +126,15 @@ class Offload:
     def _written(self, name: TopicPartition, plan: Plan) -> list[Segment]:
         """Every file of the plan is there, and verified, when this returns."""
         reached = self._reached.now()
-        uri, skips = self._home.uri, self._wish.skip_too_large
-        pieces = [Piece(uri, self._topic_id, name, stretch, reached, skips) for stretch in plan.stretches]
+        wish, uri = self._wish, self._home.uri
+        pieces = [
+            Piece(uri, self._topic_id, name, stretch, reached, wish.skip_too_large, wish.decoded_bytes_max)
+            for stretch in plan.stretches
+        ]
         self._progress.expect(len(pieces))
         written = self._run(write, pieces, told)
         for said in (said for each in written for said in each.skipped):
-            self._progress.say(f"left out, and gone once this is published: {said}")
+            self._progress.say(f"left out, and deleted when the segment is published: {said}")
         for segment in (each.segment for each in written):
             if segment.file and self._home.size(segment.file) != segment.bytes:
                 raise OffloadedUnavailable(

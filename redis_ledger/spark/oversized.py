@@ -21,14 +21,28 @@ from redis_ledger.spark.read_options import DECODING
 _log = logging.getLogger("redis_ledger.spark")
 
 T = TypeVar("T")
+Advice = Callable[[TooLargeToDecode], str]
+
+
+def reader_advice(error: TooLargeToDecode) -> str:
+    option = DECODING[error.facts["setting"]]
+    return (
+        f"Raise the option {option} above {error.facts['limit']}, or set failOnDataLoss to false to go on without this"
+        " batch."
+    )
 
 
 class Oversized(NamedTuple):
-    """What a task does with such batches of its partition.  passed_over: gets what is said of each."""
+    """What a task does with such batches of its partition.
+
+    passed_over  gets a line for each batch that is left out
+    advice       what to do about it, for the message of the error
+    """
 
     partition: TopicPartition
     fail_on_data_loss: bool
     passed_over: list[str] | None = None
+    advice: Advice = reader_advice
 
     def made(self, chunks: Sequence[Chunk], make: Callable[[Sequence[Chunk]], T]) -> Iterator[T]:
         """make of all chunks; or of each alone where it raises TooLargeToDecode.  Raises that with what to do about it,
@@ -49,11 +63,8 @@ class Oversized(NamedTuple):
         header = chunk.header
         said = f"{self.partition}: the batch with offsets {header.base_offset} to {header.last_offset}"
         if self.fail_on_data_loss:
-            option = DECODING[error.facts["setting"]]
             raise TooLargeToDecode(
-                f"{said} is too large to decode. {error.detail} Raise the option {option} above {error.facts['limit']},"
-                " or set failOnDataLoss to false to go on without this batch.",
-                **error.facts,
+                f"{said} is too large to decode. {error.detail} {self.advice(error)}", **error.facts
             ) from None
         _log.warning("records are passed over: %s is too large to decode. %s", said, error.detail)
         if self.passed_over is not None:

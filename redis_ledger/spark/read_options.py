@@ -48,6 +48,7 @@ TIMEOUT_MS = 60_000
 FETCH_BYTES, FETCH_BYTES_MAX = 4 << 20, 64 << 20
 TASK_BYTES = 64 << 20
 DECODED_MAX = (1 << 31) - 1  # an Arrow array of bytes holds no more
+OFFLOAD_DECODED_BYTES = 1 << 30  # of one batch that `offload` decodes, in slices
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,7 @@ def _topics(texts: Mapping[str, str]) -> tuple[tuple[str, ...], str | None]:
 
 def _limits(texts: Mapping[str, str]) -> Limits:
     given_ = (count(texts, name, most=DECODED_MAX) for name in DECODING.values())
-    return Limits(*(number or default for number, default in zip(given_, DEFAULT, strict=True)))
+    return Limits(*(number or default for number, default in zip(given_, DEFAULT[:3], strict=True)))
 
 
 def _isolation(texts: Mapping[str, str]) -> Isolation:

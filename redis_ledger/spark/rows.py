@@ -20,8 +20,8 @@ from redis_ledger.errors import InvalidRequest
 from redis_ledger.ids import TopicPartition, TxnId
 from redis_ledger.records.batch import LOG_APPEND_TIME, BatchHeader
 from redis_ledger.spark.fetch import Chunk
-from redis_ledger.spark.field_arrays import Body, Fields, fields, unpacked
-from redis_ledger.spark.oversized import Oversized
+from redis_ledger.spark.field_arrays import SLICE_BYTES, Body, Fields, fields, slices, unpacked
+from redis_ledger.spark.oversized import Advice, Oversized, reader_advice
 
 TYPES = {
     "key": "binary",
@@ -75,6 +75,9 @@ def gathered(partition: TopicPartition, bodies: Iterable[Body]) -> Iterator[Gath
     held: list[Body] = []
     rows = size = 0
     for body in bodies:
+        if body.size > SLICE_BYTES and held:
+            yield _gathered(partition, held)
+            held, rows, size = [], 0, 0
         held.append(body)
         rows += body.chunk.header.count
         size += body.size
@@ -96,15 +99,22 @@ def arrow_batches(
     *,
     fail_on_data_loss: bool = True,
     passed_over: list[str] | None = None,
+    advice: Advice = reader_advice,
 ) -> Iterator[pa.RecordBatch]:
     """schema: the columns wanted, as pyspark translates them.  Raises TooLargeToDecode for a batch over its limits,
-    unless losses are to be passed over; passed_over then gets what is said of each."""
-    oversized = Oversized(partition, fail_on_data_loss, passed_over)
-    bodies = (body for chunk in chunks for body in oversized.made([chunk], lambda alone: unpacked(alone[0])))
+    unless losses are to be passed over; passed_over then gets what is said of each.  advice: for its message."""
+    oversized = Oversized(partition, fail_on_data_loss, passed_over, advice)
+    bodies = (body for chunk in chunks for part in oversized.made([chunk], _bodies) for body in part)
     for part in gathered(partition, bodies):
         if part.rows:
             # Headers are counted only here, and for a query that has their column.
             yield from oversized.made(part.chunks, partial(_arrow_batch, schema, part))
+
+
+def _bodies(chunks: Sequence[Chunk]) -> list[Body]:
+    """Of one chunk: its records, in slices if they are large."""
+    body = unpacked(chunks[0])
+    return slices(body) if body.size > SLICE_BYTES else [body]
 
 
 def _arrow_batch(schema: pa.Schema, whole: Gathered, chunks: Sequence[Chunk]) -> pa.RecordBatch:
@@ -138,8 +148,7 @@ def _headers(part: Gathered, kind: pa.DataType) -> pa.Array:
     """Null where a record has none, as Kafka's connector has it."""
     if not part.fields.headers.any():
         return pa.nulls(part.rows, kind)
-    records = (record for chunk in part.chunks for record in chunk.records)
-    return pa.array([[{"key": name, "value": held} for name, held in each.headers] or None for each in records], kind)
+    return part.fields.header_lists(part.chunks[0].limits).cast(kind)
 
 
 def positions(partition: TopicPartition, offsets: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -11,12 +11,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from redis_ledger.errors import TooLargeToDecode
 from redis_ledger.ids import TopicPartition
 from redis_ledger.offload.manifest import Segment, Stretch
+from redis_ledger.records.budget import Limits
 from redis_ledger.spark import fetch
 from redis_ledger.spark.plan import Range
-from redis_ledger.spark.read_options import FETCH_BYTES, Connection
+from redis_ledger.spark.read_options import FETCH_BYTES, OFFLOAD_DECODED_BYTES, Connection
 from redis_ledger.spark.rows import arrow_batches
+
+# A broker that reads the file has a record in memory as a whole.
+RECORD_BYTES_MAX, RECORD_HEADERS_MAX = 32 << 20, 1_000_000
+UNLIMITED = 1 << 62
 
 
 class Piece(NamedTuple):
@@ -27,7 +33,8 @@ class Piece(NamedTuple):
     partition: TopicPartition
     stretch: Stretch
     connection: Connection
-    skip_too_large: bool = True
+    skip_too_large: bool = False
+    decoded_bytes_max: int = OFFLOAD_DECODED_BYTES
 
 
 class Written(NamedTuple):
@@ -47,17 +54,20 @@ def write(piece: Piece) -> Written:
     from redis_ledger.offload.segment import SCHEMA, SegmentWriter, open_home
 
     home, stretch = open_home(piece.home), piece.stretch
-    if (there := found(home, stretch, piece.topic_id)) is not None:
+    fails = not piece.skip_too_large  # then a file that a run with --skip-too-large has left is written again
+    if (there := found(home, stretch, piece.topic_id, is_complete=fails)) is not None:
         return Written(there, True)
     # The writer gives a column whose value is always the same its own shape.
     columns = SCHEMA.set(SCHEMA.get_field_index("topic"), pa.field("topic", pa.string()))
-    skipped, fails, chunks = list[str](), not piece.skip_too_large, fetch.chunks(_task(piece))
+    skipped, chunks = list[str](), fetch.chunks(_task(piece))
     with SegmentWriter(home, stretch, piece.topic_id) as writer:
-        for batch in arrow_batches(columns, piece.partition, chunks, fail_on_data_loss=fails, passed_over=skipped):
+        for batch in arrow_batches(
+            columns, piece.partition, chunks, fail_on_data_loss=fails, passed_over=skipped, advice=_advice
+        ):
             writer.add(batch)
-        if (there := found(home, stretch, piece.topic_id)) is not None:
+        if (there := found(home, stretch, piece.topic_id, is_complete=fails)) is not None:
             return Written(there, True)
-        return Written(writer.finish(), False, tuple(skipped))
+        return Written(writer.finish(left_out=len(skipped)), False, tuple(skipped))
 
 
 def check(written: tuple[str, Segment]) -> None:
@@ -68,6 +78,15 @@ def check(written: tuple[str, Segment]) -> None:
     check_file(open_home(uri), segment)
 
 
+def _advice(error: TooLargeToDecode) -> str:
+    if error.facts["setting"] == "batch_decoded_bytes_max":
+        raised = f"Raise --batch-decoded-bytes-max above {error.facts['limit']}, or leave"
+    else:
+        raised = "Leave"
+    return f"{raised} the batch out with --skip-too-large; its records are then deleted when the segment is published."
+
+
 def _task(piece: Piece) -> fetch.Task:
+    limits = Limits(piece.decoded_bytes_max, RECORD_HEADERS_MAX, UNLIMITED, RECORD_BYTES_MAX)
     wanted = Range(piece.partition, piece.stretch.first, piece.stretch.end)
-    return fetch.Task(wanted, piece.connection, "read_committed", FETCH_BYTES, True)
+    return fetch.Task(wanted, piece.connection, "read_committed", FETCH_BYTES, True, limits=limits)

@@ -15,8 +15,10 @@ from redis_ledger.records.batch import LOG_APPEND_TIME, place, read_header
 from redis_ledger.records.budget import Limits
 from redis_ledger.records.build import encode
 from redis_ledger.records.read import decode
+from redis_ledger.spark import field_arrays
+from redis_ledger.spark import rows as row_batches
 from redis_ledger.spark.fetch import Chunk, taken
-from redis_ledger.spark.field_arrays import Fields, fields, unpacked
+from redis_ledger.spark.field_arrays import Fields, fields, slices, unpacked
 from redis_ledger.spark.filters import ALL, Bounds
 from redis_ledger.spark.plan import Range
 from redis_ledger.spark.rows import arrow_batches
@@ -212,3 +214,70 @@ def test_a_batch_none_of_whose_records_are_meant_makes_no_rows():
     # When they are read, then there is nothing
     schema = pa.schema([("offset", pa.int64())])
     assert list(arrow_batches(schema, ORDERS, chunks(data, bounds=Bounds(from_ms=4, until_ms=6)))) == []
+
+
+PAIR = pa.struct([("key", pa.string()), ("value", pa.binary())])
+CONTENT = pa.schema([("offset", pa.int64()), ("value", pa.binary()), ("headers", pa.list_(PAIR))])
+
+
+def content_of(found) -> list[tuple[object, ...]]:
+    lists = [
+        [(each["key"], each["value"]) for each in row["headers"] or ()] for batch in found for row in batch.to_pylist()
+    ]
+    plain = [(row["offset"], row["value"]) for batch in found for row in batch.to_pylist()]
+    return [(*each, headers) for each, headers in zip(plain, lists, strict=True)]
+
+
+@pytest.mark.parametrize(("steps", "slice_bytes"), [(100, 8 << 20), (1, 8 << 20), (100, 30), (1, 1)])
+@given(made=batches, first=st.integers(0, 9), end=st.integers(10, 40))
+def test_columns_are_what_one_by_one_is_in_slices_and_with_long_lists_of_headers(steps, slice_bytes, made, first, end):
+    some = chunks(log(made), first, end)
+    expected = [(r.offset, r.value, list(r.headers)) for chunk in some for r in chunk.records]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(field_arrays, "STEPS_MAX", steps)
+        patch.setattr(field_arrays, "SLICE_BYTES", slice_bytes)
+        patch.setattr(row_batches, "SLICE_BYTES", slice_bytes)
+        assert content_of(list(arrow_batches(CONTENT, ORDERS, some))) == expected
+
+
+def test_a_batch_over_the_default_bound_is_read_in_slices_by_a_reader_with_a_larger_one():
+    # Given a batch that unpacks to 40 MiB
+    data = log([([(None, bytes(1 << 20), [("h", b"")], 1)] * 40, 4)])
+    some = list(taken(data, Range(ORDERS, 0, 40), ALL))
+    # When it is read with the default bound, then that is refused
+    with pytest.raises(TooLargeToDecode, match="batchDecodedBytesMax"):
+        list(arrow_batches(CONTENT, ORDERS, some))
+    # With a larger one its rows come in several Arrow batches
+    some = list(taken(data, Range(ORDERS, 0, 40), ALL, Limits(1 << 30, 5, 1 << 62)))
+    found = list(arrow_batches(CONTENT, ORDERS, some))
+    assert [row for batch in found for row in batch.column("offset").to_pylist()] == [*range(40)]
+    assert max(batch.nbytes for batch in found) < 20 << 20
+
+
+@pytest.mark.parametrize(
+    ("limits", "setting"),
+    [
+        (Limits(1 << 30, 5, 1 << 62, 1_999), "record_bytes"),
+        (Limits(1 << 30, 0, 1 << 62), "record_headers_max"),
+        (Limits(1 << 30, 5, 3), "headers_max"),
+    ],
+)
+def test_slices_check_the_whole_batch_before_its_first_row(limits, setting, monkeypatch):
+    made = [(None, bytes(500), [("h", b"")], 1)] * 3 + [(None, bytes(2_000), [("h", b"")], 1)]
+    [chunk] = taken(log([(made, 4)]), Range(ORDERS, 0, 4), ALL, limits)
+    monkeypatch.setattr(field_arrays, "SLICE_BYTES", 600)
+    with pytest.raises(TooLargeToDecode) as caught:
+        slices(unpacked(chunk))
+    assert caught.value.facts["setting"] == setting
+
+
+@pytest.mark.parametrize("steps", [100, 0])
+def test_damaged_headers_are_refused(steps, monkeypatch):
+    monkeypatch.setattr(field_arrays, "STEPS_MAX", steps)
+    # A record with one header: b"h" → b"xy"
+    good = log([([(None, b"v", [("h", b"xy")], 1)], 0)])
+    at = good.index(b"\x02h\x04xy")
+    for damage in (b"\x01h\x04xy", b"\x02\xff\x04xy", b"\x02h\x03xy", b"\x02h\x06xy", b"\x02h\x02xy", b"\x7fh\x04xy"):
+        data = good[:at] + damage + good[at + len(damage) :]
+        with pytest.raises(CorruptBatch):
+            list(arrow_batches(CONTENT, ORDERS, chunks(data)))

@@ -71,10 +71,9 @@ def test_of_a_stretch_that_is_deleted_in_part_nothing_is_written(orders, tmp_pat
     assert left_in(tmp_path) == []
 
 
-def test_a_batch_that_is_too_large_to_decode_is_left_out_and_named_or_fails_the_task(
-    broker, url, client, name, tmp_path
-):
-    # Given a header bomb between two records
+@pytest.fixture
+def bomb(broker, url, client, name, tmp_path) -> segment_tasks.Piece:
+    """Three records of which the second has a million headers, 2 MB of them."""
     client.topics.create(name)
 
     async def send() -> None:
@@ -84,19 +83,50 @@ def test_a_batch_that_is_too_large_to_decode_is_left_out_and_named_or_fails_the_
                 assert produced(await kafka.ask(produce(name, data), 9)).error_code == 0
 
     asyncio.run(send())
-    partition, reached = TopicPartition(name, 0), Connection((url,), None, 60_000)
-    wanted = segment_tasks.Piece(str(tmp_path), "id-1", partition, Stretch(0, 3, "a/b/0-3-p.parquet"), reached)
-    # When it is not to be skipped
-    with pytest.raises(TooLargeToDecode):
-        segment_tasks.write(wanted._replace(skip_too_large=False))
+    reached = Connection((url,), None, 60_000)
+    return segment_tasks.Piece(
+        str(tmp_path), "id-1", TopicPartition(name, 0), Stretch(0, 3, "a/b/0-3-p.parquet"), reached
+    )
+
+
+def offsets_in(piece: segment_tasks.Piece, written: segment_tasks.Written) -> list[int]:
+    groups = read_groups(open_home(piece.home), written.segment, 0, 3)
+    return [offset for rows in groups for offset in rows.column("offset").to_pylist()]
+
+
+def test_a_batch_that_brokers_do_not_decode_is_written(bomb):
+    written = segment_tasks.write(bomb)
+    assert (offsets_in(bomb, written), written.skipped) == ([0, 1, 2], ())
+
+
+def test_a_batch_over_the_bound_stops_the_task_unless_it_is_to_be_skipped(bomb, tmp_path):
+    # Given a bound that the bomb is over
+    few = bomb._replace(decoded_bytes_max=1 << 20)
+    # When nothing else is said, then the task names partition, offsets and options, and leaves no file
+    with pytest.raises(TooLargeToDecode) as caught:
+        segment_tasks.write(few)
+    said = caught.value.detail
+    assert said.startswith(f"{bomb.partition}: the batch with offsets 1 to 1 is too large to decode.")
+    assert "Raise --batch-decoded-bytes-max above 1048576" in said
+    assert "--skip-too-large" in said
     assert left_in(tmp_path) == []
-    # Then by default the others are written, and the task says what is missing
-    written = segment_tasks.write(wanted)
-    assert written.segment.records == 2
-    (said,) = written.skipped
-    assert said.startswith(f"{name}:0: the batch with offsets 1 to 1 is too large to decode.")
-    (rows,) = read_groups(open_home(str(tmp_path)), written.segment, 0, 3)
-    assert rows.column("offset").to_pylist() == [0, 2]
+    # When it is to be skipped, then the others are written, and the task names what is missing
+    written = segment_tasks.write(few._replace(skip_too_large=True))
+    (line,) = written.skipped
+    assert line.startswith(f"{bomb.partition}: the batch with offsets 1 to 1 is too large to decode.")
+    assert offsets_in(bomb, written) == [0, 2]
+
+
+def test_a_file_that_leaves_out_a_batch_is_resumed_only_by_a_run_that_skips(bomb):
+    # Given the file of a run that skipped a batch, and was killed before it published
+    skips = bomb._replace(decoded_bytes_max=1 << 20, skip_too_large=True)
+    first = segment_tasks.write(skips)
+    # When the next run skips too, then it takes the file as it is
+    assert segment_tasks.write(skips) == segment_tasks.Written(first.segment, True)
+    # When it does not, then it stops, or writes the file again
+    with pytest.raises(TooLargeToDecode):
+        segment_tasks.write(skips._replace(skip_too_large=False))
+    assert offsets_in(bomb, segment_tasks.write(bomb)) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("point", ["midway", "written"])

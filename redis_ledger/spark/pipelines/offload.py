@@ -35,7 +35,7 @@ from redis_ledger.spark.pipelines.arguments import (
     topics_of,
 )
 from redis_ledger.spark.pipelines.progress import Done, Progress, hear
-from redis_ledger.spark.read_options import Connection
+from redis_ledger.spark.read_options import DECODED_MAX, OFFLOAD_DECODED_BYTES, Connection
 from redis_ledger.terminal import one_line
 
 if TYPE_CHECKING:
@@ -75,8 +75,13 @@ def arguments_of(arguments: Sequence[str]) -> argparse.Namespace:
         help="delete files that nobody names when they are so old; a compaction must not take as long (1d)",
     )  # fmt: skip
     made.add_argument(
-        "--skip-too-large", action=argparse.BooleanOptionalAction, default=True,
-        help="leave out batches that are too large to decode, and name them; else their partition waits (on)",
+        "--skip-too-large", action="store_true",
+        help="leave out batches that are too large to decode, and name them: their records are then deleted when the"
+        " segment is published (by default their partition stops before them)",
+    )  # fmt: skip
+    made.add_argument(
+        "--batch-decoded-bytes-max", type=decoded_bytes, default=OFFLOAD_DECODED_BYTES, metavar="BYTES",
+        help=f"largest batch to decode, in bytes after decompression ({OFFLOAD_DECODED_BYTES})",
     )  # fmt: skip
     often = made.add_mutually_exclusive_group()
     often.add_argument("--once", action="store_true", help="do it now, and end (this is so unless told otherwise)")
@@ -84,12 +89,26 @@ def arguments_of(arguments: Sequence[str]) -> argparse.Namespace:
     return made.parse_args(list(arguments))
 
 
+def decoded_bytes(text: str) -> int:
+    """Raises ArgumentTypeError."""
+    if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= DECODED_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of bytes from 1 to {DECODED_MAX}")
+    return int(text)
+
+
 def run(given: argparse.Namespace) -> None:
     try:
         from redis_ledger.spark.offloading import Wish
     except ImportError as missing:
         raise LedgerError(f"{NO_SPARK} ({missing})") from missing
-    wish = Wish(given.seal, given.older_than, given.verify, given.orphans_after, given.skip_too_large)
+    wish = Wish(
+        given.seal,
+        given.older_than,
+        given.verify,
+        given.orphans_after,
+        given.skip_too_large,
+        given.batch_decoded_bytes_max,
+    )
     reached = connection_of(given)
     with client_of(reached) as client:
         topics_of(given, client)  # a name that is wrong is told before Spark starts

@@ -87,7 +87,7 @@ def test_topics_are_told_to_people_and_to_programs(stub):
 
 def test_how_far_history_was_offloaded_is_told_to_people(stub):
     stub.partition_states = [
-        {"partition": 0, "start_offset": 1, "offloaded_offset": 20, "stable_offset": 30, "end_offset": 31}
+        {"partition": 0, "start_offset": 1, "cold_offset": 20, "stable_offset": 30, "end_offset": 31}
     ]
     lines = [re.findall(r"\w+", line)[:5] for line in run("topics", "describe", "orders").out.splitlines()]
     assert ["partition", "start", "offloaded", "stable", "end"] in lines
@@ -286,7 +286,7 @@ def test_an_age_is_a_duration(stub, monkeypatch):
 
 def test_a_heading_is_broken_between_words_only_at_80_columns(stub, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    offsets = {"start_offset": 123_456, "offloaded_offset": 0, "stable_offset": 1_234_567, "end_offset": 1_234_567}
+    offsets = {"start_offset": 123_456, "cold_offset": 0, "stable_offset": 1_234_567, "end_offset": 1_234_567}
     stub.partition_states = [{"partition": 0, **offsets, "bytes": 12_345_678}]
     lines = run("topics", "describe", "orders").out.splitlines()
     words = {word for line in lines for word in re.findall(r"\w+", line)}

@@ -33,8 +33,8 @@ def test_a_new_segment_that_a_disk_has_damaged_is_found_before_anybody_is_told_o
     class Damaging(SegmentWriter):
         """What it wrote is not all there when somebody looks."""
 
-        def finish(self) -> Segment:
-            written = super().finish()
+        def finish(self, *, left_out: int = 0) -> Segment:
+            written = super().finish(left_out=left_out)
             path = tmp_path / written.file
             content = path.read_bytes()
             at = content.index(b"k1")
