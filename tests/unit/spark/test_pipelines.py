@@ -168,3 +168,17 @@ def test_the_command_passes_everything_on():
     assert "--older-than DURATION" in seen
     wrong = subprocess.run([*command, "offload"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (wrong.returncode, "--topic --pattern is required" in wrong.stderr) == (2, True)
+
+
+def test_offload_leaves_out_a_batch_only_with_its_option():
+    given = offload.arguments_of(["--topic", "orders"])
+    assert (given.skip_too_large, given.batch_decoded_bytes_max) == (False, 1 << 30)
+    given = offload.arguments_of(["--topic", "orders", "--skip-too-large", "--batch-decoded-bytes-max", "2147483647"])
+    assert (given.skip_too_large, given.batch_decoded_bytes_max) == (True, (1 << 31) - 1)
+
+
+@pytest.mark.parametrize("text", ["0", "2147483648", "1GiB", "-1", "²"])
+def test_a_bound_that_no_array_can_hold_is_wrong_usage(text, capsys):
+    with pytest.raises(SystemExit):
+        offload.arguments_of(["--topic", "orders", "--batch-decoded-bytes-max", text])
+    assert "is not a number of bytes from 1 to 2147483647" in capsys.readouterr().err
