@@ -86,7 +86,7 @@ def _sentence(text: str) -> str:
 
 
 def no_route(path: str) -> HttpResponse:
-    return problem(RouteNotFound(f"There is nothing at {path[:200]!r}. /docs lists the addresses there are."))
+    return problem(RouteNotFound(f"There is nothing at {path[:200]!r}. /docs lists all addresses."))
 
 
 def wrong_method(method: str, path: str, allowed: list[str]) -> HttpResponse:

@@ -68,7 +68,7 @@ def unreadable(method: str, path: str, response: httpx.Response, why: str) -> Le
     """The status says that it was done, but the answer is not one of a broker."""
     said = f"{method} {path} was answered with status {response.status_code}, but not as a broker answers: {why}."
     if method == "GET":
-        return UnexpectedAnswer(f"{said} Check the address, and any proxy on the way. ({_excerpt(response)})")
+        return UnexpectedAnswer(f"{said} Check the address and any proxy in between. ({_excerpt(response)})")
     return OutcomeUnknown(
         f"{said} It may or may not have been carried out; check before repeating it. ({_excerpt(response)})"
     )
@@ -112,7 +112,7 @@ def error_of(method: str, path: str, response: httpx.Response) -> LedgerError:
     if 300 <= status < 400:
         where = response.headers.get("location", "nowhere")
         return UnexpectedAnswer(f"{said}: it redirects to {where[:200]}. Give the client the address of a broker.")
-    return UnexpectedAnswer(f"{said}. Check the address, and any proxy on the way. ({_excerpt(response)})")
+    return UnexpectedAnswer(f"{said}. Check the address and any proxy in between. ({_excerpt(response)})")
 
 
 def _made(kind: type[LedgerError], detail: str, facts: dict[str, Any]) -> LedgerError:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 
 class LedgerError(Exception):
-    """redis-ledger could not do what was asked. Read the detail."""
+    """The request failed. The detail says why."""
 
     code: ClassVar[str] = "internal_error"
     http_status: ClassVar[int] = 500
@@ -31,19 +31,19 @@ class BadRequest(LedgerError):
 
 
 class NotFound(LedgerError):
-    """What the request names does not exist. Check the name."""
+    """The named resource does not exist. Check the name."""
 
     code, http_status, kafka_code = "not_found", 404, 3
 
 
 class Conflict(LedgerError):
-    """The request contradicts the present state. Look at the state before trying again."""
+    """The request conflicts with the current state. Read the state before trying again."""
 
     code, http_status, kafka_code = "conflict", 409, -1
 
 
 class Unavailable(LedgerError):
-    """The broker cannot do this right now. Try again; the request was not carried out."""
+    """The broker cannot serve this request right now. Try again; the request was not executed."""
 
     # REQUEST_TIMED_OUT: clients and applications repeat it.  BROKER_NOT_AVAILABLE is final to Java and franz-go.
     code, http_status, kafka_code, retriable = "unavailable", 503, 7, True

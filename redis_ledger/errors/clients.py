@@ -6,18 +6,18 @@ from redis_ledger.errors.base import Conflict, LedgerError
 
 
 class ClientClosed(Conflict):
-    """The client, or the producer or consumer made by it, is closed. Make a new one."""
+    """The client, producer or consumer is closed. Create a new one."""
 
     code = "client_closed"
 
 
 class UnexpectedAnswer(LedgerError):
-    """The server at this address does not answer as a broker does. Check the address, and any proxy on the way."""
+    """The server at this address did not respond like a broker. Check the address and any proxy in between."""
 
     code, http_status = "unexpected_answer", 502
 
 
 class UnreadableValue(LedgerError):
-    """The value of a record does not have the requested form. Read it as bytes."""
+    """The record's value is not in the requested format. Read it as bytes."""
 
     code = "unreadable_value"

@@ -6,25 +6,25 @@ from redis_ledger.errors.base import Conflict
 
 
 class GroupError(Conflict):
-    """The consumer group does not allow this. See the detail."""
+    """The consumer group does not allow this request. The detail says why."""
 
     code = "group_error"
 
 
 class NotCoordinator(GroupError):
-    """Another broker coordinates this group. Ask which with FindCoordinator, and go there."""
+    """Another broker coordinates this group. Find it with FindCoordinator and send the request there."""
 
     code, kafka_code, retriable = "not_coordinator", 16, True
 
 
 class IllegalGeneration(GroupError):
-    """The group has gone on to another generation. Join it again."""
+    """The generation is not the group's current one. Join the group again."""
 
     code, kafka_code = "illegal_generation", 22
 
 
 class InconsistentProtocol(GroupError):
-    """The member has no protocol in common with the group. Use an assignor that all members have."""
+    """The member and the group have no protocol in common. Use an assignor that all members support."""
 
     code, kafka_code = "inconsistent_protocol", 23
 
@@ -42,13 +42,13 @@ class RebalanceInProgress(GroupError):
 
 
 class MemberIdRequired(GroupError):
-    """A member joins with an id. Join again with the one that was given (KIP-394)."""
+    """Joining requires a member id. Join again with the id in the response (KIP-394)."""
 
     code, kafka_code, retriable = "member_id_required", 79, True
 
 
 class GroupFull(GroupError):
-    """The group has as many members as it may have. Stop one, or raise group_members_max."""
+    """The group has reached its maximum number of members. Stop a member or raise group_members_max."""
 
     code, kafka_code = "group_full", 81
 
@@ -60,31 +60,31 @@ class GroupNotEmpty(GroupError):
 
 
 class GroupSubscribed(GroupError):
-    """The group is subscribed to the topic. Its offsets there cannot be deleted while it is."""
+    """The group is subscribed to the topic. Unsubscribe before you delete its offsets."""
 
     code, kafka_code = "group_subscribed", 86
 
 
 class FencedInstance(GroupError):
-    """Another member has this group.instance.id now. Close this one, or give each its own."""
+    """Another member uses this group.instance.id. Close this member or give each member its own id."""
 
     code, kafka_code = "fenced_instance", 82
 
 
 class FencedMember(GroupError):
-    """The member's epoch is not the one the group knows. Give all partitions up and join again (KIP-848)."""
+    """The member's epoch is not the group's. Release all partitions and join again (KIP-848)."""
 
     code, kafka_code = "fenced_member", 110
 
 
 class UnreleasedInstance(GroupError):
-    """The group.instance.id is still in use by another member. Wait until it has left (KIP-848)."""
+    """Another member still uses this group.instance.id. Try again after it has left (KIP-848)."""
 
     code, kafka_code, retriable = "unreleased_instance", 111, True
 
 
 class UnsupportedAssignor(GroupError):
-    """The group has no assignor of this name. Use uniform or range (KIP-848)."""
+    """The group does not support this assignor. Use uniform or range (KIP-848)."""
 
     code, kafka_code = "unsupported_assignor", 112
 
@@ -96,6 +96,6 @@ class StaleMember(GroupError):
 
 
 class UnstableOffsets(GroupError):
-    """An open transaction holds an offset of this partition. Ask again when it has ended (KIP-447)."""
+    """An open transaction has a pending offset on this partition. Try again after it has ended (KIP-447)."""
 
     code, kafka_code, retriable = "unstable_offsets", 88, True

@@ -6,24 +6,24 @@ from redis_ledger.errors.base import Conflict
 
 
 class OffloadDisabled(Conflict):
-    """The broker has no place for history in Parquet. Set offload_home (serve --offload-home), and start it again."""
+    """The broker has no location for offloaded records. Set offload_home (serve --offload-home) and restart it."""
 
     code = "offload_disabled"
 
 
 class UnknownPlan(Conflict):
-    """There is no such plan (any more). Ask for the present one with cold:plan."""
+    """The plan does not exist or was replaced. Get the current plan with cold:plan."""
 
     code = "unknown_plan"
 
 
 class SegmentMismatch(Conflict):
-    """The segments do not fit what they are to take the place of. Nothing was changed; the detail says what differs."""
+    """The new segments do not match those they replace. Nothing was changed; the detail names the difference."""
 
     code = "segment_mismatch"
 
 
 class ManifestChanged(Conflict):
-    """The manifest has changed since it was read. Read it again, and decide anew."""
+    """The manifest has changed since you read it. Read it again and repeat the request."""
 
     code = "manifest_changed"

@@ -6,43 +6,43 @@ from redis_ledger.errors.base import BadRequest, NotFound
 
 
 class InvalidRequest(BadRequest):
-    """The request does not have the expected shape. The detail names the first member that is wrong."""
+    """The request is not in the expected format. The detail names the first invalid field."""
 
     code = "invalid_request"
 
 
 class InvalidJson(BadRequest):
-    """The body is not JSON that can be read. Send valid JSON, nested at most 100 deep where it is interpreted."""
+    """The body is not valid JSON. Send valid JSON, nested at most 100 levels deep."""
 
     code = "invalid_json"
 
 
 class InvalidTopicName(BadRequest):
-    """The topic name is not legal. Use 1 to 249 of the characters a-z A-Z 0-9 . _ - and not . or .. alone."""
+    """The topic name is invalid. Use 1 to 249 of the characters a-z A-Z 0-9 . _ - and not . or .. alone."""
 
     code, kafka_code = "invalid_topic_name", 17
 
 
 class CorruptBatch(BadRequest):
-    """The bytes are not a whole RecordBatch of version 2. Encode the batch again; nothing was written."""
+    """The data is not a complete RecordBatch of version 2. Encode the batch again; nothing was written."""
 
     code, kafka_code = "corrupt_batch", 2
 
 
 class BadChecksum(BadRequest):
-    """The batch's CRC-32C does not match its bytes. Send the batch again from its source; nothing was written."""
+    """The CRC-32C of the batch does not match its data. Send the batch again; nothing was written."""
 
     code, kafka_code = "bad_checksum", 2
 
 
 class InvalidRecord(BadRequest):
-    """The records cannot be written as they were sent. Encode them again; nothing was written."""
+    """The records are invalid. Correct them and send them again; nothing was written."""
 
     code, kafka_code = "invalid_record", 87
 
 
 class UnsupportedCompression(BadRequest):
-    """The batch uses a compression that is not known. Use none, gzip, snappy, lz4 or zstd."""
+    """The compression type is not supported. Use none, gzip, snappy, lz4 or zstd."""
 
     code, kafka_code = "unsupported_compression", 76
 
@@ -54,7 +54,7 @@ class InvalidTimeout(BadRequest):
 
 
 class InvalidPosition(BadRequest):
-    """The message id does not name a record that exists. Use ids exactly as receive returned them."""
+    """The message id does not name an existing record. Use ids exactly as receive returned them."""
 
     code = "invalid_position"
 
@@ -66,85 +66,85 @@ class UnsupportedTxnAction(BadRequest):
 
 
 class RequestTooLarge(BadRequest):
-    """The request is larger than this broker accepts. Split it; nothing was written."""
+    """The request exceeds the broker's size limit. Split it; nothing was written."""
 
     code, http_status, kafka_code = "request_too_large", 413, 10
 
 
 class TooLargeToDecode(BadRequest):
-    """The records of a batch are more than this broker decodes. Send smaller batches, or raise the setting it names."""
+    """The batch exceeds the limit for decoded records. Send smaller batches or raise the setting in the detail."""
 
     code, http_status, kafka_code = "too_large_to_decode", 413, 10
 
 
 class MethodNotAllowed(BadRequest):
-    """This address does not take that method. The Allow header and /docs tell which it takes."""
+    """This address does not support the HTTP method. Use a method from the Allow header; /docs lists all of them."""
 
     code, http_status = "method_not_allowed", 405
 
 
 class InvalidGroup(BadRequest):
-    """The group's name is not legal. Use 1 to 200 printable characters."""
+    """The group name is invalid. Use 1 to 200 printable characters."""
 
     code, kafka_code = "invalid_group", 24
 
 
 class InvalidRegex(BadRequest):
-    """The regular expression cannot be used. Write it in RE2's syntax, without look-around and back references."""
+    """The regular expression is invalid. Use RE2 syntax, without look-around and back references."""
 
     code, kafka_code = "invalid_regex", 128
 
 
 class InvalidSessionTimeout(BadRequest):
-    """The session timeout is out of range. Choose one between the broker's least and most."""
+    """The session timeout is out of range. Choose one within the broker's limits."""
 
     code, kafka_code = "invalid_session_timeout", 26
 
 
 class MetadataTooLarge(BadRequest):
-    """The metadata of an offset is too long. Keep it below 4096 bytes."""
+    """The offset metadata is too long. Keep it below 4096 bytes."""
 
     code, kafka_code = "metadata_too_large", 12
 
 
 class InvalidConfig(BadRequest):
-    """A setting has a value it cannot have, or does not exist. The detail names it."""
+    """A configuration does not exist or has an invalid value. The detail names it."""
 
     code, kafka_code = "invalid_config", 40
 
 
 class InvalidPartitions(BadRequest):
-    """A topic cannot have this number of partitions. They can only become more, up to the broker's maximum."""
+    """The number of partitions is invalid. Partitions can only be added, up to the broker's maximum."""
 
     code, kafka_code = "invalid_partitions", 37
 
 
 class InvalidReplicationFactor(BadRequest):
-    """A topic cannot have this many replicas. Ask for 1 or more, or for -1: copies are made by Redis."""
+    """The replication factor is invalid. Use 1 or more, or -1: Redis makes the copies."""
 
     code, kafka_code = "invalid_replication_factor", 38
 
 
 class InvalidReplicaAssignment(BadRequest):
-    """The replicas were not assigned to partitions as they must be. Number them from 0, each with a broker."""
+    """The replica assignment is invalid. Number the partitions from 0 and assign a broker to each."""
 
     code, kafka_code = "invalid_replica_assignment", 39
 
 
 class UnacceptableCredential(BadRequest):
-    """The credential cannot be taken. Use a user name that is not empty, and 4096 to 16384 iterations."""
+    """The credential is invalid. Use a non-empty user name and 4096 to 16384 iterations."""
 
     code, kafka_code = "unacceptable_credential", 93
 
 
 class AuthenticationFailed(BadRequest):
-    """The user name or the password is wrong. Correct them; `redis-ledger users list` tells which users there are."""
+    """The user name or password is wrong. Correct it; `redis-ledger users list` lists the users."""
 
     code, http_status, kafka_code = "authentication_failed", 401, 58
 
 
 class RouteNotFound(NotFound):
-    """There is nothing at this address. /docs lists the addresses there are."""
+    """This address does not exist. /docs lists all addresses."""
 
     code = "route_not_found"
 
@@ -161,7 +161,7 @@ class UnknownTopic(NotFound):
 
 
 class UnknownTopicId(UnknownTopic):
-    """No topic has this id. Ask for the topic by its name; it may have been deleted and made again."""
+    """No topic has this id. Look the topic up by name; it may have been deleted and created again."""
 
     code, kafka_code, retriable = "unknown_topic_id", 100, True
 
@@ -179,13 +179,13 @@ class UnknownSubscription(NotFound):
 
 
 class CoordinatorNotFound(NotFound):
-    """No transaction coordinator has this number. Use the transaction id exactly as it was returned."""
+    """The transaction coordinator does not exist. Use the transaction id exactly as it was returned."""
 
     code, kafka_code = "coordinator_not_found", 15
 
 
 class TransactionNotFound(NotFound):
-    """The transaction is not known, or ended too long ago to be remembered. Begin a new one."""
+    """The transaction is unknown, or ended too long ago. Begin a new one."""
 
     code, kafka_code = "transaction_not_found", 105
 
@@ -197,18 +197,18 @@ class OffsetOutOfRange(NotFound):
 
 
 class GroupNotFound(NotFound):
-    """There is no such consumer group. Check its name."""
+    """The consumer group does not exist. Check its name."""
 
     code, kafka_code = "group_not_found", 69
 
 
 class UnknownUser(NotFound):
-    """There is no such user, or no such credential of it. Check the name."""
+    """The user or its credential does not exist. Check the name."""
 
     code, kafka_code = "unknown_user", 91
 
 
 class UnknownToken(NotFound):
-    """There is no such API token. List the tokens to see which there are."""
+    """The API token does not exist. List the tokens to find its id."""
 
     code = "unknown_token"

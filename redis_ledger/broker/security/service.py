@@ -310,7 +310,7 @@ class Security:
 def refusal(caller: Caller, operation: Op, resource: Resource, name: str) -> Forbidden:
     what = _WORDS[resource] if resource is Resource.CLUSTER else f"{_WORDS[resource]} {name[:100]!r}"
     return FORBIDDEN[resource](
-        f"{caller.principal} may not {operation.name} on {what}. Ask an administrator for a rule that allows it."
+        f"{caller.principal} may not {operation.name} on {what}. Ask an administrator for an ACL that allows it."
     )
 
 
