@@ -26,7 +26,7 @@ from redis_ledger.app.embedded_redis.server import Durability, Embedded
 from redis_ledger.app.http.application import create_app
 from redis_ledger.app.http.connection_limits import Limits
 from redis_ledger.app.http.server import HttpServer
-from redis_ledger.app.process import redis_url
+from redis_ledger.app.process import malloc, redis_url
 from redis_ledger.app.process.addresses import HostPort, listen, told, without_secrets
 from redis_ledger.app.process.kafka_listeners import KafkaAddress, speaking_tls
 from redis_ledger.app.process.kafka_listeners import shown as named
@@ -116,6 +116,7 @@ async def _checked(store: Store, options: Options, embedded: Embedded | None) ->
 
 async def serve(options: Options, environ: Mapping[str, str] = os.environ) -> None:
     """Runs until cancelled, then drains.  Raises Refusal if it cannot start."""
+    malloc.return_large_blocks()
     async with AsyncExitStack() as stack:
         # The port first: it is the cheapest to find taken.
         bound, http = listen(options.http, "--http")

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
+from redis_ledger.broker.broker import Broker
 from redis_ledger.broker.types import NewRecord
 from redis_ledger.clock import ManualClock, SystemClock
 from redis_ledger.delay.index import UNLISTED_MS_MAX, DelayIndex
@@ -175,17 +176,17 @@ async def test_a_life_of_scheduled_records_cut_at_any_write_is_gone_on_with(redi
 
 # -- kill -9 of one of two ---------------------------------------------------------------------------------------------
 
-PARTITIONS, RATE, SECONDS = 4, 1_000, 4
+PARTITIONS, RATE, SECONDS, LEAD_MS = 4, 1_000, 4, 10_000
 VICTIM = """
 import asyncio, sys
-from redis_ledger.broker.types import NewRecord
+from tests.crash.test_delay_every_write import schedule_each
 from tests.support.broker import one
 
-async def main(url, prefix, first_ms, step):
+async def main(url, prefix, count):
     async with one(url, prefix, name="victim") as broker:
-        for at in range(1, int(step), 2):
-            due = int(first_ms) + at
-            await broker.records.produce("t", [NewRecord(b"%d" % at, b"%d" % due, deliver_at_ms=due)])
+        print("open", flush=True)
+        first_ms = int(await asyncio.to_thread(sys.stdin.readline))
+        await schedule_each(broker, first_ms, range(1, int(count), 2))
         print("ready", flush=True)
         await asyncio.Event().wait()
 
@@ -193,21 +194,30 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
+async def schedule_each(broker: Broker, first_ms: int, after_ms: range) -> None:
+    records = [NewRecord(b"%d" % at, b"%d" % (first_ms + at), deliver_at_ms=first_ms + at) for at in after_ms]
+    await asyncio.gather(*(broker.records.produce("t", [record]) for record in records))
+
+
 async def test_one_of_two_brokers_is_killed_while_a_thousand_a_second_fall_due(redis_url, prefix):
     """One a millisecond, every other one scheduled by the broker that dies in the middle of it."""
     async with one(redis_url, prefix, name="survivor") as broker:
         await broker.topics.create("t", PARTITIONS)
-        count, first_ms = RATE * SECONDS, broker.delayed.now_ms() + 5_000
+        count = RATE * SECONDS
         victim = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", VICTIM, redis_url, prefix, str(first_ms), str(count), cwd=ROOT,
-            stdout=asyncio.subprocess.PIPE,
+            sys.executable, "-c", VICTIM, redis_url, prefix, str(count), cwd=ROOT,
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip
+        assert victim.stdout is not None
+        assert victim.stdin is not None
         try:
-            for at in range(0, count, 2):
-                due = first_ms + at
-                await broker.records.produce("t", [NewRecord(b"%d" % at, b"%d" % due, deliver_at_ms=due)])
-            assert victim.stdout is not None
+            assert await victim.stdout.readline() == b"open\n"
+            first_ms = broker.delayed.now_ms() + LEAD_MS
+            victim.stdin.write(b"%d\n" % first_ms)
+            await schedule_each(broker, first_ms, range(0, count, 2))
             assert await victim.stdout.readline() == b"ready\n"
+            # Due times are the order of what is scheduled in time, so all of it must be
+            assert broker.delayed.now_ms() < first_ms, "the machine was too slow"
             # When it is killed in the middle
             await asyncio.sleep((first_ms + random.Random(1).randrange(1_000, 3_000) - broker.delayed.now_ms()) / 1000)
             victim.send_signal(signal.SIGKILL)

@@ -159,12 +159,14 @@ async def deaf(address: Address, idle_s: float, findings: Findings) -> None:
         link.setblocking(False)
         await loop.sock_sendall(link, asked * DEAF_ANSWERS)
         await asyncio.sleep(idle_s + DEAF_S_MAX)
-        try:
-            link.send(b"\0")
-        except BlockingIOError:
-            pass
-        except OSError:
-            return  # it is closed
+        for _ in range(2):  # of a connection that is closed only the answer to the first byte says so
+            try:
+                link.send(b"\0")
+            except BlockingIOError:
+                pass
+            except OSError:
+                return  # it is closed
+            await asyncio.sleep(UNREAD_S)
         findings.add("deaf client", f"kept for {idle_s + DEAF_S_MAX:.0f} s", "kept")
 
 

@@ -11,6 +11,9 @@ import socket
 import time
 from collections.abc import Callable
 
+from redis_ledger.broker.client_memory import UNPACKED_ANSWERS, UNPACKED_BYTES
+from redis_ledger.config import Config
+from redis_ledger.decoding.budget import Decoding
 from redis_ledger.kafka.protocol.messages.api_versions_request import ApiVersionsRequest
 from tests.fuzz import corpus
 from tests.fuzz.findings import Findings
@@ -18,8 +21,17 @@ from tests.fuzz.mutate import framed
 from tests.fuzz.process import Broker
 
 LOOK_EVERY_S = 0.1
-GROWTH_MB_MAX = 300.0  # of resident memory since the storm began
 ALIVE_EVERY_S, ALIVE_S_MAX = 1.0, 2.0
+
+
+def growth_mb_max(config: Config) -> float:
+    """How much the resident memory of a broker may grow: by what its settings allow requests and caches to hold."""
+    unpacked = UNPACKED_ANSWERS * (UNPACKED_BYTES + config.batch_decoded_bytes_max)
+    budgets = (
+        config.client_bytes_max, Decoding(config).memory.bytes_max, unpacked, config.kafka_inflight_bytes_max,
+        config.tail_cache_bytes * 5 // 4,  # a quarter more for what is read ahead
+    )  # fmt: skip
+    return sum(budgets) / 1e6
 
 
 class LogTail:
@@ -44,8 +56,9 @@ class Watch:
     """baseline_mb: what it has when the watch begins.  late_s: the longest time in which the fuzzer's own event loop
     stood still: honest clients waited at least as long, and the broker cannot help it."""
 
-    def __init__(self, broker: Broker, findings: Findings) -> None:
+    def __init__(self, broker: Broker, findings: Findings, config: Config) -> None:
         self.broker, self.findings = broker, findings
+        self.growth_mb_max = growth_mb_max(config)
         self.tail = LogTail(broker, findings)
         self.baseline_mb = broker.rss_mb()
         self.highest_mb = 0.0
@@ -62,7 +75,7 @@ class Watch:
         self.tail.look()
         now_mb = self.broker.rss_mb()
         self.highest_mb = max(self.highest_mb, now_mb)
-        if now_mb > self.baseline_mb + GROWTH_MB_MAX:
+        if now_mb > self.baseline_mb + self.growth_mb_max:
             told = f"{now_mb:.0f} MB; it began with {self.baseline_mb:.0f}"
             self.findings.add("memory", told, "resident memory", suspects=self.findings.suspects(None))
         if (code := self.broker.exit_code) is not None:

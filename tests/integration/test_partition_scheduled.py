@@ -207,6 +207,20 @@ async def test_what_became_of_single_records_is_forgotten_with_their_payload(par
     assert dict(zip(rows[::2], rows[1::2], strict=True)) == {b"": b"", b"3": b"x1"}
 
 
+@pytest.mark.parametrize(("scheduled", "delivered"), [((232, 227), [227, 232]), ((232, "fire", 227), [232, 227])])
+async def test_records_come_in_the_order_of_due_times_unless_they_are_scheduled_too_late(
+    partition, scheduled, delivered
+):
+    """fire: at 233.  What arrives after its due time comes at once, behind what has been delivered."""
+    index = index_of(partition)
+    for step in (*scheduled, "fire"):
+        if step == "fire":
+            await index.scripts.fire(10, 233)
+        else:
+            await partition.append(AppendRequest(b"", 1, -1, split=Split(None, later(step, str(step)))))
+    assert [decode(batch)[0].value for batch in await values(partition)] == [b"%d" % due for due in delivered]
+
+
 async def fired_one_by_one(
     partition: Partition, records: Sequence[tuple[bytes | None, bytes, Headers, int]]
 ) -> list[bytes]:
@@ -217,7 +231,7 @@ async def fired_one_by_one(
     index = index_of(partition)
     for due in dues:
         assert (await index.scripts.fire(10, due)).records == 1
-    return [bytes(each) for each in (await partition.reader.read(0, committed=True, bytes_max=1 << 20)).payloads]
+    return await values(partition)
 
 
 async def test_what_is_read_of_a_packed_block_is_not_larger_than_the_block(partition):
