@@ -93,7 +93,7 @@ class Broker:
             OffloadReader(store, config.offload_home, config.offload_cache_bytes) if config.offload_home else None
         )
         rules = DeadLetterRules(store)
-        self.live_brokers = LiveBrokers(store, self.name, http_address, asks=config.auth_required)
+        self.live_brokers = LiveBrokers(store, self.name, http_address, requires_auth=config.auth_required)
         server_clock = ServerClock(asyncio.get_running_loop())
         trackers = Trackers(store, self.live_brokers, server_clock, clock)
         self.catalog = Catalog(
@@ -149,7 +149,7 @@ class Broker:
         self.metrics_collector = MetricsCollector(
             store, self.catalog, self.coordinators, self.live_brokers, config, clock
         )
-        keeps, cursors = self.live_brokers.keeps, self.subscriptions.cursors
+        keeps, cursors = self.live_brokers.maintains, self.subscriptions.cursors
         self.retention = TopicRetention(store, self.catalog, cursors, self.offload, keeps, config, clock)
         self.memory_pressure = MemoryPressure(store.admission.fullness, self.retention.relieve)
         self.hanging = HangingTransactions(

@@ -184,7 +184,7 @@ class Maintenance:
         async def one() -> None:
             nonlocal rounds
             rounds += 1
-            if self._members.does(job) or rounds % RARELY == 0:
+            if self._members.runs(job) or rounds % RARELY == 0:
                 await act()
 
         return one

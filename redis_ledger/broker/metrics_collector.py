@@ -98,7 +98,7 @@ class MetricsCollector:
         metrics.coordinator_waiting.set(sum(each.waiting for each in self._coordinators))
         metrics.brokers_live.set(len(self._members.live))
         metrics.kafka_brokers_live.set(len(self._members.nodes()))
-        metrics.brokers_open.set(len(self._members.open))
+        metrics.brokers_open.set(len(self._members.unauthenticated))
         now = self._loop.time()
         if self._task is None or (self._task.done() and now - self._looked_s >= FRESH_S):
             self._looked_s = now

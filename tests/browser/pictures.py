@@ -80,7 +80,7 @@ async def stand_still(broker: Broker, clock: ManualClock) -> None:
     audit.entries = answers([each._replace(at_ms=clock.now_ms() - n * 41_000) for n, each in enumerate(entries)])
     members: Any = broker.live_brokers
     nodes = [
-        Node(n, f"broker-{n - 1}", f"http://10.20.0.{10 + n}:8080", f"10.20.0.{10 + n}", 9092, asks=True)
+        Node(n, f"broker-{n - 1}", f"http://10.20.0.{10 + n}:8080", f"10.20.0.{10 + n}", 9092, requires_auth=True)
         for n in (1, 2, 3)
     ]
 

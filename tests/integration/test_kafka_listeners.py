@@ -109,7 +109,7 @@ async def test_a_broker_without_the_listener_is_left_out_and_its_groups_have_no_
             assert {part.leader_id for part in metadata.topics[0].partitions} == {both.broker.live_brokers.node_id}
             found = await client.ask(FindCoordinatorRequest(coordinator_keys=GROUPS), 4)
             answers = {each.key: (each.error_code, each.node_id) for each in found.coordinators}
-        owners = {name: node.id for name in GROUPS if (node := both.broker.live_brokers.falls_to(name))}
+        owners = {name: node.id for name in GROUPS if (node := both.broker.live_brokers.assigned(name))}
         assert set(owners.values()) == {both.broker.live_brokers.node_id, inner.broker.live_brokers.node_id}
         assert answers == {
             name: (0, node) if node == both.broker.live_brokers.node_id else (COORDINATOR_NOT_AVAILABLE, -1)
@@ -157,9 +157,9 @@ async def test_the_last_broker_that_drains_is_told_to_nobody_who_comes_after_it(
     async with one(redis_url, prefix, name="last") as last, one(redis_url, prefix, name="next") as after:
         async with listening_at(last, {"": ""}):
             await after.live_brokers.beat()
-            assert [node.name for node in after.live_brokers.shown()] == [last.live_brokers.name]
+            assert [node.name for node in after.live_brokers.advertised()] == [last.live_brokers.name]
         await after.live_brokers.beat()
-        assert list(after.live_brokers.shown()) == []
+        assert list(after.live_brokers.advertised()) == []
 
 
 async def test_a_broker_that_comes_back_on_its_first_address_keeps_its_id_whatever_else_it_listens_on(
@@ -188,6 +188,6 @@ async def test_names_that_differ_in_a_digit_fall_to_all_brokers_alike(redis_url,
         for number, each in enumerate(others):
             await each.announce({"": f"b{number}:9092"})
         await others[0].beat()
-        fallen = Counter(node.name for n in range(200) if (node := others[0].falls_to(f"workers-{n}")))
+        fallen = Counter(node.name for n in range(200) if (node := others[0].assigned(f"workers-{n}")))
     assert len(fallen) == brokers
     assert min(fallen.values()) > 200 / brokers / 2

@@ -46,7 +46,7 @@ async def stop_upkeep(broker):
 
 def looks_always(broker):
     """As if the time between two looks had passed."""
-    broker.retention._turns = MaintenanceTurns(broker.live_brokers.keeps, 0.0, turns_never())
+    broker.retention._turns = MaintenanceTurns(broker.live_brokers.maintains, 0.0, turns_never())
 
 
 def turns_never():
@@ -106,9 +106,9 @@ async def test_the_keeper_trims_what_others_have_appended_and_no_more(pair):
         await fill(first, partition=number)
     looks_always(second)
     await second.retention.retain(due_only=True)
-    kept = [second.live_brokers.keeps("t", number) for number in range(PARTITIONS)]
+    kept = [second.live_brokers.maintains("t", number) for number in range(PARTITIONS)]
     assert 0 < sum(kept) < PARTITIONS
-    assert kept == [not first.live_brokers.keeps("t", number) for number in range(PARTITIONS)]
+    assert kept == [not first.live_brokers.maintains("t", number) for number in range(PARTITIONS)]
     assert await starts(second) == [2 if each else 0 for each in kept]
 
 
@@ -122,7 +122,7 @@ async def test_when_a_broker_is_gone_another_keeps_its_partitions(pair):
 
     async def keeps_all():
         await second.maintenance.heartbeat()
-        return all(second.live_brokers.keeps("t", number) for number in range(PARTITIONS))
+        return all(second.live_brokers.maintains("t", number) for number in range(PARTITIONS))
 
     assert await eventually(keeps_all, True, within_s=10)
     await second.retention.retain(due_only=True)
@@ -133,7 +133,7 @@ async def test_a_broker_that_lives_and_looks_after_nothing_leaves_nothing_untend
     first, second = pair
     for number in range(PARTITIONS):
         await fill(first, partition=number)
-    second.retention._turns = MaintenanceTurns(second.live_brokers.keeps, 0.0, 100.0)
+    second.retention._turns = MaintenanceTurns(second.live_brokers.maintains, 0.0, 100.0)
     monkeypatch.setattr("random.random", lambda: 0.0)
     await second.retention.retain(due_only=True)
     assert await starts(second) != [2] * PARTITIONS

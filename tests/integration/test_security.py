@@ -291,20 +291,20 @@ async def test_a_broker_that_asks_who_calls_names_those_that_do_not(redis_url, p
         # Given brokers that all ask
         async with one(redis_url, prefix, **ON):
             await closed.live_brokers.beat()
-            assert (len(closed.live_brokers.live), closed.live_brokers.open) == (2, [])
+            assert (len(closed.live_brokers.live), closed.live_brokers.unauthenticated) == (2, [])
         # When one comes that does not: a setting was forgotten, or it is of a release that asked nobody
         async with one(redis_url, prefix, name="open") as let_in:
             await closed.live_brokers.beat()
             await closed.live_brokers.beat()
             # Then who asks says so, once, and counts it
-            assert [node.name for node in closed.live_brokers.open] == [let_in.name]
+            assert [node.name for node in closed.live_brokers.unauthenticated] == [let_in.name]
             await closed.metrics_collector.show()
             assert metrics.brokers_open._value.get() == 1
-            told = [line for line in capfd.readouterr().err.splitlines() if "asks nobody who they are" in line]
+            told = [line for line in capfd.readouterr().err.splitlines() if "has no authentication" in line]
             assert len(told) == 1
             assert f'"broker": "{let_in.name}"' in told[0]
             await let_in.live_brokers.beat()
-            assert let_in.live_brokers.open == []
+            assert let_in.live_brokers.unauthenticated == []
 
 
 async def test_a_broker_of_a_release_that_asked_nobody_counts_as_one_that_does_not(redis_url, prefix):
@@ -315,5 +315,5 @@ async def test_a_broker_of_a_release_that_asked_nobody_counts_as_one_that_does_n
         await broker.store.command("HSET", k.addresses, "old", row, key=k.addresses)
         await broker.store.command("ZADD", k.brokers, 2**52, "old", key=k.brokers)
         await broker.live_brokers.beat()
-        assert [node.name for node in broker.live_brokers.open] == ["old"]
+        assert [node.name for node in broker.live_brokers.unauthenticated] == ["old"]
         assert [node.id for node in broker.live_brokers.nodes()] == sorted({7, broker.live_brokers.node_id})

@@ -32,7 +32,7 @@ class BrokersPage(msgspec.Struct):
 async def brokers(context: PageContext, query: NoParameters) -> BrokersPage:
     broker, refusal = context.broker, context.broker.store.admission.refusal()
     return BrokersPage(
-        [_shown(each, broker.name, each in broker.live_brokers.open) for each in broker.live_brokers.everybody],
+        [_shown(each, broker.name, each in broker.live_brokers.unauthenticated) for each in broker.live_brokers.all],
         list(await broker.store.node_info()),
         str(broker.readiness.get("durability", "unknown")),
         refusal.detail if refusal else "",

@@ -61,7 +61,7 @@ async def overview(context: PageContext, query: NoParameters) -> Overview:
         unread=snapshot.unread,
         is_cut=snapshot.is_cut,
         sees_all=sees_all,
-        open_brokers=len(broker.live_brokers.open) if sees_all else 0,
+        open_brokers=len(broker.live_brokers.unauthenticated) if sees_all else 0,
     )
     lagging = sorted((each for each in behind if each.lag), key=lambda each: -each.lag)[:LAGGING_MAX]
     return Overview(

@@ -1,24 +1,23 @@
-"""Who serves: the live brokers, their Kafka addresses, and who of them answers for what.
+"""The live brokers: their Kafka addresses, and which of them leads, coordinates and maintains what.
 
     rl:{catalog}:brokers    broker → time of its last heartbeat, by Redis's clock
     rl:{catalog}:addresses  broker → {"node": 2, "http": "http://...", "kafka": "host:port",
                                       "listeners": {"internal": "host:port", ...}, "asks": true, "leaving": false}
 
-"kafka" is where the first Kafka listener is, "listeners" has all of them if they have names.  A client is told the
-addresses of the listener that it came in by, and those brokers only that have it.  A broker whose only listener has no
-name counts as having the first listener of the others, so brokers can be given names one after the other.
+"kafka" is the address of the first Kafka listener; "listeners" has the addresses of all if they are named; "asks" is
+auth_required.  A client gets the addresses of the listener that it connected to, and only brokers with that listener.
+A broker with one unnamed listener counts as having the first listener of the others, so that names can be introduced
+broker by broker.
 
-State is in Redis, so "leader of a partition" only says which broker a Kafka client is sent to: any broker serves any
-partition.  The spread is a function of the live node ids, so all brokers answer alike.  A broker that has been silent
-for SILENT_MS is not live; one that comes back on the same address takes its node id over.  Silence counts only while
-Redis receives heartbeats, so a Redis that was away does not make live brokers disappear (lua/broker/heartbeat).
-One that is leaving still has its address, and leads and coordinates nothing: a client that knows it asks it once more,
-is sent on, and only then hears that it is gone.
-A group's coordinator is the broker that owns it, as long as that lives (redis_ledger/groups), else the one its name
-falls to.
+State is in Redis, so any broker serves any partition; the leader is only the broker that Kafka clients are sent to.
+Leaders are a function of the live node ids, so all brokers agree.  A broker without a heartbeat for SILENT_MS is not
+live; one that returns on the same address gets its node id back.  An outage of Redis does not count as silence
+(lua/broker/heartbeat).  A leaving broker keeps its address but leads and coordinates nothing, so that its clients can
+still ask it where to go.
+A group's coordinator is its owner while that broker is live (redis_ledger/groups), else the assigned broker.
 
-A broker that asks who calls tells the others, and says so when one of them does not: beside that one nothing is closed.
-Older releases ask nobody, and say nothing about it.
+Brokers with authentication warn about live brokers of the same Redis without it.  Older releases do not report it and
+count as brokers without.
 Source: KIP-500 (brokers and their heartbeats), rendezvous hashing (Thaler and Ravishankar).
 """
 
@@ -46,8 +45,12 @@ _log = get()
 
 
 class Node(NamedTuple):
-    """A live broker.  kafka_host, kafka_port: of the listener that was asked for, or of its first; empty where it has
-    none.  listeners: name → "host:port", empty if they have no names.  asks: who calls.  is_leaving: to the others."""
+    """A live broker.
+
+    kafka_host, kafka_port   of the requested listener, or of its first; "" and 0 without one
+    listeners                name → "host:port"; empty if they have no names
+    requires_auth            whether it has auth_required
+    """
 
     id: int
     name: str
@@ -55,15 +58,15 @@ class Node(NamedTuple):
     kafka_host: str
     kafka_port: int
     listeners: Mapping[str, str] = MappingProxyType({})
-    asks: bool = False
+    requires_auth: bool = False
     is_leaving: bool = False
 
     @property
     def kafka(self) -> str:
         return f"{self.kafka_host}:{self.kafka_port}" if self.kafka_host else ""
 
-    def told(self, kafka: str) -> Node:
-        """It with this address, "host:port"."""
+    def at(self, kafka: str) -> Node:
+        """The node with this Kafka address, "host:port"."""
         host, _, port = kafka.rpartition(":")
         return self._replace(kafka_host=host.strip("[]"), kafka_port=int(port or 0))
 
@@ -81,10 +84,10 @@ _decode = msgspec.json.Decoder(_Addresses).decode
 
 
 class LiveBrokers:
-    """The brokers this one knows of, as of its last heartbeat.  name: of this broker's process; asks: it does."""
+    """The live brokers as of this broker's last heartbeat.  name: of this broker; requires_auth: its auth_required."""
 
-    def __init__(self, store: Store, name: str, http: str, *, asks: bool = False) -> None:
-        self._store, self._name, self._http, self._asks = store, name, http, asks
+    def __init__(self, store: Store, name: str, http: str, *, requires_auth: bool = False) -> None:
+        self._store, self._name, self._http, self._requires_auth = store, name, http, requires_auth
         self._kafka: Mapping[str, str] = {}
         self._keys = CatalogKeys(store.prefix)
         self.node_id = 0
@@ -95,33 +98,38 @@ class LiveBrokers:
         self._nodes_by_listener: dict[str, list[Node]] = {}
 
     async def announce(self, kafka: Mapping[str, str]) -> None:
-        """kafka: of each Kafka listener, the first one first, its name and the "host:port" where clients reach it.  The
-        name is "" where there is one listener only and needs none."""
+        """kafka: Kafka listener → "host:port" for clients, in order; the name may be "" if there is one listener."""
         self._kafka = kafka
         await self.beat()
 
     async def leave(self) -> None:
-        """Kafka clients are to go to the other brokers, if there are any: these lead and coordinate everything now."""
+        """Makes the other brokers, if any, lead and coordinate everything."""
         self._leaves = True
         try:
             await self.beat()
-        finally:  # Redis may be away: others then find out by our silence
+        finally:  # without Redis, the others notice the missing heartbeats
             self._learn([n._replace(is_leaving=True) if n.name == self._name else n for n in self._nodes])
             self.is_leaving = bool(self.nodes())
 
     async def hide(self) -> None:
-        """No client is told this broker's address any more."""
+        """Stops advertising this broker's address."""
         try:
             await self.announce({})
         finally:
             self._learn([node for node in self._nodes if node.name != self._name])
 
     async def beat(self) -> int:
-        """Stores a heartbeat of this broker and learns which others live; Redis's time, ms.  Cost: one round trip."""
+        """Stores a heartbeat and reads the live brokers; returns Redis's time in ms.  Cost: one round trip."""
         k = self._keys
         main = next(iter(self._kafka.values()), "")
         named = {name: address for name, address in self._kafka.items() if name}
-        facts = {"http": self._http, "kafka": main, "listeners": named, "asks": self._asks, "leaving": self._leaves}
+        facts = {
+            "http": self._http,
+            "kafka": main,
+            "listeners": named,
+            "asks": self._requires_auth,
+            "leaving": self._leaves,
+        }
         mine = msgspec.json.encode(facts)
         admission = self._store.admission
         args = (self._name, SILENT_MS, BEAT_MS, main, mine, "", admission.cluster_id)
@@ -133,12 +141,12 @@ class LiveBrokers:
         for name, text in zip(reply[4::2], reply[5::2], strict=True):
             found = _decode(text)
             node = Node(found.node, name.decode(), found.http, "", 0, found.listeners, found.asks, found.leaving)
-            nodes.append(node.told(found.kafka))
-        known = {node.name for node in self.open}
+            nodes.append(node.at(found.kafka))
+        known = {node.name for node in self.unauthenticated}
         self._learn(nodes)
-        for each in self.open:
+        for each in self.unauthenticated:
             if each.name not in known:
-                _log.warning("a broker of the same Redis asks nobody who they are, so who reaches it may do everything",
+                _log.warning("a broker of the same Redis has no authentication: its clients may do everything",
                              broker=each.name, http=each.http, kafka=each.kafka)  # fmt: skip
         return now_ms
 
@@ -146,17 +154,16 @@ class LiveBrokers:
         self._nodes, self._nodes_by_listener = sorted(nodes, key=lambda node: node.id), {}
 
     def nodes(self, listener: str = "") -> Sequence[Node]:
-        """Live brokers that clients are sent to, with that Kafka listener and its addresses, by id; "" is the first
-        one of each."""
+        """Live brokers with this Kafka listener that are not leaving, by id; "" is the first listener of each."""
         found = self._nodes_by_listener.get(listener)
         if found is None:
-            found = [node for node in self.shown(listener) if not node.is_leaving]
+            found = [node for node in self.advertised(listener) if not node.is_leaving]
             self._nodes_by_listener[listener] = found
         return found
 
-    def shown(self, listener: str = "") -> Sequence[Node]:
-        """As `nodes`, with those that are leaving: whose addresses clients are told."""
-        seen = (node if listener == "" else node.told(self._address(node, listener)) for node in self._nodes)
+    def advertised(self, listener: str = "") -> Sequence[Node]:
+        """As `nodes`, including brokers that are leaving."""
+        seen = (node if listener == "" else node.at(self._address(node, listener)) for node in self._nodes)
         return [node for node in seen if node.kafka_host]
 
     def _address(self, node: Node, listener: str) -> str:
@@ -165,30 +172,29 @@ class LiveBrokers:
         return node.kafka
 
     def leader(self, topic: str, partition: int, listener: str = "") -> int:
-        """Node id of the broker that clients are sent to for a partition; -1 when there is none."""
+        """Node id of the partition's leader; -1 without one."""
         nodes = self.nodes(listener)
         return _spread(nodes, topic, partition).id if nodes else -1
 
-    def keeps(self, topic: str, partition: int) -> bool:
-        """Whether this broker does the upkeep of a partition: its leader does.  Where no broker has a Kafka listener,
-        it is the one that would lead."""
+    def maintains(self, topic: str, partition: int) -> bool:
+        """Whether this broker maintains a partition: its leader, or without Kafka listeners the broker that would lead."""
         nodes = self.nodes() or [node for node in self._nodes if not node.is_leaving]
         return bool(nodes) and _spread(nodes, topic, partition).name == self._name
 
-    def does(self, job: str) -> bool:
-        """Whether this broker does a job that one of all live brokers is to do."""
-        return max(self._nodes, key=lambda node: _lot(job, node)).name == self._name if self._nodes else True
+    def runs(self, job: str) -> bool:
+        """Whether this one of the live brokers runs a job."""
+        return max(self._nodes, key=lambda node: _weight(job, node)).name == self._name if self._nodes else True
 
     def is_live(self, name: str) -> bool:
         return any(node.name == name for node in self._nodes)
 
     @property
-    def open(self) -> Sequence[Node]:
-        """Live brokers that let in everybody although this one asks who calls."""
-        return [node for node in self._nodes if self._asks and not node.asks]
+    def unauthenticated(self) -> Sequence[Node]:
+        """Live brokers without authentication, if this broker has it."""
+        return [node for node in self._nodes if self._requires_auth and not node.requires_auth]
 
     @property
-    def everybody(self) -> Sequence[Node]:
+    def all(self) -> Sequence[Node]:
         """Every live broker, by id."""
         return self._nodes
 
@@ -202,24 +208,24 @@ class LiveBrokers:
         return self._name
 
     async def coordinator(self, group: str) -> Node | None:
-        """Where a group's members go: to its owner while that lives, else to whom its name falls.  Cost: one read."""
+        """A group's coordinator: its owner if live, else the assigned broker.  Cost: one read."""
         k = GroupKeys(self._store.prefix, group)
         owner = await self._store.command("HGET", k.state, "owner", key=k.state)
         if owner:
             for node in self.nodes():
                 if node.name == owner.decode():
                     return node
-        return self.falls_to(group)
+        return self.assigned(group)
 
-    def falls_to(self, name: str) -> Node | None:
-        """The live broker a name falls to, the same on every broker; of the others' names none moves when one goes."""
-        return max(self.nodes(), key=lambda node: _lot(name, node), default=None)
+    def assigned(self, name: str) -> Node | None:
+        """The live broker of a name, by rendezvous hashing: if a broker goes, only its own names move."""
+        return max(self.nodes(), key=lambda node: _weight(name, node), default=None)
 
 
 def _spread(nodes: Sequence[Node], topic: str, partition: int) -> Node:
     return nodes[(zlib.crc32(topic.encode()) + partition) % len(nodes)]
 
 
-def _lot(name: str, node: Node) -> bytes:
-    """Not a CRC: that is linear, so of two nodes the same one would win for most names that differ in a digit."""
+def _weight(name: str, node: Node) -> bytes:
+    """Not a CRC, which is linear: one of two nodes would win for most names that differ in one digit."""
     return hashlib.blake2b(f"{name}/{node.id}".encode(), digest_size=8).digest()

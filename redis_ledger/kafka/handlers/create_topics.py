@@ -133,7 +133,7 @@ async def _create(asked: CreatableTopic, validate_only: bool, call: RequestConte
 
 
 def node_ids(call: RequestContext) -> list[int]:
-    return [node.id for node in call.broker.live_brokers.shown()]
+    return [node.id for node in call.broker.live_brokers.advertised()]
 
 
 async def _check_absent(name: str, call: RequestContext) -> None:

@@ -34,6 +34,6 @@ async def handle(request: DescribeClusterRequest, call: RequestContext) -> Descr
         ),
         brokers=[
             DescribeClusterBroker(node.id, node.kafka_host, node.kafka_port)
-            for node in members.shown(call.peer.listener)
+            for node in members.advertised(call.peer.listener)
         ],
     )

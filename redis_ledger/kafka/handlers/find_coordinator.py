@@ -55,7 +55,7 @@ async def find(members: LiveBrokers, key_type: int, key: str, listener: str) -> 
     """Raises InvalidRequest, InvalidGroup, CoordinatorNotFound."""
     if key_type not in (GROUP, TRANSACTION):
         raise InvalidRequest(f"There are no coordinators of the type {key_type} here.")
-    node = members.falls_to(key) if key_type == TRANSACTION else await members.coordinator(check_group(key))
+    node = members.assigned(key) if key_type == TRANSACTION else await members.coordinator(check_group(key))
     if node is None:
         raise CoordinatorNotFound("No broker that lives has a Kafka listener.")
     told = next((each for each in members.nodes(listener) if each.id == node.id), None)

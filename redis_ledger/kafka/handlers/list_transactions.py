@@ -31,7 +31,7 @@ async def handle(request: ListTransactionsRequest, call: RequestContext) -> List
     found = []
     for standing in await call.broker.producers.standings():
         name = standing.transactional_id
-        here = members.falls_to(name)
+        here = members.assigned(name)
         if here is not None and here.id != members.node_id:
             continue
         if request.state_filters and standing.state not in request.state_filters:

@@ -50,7 +50,7 @@ async def handle(request: MetadataRequest, call: RequestContext) -> MetadataResp
     return MetadataResponse(
         brokers=[
             MetadataResponseBroker(node.id, node.kafka_host, node.kafka_port)
-            for node in members.shown(call.peer.listener)
+            for node in members.advertised(call.peer.listener)
         ],
         cluster_id=members.cluster_id,
         controller_id=nodes[0].id if nodes else -1,

@@ -76,7 +76,7 @@ def brokers(kafka):
 def test_every_partition_has_one_keeper_and_it_is_the_leader(kafka):
     members = brokers(kafka)
     for number in range(50):
-        keepers = [each for each in members if each.keeps("t", number)]
+        keepers = [each for each in members if each.maintains("t", number)]
         assert len(keepers) == 1
         if kafka:
             assert keepers[0].node_id == members[0].leader("t", number)
@@ -85,8 +85,8 @@ def test_every_partition_has_one_keeper_and_it_is_the_leader(kafka):
 def test_a_job_is_done_by_one_of_the_live_brokers():
     members = brokers((1,))
     for job in ("offsets", "identities"):
-        (doer,) = [each for each in members if each.does(job)]
+        (doer,) = [each for each in members if each.runs(job)]
         left = [each for each in members if each is not doer]
         for each in left:
-            each._learn([node for node in each.everybody if node.name != doer.name])
-        assert sum(each.does(job) for each in left) == 1
+            each._learn([node for node in each.all if node.name != doer.name])
+        assert sum(each.runs(job) for each in left) == 1
