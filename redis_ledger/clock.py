@@ -1,4 +1,4 @@
-"""The one place that asks for the time, so that tests can hand in their own."""
+"""The clock: the only place that reads the time, so that tests can pass their own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that stands still until told: what tests of deadlines use."""
+    """Moves only with `advance`, for tests of deadlines."""
 
     def __init__(self, now_ms: int = 1_700_000_000_000) -> None:
         self._now_ms = now_ms

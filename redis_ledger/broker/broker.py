@@ -1,12 +1,12 @@
-"""The broker: opens everything, in order, once; closes it in reverse.
+"""The broker: builds its parts once, in order, and closes them in reverse.
 
-                      topics  producers  records  subscriptions  transactions       use cases, one file each
+                      topics  producers  records  subscriptions  transactions       services, one module each
                           \\      \\         |          |          /
-       catalog  coordinators  registry  participants  fetching  waiters             what they are made of
-                                        store                                       the only door to Redis
+       catalog  coordinators  registry  participants  fetch  waiters                 built on
+                                        store                                       the only access to Redis
 
-What it holds in memory is only ever a cache or an open connection, so it may be killed at any instruction and any
-other broker on the same Redis serves the next request.
+Its memory holds only caches and open connections, so it may be killed at any instruction; any other broker on the same
+Redis serves the next request.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Broker:
     def __init__(self, store: Store, config: Config, clock: Clock, name: str, http_address: str) -> None:
         self.store, self.config, self.clock = store, config, clock
         self.name = f"{name or socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
-        self.readiness: dict[str, Any] = {}  # what /readyz tells besides, such as the durability
+        self.readiness: dict[str, Any] = {}  # further fields of /readyz, such as the durability
         self.offload_reader = (
             OffloadReader(store, config.offload_home, config.offload_cache_bytes) if config.offload_home else None
         )
@@ -170,7 +170,7 @@ class Broker:
         name: str = "",
         http_address: str = "",
     ) -> Broker:
-        """A broker that serves.  The store stays the caller's to close."""
+        """Returns a broker that is ready to serve.  The caller closes the store."""
         broker = cls(store, config or Config(), clock or SystemClock(), name, http_address)
         await storage_format.agree(store)
         await broker.coordinators.refresh()
@@ -188,7 +188,7 @@ class Broker:
         return broker
 
     async def close(self) -> None:
-        """Finishes what is under way and leaves; requests must not come in any more."""
+        """Finishes pending work.  Call it after the last request."""
         await self.redis_watch.close()
         await self.memory_pressure.close()
         await self.security.close()
@@ -205,11 +205,11 @@ class Broker:
             await self.offload_reader.close()
 
     async def _execute(self, acks: Sequence[ExecuteAcks], records: Sequence[ExecuteRecords]) -> Executed:
-        """For subscriptions, which move dead letters and are needed by Execute themselves."""
+        """Late-bound: subscriptions move dead letters with Execute, which itself needs subscriptions."""
         return await self.execute.run(acks, records)
 
     async def _is_open(self, key: object) -> bool:
-        """key: of a transaction, or a transactional id."""
+        """key: a transaction id or a transactional id."""
         try:
             if isinstance(key, str):
                 return (await self.producers.standing(key)).started_ms > 0
@@ -218,7 +218,7 @@ class Broker:
             return False
 
     async def ready(self) -> dict[str, Any]:
-        """What /readyz tells.  Raises StoreUnavailable when Redis does not answer, RedisUnfit when it is not fit."""
+        """The fields of /readyz.  Raises StoreUnavailable if Redis does not answer, RedisUnfit if it refuses writes."""
         if refusal := self.store.admission.refusal():
             raise RedisUnfit(refusal.detail, broker=self.name)
         answer = await self.store.command("PING")

@@ -1,4 +1,4 @@
-"""How late the event loop is: a timer every quarter of a second, and by how much it misses its time."""
+"""Measures the lag of the event loop: how late a timer fires, four times a second."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 from redis_ledger.telemetry import metrics
 
-EVERY_S = 0.25
+PERIOD_S = 0.25
 
 
 class EventLoopLag:
@@ -15,12 +15,12 @@ class EventLoopLag:
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        self._timer = self._loop.call_later(EVERY_S, self._strike, self._loop.time() + EVERY_S)
+        self._timer = self._loop.call_later(PERIOD_S, self._fire, self._loop.time() + PERIOD_S)
 
     def close(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _strike(self, planned_s: float) -> None:
+    def _fire(self, planned_s: float) -> None:
         metrics.event_loop_lag.observe(max(self._loop.time() - planned_s, 0.0))
         self.start()

@@ -1,14 +1,14 @@
-"""The work nobody asks for: overdue transactions, the catalog, heartbeats, retention.
+"""Background work: overdue transactions, the catalog, heartbeats, retention, expiry.
 
-All of it is idempotent, so any broker may do it, and two may do it at once.
+All of it is idempotent, so any broker may do it, and several may do it concurrently.
 
-    partitions              their keeper, as a rule; the others rarely (turns.py)
-    offsets, identities     the broker that the job falls to; the others one time in RARELY
-    transactions            every broker
+    partitions                       mostly their leader, the others rarely (maintenance_turns.py)
+    offsets, transactional ids       the broker that the job is assigned to; the others one time in RARELY
+    transactions                     every broker
 
-The sweep of transactions sleeps until the earliest deadline it knows, at most sweep_interval_ms, or twice that where
-there are other brokers.  So an expired transaction is aborted, and an end that a killed broker left half carried is
-finished, well within two seconds, whichever broker dies.
+The sweep of transactions sleeps until the earliest known deadline, at most sweep_interval_ms, or twice that with
+several brokers.  So an expired transaction is aborted, and the end that a killed broker left incomplete is completed,
+well within two seconds.
 Source: docs/architecture.md "what a killed broker leaves"; TS-11 to TS-13.
 """
 
@@ -40,21 +40,21 @@ from redis_ledger.txn.coordinator import Coordinators
 from redis_ledger.txn.operations import Coordinator
 
 RETENTION_S = 30.0
-OUTCOMES_S = 30.0
+ENDED_S = 30.0
 IDLE_S = 600.0
 DELAYS_S = 10.0
-LOOK_THROUGH_S = 300.0  # a partition with scheduled records that this broker was not told of is found after this
-FORGOTTEN_S = 60.0
+SCAN_S = 300.0  # finds partitions with delayed records whose announcement this broker missed
+HANGING_S = 60.0
 RARELY = 6
-RETRY_S, REMIND_S = 0.5, 30.0  # of a job that Redis refuses
+RETRY_S, REMIND_S = 0.5, 30.0  # after a failed job: until its next attempt, its next log line
 BROKER_GONE_MS = 600_000
-ENDING_MAX = 256  # overdue transactions ended at once
+ENDING_MAX = 256  # overdue transactions that are ended concurrently
 
 log = structlog.get_logger(__name__)
 
 
 class Maintenance:
-    """swept counts overdue transactions this broker took up."""
+    """swept: overdue transactions that this broker has decided."""
 
     def __init__(
         self,
@@ -62,19 +62,19 @@ class Maintenance:
         catalog: Catalog,
         coordinators: Coordinators,
         transactions: Transactions,
-        members: LiveBrokers,
+        live_brokers: LiveBrokers,
         offsets: Offsets,
         producers: Producers,
         delayed: DelayedDelivery,
         retention: TopicRetention,
-        forgotten: HangingTransactions,
+        hanging: HangingTransactions,
         config: Config,
         clock: Clock,
     ) -> None:
         self._store, self._catalog, self._coordinators = store, catalog, coordinators
         self._transactions, self._config, self._clock = transactions, config, clock
-        self._members, self._offsets, self._producers, self._delayed = members, offsets, producers, delayed
-        self._retention, self._forgotten = retention, forgotten
+        self._live_brokers, self._offsets, self._producers, self._delayed = live_brokers, offsets, producers, delayed
+        self._retention, self._hanging = retention, hanging
         self._keys = CatalogKeys(store.prefix)
         self._tasks: list[asyncio.Task[None]] = []
         self._ending: dict[TxnId, asyncio.Task[None]] = {}
@@ -89,53 +89,51 @@ class Maintenance:
             loop.create_task(self._repeat("heartbeat", self.heartbeat, lambda: BEAT_MS / 1000)),
             loop.create_task(self._repeat("retention", self._retain, lambda: spread_s(RETENTION_S))),
             loop.create_task(
-                self._repeat("outcomes", self._in_turn("outcomes", self.forget_ended), lambda: spread_s(OUTCOMES_S))
+                self._repeat("outcomes", self._in_turn("outcomes", self.forget_ended), lambda: spread_s(ENDED_S))
             ),
             loop.create_task(self._repeat("offsets", self._in_turn("offsets", self.expire_offsets), lambda: IDLE_S)),
-            loop.create_task(self._repeat("delays", self._delayed.maintain, lambda: spread_s(DELAYS_S))),
-            loop.create_task(self._repeat("schedules", self._scan, lambda: spread_s(LOOK_THROUGH_S))),
-            loop.create_task(self._repeat("forgotten", self._look_for_forgotten, lambda: FORGOTTEN_S)),
-            loop.create_task(
-                self._repeat("identities", self._in_turn("identities", self.expire_identities), lambda: IDLE_S)
-            ),
+            loop.create_task(self._repeat("delayed", self._delayed.maintain, lambda: spread_s(DELAYS_S))),
+            loop.create_task(self._repeat("schedules", self._scan, lambda: spread_s(SCAN_S))),
+            loop.create_task(self._repeat("hanging", self._end_hanging, lambda: HANGING_S)),
+            loop.create_task(self._repeat("ids", self._in_turn("ids", self.expire_transactional_ids), lambda: IDLE_S)),
         ]
 
     async def close(self) -> None:
         for task in self._tasks:
             task.cancel()
         for task in self._ending.values():
-            task.cancel()  # whoever sweeps next takes it up again
+            task.cancel()  # the next sweep of any broker takes it up again
         await asyncio.gather(*self._tasks, *self._ending.values(), return_exceptions=True)
         try:
-            await self._forget_broker(self._members.name)
+            await self._forget_broker(self._live_brokers.name)
         except LedgerError:
-            return  # the heartbeat runs out by itself
+            return  # the heartbeat expires
 
-    async def _repeat(self, what: str, act: Callable[[], Awaitable[Any]], pause_s: Callable[[], float]) -> None:
-        """Runs a job for ever.  A refusal that lasts is logged when its reason changes and every REMIND_S."""
-        said, said_s = "", 0.0
+    async def _repeat(self, job: str, act: Callable[[], Awaitable[Any]], pause_s: Callable[[], float]) -> None:
+        """Runs a job for ever.  A failure is logged when its reason changes, and every REMIND_S."""
+        logged, logged_s = "", 0.0
         while True:
             try:
                 pause = pause_s() + (await act() or 0.0)
-                said = ""
+                logged = ""
                 await asyncio.sleep(pause)
             except LedgerError as error:
                 now_s = asyncio.get_running_loop().time()
-                if str(error) != said or now_s - said_s >= REMIND_S:
-                    said, said_s = str(error), now_s
-                    log.warning("upkeep failed, trying again", job=what, error=said)
+                if str(error) != logged or now_s - logged_s >= REMIND_S:
+                    logged, logged_s = str(error), now_s
+                    log.warning("maintenance failed, trying again", job=job, error=logged)
                 await asyncio.sleep(RETRY_S)
             except Exception:
-                log.exception("upkeep failed, trying again", job=what)
+                log.exception("maintenance failed, trying again", job=job)
                 await asyncio.sleep(1.0)
 
     # -- transactions ------------------------------------------------------------------------------------------------
 
     async def sweep(self) -> float:
-        """Acts on what is due; seconds until it should be looked at again."""
+        """Ends overdue transactions; returns the seconds until the next sweep."""
         nexts = await asyncio.gather(*(self._sweep_one(c) for c in self._coordinators))
         now = self._clock.now_ms()
-        longest = self._config.sweep_interval_ms * min(max(len(self._members.live), 1), 2)
+        longest = self._config.sweep_interval_ms * min(max(len(self._live_brokers.live), 1), 2)
         soonest = min((due for due in nexts if due is not None), default=now + longest)
         return max(10, min(soonest - now, longest)) / 1000
 
@@ -143,11 +141,11 @@ class Maintenance:
         due, following = await self._coordinators.due(coordinator)
         for txn in due:
             if txn not in self._ending and len(self._ending) < ENDING_MAX:
-                self._ending[txn] = asyncio.get_running_loop().create_task(self._take_up(txn))
+                self._ending[txn] = asyncio.get_running_loop().create_task(self._end_overdue(txn))
         return following
 
-    async def _take_up(self, txn: TxnId) -> None:
-        """By itself, so that a participant that cannot be reached holds up no other transaction (TC-14)."""
+    async def _end_overdue(self, txn: TxnId) -> None:
+        """One task per transaction, so that an unreachable participant delays no other transaction (TC-14)."""
         try:
             decision = await self._coordinators.expire(txn)
             if decision is not None and decision.state.is_ending:
@@ -161,15 +159,15 @@ class Maintenance:
     # -- brokers and catalog -----------------------------------------------------------------------------------------
 
     async def heartbeat(self) -> None:
-        k, now = self._keys, await self._members.beat()
+        k, now = self._keys, await self._live_brokers.beat()
         await asyncio.gather(self._catalog.refresh(), self._coordinators.refresh())
-        await self._delayed.heartbeat(self._members.live)
+        await self._delayed.heartbeat(self._live_brokers.live)
         gone = await self._store.command("ZRANGEBYSCORE", k.brokers, 0, now - BROKER_GONE_MS, key=k.brokers)
         for name in gone:
             await self._forget_broker(name)
 
     async def _forget_broker(self, name: str | bytes) -> None:
-        """Its place in the list goes last: while it is there, somebody else can finish this."""
+        """Removes the broker's heartbeat last, so that another broker can finish this."""
         k, command = self._keys, self._store.command
         await asyncio.gather(*(command("HDEL", c.keys.calls, name, key=c.keys.state) for c in self._coordinators))
         await command("HDEL", k.addresses, name, key=k.brokers)
@@ -178,41 +176,41 @@ class Maintenance:
     # -- retention and expiry ------------------------------------------------------------------------------------------
 
     def _in_turn(self, job: str, act: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[None]]:
-        """Does it where it falls to this broker, else one time in RARELY."""
+        """Runs the job if it is assigned to this broker, else one time in RARELY."""
         rounds = random.randrange(RARELY)
 
         async def one() -> None:
             nonlocal rounds
             rounds += 1
-            if self._members.runs(job) or rounds % RARELY == 0:
+            if self._live_brokers.runs(job) or rounds % RARELY == 0:
                 await act()
 
         return one
 
     async def retain(self) -> None:
-        """Seals, trims and forgets in every partition, by its topic's settings."""
+        """Seals, trims and expires in every partition, by its topic's settings."""
         await self._retention.retain()
 
     async def forget_ended(self) -> None:
-        """Forgets outcomes of transactions that are not to be kept any longer."""
+        """Deletes the outcomes of transactions whose retention has passed."""
         for coordinator in self._coordinators:
             await coordinator.forget(self._clock.now_ms())
 
     async def _retain(self) -> None:
         await self._retention.retain(due_only=True)
 
-    async def _look_for_forgotten(self) -> None:
-        await self._forgotten.look(due_only=True)
+    async def _end_hanging(self) -> None:
+        await self._hanging.look(due_only=True)
 
     async def _scan(self) -> None:
         await self._delayed.scan()
 
     async def expire_offsets(self) -> None:
-        """Forgets the offsets of Kafka groups that have had no members for long, and committed nothing."""
-        await self._offsets.expire(self._members.is_live)
+        """Deletes the offsets of Kafka groups without members or commits for offsets_retention_ms."""
+        await self._offsets.expire(self._live_brokers.is_live)
 
-    async def expire_identities(self) -> None:
-        """Forgets transactional ids that nobody has used for long, and numbers of steps that nobody goes on with."""
+    async def expire_transactional_ids(self) -> None:
+        """Deletes transactional ids and commit_all numbers that were not used for transactional_id_expiration_ms."""
         now = self._clock.now_ms()
         await self._producers.forget_idle(now)
         for coordinator in self._coordinators:
@@ -221,5 +219,5 @@ class Maintenance:
 
 
 def spread_s(period_s: float) -> float:
-    """A pause of about this length, so that brokers do not all do the same at once."""
+    """A random pause of about this length, so that brokers do not run the same job at once."""
     return period_s * random.uniform(0.7, 1.3)

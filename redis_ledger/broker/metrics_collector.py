@@ -1,11 +1,11 @@
-"""The metrics of what is in Redis: offsets, lag, open transactions, memory.
+"""Collects the metrics of what is in Redis: offsets, lag, open transactions, memory.
 
-    /metrics ─▶ show() ─▶ look: catalog ─▶ partitions ─▶ first records held back ─▶ cursors ─▶ coordinators, nodes
-                              at most once in FRESH_S, and waiting for WAIT_S at most; what Redis does not tell in time
-                              stays as it was for STALE_S; redis_ledger_overview_timestamp_seconds says of when it is
+    /metrics ─▶ show() ─▶ collect: catalog ─▶ partitions ─▶ first records held back ─▶ cursors ─▶ coordinators, nodes
+                          at most once in FRESH_S; a scrape waits for at most WAIT_S, and then shows the previous values
+                          for at most STALE_S; redis_ledger_overview_timestamp_seconds is the time of the values
 
-Every step is one pipelined read a partition (or cursor), AT_ONCE of them at a time, so a look costs O(partitions) and
-other work goes on between.  Nothing is locked and no script runs: two numbers may be a few milliseconds apart.
+Every step is one pipelined read per partition or cursor, AT_ONCE at a time: O(partitions), and other tasks run between.
+No locks and no scripts: two numbers may be a few milliseconds apart.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from redis_ledger.telemetry.series import Family
 from redis_ledger.txn.coordinator import Coordinators
 
 FRESH_S, WAIT_S = 3.0, 1.0
-STALE_S = 60.0  # what is older is not shown: another broker knows better, and a lag that stands still tells nothing
-AT_ONCE = 128  # reads under way; answering so many takes about a millisecond
+STALE_S = 60.0  # older values are removed: another broker has newer ones
+AT_ONCE = 128  # concurrent reads; Redis answers them in about a millisecond
 
 _seldom = Seldom()
 
 
-class Place(NamedTuple):
-    """A partition and where it stands.  held_since_ms: when the first record was appended that is held back."""
+class PartitionOffsets(NamedTuple):
+    """held_since_ms: append time of the first record above the last stable offset."""
 
     topic: str
     number: int
@@ -50,15 +50,14 @@ class Place(NamedTuple):
 
 
 class PartitionMetrics(NamedTuple):
-    """What a group or subscription still has to get on one partition.  unacked: delivered, and not acknowledged."""
+    """Of a group or subscription on one partition.  unacked: delivered and not acknowledged."""
 
     lag: int
     unacked: int
 
 
-def standing(row: Sequence[bytes | None], place: Place) -> PartitionMetrics | None:
-    """row: kind, read, leased, held, offset, returned.  None: it is gone, or a group that has committed nothing
-    here."""
+def parse_cursor(row: Sequence[bytes | None], place: PartitionOffsets) -> PartitionMetrics | None:
+    """row: kind, read, leased, held, offset, returned.  None: deleted, or a group without a commit here."""
     kind, read, leased, held, offset, returned = row
     if kind is None:
         return None
@@ -76,15 +75,15 @@ class MetricsCollector:
         store: Store,
         catalog: Catalog,
         coordinators: Coordinators,
-        members: LiveBrokers,
+        live_brokers: LiveBrokers,
         config: Config,
         clock: Clock,
     ) -> None:
         self._store, self._catalog, self._coordinators = store, catalog, coordinators
-        self._members, self._config, self._clock = members, config, clock
+        self._live_brokers, self._config, self._clock = live_brokers, config, clock
         self._loop = asyncio.get_running_loop()
-        self._looked_s = -FRESH_S
-        self._known_s = 0.0  # when a look was begun that came to its end
+        self._started_s = -FRESH_S
+        self._collected_s = 0.0  # start of the last collection that succeeded
         self._keys: dict[tuple[str, int], PartitionKeys] = {}
         self._task: asyncio.Task[None] | None = None
         metrics.topics.most = config.metrics_topics_max
@@ -94,32 +93,32 @@ class MetricsCollector:
             self._task.cancel()
 
     async def show(self) -> None:
-        """Brings the metrics up to date, unless they are; when that takes too long, it goes on by itself."""
+        """Collects the metrics unless they are fresh; a collection longer than WAIT_S continues in the background."""
         metrics.coordinator_waiting.set(sum(each.waiting for each in self._coordinators))
-        metrics.brokers_live.set(len(self._members.live))
-        metrics.kafka_brokers_live.set(len(self._members.nodes()))
-        metrics.brokers_open.set(len(self._members.unauthenticated))
+        metrics.brokers_live.set(len(self._live_brokers.live))
+        metrics.kafka_brokers_live.set(len(self._live_brokers.nodes()))
+        metrics.brokers_open.set(len(self._live_brokers.unauthenticated))
         now = self._loop.time()
-        if self._task is None or (self._task.done() and now - self._looked_s >= FRESH_S):
-            self._looked_s = now
-            self._task = self._loop.create_task(self._look_quietly())
+        if self._task is None or (self._task.done() and now - self._started_s >= FRESH_S):
+            self._started_s = now
+            self._task = self._loop.create_task(self._collect_quietly())
         await asyncio.wait({self._task}, timeout=WAIT_S)
 
-    async def _look_quietly(self) -> None:
+    async def _collect_quietly(self) -> None:
         began = self._loop.time()
         try:
-            await self.look()
-        except Exception as error:  # noqa: BLE001 - what is known goes on to be shown
-            _seldom.failed("the metrics of what is in Redis are as they were", error)
+            await self.collect()
+        except Exception as error:  # noqa: BLE001 - the previous values stay
+            _seldom.failed("metrics of Redis could not be collected; the previous values stay", error)
         else:
-            self._known_s = began
+            self._collected_s = began
             metrics.overview_seconds.set(self._loop.time() - began)
             metrics.overview_shown.set(time.time())
-        if began - self._known_s > STALE_S:
+        if began - self._collected_s > STALE_S:
             for family in metrics.IN_REDIS:
                 family.put(())
 
-    async def look(self) -> None:
+    async def collect(self) -> None:
         entries = await self._catalog.list()
         self._forget({entry.name for entry in entries})
         metrics.topics_there.set(len(entries))
@@ -132,7 +131,7 @@ class MetricsCollector:
         self._show_nodes(await self._store.node_info())
 
     def _forget(self, there: Set[str]) -> None:
-        """Topics that are gone; others get the room."""
+        """Removes the series of deleted topics, so that other topics get series."""
         gone = [name for name in metrics.topics if name not in there and not self._catalog.known(name)]
         if gone:
             metrics.topics.forget(gone)
@@ -140,21 +139,23 @@ class MetricsCollector:
             for name in gone:
                 metrics.forget_scheduled(name)
 
-    def _chosen(self, entries: Sequence[TopicEntry]) -> list[Place]:
-        """The partitions with series of their own: whole topics, as long as there is room."""
-        room, chosen = self._config.metrics_partitions_max, list[Place]()
+    def _chosen(self, entries: Sequence[TopicEntry]) -> list[PartitionOffsets]:
+        """The partitions with their own series: whole topics, up to metrics_partitions_max."""
+        room, chosen = self._config.metrics_partitions_max, list[PartitionOffsets]()
         for entry in entries:
             if metrics.topics.admits(entry.name) and entry.partitions <= room - len(chosen):
-                chosen += [Place(entry.name, n, self._keys_of(entry.name, n)) for n in range(entry.partitions)]
+                chosen += [
+                    PartitionOffsets(entry.name, n, self._keys_of(entry.name, n)) for n in range(entry.partitions)
+                ]
         self._keys = {(place.topic, place.number): place.keys for place in chosen}
         return chosen
 
     def _keys_of(self, topic: str, number: int) -> PartitionKeys:
-        """Kept from look to look: to spell those of a thousand partitions takes longer than to ask for them."""
+        """Cached: building the keys of a thousand partitions takes longer than the reads."""
         return self._keys.get((topic, number)) or PartitionKeys(self._store.prefix, topic, number)
 
-    async def _offsets(self, places: Sequence[Place]) -> list[Place]:
-        """Those that are there still, with their offsets."""
+    async def _offsets(self, places: Sequence[PartitionOffsets]) -> list[PartitionOffsets]:
+        """The partitions that still exist, with their offsets."""
         command = self._store.command
         rows = await self._each(
             lambda p: command("HMGET", p.keys.state, "start", "stable", "next", key=p.keys.state), places
@@ -176,9 +177,9 @@ class MetricsCollector:
                 found[i] = found[i]._replace(held_since_ms=first[0].appended_ms)
         return found
 
-    async def _show_offsets(self, places: Sequence[Place]) -> None:
+    async def _show_offsets(self, places: Sequence[PartitionOffsets]) -> None:
         now_ms = self._clock.now_ms()
-        shown: list[tuple[Family, Callable[[Place], float]]] = [
+        shown: list[tuple[Family, Callable[[PartitionOffsets], float]]] = [
             (metrics.partition_start, lambda p: p.start),
             (metrics.partition_stable, lambda p: p.stable),
             (metrics.partition_end, lambda p: p.end),
@@ -190,23 +191,22 @@ class MetricsCollector:
         ]
         for family, value in shown:
             family.put([((p.topic, p.number), value(p)) for p in places])
-            await asyncio.sleep(0)  # others go on meanwhile
+            await asyncio.sleep(0)  # let other tasks run
 
-    async def _lags(self, places: Sequence[Place]) -> None:
-        """A subscription or group is there when it is on partition 0, and has a cursor on partitions it has used.
-        It is counted whole or not at all."""
+    async def _lags(self, places: Sequence[PartitionOffsets]) -> None:
+        """Sums lag over partitions.  Partition 0 lists all groups and subscriptions.  Each is counted whole or not."""
         command, room = self._store.command, self._config.metrics_cursors_max
         firsts = [place for place in places if place.number == 0]
         rows = await self._each(lambda p: command("HKEYS", p.keys.subs, key=p.keys.state), firsts)
-        of: dict[str, list[Place]] = {}
+        of: dict[str, list[PartitionOffsets]] = {}
         for place in places:
             of.setdefault(place.topic, []).append(place)
-        wanted, unshown = list[tuple[Place, str]](), 0
+        cursors, unshown = list[tuple[PartitionOffsets, str]](), 0
         for first, row in zip(firsts, rows, strict=True):
             theirs = of[first.topic]
             for name in [unquote(name.decode()) for name in row if name]:
-                if len(theirs) <= room - len(wanted):
-                    wanted += [(place, name) for place in theirs]
+                if len(theirs) <= room - len(cursors):
+                    cursors += [(place, name) for place in theirs]
                 else:
                     unshown += len(theirs)
         metrics.cursors_unshown.set(unshown)
@@ -222,12 +222,12 @@ class MetricsCollector:
                 "returned",
                 key=at[0].keys.state,
             ),
-            wanted,
+            cursors,
         )
         groups: dict[tuple[str, str], int] = {}
         subscriptions: dict[tuple[str, str], PartitionMetrics] = {}
-        for (place, name), row in zip(wanted, rows, strict=True):
-            found, at = standing(row, place), (place.topic, name)
+        for (place, name), row in zip(cursors, rows, strict=True):
+            found, at = parse_cursor(row, place), (place.topic, name)
             if found is None:
                 continue
             if row[0] == b"kafka":
@@ -253,25 +253,25 @@ class MetricsCollector:
             # "state deadline started ...", as Coordinators reads it
             return int(count) - 1, int(row.split(b" ", 3)[2]) if row else None
 
-        told = await asyncio.gather(*(one(each.keys) for each in self._coordinators))
-        started = [at for _, at in told if at is not None]
-        metrics.transactions_live.set(sum(count for count, _ in told))
+        found = await asyncio.gather(*(one(each.keys) for each in self._coordinators))
+        started = [at for _, at in found if at is not None]
+        metrics.transactions_live.set(sum(count for count, _ in found))
         age_ms = self._clock.now_ms() - min(started) if started else 0
         metrics.transaction_oldest.set(max(age_ms, 0) / 1000)
 
     def _show_nodes(self, nodes: Sequence[NodeInfo]) -> None:
         def put(family: Family, value: Callable[[NodeInfo], float | None]) -> None:
-            told = [((node.address,), value(node)) for node in nodes]
-            family.put([(at, each) for at, each in told if each is not None])
+            values = [((node.address,), value(node)) for node in nodes]
+            family.put([(at, each) for at, each in values if each is not None])
 
         put(metrics.redis_memory_used, lambda n: n.used_memory_bytes)
         put(metrics.redis_memory_max, lambda n: n.maxmemory_bytes or None)
         put(metrics.redis_fragmentation, lambda n: n.fragmentation)
         put(metrics.redis_append_only, lambda n: -1 if n.appendonly is None else int(n.appendonly))
 
-    async def _each(self, ask: Callable[[Any], asyncio.Future[Any]], subjects: Sequence[Any]) -> list[Any]:
-        """The answers in order, AT_ONCE of them under way at a time."""
+    async def _each(self, read: Callable[[Any], asyncio.Future[Any]], subjects: Sequence[Any]) -> list[Any]:
+        """The results in order, AT_ONCE reads at a time."""
         answers: list[Any] = []
         for at in range(0, len(subjects), AT_ONCE):
-            answers += await asyncio.gather(*map(ask, subjects[at : at + AT_ONCE]))
+            answers += await asyncio.gather(*map(read, subjects[at : at + AT_ONCE]))
         return answers

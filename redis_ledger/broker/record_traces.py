@@ -1,8 +1,7 @@
-"""Traces of records: what their `traceparent` headers say, found in batches as they are stored.
+"""Traces of records: finds `traceparent` headers in batches as they are stored.
 
-Called only while there is a tracer.  Of a batch, the first RECORDS records are looked at, of a request BATCHES
-batches; one larger than BYTES_MAX, packed or not, is left alone, and one that does not hold the word at all costs a
-search for it.
+Called only with a tracer.  Reads the first RECORDS records of a batch, and BATCHES batches of a request.  Batches above
+BYTES_MAX, compressed or not, are skipped; an uncompressed batch without the word costs one search.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from redis_ledger.records.read import Record, Unread
 from redis_ledger.telemetry import tracing
 
 RECORDS, BATCHES, BYTES_MAX = 8, 8, 1 << 20
-LIMITS = Limits(BYTES_MAX, record_headers=1_000, headers=100_000)  # what has more is not worth looking at
+LIMITS = Limits(BYTES_MAX, record_headers=1_000, headers=100_000)  # of a batch that is decoded
 _WORD = tracing.TRACEPARENT.encode()
 
 Headers = Iterable[tuple[str, bytes | None]]
@@ -43,12 +42,12 @@ def in_batches(batches: Iterable[bytes | memoryview]) -> list[bytes]:
             if read_header(batch).compression or _WORD in bytes(batch):
                 found += in_records(next(Unread(batch, LIMITS).slices(), []))
         except LedgerError:
-            continue  # who writes or reads it is told
+            continue  # the produce or fetch itself raises it
     return found
 
 
 def produced(topic: str, partition: int, batch: bytes | memoryview) -> None:
-    """By a Kafka client."""
+    """Called for a batch of a Kafka client."""
     if found := in_batches([batch]):
         header = read_header(batch)
         key = header.producer_id if header.is_transactional else None
@@ -61,7 +60,7 @@ def received(topic: str, partition: int, batches: Iterable[bytes | memoryview]) 
 
 
 def delivered(topic: str, messages: Iterable[Message]) -> None:
-    """To a consumer of a subscription."""
+    """Called for messages of a subscription."""
     found: dict[int, list[bytes]] = {}
     for message in list(messages)[: RECORDS * BATCHES]:
         found.setdefault(message.id.partition, []).extend(in_headers(message.headers))
@@ -70,7 +69,7 @@ def delivered(topic: str, messages: Iterable[Message]) -> None:
 
 
 def carrying(records: list[NewRecord]) -> list[NewRecord]:
-    """The same with the context of the request under way; a record that has one of its own keeps it."""
+    """Adds the current request's context to records that have none."""
     header = tracing.header()
     if header is None:
         return records
@@ -82,6 +81,6 @@ def carrying(records: list[NewRecord]) -> list[NewRecord]:
 
 
 def wrote(transaction: TxnId | None) -> None:
-    """The request under way wrote in this transaction."""
+    """Called when the current request has written in this transaction."""
     if transaction is not None:
         tracing.remember(transaction.producer_id)

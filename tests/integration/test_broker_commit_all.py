@@ -172,14 +172,14 @@ async def test_a_number_outlives_the_outcomes_and_is_forgotten_when_long_unused(
         for number in range(3):
             await broker.transactions.commit_all(await written(broker, "a"), Once("job", number))
         await broker.transactions.commit_all([], Once("weird: {name} =*\n", 5))
-        await broker.maintenance.expire_identities()
+        await broker.maintenance.expire_transactional_ids()
         assert await broker.transactions.together.number("job") == 2
         assert await broker.transactions.together.number("weird: {name} =*\n") == 5
         assert len(await broker.producers.standings()) == 1
         # When it has not been used for longer than transactional ids are kept
         keys = CoordinatorKeys(prefix, 0)
         await broker.store.command("HSET", keys.ids, "=job", "2 1", key=keys.state)
-        await broker.maintenance.expire_identities()
+        await broker.maintenance.expire_transactional_ids()
         assert await broker.transactions.together.number("job") is None
         assert await broker.transactions.together.number("weird: {name} =*\n") == 5
 

@@ -390,6 +390,6 @@ async def test_a_transactional_id_that_nobody_uses_any_more_is_forgotten(redis_u
         clock.advance(6_000)
         pid, epoch = await broker.producers.init("busy", 1_000)
         clock.advance(6_000)
-        await broker.maintenance.expire_identities()
+        await broker.maintenance.expire_transactional_ids()
         assert await broker.transactional_ids.get("idle") is None
         assert (await broker.producers.init("busy", 1_000)) == (pid, epoch + 1)

@@ -208,7 +208,7 @@ async def test_upkeep_logs_a_refusal_that_lasts_once_for_each_job_and_reason(red
             assert await eventually(reached, True, within_s=20)
 
         def warned() -> list[tuple[str, str]]:
-            found = [line for line in lines() if line["event"] == "upkeep failed, trying again"]
+            found = [line for line in lines() if line["event"] == "maintenance failed, trying again"]
             return [(line["job"], line["error"]) for line in found if line["job"] == "sweep"]
 
         monkeypatch.setattr(broker.maintenance, "sweep", counted)
@@ -262,7 +262,7 @@ async def test_what_fails_for_every_transaction_and_every_group_is_logged_seldom
         monkeypatch.setattr(broker.groups.coordinator, "look_after", refuse)
         for serial in range(20):
             txn = TxnId(0, serial)
-            broker.maintenance._ending[txn] = asyncio.create_task(broker.maintenance._take_up(txn))
+            broker.maintenance._ending[txn] = asyncio.create_task(broker.maintenance._end_overdue(txn))
         assert await eventually(refused_often, True)
     # Then each says so once
     said = Counter(line["event"] for line in lines())

@@ -115,7 +115,7 @@ async def test_damaged_snapshots_are_made_again_and_nothing_is_early_lost_or_sil
     assert await topic.release(due + HOUR_MS) == values[31:]
     assert await topic.values() == values
     assert operations("failed", "load") > failed
-    assert "a damaged bucket of scheduled records is made again" in capsys.readouterr().err
+    assert "rebuilding a damaged bucket of delayed records" in capsys.readouterr().err
     assert await topic.snapshots() == set()
 
 

@@ -177,7 +177,7 @@ class LiveBrokers:
         return _spread(nodes, topic, partition).id if nodes else -1
 
     def maintains(self, topic: str, partition: int) -> bool:
-        """Whether this broker maintains a partition: its leader, or without Kafka listeners the broker that would lead."""
+        """Whether this broker maintains a partition: its leader does, with or without a Kafka listener."""
         nodes = self.nodes() or [node for node in self._nodes if not node.is_leaving]
         return bool(nodes) and _spread(nodes, topic, partition).name == self._name
 

@@ -1,10 +1,10 @@
-"""Tables of the catalog that every broker keeps a copy of, and decides by from memory.
+"""Catalog tables that every broker caches in memory: ACLs, quotas, tokens, dead-letter rules.
 
-    {catalog}:<table>  rows, each an opaque text      {catalog}:state  <version>: another one when a row is
+    {catalog}:<table>  rows of opaque text      {catalog}:state  <version>: changes with every change of a row
 
-A change is one script, and counts at once on the broker it was made by; the others ask for the version every REFRESH_S
-and read the tables again when it is another one.  It is random: a number would come again after a failover that lost
-the last change, with other rows.  While Redis is away the copy goes on to count.
+A change is one script and takes effect at once on the broker that makes it.  The others read the version every
+REFRESH_S, and the tables if it has changed.  The version is random: after a failover that lost the last change, a
+counter would repeat with other rows.  Without Redis, the cached copy stays in effect.
 Source: KIP-11 (rules are kept by the cluster, and cached by each broker).
 """
 
@@ -26,15 +26,17 @@ UPDATE_ROWS = Script.load("broker/update_rows")
 ROWS_AT_ONCE = 1_000  # that one call writes
 REFRESH_S = 1.0
 CAUGHT_UP_S = 0.1
-STALE = "what brokers share cannot be read; what is known goes on to count"
+STALE = "shared metadata cannot be read; the cached copy stays in effect"
 
 Row = tuple[bytes, bytes]  # field and row
 _log = get()
 
 
 class MetadataCache:
-    """take: is given the rows of each table, in the order of `tables`, whenever they changed; it makes the copy anew.
-    look: what else is looked at now and then."""
+    """Calls `take` with the rows of each table, in the order of `tables`, whenever they have changed.
+
+    look: called every REFRESH_S
+    """
 
     def __init__(
         self,
@@ -48,13 +50,13 @@ class MetadataCache:
         self._store, self._state = store, CatalogKeys(store.prefix).state
         self._name, self._tables, self._take = version, tables, take
         self._look = look
-        self._version: bytes | None = b""  # of the copy; None: of tables that nothing was ever written to
-        self._reading = asyncio.Lock()  # what was read earlier must not take the place of what was read later
+        self._version: bytes | None = b""  # of the cached copy; None: nothing was ever written
+        self._reading = asyncio.Lock()  # so that an older read does not replace a newer one
         self._caught_up_s, self._catching_up = -CAUGHT_UP_S, asyncio.Lock()
         self._watch: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Reads the tables, and from now on keeps up with them."""
+        """Reads the tables, and starts to refresh them."""
         await self.refresh()
         self._watch = asyncio.get_running_loop().create_task(self._keep_fresh(), name=self._name)
 
@@ -64,7 +66,7 @@ class MetadataCache:
             await asyncio.gather(self._watch, return_exceptions=True)
 
     async def write(self, table: bytes, rows: Mapping[str, str]) -> int:
-        """Sets rows, and removes those that are ""; how many were changed by it."""
+        """Sets rows, and deletes rows whose text is ""; returns how many changed."""
         if not rows:
             return 0
         changed, pairs = 0, list(rows.items())
@@ -76,7 +78,7 @@ class MetadataCache:
         return changed
 
     async def refresh(self) -> None:
-        """Reads the tables again if they changed."""
+        """Reads the tables if they have changed."""
         async with self._reading:
             version = await self._store.command("HGET", self._state, self._name, key=self._state)
             if version == self._version:
@@ -86,11 +88,10 @@ class MetadataCache:
                 flat: list[Any] = await self._store.command("HGETALL", key, key=key)
                 found.append(list(zip(flat[::2], flat[1::2], strict=True)))
             self._take(found)
-            self._version = version  # the older one if it changed meanwhile: then they are read again soon
+            self._version = version  # if it has changed since, the next refresh reads the tables again
 
     async def catch_up(self) -> None:
-        """The same for whoever misses a row that may just have been written elsewhere; however many ask, Redis is asked
-        every CAUGHT_UP_S at most.  Raises nothing."""
+        """Refreshes for a caller that misses a row, at most every CAUGHT_UP_S.  Does not raise."""
         async with self._catching_up:
             if time.monotonic() - self._caught_up_s >= CAUGHT_UP_S:
                 await self._try(self.refresh)
@@ -108,5 +109,5 @@ class MetadataCache:
             await act()
         except LedgerError as error:
             _log.warning(STALE, table=self._name, reason=error.detail)
-        except Exception:  # noqa: BLE001 - one row that cannot be read must not end this
+        except Exception:  # noqa: BLE001 - one malformed row must not stop the refresh
             _log.exception(STALE, table=self._name)

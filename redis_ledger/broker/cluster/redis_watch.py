@@ -1,9 +1,9 @@
-"""Looks at Redis twice a second: its cluster id, its settings, and whether it came back with older data.
+"""Checks Redis twice a second: its cluster id, its settings, and whether it came back with older data.
 
-    a node was restarted or replaced ──▶ every tail cache is dropped at once: what it holds may never have been kept
-                                     ──▶ end offsets are compared with those known before; a lower one is logged
+    a node was restarted or replaced ──▶ every tail cache is cleared: its contents may not have been persisted
+                                     ──▶ end offsets are compared with the previous ones; a lower one is logged
 
-What happens to a node that is not fit is decided in store/admission.py.
+store/admission.py decides about nodes that are not fit.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ class RedisWatch:
         admission.on_changed.append(self._changed)
 
     def start(self) -> None:
-        self._start(self._look())
+        self._start(self._check())
 
     async def close(self) -> None:
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _look(self) -> None:
+    async def _check(self) -> None:
         while True:
             await asyncio.sleep(LOOK_EVERY_S)
             try:
                 await self._admission.look()
-            except Exception as error:  # noqa: BLE001 - a look that fails must not be the last one
-                self._seldom.failed("Redis could not be looked at", error)
+            except Exception as error:  # noqa: BLE001 - the next check must still run
+                self._seldom.failed("Redis could not be checked", error)
 
     def _changed(self) -> None:
         known = []

@@ -1,10 +1,10 @@
-"""The version of what is stored, so that two releases can run on one Redis and none misreads the other.
+"""The version of the stored format, so that releases that share a Redis do not misread each other's data.
 
     {catalog}:state  format  1
 
-A release writes the format that is there, and reads it and those before it; a Redis without one gets the newest.  One
-that is newer than a broker knows is refused at its start, before anything is read.  A format only ever changes in a
-release after the one that can read it, so brokers are upgraded one by one (docs/howto/operate.md).
+A release writes the format it finds and reads that and older ones; an empty Redis gets the newest.  A broker refuses to
+start on a newer format.  A release that writes a new format comes after the one that can read it, so brokers can be
+upgraded one by one (docs/howto/operate.md).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FORMAT = OLDEST = 1
 
 
 async def agree(store: Store) -> int:
-    """The format of this Redis.  Raises UnreadableFormat."""
+    """Returns the format of this Redis, after setting it in an empty one.  Raises UnreadableFormat."""
     key = CatalogKeys(store.prefix).state
     await store.write_allow_oom("HSETNX", key, "format", FORMAT)
     text = await store.command("HGET", key, "format", key=key)

@@ -274,8 +274,8 @@ class Groups:
         others = [(name, kind) for name, kind in (await self._registered()).items() if name not in mine]
         looked = await self._ownership.look([name for name, _ in others])
         for (name, kind), stored in zip(others, looked, strict=True):
-            falls_to = self._members.assigned(name)
-            is_mine = self._ownership.is_mine(stored) or falls_to is None or falls_to.name == self._members.name
+            assigned = self._members.assigned(name)
+            is_mine = self._ownership.is_mine(stored) or assigned is None or assigned.name == self._members.name
             if is_mine and not self._ownership.is_elsewhere(stored):
                 kind = stored.kind or kind
                 protocol_type = CONSUMER if kind == CONSUMER else stored.protocol_type

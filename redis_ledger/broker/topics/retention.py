@@ -23,7 +23,7 @@ from urllib.parse import unquote
 
 import structlog
 
-from redis_ledger.broker.cluster.maintenance_turns import MaintenanceTurns, Place
+from redis_ledger.broker.cluster.maintenance_turns import MaintenanceTurns, PartitionKey
 from redis_ledger.broker.subscriptions.cursors import Cursors
 from redis_ledger.broker.topics.offload import Offload
 from redis_ledger.broker.topics.state_expiry import StateExpiry
@@ -86,14 +86,14 @@ class TopicRetention:
         self._config, self._clock = config, clock
         self.expiry = StateExpiry(store, config, clock)
         self._turns = MaintenanceTurns(keeps, OWN_S, OTHERS_S)
-        self._last_turns: dict[Place, _LastTurn] = {}
+        self._last_turns: dict[PartitionKey, _LastTurn] = {}
         self._reliefs = 0
         self._loop = asyncio.get_running_loop()
 
     async def retain(self, *, due_only: bool = False) -> None:
         """Processes every partition once, or only those due.  An unreachable partition does not delay others."""
         entries = await self._catalog.list()
-        places = [(entry, Place(entry.name, entry.id, n)) for entry in entries for n in range(entry.partitions)]
+        places = [(entry, PartitionKey(entry.name, entry.id, n)) for entry in entries for n in range(entry.partitions)]
         self._turns.forget_others(place for _, place in places)
         self._last_turns = {place: self._last_turns[place] for _, place in places if place in self._last_turns}
         now_s = self._loop.time()
@@ -107,7 +107,7 @@ class TopicRetention:
         """Only trims, for a Redis that is nearly full: the partitions of this broker, and now and then all."""
         everything, self._reliefs = self._reliefs % RELIEFS_OF_ALL == 0, self._reliefs + 1
         entries = await self._catalog.list()
-        places = [(entry, Place(entry.name, entry.id, n)) for entry in entries for n in range(entry.partitions)]
+        places = [(entry, PartitionKey(entry.name, entry.id, n)) for entry in entries for n in range(entry.partitions)]
         chosen = [each for each in places if everything or self._turns.is_own(each[1])]
         for first in range(0, len(chosen), AT_ONCE):
             now = chosen[first : first + AT_ONCE]
@@ -121,7 +121,7 @@ class TopicRetention:
         except LedgerError as error:
             _seldom.failed("retention failed, trying again", error, topic=entry.name, partition=number)
 
-    def _is_due(self, entry: TopicEntry, place: Place, now_s: float) -> bool:
+    def _is_due(self, entry: TopicEntry, place: PartitionKey, now_s: float) -> bool:
         if self._turns.is_due(place, now_s):
             return True
         seen = self._last_turns.get(place)
@@ -132,7 +132,7 @@ class TopicRetention:
         has_time = has_time or self.expiry.is_scanning(place.topic_id, place.number)
         return self._turns.is_own(place) and (has_time or bool(entry.over(self._config).retention_acknowledged))
 
-    async def _retain_quietly(self, entry: TopicEntry, place: Place, *, changed_only: bool) -> None:
+    async def _retain_quietly(self, entry: TopicEntry, place: PartitionKey, *, changed_only: bool) -> None:
         self._turns.took(place, self._loop.time())
         seen = self._last_turns.get(place, _LastTurn())
         try:

@@ -20,7 +20,7 @@ from urllib.parse import unquote
 
 import structlog
 
-from redis_ledger.broker.cluster.maintenance_turns import MaintenanceTurns, Place
+from redis_ledger.broker.cluster.maintenance_turns import MaintenanceTurns, PartitionKey
 from redis_ledger.broker.transactions.service import Transactions
 from redis_ledger.clock import Clock
 from redis_ledger.config import Config
@@ -75,7 +75,7 @@ class HangingTransactions:
     async def look(self, *, due_only: bool = False) -> None:
         """One round over the partitions, or over those whose turn it is."""
         entries = await self._catalog.list()
-        places = [Place(entry.name, entry.id, number) for entry in entries for number in range(entry.partitions)]
+        places = [PartitionKey(entry.name, entry.id, number) for entry in entries for number in range(entry.partitions)]
         self._turns.forget_others(places)
         now_s = self._loop.time()
         if due_only:
@@ -87,7 +87,7 @@ class HangingTransactions:
         for first in range(0, len(places), AT_ONCE):
             await asyncio.gather(*(self._look_quietly(place) for place in places[first : first + AT_ONCE]))
 
-    async def _look_quietly(self, place: Place) -> None:
+    async def _look_quietly(self, place: PartitionKey) -> None:
         """A partition that cannot be reached holds up no other."""
         topic, _, number = place
         self._turns.took(place, self._loop.time())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from redis_ledger.broker.event_loop_lag import EVERY_S, EventLoopLag
+from redis_ledger.broker.event_loop_lag import PERIOD_S, EventLoopLag
 from redis_ledger.telemetry import exposition
 
 
@@ -50,7 +50,7 @@ def test_a_timer_that_fires_late_shows_as_lag_and_the_next_one_is_planned_from_t
     after = seen()
     assert {at: after[at] - before[at] for at in ("0.25", "0.5")} == {"0.25": 1, "0.5": 2}
     assert abs(after["sum"] - before["sum"] - 0.4) < 1e-6
-    assert loop.planned[0] == 100.0 + EVERY_S + 0.4 + EVERY_S + EVERY_S
+    assert loop.planned[0] == 100.0 + PERIOD_S + 0.4 + PERIOD_S + PERIOD_S
     lag.close()
     assert loop.planned is None
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.broker.cluster.live_brokers import LiveBrokers, Node
-from redis_ledger.broker.cluster.maintenance_turns import SPREAD, MaintenanceTurns, Place
+from redis_ledger.broker.cluster.maintenance_turns import SPREAD, MaintenanceTurns, PartitionKey
 
 OWN_S, OTHERS_S = 100.0, 1_000.0
-PLACES = [Place("t", "id", number) for number in range(300)]
+PLACES = [PartitionKey("t", "id", number) for number in range(300)]
 
 
 def made(keeps):

@@ -6,7 +6,7 @@ import pytest
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from redis_ledger.broker.metrics_collector import PartitionMetrics, Place, standing
+from redis_ledger.broker.metrics_collector import PartitionMetrics, PartitionOffsets, parse_cursor
 from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.telemetry.series import OTHER, Family, Names, Spreads
 
@@ -69,7 +69,7 @@ def test_a_record_counts_as_often_redelivered_from_the_sixteenth_time_on():
     assert (traffic.redelivered, traffic.often) == (20, 5)
 
 
-PLACE = Place("t", 0, PartitionKeys("rl", "t", 0), start=10, stable=50, end=70)
+PLACE = PartitionOffsets("t", 0, PartitionKeys("rl", "t", 0), start=10, stable=50, end=70)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ PLACE = Place("t", 0, PartitionKeys("rl", "t", 0), start=10, stable=50, end=70)
     ],
 )
 def test_what_a_cursor_still_has_to_get(row, expected):
-    assert standing(row, PLACE) == expected
+    assert parse_cursor(row, PLACE) == expected
 
 
 def test_a_histogram_shows_what_the_library_shows_and_a_series_from_its_first_observation_on():
