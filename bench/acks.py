@@ -66,7 +66,7 @@ async def deliver(broker: Broker, count: int) -> None:
     for _ in range(-(-count // PER_BATCH)):
         await broker.records.produce_batches("t", 0, data)
     partition = await broker.catalog.partition("t", 0)
-    request = scripts.Request("default", 1 << 40, ACK_TIMEOUT_MS, ACK_TIMEOUT_MS)
+    request = scripts.ReceiveRequest("default", 1 << 40, ACK_TIMEOUT_MS, ACK_TIMEOUT_MS)
     left = True
     while left:
         received = await scripts.receive(

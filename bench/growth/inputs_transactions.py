@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from redis_ledger.broker.broker import Broker
-from redis_ledger.txn.commit_all import TRANSACTIONS_MAX, Once
+from redis_ledger.txn.commit_all import TRANSACTIONS_MAX, CommitNumber
 from redis_ledger.txn.coordinator import OPEN, Participant
 
 WIDE = 10_000  # participants of one transaction; the API has no limit, and this is far beyond what is sensible
@@ -67,8 +67,8 @@ async def committed_together(broker: Broker) -> None:
         *(coordinators.begin(TIMEOUT_MS, participants=partitions(1), at=at) for _ in range(TRANSACTIONS_MAX))
     )
     txns = [txn for txn, _ in begun]
-    await together.commit(txns, Once("nightly", 1))
-    await together.commit(txns, Once("nightly", 1))
+    await together.commit(txns, CommitNumber("nightly", 1))
+    await together.commit(txns, CommitNumber("nightly", 1))
     await asyncio.gather(*(coordinators.done(txn) for txn in txns))
 
 

@@ -21,7 +21,7 @@ RANGES_MAX = LEASES_MAX = 300
 How = Literal["all", "check", "page"]
 
 
-async def acted(act: Callable[[Sequence[Range], How], Awaitable[list[Any]]], ranges: Sequence[Range]) -> int:
+async def ack_in_pages(act: Callable[[Sequence[Range], How], Awaitable[list[Any]]], ranges: Sequence[Range]) -> int:
     """Of how many offsets the acts tell.  act: one call, as lua/cursor/ack answers it."""
     if len(ranges) <= RANGES_MAX:
         _, count, _, *reached = await act(ranges, "all")
@@ -41,7 +41,7 @@ async def _each(act: Callable[[Sequence[Range], How], Awaitable[list[Any]]], ran
     return int(total)
 
 
-async def cumulated(act: Callable[[int, How], Awaitable[list[Any]]], *, is_sum: bool) -> int:
+async def ack_cumulative_in_pages(act: Callable[[int, How], Awaitable[list[Any]]], *, is_sum: bool) -> int:
     """As acted, of one range up to an offset.  act: the offset to begin at, and how.  is_sum: each act counts what it
     has done; otherwise each tells the whole."""
     _, count, _, *reached = await act(0, "all")

@@ -52,13 +52,13 @@ class PendingAcks:
     async def _carry(self, holds: list[PendingAck]) -> list[int | LedgerError]:
         if len(holds) > 1 and len({hold.txn for hold in holds}) == len(holds):
             together = [(hold.consumer, hold.txn, hold.ranges) for hold in holds]
-            if await scripts.hold_many(self._store, self._keys, self._topic_id, self._name, together):
+            if await scripts.pending_ack_many(self._store, self._keys, self._topic_id, self._name, together):
                 return [size(hold.ranges) for hold in holds]
         return [await self._one(hold) for hold in holds]
 
     async def _one(self, hold: PendingAck) -> int | LedgerError:
         try:
-            return await scripts.hold(
+            return await scripts.pending_ack(
                 self._store, self._keys, self._topic_id, self._name, hold.consumer, hold.txn, hold.ranges
             )
         except LedgerError as error:

@@ -25,7 +25,7 @@ _DELETE = Script.load("cursor/delete")
 _CLAIM = Script.load("cursor/claim")
 
 
-class Register(NamedTuple):
+class Registration(NamedTuple):
     """A subscription as partition 0 knows it.
 
     start, partitions   where it began, on the partitions that the topic had then; on later ones it begins at the first
@@ -41,7 +41,9 @@ class Register(NamedTuple):
         return self.start if partition < self.partitions else "earliest"
 
 
-async def register(store: Store, keys: PartitionKeys, topic_id: str, name: str, wanted: Register, now_ms: int) -> bool:
+async def register(
+    store: Store, keys: PartitionKeys, topic_id: str, name: str, wanted: Registration, now_ms: int
+) -> bool:
     """On partition 0: whether this call registered it.  Raises SubscriptionExists if it is there with another kind."""
     args = (topic_id, encode_name(name), wanted.kind, wanted.start, now_ms, wanted.incarnation, wanted.partitions, 1)
     reply = await store.call(_CREATE, (keys.state, keys.subs, *keys.sub(name).all()), args)
@@ -57,7 +59,7 @@ async def make(
     keys: PartitionKeys,
     topic_id: str,
     name: str,
-    of: Register,
+    of: Registration,
     partition: int,
     now_ms: int,
     *,
@@ -74,7 +76,7 @@ async def make(
     checked(reply, name)
 
 
-async def look(store: Store, keys: PartitionKeys, name: str) -> Register | None:
+async def read(store: Store, keys: PartitionKeys, name: str) -> Registration | None:
     """The cursor of one partition; start and partitions are known on partition 0 only."""
     row: Sequence[bytes | None] = await store.command(
         "HMGET", keys.sub(name).cursor, "kind", "incarnation", "start", "partitions", key=keys.state
@@ -82,7 +84,7 @@ async def look(store: Store, keys: PartitionKeys, name: str) -> Register | None:
     kind, incarnation, start, partitions = (text(each or b"") for each in row)
     if kind == "":
         return None
-    return Register(KINDS[kind], incarnation, "latest" if start == "latest" else "earliest", int(partitions or 0))
+    return Registration(KINDS[kind], incarnation, "latest" if start == "latest" else "earliest", int(partitions or 0))
 
 
 async def delete(store: Store, keys: PartitionKeys, topic_id: str, name: str, incarnation: str = "*") -> str | None:
@@ -93,7 +95,7 @@ async def delete(store: Store, keys: PartitionKeys, topic_id: str, name: str, in
     return text(found) if removed else None
 
 
-async def own(
+async def claim(
     store: Store,
     keys: PartitionKeys,
     topic_id: str,

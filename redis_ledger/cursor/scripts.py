@@ -111,7 +111,7 @@ class NotOwner(Exception):
     """The subscription is exclusive, and the epoch is missing or an earlier owner's: see registration.own."""
 
 
-class Request(NamedTuple):
+class ReceiveRequest(NamedTuple):
     """A receive, as far as it is the same on every partition.
 
     epoch      of an exclusive subscription: from registration.own; else None
@@ -132,7 +132,7 @@ async def receive(
     keys: PartitionKeys,
     topic_id: str,
     name: str,
-    request: Request,
+    request: ReceiveRequest,
     *,
     now_ms: int,
     records_max: int,
@@ -189,7 +189,7 @@ async def ack(
         args: list[str | int] = [topic_id, token(consumer), how, paged_acks.LEASES_MAX, *flat(some)]
         return checked(await store.call(_ACK, places, args), name)
 
-    return await paged_acks.acted(act, ranges)
+    return await paged_acks.ack_in_pages(act, ranges)
 
 
 async def ack_cumulative(
@@ -206,10 +206,10 @@ async def ack_cumulative(
         args = (topic_id, token(consumer), offset, how, paged_acks.LEASES_MAX, first)
         return checked(await store.call(_ACK_CUMULATIVE, places, args), name)
 
-    return await paged_acks.cumulated(act, is_sum=True)
+    return await paged_acks.ack_cumulative_in_pages(act, is_sum=True)
 
 
-async def hold(
+async def pending_ack(
     store: Store,
     keys: PartitionKeys,
     topic_id: str,
@@ -226,12 +226,12 @@ async def hold(
     async def act(some: Sequence[Range], how: paged_acks.How) -> list[Any]:
         args: list[str | int] = [topic_id, token(consumer), txn.coordinator, txn.serial, 0, how, paged_acks.LEASES_MAX]
         args += flat(some)
-        return await _hold(store, keys, name, args)
+        return await _pending_ack(store, keys, name, args)
 
-    return await paged_acks.acted(act, ranges)
+    return await paged_acks.ack_in_pages(act, ranges)
 
 
-async def hold_many(
+async def pending_ack_many(
     store: Store,
     keys: PartitionKeys,
     topic_id: str,
@@ -256,7 +256,7 @@ async def hold_many(
     return bool(reply[0] == Status.OK)
 
 
-async def hold_cumulative(
+async def pending_ack_cumulative(
     store: Store,
     keys: PartitionKeys,
     topic_id: str,
@@ -273,9 +273,9 @@ async def hold_cumulative(
 
     async def act(first: int, how: paged_acks.How) -> list[Any]:
         args = (topic_id, token(consumer), txn.coordinator, txn.serial, 1, how, paged_acks.LEASES_MAX, offset, first)
-        return await _hold(store, keys, name, args)
+        return await _pending_ack(store, keys, name, args)
 
-    return await paged_acks.cumulated(act, is_sum=False)
+    return await paged_acks.ack_cumulative_in_pages(act, is_sum=False)
 
 
 async def nack(
@@ -329,7 +329,7 @@ async def stats(
     )  # fmt: skip
 
 
-async def _hold(store: Store, keys: PartitionKeys, name: str, args: Sequence[str | int]) -> list[Any]:
+async def _pending_ack(store: Store, keys: PartitionKeys, name: str, args: Sequence[str | int]) -> list[Any]:
     return checked(
         await store.call(_PENDING_ACK, (keys.state, keys.ended, keys.watermarks, *keys.sub(name).all()), args), name
     )

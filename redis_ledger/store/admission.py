@@ -22,7 +22,16 @@ from hiredis import ReplyError
 from redis_ledger.errors import LedgerError, RedisUnfit
 from redis_ledger.store.connection import Arg
 from redis_ledger.store.keys import CatalogKeys, witness
-from redis_ledger.store.node_status import FIT, Known, NodeState, NodeStatus, Promised, Seen, has_changed, judge
+from redis_ledger.store.node_status import (
+    FIT,
+    ExpectedNode,
+    KnownNode,
+    NodeState,
+    NodeStatus,
+    ObservedNode,
+    has_changed,
+    node_status,
+)
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.server_info import QUESTIONS, NodeInfo, read_node
 from redis_ledger.telemetry import metrics
@@ -45,7 +54,7 @@ class Admission:
     """on_changed: called when a node was restarted or replaced, before its connection carries anything."""
 
     def __init__(self, topology: Topology, prefix: str) -> None:
-        self.promised = Promised()
+        self.promised = ExpectedNode()
         self.cluster_id = ""
         self.on_changed: list[Callable[[], None]] = []
         self._topology = topology
@@ -123,8 +132,8 @@ class Admission:
         told = [each for each in (stored, *copies) if each is not None]
         wrong = [each for each in told if each != self.cluster_id]
         claim = _text(answers.get(self._claimed, UNASKED)) or ""
-        seen = Seen(node, next(iter(wrong or told), None), claim, _misconf(answers[PING]))
-        standing = judge(self.promised, Known(self.cluster_id, self._fit.get(link)), seen)
+        seen = ObservedNode(node, next(iter(wrong or told), None), claim, _misconf(answers[PING]))
+        standing = node_status(self.promised, KnownNode(self.cluster_id, self._fit.get(link)), seen)
         self._settle(link, name, node, standing)
         if standing.is_fit and stored:
             self.learn(stored)

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 from hiredis import ReplyError
 
 from redis_ledger.errors import LedgerError, StorageFull
-from redis_ledger.store.node_status import START_OVER, Promised
+from redis_ledger.store.node_status import START_OVER, ExpectedNode
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.server_info import NodeInfo
 from redis_ledger.store.store import Store
@@ -27,10 +27,10 @@ class UnsuitableRedis(Exception):
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = problems
-        super().__init__(told(problems))
+        super().__init__(render_problems(problems))
 
 
-def told(problems: Sequence[Problem]) -> str:
+def render_problems(problems: Sequence[Problem]) -> str:
     """One sentence, or a numbered list."""
     if len(problems) == 1:
         return str(problems[0])
@@ -55,7 +55,7 @@ async def check(store: Store, durability: Durability = "process", start_over: st
     """
     if durability not in get_args(Durability):
         raise ValueError(f"{durability!r} is not a durability level; use {', '.join(get_args(Durability))}.")
-    store.admission.promised = Promised(start_over=start_over)
+    store.admission.promised = ExpectedNode(start_over=start_over)
     nodes = await store.node_info()
     found = [each for node in nodes for each in problems(node, durability)]
     bad = [each for each in found if each.level == "problem"]
@@ -73,7 +73,7 @@ async def check(store: Store, durability: Durability = "process", start_over: st
         bad += await _scripts(store)
     if bad:
         raise UnsuitableRedis(bad)
-    store.admission.promised = Promised(durability, start_over)
+    store.admission.promised = ExpectedNode(durability, start_over)
     return Report(nodes, durability if all(is_known(node, durability) for node in nodes) else "unknown", found)
 
 

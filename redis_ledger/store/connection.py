@@ -270,7 +270,7 @@ async def ask(connection: Connection, commands: Sequence[Sequence[Arg]]) -> list
     return await asyncio.gather(*futures, return_exceptions=True)
 
 
-async def let_in(connection: Connection, address: Address) -> None:
+async def handshake(connection: Connection, address: Address) -> None:
     """AUTH and SELECT, if the address asks for them.  Raises ReplyError if Redis refuses."""
     if address.password is not None:
         user = (address.username,) if address.username else ()
@@ -288,7 +288,7 @@ async def ask_once(address: Address, command: Sequence[Arg], *, timeout_s: float
     async with asyncio.timeout(timeout_s):
         connection = await dial(address, lambda: Connection(settle, fail_all))
         try:
-            await let_in(connection, address)
+            await handshake(connection, address)
             (reply,) = await ask(connection, [command])
         except ReplyError as error:
             raise ConnectionRefusedError(str(error)) from error

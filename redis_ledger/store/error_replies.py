@@ -48,7 +48,7 @@ _COURSES = {
 _BECAUSE = "EXECABORT Transaction discarded because of: "
 
 
-def judge(error: ReplyError) -> ErrorReply:
+def classify(error: ReplyError) -> ErrorReply:
     text = str(error).removeprefix(_BECAUSE)
     word, _, rest = text.partition(" ")
     course = _COURSES.get(word, Action.FAULT)
@@ -61,7 +61,7 @@ def judge(error: ReplyError) -> ErrorReply:
     return ErrorReply(course, text)
 
 
-def judge_unit(replies: Sequence[Any]) -> ErrorReply | None:
+def classify_unit(replies: Sequence[Any]) -> ErrorReply | None:
     """Of a MULTI unit: its replies in order, EXEC's last.  None: it was carried out.
 
     The reason is in the first command that could not be queued; EXEC itself only says that it was discarded.
@@ -70,7 +70,7 @@ def judge_unit(replies: Sequence[Any]) -> ErrorReply | None:
     if not isinstance(last, ReplyError):
         return None
     first = next(reply for reply in replies if isinstance(reply, ReplyError))
-    return judge(first)
+    return classify(first)
 
 
 def is_script_missing(result: Any) -> bool:

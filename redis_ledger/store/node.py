@@ -23,7 +23,7 @@ from hiredis import HiredisError
 from redis_ledger.errors import LedgerError, OutcomeUnknown, StoreTimeout, StoreUnavailable
 from redis_ledger.store.address import Address
 from redis_ledger.store.commands import ADMINISTRATION, READS, first_word
-from redis_ledger.store.connection import NEVER, Connection, RedisCall, ask, dial, fail_all, let_in, pack, settle
+from redis_ledger.store.connection import NEVER, Connection, RedisCall, ask, dial, fail_all, handshake, pack, settle
 from redis_ledger.store.connection_errors import Unreachable, explain
 from redis_ledger.store.pauses import Pauses
 from redis_ledger.store.scripts import Script
@@ -256,7 +256,7 @@ class Node:
         self.ready.set()
 
     async def _greet(self, conn: Connection, address: Address) -> None:
-        await let_in(conn, address)
+        await handshake(conn, address)
         scripts, questions = Script.all(), self._admission.questions(self)
         loads = [(b"SCRIPT", b"LOAD", script.source) for script in scripts]
         role, *replies = await ask(conn, [(b"ROLE",), *questions, *loads])

@@ -34,21 +34,21 @@ class NodeState(Enum):
 START_OVER = "stop all brokers and start them again"
 
 
-class Promised(NamedTuple):
+class ExpectedNode(NamedTuple):
     """durability: None: nothing was promised.  start_over: how an operator gives up what was acknowledged."""
 
     durability: Durability | None = None
     start_over: str = START_OVER
 
 
-class Known(NamedTuple):
+class KnownNode(NamedTuple):
     """cluster_id: "" while none is known.  node: as it was when it was last fit; None: it is new."""
 
     cluster_id: str = ""
     node: NodeInfo | None = None
 
 
-class Seen(NamedTuple):
+class ObservedNode(NamedTuple):
     """cluster_id: as stored on the node, "" if it should be there and is not; None: it is not told, or not there.
     claim: the cluster id that a running broker knew here; misconf: why Redis refuses writes."""
 
@@ -74,7 +74,7 @@ class NodeStatus(NamedTuple):
 FIT = NodeStatus(NodeState.FIT)
 
 
-def judge(promised: Promised, known: Known, seen: Seen) -> NodeStatus:
+def node_status(promised: ExpectedNode, known: KnownNode, seen: ObservedNode) -> NodeStatus:
     at = f"Redis at {seen.node.address}"
     stops = "Brokers neither write to it nor read from it"
     over = f"or, to give up what was acknowledged, {promised.start_over}"

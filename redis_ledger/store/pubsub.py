@@ -42,7 +42,7 @@ class _Channel:
 
     name: bytes
     listeners: list[_Listener] = field(default_factory=list)
-    ear: _Ear | None = None
+    ear: _NodeSubscriber | None = None
     heard: asyncio.Event = field(default_factory=asyncio.Event)
     refused: Exception | None = None
     was_heard: bool = False
@@ -53,7 +53,7 @@ class _Channel:
             asyncio.get_running_loop().call_soon(listener.on_lost)
 
 
-class _Wire(asyncio.Protocol):
+class _PubsubConnection(asyncio.Protocol):
     """reply: called with every reply; lost: once, when the socket is gone."""
 
     def __init__(self, reply: Callable[[Any], None], lost: Callable[[], None]) -> None:
@@ -85,14 +85,14 @@ class _Wire(asyncio.Protocol):
             self.transport.abort()
 
 
-class _Ear:
+class _NodeSubscriber:
     """The listening connection to one node.  It is open while there is a channel to listen to."""
 
     def __init__(self, link: Node, displaced: Callable[[_Channel], None]) -> None:
         self.link = link
         self.channels: dict[bytes, _Channel] = {}
         self._displaced = displaced
-        self._wire: _Wire | None = None
+        self._wire: _PubsubConnection | None = None
         self._asked: deque[bytes] = deque()  # SSUBSCRIBEs without an answer yet
         self._greeting = 0  # replies to AUTH still to come
         self._heard = False
@@ -141,12 +141,12 @@ class _Ear:
         self._asked.clear()
         async with asyncio.timeout(5):
             address = await self.link.locate()
-            wire = await dial(address, lambda: _Wire(self._take, self._lost))
+            wire = await dial(address, lambda: _PubsubConnection(self._take, self._lost))
         self._wire = wire
         self._greet(wire, address)
         self._ask(list(self.channels))
 
-    def _greet(self, wire: _Wire, address: Address) -> None:
+    def _greet(self, wire: _PubsubConnection, address: Address) -> None:
         # Not awaited: if Redis does not let us in, SSUBSCRIBE says so for every channel.
         self._greeting = 0
         if address.password is not None:
@@ -234,7 +234,7 @@ class Pubsub:
     def __init__(self, topology: Topology) -> None:
         self._topology = topology
         self._channels: dict[bytes, _Channel] = {}
-        self._ears: dict[Node, _Ear] = {}
+        self._ears: dict[Node, _NodeSubscriber] = {}
         self._moving: set[asyncio.Task[None]] = set()
 
     async def subscribe(
@@ -276,7 +276,7 @@ class Pubsub:
         link = self._topology.owner(self._topology.slot(channel.name))
         ear = self._ears.get(link)
         if ear is None:
-            ear = self._ears[link] = _Ear(link, self._displace)
+            ear = self._ears[link] = _NodeSubscriber(link, self._displace)
         ear.add(channel)
         for other in set(self._ears) - set(self._topology.links()):  # nodes that left the cluster
             self._later(self._ears.pop(other).close())

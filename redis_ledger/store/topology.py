@@ -17,7 +17,7 @@ from hiredis import ReplyError
 from redis_ledger.errors import StorageFull, StoreUnavailable
 from redis_ledger.store.admission import Admission
 from redis_ledger.store.connection import RedisCall
-from redis_ledger.store.error_replies import Action, ErrorReply, is_script_missing, judge, judge_unit
+from redis_ledger.store.error_replies import Action, ErrorReply, classify, classify_unit, is_script_missing
 from redis_ledger.store.node import Node, Watch
 from redis_ledger.store.node_status import refused_by_redis
 from redis_ledger.store.slot_retry import SlotRetry
@@ -97,13 +97,13 @@ class Topology:
         """Takes every reply that is not a plain success of a plain call."""
         if call.replies > 1:
             replies, call.got = call.got, []
-            unit = judge_unit(replies)
+            unit = classify_unit(replies)
             if unit is None:
                 self._conclude_unit(link, call, replies[-1])
                 return
             verdict = unit
         elif isinstance(reply, ReplyError):
-            verdict = judge(reply)
+            verdict = classify(reply)
         else:
             call.answer(reply)
             return

@@ -21,9 +21,9 @@ from redis_ledger.ids import TxnId
 from redis_ledger.store.keys import encode_name
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Store
-from redis_ledger.txn.coordinator import Coordinators, Decision, refusal
+from redis_ledger.txn.coordinator import Coordinators, Decision, refusal_error
 from redis_ledger.txn.operations import Coordinator, Reply
-from redis_ledger.txn.states import State
+from redis_ledger.txn.states import TxnState
 from redis_ledger.txn.transactional_ids import TransactionalIds
 
 TRANSACTIONS_MAX = 500  # in one step: Redis does nothing else for its duration, some 7 ms
@@ -32,14 +32,14 @@ NAME_LENGTH_MAX = 1_000
 MARK = "="  # begins the names that are kept here, among the transactional ids
 
 
-class Once(NamedTuple):
+class CommitNumber(NamedTuple):
     """The number of a step, under the name of what it is a step of."""
 
     name: str
     number: int
 
 
-class Outcome(NamedTuple):
+class CommitAllResult(NamedTuple):
     """decisions: of all that were committed, to be carried; None when a number as high was committed before, which is
     `number` then, and nothing was committed now."""
 
@@ -47,7 +47,7 @@ class Outcome(NamedTuple):
     number: int | None
 
 
-class Kept(NamedTuple):
+class StoredNumber(NamedTuple):
     """A name's highest number, and when it was committed."""
 
     name: str
@@ -65,7 +65,7 @@ class CommitAll:
             raise InvalidRequest(f"The name has {len(name)} characters; it can have 1 to {NAME_LENGTH_MAX}.")
         return self._identities.coordinator(name)
 
-    async def commit(self, txns: Sequence[TxnId], once: Once | None) -> Outcome:
+    async def commit(self, txns: Sequence[TxnId], once: CommitNumber | None) -> CommitAllResult:
         """The decision is in the log for all of them when this returns; a repeated call gets the same answer.
         Raises, for the first that cannot be committed, what a commit of it raises; InvalidRequest, RequestTooLarge."""
         coordinator = self._place(txns, once)
@@ -86,18 +86,18 @@ class CommitAll:
             if kept.used_ms < before_ms:
                 await coordinator.submit("forget_number", kept.name, f"{kept.number} {kept.used_ms}")
 
-    async def _all(self, coordinator: Coordinator) -> list[Kept]:
+    async def _all(self, coordinator: Coordinator) -> list[StoredNumber]:
         k, cursor, found = coordinator.keys, b"0", []
         while True:
             command = ("HSCAN", k.ids, cursor, "MATCH", f"{MARK}*", "COUNT", 1000)
             cursor, rows = await self._store.command(*command, key=k.state)
             for name, row in zip(rows[::2], rows[1::2], strict=True):
                 number, used = row.split(b" ")
-                found.append(Kept(name.decode(), int(number), int(used)))
+                found.append(StoredNumber(name.decode(), int(number), int(used)))
             if cursor == b"0":
                 return found
 
-    def _place(self, txns: Sequence[TxnId], once: Once | None) -> Coordinator:
+    def _place(self, txns: Sequence[TxnId], once: CommitNumber | None) -> Coordinator:
         """The coordinator of all of them.  Raises InvalidRequest, RequestTooLarge, CoordinatorNotFound."""
         if len(txns) > TRANSACTIONS_MAX:
             raise RequestTooLarge(
@@ -121,17 +121,17 @@ class CommitAll:
         return coordinator
 
 
-def decode(txns: Sequence[TxnId], once: Once | None, reply: Reply) -> Outcome:
+def decode(txns: Sequence[TxnId], once: CommitNumber | None, reply: Reply) -> CommitAllResult:
     """The outcome that the script's reply stands for.  Raises the exception of a refusal."""
     status, (first, *fields), watermark = reply
     if status != Status.OK:
-        raise refusal(next(txn for txn in txns if str(txn.serial) == first), status, fields)
+        raise refusal_error(next(txn for txn in txns if str(txn.serial) == first), status, fields)
     if first == "already":
-        return Outcome(None, int(fields[0]))
+        return CommitAllResult(None, int(fields[0]))
     decisions = []
     for txn, *decision in zip(txns, fields[::3], fields[1::3], fields[2::3], strict=True):
         if decision[0] == "ended":
-            decisions.append(Decision(txn, State.COMMITTED, [], watermark))
+            decisions.append(Decision(txn, TxnState.COMMITTED, [], watermark))
         else:
             decisions.append(Decision.decode(txn, decision, watermark))
-    return Outcome(decisions, None if once is None else once.number)
+    return CommitAllResult(decisions, None if once is None else once.number)

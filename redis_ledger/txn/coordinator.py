@@ -34,7 +34,7 @@ from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 from redis_ledger.txn.operations import Coordinator, Reply
-from redis_ledger.txn.states import State
+from redis_ledger.txn.states import TxnState
 
 OPEN = Script.load("txn/open")
 STEP = "!"  # begins the nonces of steps in lua/include/ended_transactions
@@ -86,7 +86,7 @@ class Decision(NamedTuple):
     transaction.  has_more: there are further participants, which Coordinators.whole reads."""
 
     txn: TxnId
-    state: State
+    state: TxnState
     participants: list[Participant]
     watermark: int
     producer: Producer | None = None
@@ -96,15 +96,22 @@ class Decision(NamedTuple):
     def decode(cls, txn: TxnId, fields: Sequence[str], watermark: int) -> Decision:
         """fields: state, producer ("" without one), participants."""
         state, producer, participants = fields
-        texts = participants.split(" ")
-        return cls(txn, State(state), _participants(texts), watermark, Producer.read(txn, producer), MORE in texts)
+        encode_participants = participants.split(" ")
+        return cls(
+            txn,
+            TxnState(state),
+            _participants(encode_participants),
+            watermark,
+            Producer.read(txn, producer),
+            MORE in encode_participants,
+        )
 
 
-class Record(NamedTuple):
+class TransactionRecord(NamedTuple):
     """A transaction as its coordinator keeps it.  ended_ms: 0 while it has not.  has_more: participants are missing."""
 
     txn: TxnId
-    state: State
+    state: TxnState
     started_ms: int
     timeout_ms: int
     deadline_ms: int
@@ -116,7 +123,7 @@ class Record(NamedTuple):
     has_more: bool = False
 
 
-_ENDED = {"C": State.COMMITTED, "A": State.ABORTED, "T": State.ABORTED}
+_ENDED = {"C": TxnState.COMMITTED, "A": TxnState.ABORTED, "T": TxnState.ABORTED}
 
 
 class Coordinators:
@@ -178,7 +185,7 @@ class Coordinators:
         rest = f"{quote(owner, safe='') or '-'} {quote(nonce, safe=STEP) or '-'}" if owner or nonce else "- -"
         first, further = participants[:REGISTERED_AT_ONCE], participants[REGISTERED_AT_ONCE:]
         if first:
-            rest += " " + texts(first)
+            rest += " " + encode_participants(first)
         status, fields, _ = await coordinator.submit("begin", timeout_ms, rest)
         if at is None:
             self._turn = coordinator.number + 1
@@ -195,10 +202,10 @@ class Coordinators:
     async def add(self, txn: TxnId, participants: Sequence[Participant]) -> None:
         """Registers participants; registering again changes nothing.  Raises TransactionNotFound, InvalidTxnStatus,
         AlreadyCommitted, AlreadyAborted, TransactionTimedOut."""
-        for some in pages(participants):
-            status, fields, _ = await self.of(txn).submit("add", txn.serial, texts(some))
+        for some in split_participants(participants):
+            status, fields, _ = await self.of(txn).submit("add", txn.serial, encode_participants(some))
             if status != Status.OK:
-                raise refusal(txn, status, fields)
+                raise refusal_error(txn, status, fields)
 
     async def decide(self, txn: TxnId, *, commit: bool) -> Decision:
         """COMMITTING or ABORTING is in the log when this returns: the point of no return.  A repeated decision gets the
@@ -223,7 +230,7 @@ class Coordinators:
         """All participants are done: COMMITTED or ABORTED.  Nobody need await it: if it is lost the sweep does it."""
         return self.of(txn).submit("complete", txn.serial, lazy=lazy)
 
-    async def get(self, txn: TxnId) -> Record:
+    async def get(self, txn: TxnId) -> TransactionRecord:
         """Raises TransactionNotFound, CoordinatorNotFound."""
         k = self.of(txn).keys
         row, ended = await asyncio.gather(
@@ -236,7 +243,7 @@ class Coordinators:
             return _ended(txn, ended.decode())
         raise TransactionNotFound(f"Transaction {txn} is not known, or ended too long ago to be remembered.")
 
-    async def live(self, coordinator: Coordinator, count: int = 1000) -> list[Record]:
+    async def live(self, coordinator: Coordinator, count: int = 1000) -> list[TransactionRecord]:
         """The oldest live transactions of a coordinator."""
         k = coordinator.keys
         padded = await self._store.command("ZRANGEBYLEX", k.order, "(", "+", "LIMIT", 0, count, key=k.state)
@@ -248,7 +255,7 @@ class Coordinators:
         records = [_record(TxnId(coordinator.number, serial), row.decode()) for serial, row in pairs if row]
         return [await self._whole(record) for record in records]
 
-    async def finished(self, coordinator: Coordinator, count: int = 1000) -> list[Record]:
+    async def finished(self, coordinator: Coordinator, count: int = 1000) -> list[TransactionRecord]:
         """The newest remembered outcomes of a coordinator."""
         k = coordinator.keys
         serials = await self._store.command("ZREVRANGEBYSCORE", k.forget, "+inf", 0, "LIMIT", 0, count, key=k.state)
@@ -272,7 +279,7 @@ class Coordinators:
             found.append(TxnId(coordinator.number, int(serial)))
         return found, now if reply else None
 
-    async def _whole(self, record: Record) -> Record:
+    async def _whole(self, record: TransactionRecord) -> TransactionRecord:
         if not record.has_more:
             return record
         further = await self._further(record.txn)
@@ -293,18 +300,18 @@ class Coordinators:
     def _decision(self, txn: TxnId, reply: Reply) -> Decision:
         status, fields, watermark = reply
         if status != Status.OK:
-            raise refusal(txn, status, fields)
+            raise refusal_error(txn, status, fields)
         if fields[0] == "ended":
             return Decision(txn, _ENDED[fields[1]], [], watermark)
         return Decision.decode(txn, fields, watermark)
 
 
-def texts(participants: Sequence[Participant]) -> str:
+def encode_participants(participants: Sequence[Participant]) -> str:
     """As operations name them."""
     return " ".join([participant.text for participant in participants])
 
 
-def pages(participants: Sequence[Participant]) -> Iterator[Sequence[Participant]]:
+def split_participants(participants: Sequence[Participant]) -> Iterator[Sequence[Participant]]:
     """So many as one operation takes; none: one empty page."""
     for first in range(0, len(participants) or 1, REGISTERED_AT_ONCE):
         yield participants[first : first + REGISTERED_AT_ONCE]
@@ -319,7 +326,7 @@ def step_nonce(nonce: str) -> str:
     return STEP + nonce
 
 
-def refusal(txn: TxnId, status: int, fields: Sequence[str]) -> LedgerError:
+def refusal_error(txn: TxnId, status: int, fields: Sequence[str]) -> LedgerError:
     """The exception for an operation that the script refused."""
     facts = {"transaction": str(txn)}
     if status == Status.TXN_NOT_FOUND:
@@ -337,21 +344,21 @@ def refusal(txn: TxnId, status: int, fields: Sequence[str]) -> LedgerError:
     return InvalidTxnStatus(f"Transaction {txn} is {' '.join(fields)}, which does not allow this.", **facts)
 
 
-def _record(txn: TxnId, row: str) -> Record:
+def _record(txn: TxnId, row: str) -> TransactionRecord:
     head, _positions, participants = row.split("|")
     state, deadline, started, timeout, owner, nonce = head.split(" ")
     started_ms, timeout_ms = int(started), int(timeout)
-    return Record(
-        txn, State(state), started_ms, timeout_ms, int(deadline) if state == "O" else started_ms + timeout_ms,
+    return TransactionRecord(
+        txn, TxnState(state), started_ms, timeout_ms, int(deadline) if state == "O" else started_ms + timeout_ms,
         "" if owner == "-" else unquote(owner), _participants(participants.split()), state == "T",
         Producer.read(txn, nonce), has_more=MORE in participants,
     )  # fmt: skip
 
 
-def _ended(txn: TxnId, row: str) -> Record:
+def _ended(txn: TxnId, row: str) -> TransactionRecord:
     outcome, ended, started, timeout, owner, nonce = row.split(" ")
     deadline_ms = int(started) + int(timeout)
-    return Record(
+    return TransactionRecord(
         txn, _ENDED[outcome], int(started), int(timeout), deadline_ms, "" if owner == "-" else unquote(owner), [],
         outcome == "T", Producer.read(txn, nonce), int(ended),
     )  # fmt: skip

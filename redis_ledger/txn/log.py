@@ -25,7 +25,7 @@ class UnsupportedVersion(Exception):
     """The transaction log was written by a newer redis-ledger. Read it with that version or a later one."""
 
 
-class Placed(NamedTuple):
+class LiveRecord(NamedTuple):
     """A record, and where it stands: number of the entry, position in it from 0."""
 
     entry: int
@@ -44,7 +44,7 @@ def decode(data: bytes) -> list[TransactionLogRecord]:
     return list(TransactionLogEntry.FromString(data[4:]).records)
 
 
-def alive(entries: Sequence[tuple[bytes, Any]], live: Mapping[bytes, bytes]) -> Iterator[Placed]:
+def live_records(entries: Sequence[tuple[bytes, Any]], live: Mapping[bytes, bytes]) -> Iterator[LiveRecord]:
     """The records of XRANGE's entries (id, fields) that are alive by their bitmap."""
     for entry_id, fields in entries:
         number = entry_id.partition(b"-")[0]
@@ -52,10 +52,10 @@ def alive(entries: Sequence[tuple[bytes, Any]], live: Mapping[bytes, bytes]) -> 
         data = fields[b"r"] if isinstance(fields, dict) else fields[1]
         for position, record in enumerate(decode(data)):
             if bits[position : position + 1] == b"1":
-                yield Placed(int(number), position, record)
+                yield LiveRecord(int(number), position, record)
 
 
-async def read(store: Store, keys: CoordinatorKeys) -> AsyncIterator[Placed]:
+async def read(store: Store, keys: CoordinatorKeys) -> AsyncIterator[LiveRecord]:
     """The living records of a coordinator's log, oldest first.  Cost: one round trip for every 500 entries."""
     start: Any = "-"
     while True:
@@ -65,6 +65,6 @@ async def read(store: Store, keys: CoordinatorKeys) -> AsyncIterator[Placed]:
         numbers = [entry_id.partition(b"-")[0] for entry_id, _ in entries]
         rows = await store.command("HMGET", keys.live, *numbers, key=keys.state)
         bits = {number: row for number, row in zip(numbers, rows, strict=True) if row is not None}
-        for placed in alive(entries, bits):
+        for placed in live_records(entries, bits):
             yield placed
         start = b"(" + entries[-1][0]

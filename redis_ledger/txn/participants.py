@@ -23,7 +23,7 @@ from redis_ledger.store.script_status import Status
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Decision
-from redis_ledger.txn.states import State
+from redis_ledger.txn.states import TxnState
 
 END = Script.load("txn/end")
 MORE = b"more"  # the answer to an end that is more work than one call does: it goes out again
@@ -84,7 +84,7 @@ class _PartitionEnds:
                 decision.txn.producer_id if decision.producer is None else decision.producer.id,
                 decision.txn.coordinator,
                 decision.txn.serial,
-                1 if decision.state is State.COMMITTING else 0,
+                1 if decision.state is TxnState.COMMITTING else 0,
                 decision.watermark if decision.watermark >= 0 else "",
                 int(decision.producer is None),  # a native producer id is never used again
                 len(indexes),
@@ -122,7 +122,7 @@ class _PartitionEnds:
 
     def _written(self, decision: Decision, offset: int) -> None:
         producer = decision.producer
-        flags = TRANSACTIONAL | MARKER | (COMMIT if decision.state is State.COMMITTING else 0)
+        flags = TRANSACTIONAL | MARKER | (COMMIT if decision.state is TxnState.COMMITTING else 0)
         pid, epoch = (decision.txn.producer_id, 0) if producer is None else producer[:2]
         self._on_marker(LogEntry(0, 0, offset, 1, 0, pid, epoch, -1, flags, self._clock.now_ms(), -1))
 

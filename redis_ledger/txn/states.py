@@ -13,7 +13,7 @@ from __future__ import annotations
 from enum import Enum
 
 
-class State(Enum):
+class TxnState(Enum):
     """The letter is what the coordinator's keys hold."""
 
     OPEN = "O"
@@ -25,10 +25,10 @@ class State(Enum):
 
     @property
     def is_ending(self) -> bool:
-        return self in (State.COMMITTING, State.ABORTING, State.TIMING_OUT)
+        return self in (TxnState.COMMITTING, TxnState.ABORTING, TxnState.TIMING_OUT)
 
 
-class Request(Enum):
+class TxnRequest(Enum):
     COMMIT = "commit"
     ABORT = "abort"
     EXPIRE = "expire"
@@ -36,29 +36,29 @@ class Request(Enum):
     DONE = "done"
 
 
-TRANSITIONS: dict[tuple[State, Request], State] = {
-    (State.OPEN, Request.ADD): State.OPEN,
-    (State.OPEN, Request.COMMIT): State.COMMITTING,
-    (State.OPEN, Request.ABORT): State.ABORTING,
-    (State.OPEN, Request.EXPIRE): State.TIMING_OUT,
-    (State.COMMITTING, Request.COMMIT): State.COMMITTING,
-    (State.COMMITTING, Request.EXPIRE): State.COMMITTING,
-    (State.COMMITTING, Request.DONE): State.COMMITTED,
-    (State.COMMITTED, Request.COMMIT): State.COMMITTED,
-    (State.COMMITTED, Request.EXPIRE): State.COMMITTED,
-    (State.COMMITTED, Request.DONE): State.COMMITTED,
-    (State.ABORTING, Request.ABORT): State.ABORTING,
-    (State.ABORTING, Request.EXPIRE): State.ABORTING,
-    (State.ABORTING, Request.DONE): State.ABORTED,
-    (State.TIMING_OUT, Request.ABORT): State.TIMING_OUT,
-    (State.TIMING_OUT, Request.EXPIRE): State.TIMING_OUT,
-    (State.TIMING_OUT, Request.DONE): State.ABORTED,
-    (State.ABORTED, Request.ABORT): State.ABORTED,
-    (State.ABORTED, Request.EXPIRE): State.ABORTED,
-    (State.ABORTED, Request.DONE): State.ABORTED,
+TRANSITIONS: dict[tuple[TxnState, TxnRequest], TxnState] = {
+    (TxnState.OPEN, TxnRequest.ADD): TxnState.OPEN,
+    (TxnState.OPEN, TxnRequest.COMMIT): TxnState.COMMITTING,
+    (TxnState.OPEN, TxnRequest.ABORT): TxnState.ABORTING,
+    (TxnState.OPEN, TxnRequest.EXPIRE): TxnState.TIMING_OUT,
+    (TxnState.COMMITTING, TxnRequest.COMMIT): TxnState.COMMITTING,
+    (TxnState.COMMITTING, TxnRequest.EXPIRE): TxnState.COMMITTING,
+    (TxnState.COMMITTING, TxnRequest.DONE): TxnState.COMMITTED,
+    (TxnState.COMMITTED, TxnRequest.COMMIT): TxnState.COMMITTED,
+    (TxnState.COMMITTED, TxnRequest.EXPIRE): TxnState.COMMITTED,
+    (TxnState.COMMITTED, TxnRequest.DONE): TxnState.COMMITTED,
+    (TxnState.ABORTING, TxnRequest.ABORT): TxnState.ABORTING,
+    (TxnState.ABORTING, TxnRequest.EXPIRE): TxnState.ABORTING,
+    (TxnState.ABORTING, TxnRequest.DONE): TxnState.ABORTED,
+    (TxnState.TIMING_OUT, TxnRequest.ABORT): TxnState.TIMING_OUT,
+    (TxnState.TIMING_OUT, TxnRequest.EXPIRE): TxnState.TIMING_OUT,
+    (TxnState.TIMING_OUT, TxnRequest.DONE): TxnState.ABORTED,
+    (TxnState.ABORTED, TxnRequest.ABORT): TxnState.ABORTED,
+    (TxnState.ABORTED, TxnRequest.EXPIRE): TxnState.ABORTED,
+    (TxnState.ABORTED, TxnRequest.DONE): TxnState.ABORTED,
 }
 
 
-def follow(state: State, request: Request) -> State | None:
+def next_state(state: TxnState, request: TxnRequest) -> TxnState | None:
     """The state after the request, or None when the state does not allow it."""
     return TRANSITIONS.get((state, request))

@@ -28,7 +28,7 @@ from redis_ledger.ids import NO_PRODUCER, TxnId
 from redis_ledger.store.keys import CatalogKeys, encode_name
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Store
-from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, pages, texts
+from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, encode_participants, split_participants
 from redis_ledger.txn.operations import Coordinator, OperationName
 
 COORDINATORS_PER_PRIMARY = 4
@@ -36,7 +36,7 @@ NAME_LENGTH_MAX, EPOCH_MAX = 1_000, 32_767
 FOREIGN = "?"  # stands for a producer id of another coordinator: no identity has it
 
 
-class Identified(NamedTuple):
+class ProducerIdentity(NamedTuple):
     """The producer's identity from now on, and the decision that is still to be carried, if there is one."""
 
     producer_id: int
@@ -44,7 +44,7 @@ class Identified(NamedTuple):
     decision: Decision | None
 
 
-class Identity(NamedTuple):
+class TransactionalIdRecord(NamedTuple):
     """A transactional id as stored.  txn: its last transaction.  decided: C or A, how its producer ended it; "-" not
     yet."""
 
@@ -74,7 +74,7 @@ class TransactionalIds:
         number = zlib.crc32(transactional_id.encode()) % self._spread
         return self._coordinators.of(TxnId(number, 0))
 
-    async def init(self, transactional_id: str, timeout_ms: int, producer_id: int, epoch: int) -> Identified:
+    async def init(self, transactional_id: str, timeout_ms: int, producer_id: int, epoch: int) -> ProducerIdentity:
         """The identity from now on.  producer_id, epoch: the one the producer has; -1, -1 for a producer that begins.
 
         A new transactional id gets a fresh producer id whatever the request names.
@@ -100,7 +100,9 @@ class TransactionalIds:
         """The open transaction, if all of these are registered with it.  Raises InvalidTxnStatus besides."""
         return await self._named("verify_by_id", transactional_id, producer_id, epoch, participants)
 
-    async def end(self, transactional_id: str, producer_id: int, epoch: int, commit: bool, bump: bool) -> Identified:
+    async def end(
+        self, transactional_id: str, producer_id: int, epoch: int, commit: bool, bump: bool
+    ) -> ProducerIdentity:
         """Decides; the caller carries it.  bump: go on under the next epoch.  Raises InvalidTxnStatus for what
         contradicts an earlier decision, ProducerFenced, UnknownTransactionalId."""
         coordinator = self.coordinator(transactional_id)
@@ -108,13 +110,13 @@ class TransactionalIds:
         rest = f"{number} {epoch} {'C' if commit else 'A'} {int(bump)}"
         return await self._identified(coordinator, transactional_id, "end_by_id", rest)
 
-    async def get(self, transactional_id: str) -> Identity | None:
+    async def get(self, transactional_id: str) -> TransactionalIdRecord | None:
         coordinator = self.coordinator(transactional_id)
         name = encode_name(transactional_id)
         row = await self._store.command("HGET", coordinator.keys.ids, name, key=coordinator.keys.state)
         return None if not row else _identity(coordinator.number, name, row)
 
-    async def all(self, coordinator: Coordinator) -> list[Identity]:
+    async def all(self, coordinator: Coordinator) -> list[TransactionalIdRecord]:
         """Every transactional id of a coordinator.  Cost: O(n), in steps of 1000."""
         k, cursor, found = coordinator.keys, b"0", []
         while True:
@@ -125,7 +127,7 @@ class TransactionalIds:
             if cursor == b"0":
                 return found
 
-    async def forget(self, coordinator: Coordinator, identity: Identity) -> None:
+    async def forget(self, coordinator: Coordinator, identity: TransactionalIdRecord) -> None:
         """Unless it has been used since, or its last transaction is still under way."""
         number = TxnId.of_producer(identity.producer_id).serial
         rest = f"{number} {identity.epoch} {identity.used_ms}"
@@ -157,8 +159,8 @@ class TransactionalIds:
         coordinator = self.coordinator(transactional_id)
         number = self._number(coordinator, transactional_id, producer_id, epoch)
         found = set[int]()
-        for some in pages(participants):
-            rest = f"{number} {epoch} {texts(some)}"
+        for some in split_participants(participants):
+            rest = f"{number} {epoch} {encode_participants(some)}"
             status, fields, _ = await coordinator.submit(name, encode_name(transactional_id), rest)
             if status != Status.OK:
                 raise _refusal(transactional_id, status, fields)
@@ -169,7 +171,7 @@ class TransactionalIds:
 
     async def _identified(
         self, coordinator: Coordinator, transactional_id: str, name: OperationName, rest: str
-    ) -> Identified:
+    ) -> ProducerIdentity:
         status, fields, watermark = await coordinator.submit(name, encode_name(transactional_id), rest)
         if status != Status.OK:
             raise _refusal(transactional_id, status, fields)
@@ -179,7 +181,7 @@ class TransactionalIds:
         if open_end:
             serial, *decided = open_end
             decision = Decision.decode(TxnId(coordinator.number, int(serial)), decided, watermark)
-        return Identified(producer_id, int(epoch), decision)
+        return ProducerIdentity(producer_id, int(epoch), decision)
 
 
 def _refusal(transactional_id: str, status: int, fields: Sequence[str]) -> LedgerError:
@@ -199,8 +201,8 @@ def _refusal(transactional_id: str, status: int, fields: Sequence[str]) -> Ledge
     return InvalidTxnStatus(f"{transactional_id!r} {said.get(fields[0], fields[0])}.")
 
 
-def _identity(coordinator: int, name: str, row: bytes) -> Identity:
+def _identity(coordinator: int, name: str, row: bytes) -> TransactionalIdRecord:
     number, epoch, timeout, serial, decided, _, _, _, used = row.decode().split(" ")
     txn = None if serial == "-" else TxnId(coordinator, int(serial))
     producer_id = TxnId(coordinator, int(number)).producer_id
-    return Identity(unquote(name), producer_id, int(epoch), int(timeout), txn, decided, int(used))
+    return TransactionalIdRecord(unquote(name), producer_id, int(epoch), int(timeout), txn, decided, int(used))

@@ -17,7 +17,7 @@ from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Decision, Participant
 from redis_ledger.txn.participants import Participants
-from redis_ledger.txn.states import State
+from redis_ledger.txn.states import TxnState
 
 CONFIG = Config(ledger_bytes_max=1000, ledger_age_ms_max=60_000)
 
@@ -47,7 +47,7 @@ async def many_aborted(partition, store, count: int) -> None:
     for serial in range(count):
         txn = TxnId(3, serial)
         await partition.append(AppendRequest(b"never", 1, 0, producer_id=txn.producer_id, epoch=0), txn)
-        await ends.end(Decision(txn, State.ABORTING, where, -1))
+        await ends.end(Decision(txn, TxnState.ABORTING, where, -1))
 
 
 def counting_aborted(partition, store, monkeypatch) -> list[int]:

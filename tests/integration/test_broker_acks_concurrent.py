@@ -56,7 +56,7 @@ async def test_acks_that_come_together_after_the_end_of_one_of_them_are_not_held
     partition = await broker.catalog.partition("t", 0)
     holds = [("c1", ended, [Range(0, 0)]), ("c1", open_, [Range(1, 1)])]
     where = (broker.store, partition.keys, partition.topic_id, "s")
-    assert not await scripts.hold_many(*where, holds)
+    assert not await scripts.pending_ack_many(*where, holds)
     assert await pending(broker) == 0
 
 
@@ -138,9 +138,9 @@ async def test_a_repetition_of_the_call_changes_nothing_and_says_so(broker):
     partition = await broker.catalog.partition("t", 0)
     holds = [("c1", txns[0], [Range(0, 3)]), ("c1", txns[1], [Range(4, 5), Range(8, 8)])]
     where = (broker.store, partition.keys, partition.topic_id, "s")
-    answers = [await scripts.hold_many(*where, holds) for _ in range(2)]
+    answers = [await scripts.pending_ack_many(*where, holds) for _ in range(2)]
     assert answers == [True, False]
-    again = [await scripts.hold(*where, *hold) for hold in holds]
+    again = [await scripts.pending_ack(*where, *hold) for hold in holds]
     assert again == [4, 3]
     assert (await broker.subscriptions.stats("t", "s")).cursors[0].pending == 7
 
@@ -151,5 +151,5 @@ async def test_acks_of_one_call_that_overlap_are_left_to_be_taken_one_by_one(bro
     partition = await broker.catalog.partition("t", 0)
     holds = [("c1", txns[0], [Range(0, 3)]), ("c1", txns[1], [Range(3, 5)])]
     where = (broker.store, partition.keys, partition.topic_id, "s")
-    assert not await scripts.hold_many(*where, holds)
+    assert not await scripts.pending_ack_many(*where, holds)
     assert (await broker.subscriptions.stats("t", "s")).cursors[0].pending == 0

@@ -18,7 +18,7 @@ from redis_ledger.errors import (
 )
 from redis_ledger.ids import TxnId
 from redis_ledger.store.keys import CoordinatorKeys
-from redis_ledger.txn.commit_all import TRANSACTIONS_MAX, Once
+from redis_ledger.txn.commit_all import TRANSACTIONS_MAX, CommitNumber
 from tests.support.broker import eventually, live_transactions, one, receive_values, records, two, vanish, visible
 
 
@@ -43,7 +43,7 @@ async def test_transactions_begun_together_are_at_one_coordinator_and_commit_in_
     txns = await written(broker, "a", "b", "c")
     assert len({txn.coordinator for txn in txns}) == 1
     assert await visible(broker, "t") == {}
-    assert await broker.transactions.commit_all(txns, Once("job", 3)) == CommittedAll("committed", 3)
+    assert await broker.transactions.commit_all(txns, CommitNumber("job", 3)) == CommittedAll("committed", 3)
     assert await visible(broker, "t") == {0: ["a", "c"], 1: ["b"]}
     assert await broker.transactions.together.number("job") == 3
     assert await eventually(lambda: live_transactions(broker), 0) == 0
@@ -67,21 +67,21 @@ async def test_if_one_cannot_be_committed_none_is_and_it_is_named(broker):
     txns = await written(broker, "a", "b", "c")
     await broker.transactions.abort(txns[1])
     with pytest.raises(AlreadyAborted, match=str(txns[1])) as caught:
-        await broker.transactions.commit_all(txns, Once("job", 3))
+        await broker.transactions.commit_all(txns, CommitNumber("job", 3))
     assert caught.value.facts == {"transaction": str(txns[1])}
     with pytest.raises(TransactionNotFound):
-        await broker.transactions.commit_all([txns[0], TxnId(txns[0].coordinator, 10**6)], Once("job", 3))
+        await broker.transactions.commit_all([txns[0], TxnId(txns[0].coordinator, 10**6)], CommitNumber("job", 3))
     assert await broker.transactions.together.number("job") is None
     # And those that were open still are
-    assert await broker.transactions.commit_all([txns[0], txns[2]], Once("job", 3)) == ("committed", 3)
+    assert await broker.transactions.commit_all([txns[0], txns[2]], CommitNumber("job", 3)) == ("committed", 3)
     assert await visible(broker, "t") == {0: ["a", "c"]}
 
 
 async def test_a_step_that_was_done_is_not_done_again_and_its_records_are_the_callers_to_abort(broker):
-    await broker.transactions.commit_all(await written(broker, "a"), Once("job", 3))
+    await broker.transactions.commit_all(await written(broker, "a"), CommitNumber("job", 3))
     again = await written(broker, "a")
     for number in (3, 2):
-        assert await broker.transactions.commit_all(again, Once("job", number)) == ("already", 3)
+        assert await broker.transactions.commit_all(again, CommitNumber("job", number)) == ("already", 3)
     assert (await broker.transactions.get(again[0])).status == "open"
     await broker.transactions.abort(again[0])
     assert await visible(broker, "t") == {0: ["a"]}
@@ -92,7 +92,7 @@ async def test_of_two_who_do_the_same_step_at_once_one_wins(redis_url, prefix):
         await first.topics.create("t", 2)
         for number in range(10):
             mine, theirs = await written(first, "x", "y"), await written(second, "x", "y")
-            once = Once("job", number)
+            once = CommitNumber("job", number)
             answers = await asyncio.gather(
                 first.transactions.commit_all(mine, once), second.transactions.commit_all(theirs, once)
             )
@@ -131,7 +131,7 @@ async def test_what_is_decided_but_not_carried_the_sweep_of_another_broker_carri
             await asyncio.sleep(3600)
 
         monkeypatch.setattr(first.transactions, "finish", nothing)
-        assert await first.transactions.commit_all(txns, Once("job", 1), wait="logged") == ("committing", 1)
+        assert await first.transactions.commit_all(txns, CommitNumber("job", 1), wait="logged") == ("committing", 1)
         for task in first.transactions._background:
             task.cancel()
         await vanish(first)
@@ -147,7 +147,7 @@ async def test_what_makes_no_sense_is_refused_and_nothing_is_committed(broker):
         await commit_all([*txns, TxnId(other, 0)])
     apart = next(f"job {n}" for n in range(100) if broker.transactions.together.coordinator(f"job {n}").number == other)
     with pytest.raises(InvalidRequest, match="is not at the coordinator"):
-        await commit_all(txns, Once(apart, 1))
+        await commit_all(txns, CommitNumber(apart, 1))
     with pytest.raises(InvalidRequest, match="nothing to do"):
         await commit_all([])
     with pytest.raises(CoordinatorNotFound):
@@ -156,7 +156,12 @@ async def test_what_makes_no_sense_is_refused_and_nothing_is_committed(broker):
         await commit_all([TxnId(0, n) for n in range(TRANSACTIONS_MAX + 1)])
     with pytest.raises(UnsupportedTxnAction):
         await commit_all(txns, wait="never")
-    for wrong in (Once("", 1), Once("x" * 1001, 1), Once("job", -1), Once("job", 2**53 + 1)):
+    for wrong in (
+        CommitNumber("", 1),
+        CommitNumber("x" * 1001, 1),
+        CommitNumber("job", -1),
+        CommitNumber("job", 2**53 + 1),
+    ):
         with pytest.raises(InvalidRequest):
             await commit_all([], wrong)
     assert (await broker.transactions.get(txns[0])).status == "open"
@@ -170,8 +175,8 @@ async def test_a_number_outlives_the_outcomes_and_is_forgotten_when_long_unused(
         await broker.topics.create("t", 2)
         await broker.producers.init("a kafka producer", 30_000)
         for number in range(3):
-            await broker.transactions.commit_all(await written(broker, "a"), Once("job", number))
-        await broker.transactions.commit_all([], Once("weird: {name} =*\n", 5))
+            await broker.transactions.commit_all(await written(broker, "a"), CommitNumber("job", number))
+        await broker.transactions.commit_all([], CommitNumber("weird: {name} =*\n", 5))
         await broker.maintenance.expire_transactional_ids()
         assert await broker.transactions.together.number("job") == 2
         assert await broker.transactions.together.number("weird: {name} =*\n") == 5

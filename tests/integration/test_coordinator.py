@@ -26,10 +26,10 @@ from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Store
 from redis_ledger.txn import log as txn_log
-from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Record, refusal
+from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, TransactionRecord, refusal_error
 from redis_ledger.txn.participants import Participants
 from redis_ledger.txn.producer_ids import ProducerIds
-from redis_ledger.txn.states import State
+from redis_ledger.txn.states import TxnState
 from tests.support.proxy import proxy
 
 P0, P1 = Participant("orders", "t-1", 0), Participant("orders", "t-1", 1)
@@ -89,7 +89,7 @@ async def test_thousands_begun_at_once_by_two_brokers_have_ids_of_their_own(stor
     other = await opened(store, broker="b2")
     txns = await asyncio.gather(*(begin(c) for c in (coordinators, other) * 1000))
     assert len(set(txns)) == 2000
-    assert {state.state for state in await coordinators.live(coordinators.of(txns[0]), 5000)} == {State.OPEN}
+    assert {state.state for state in await coordinators.live(coordinators.of(txns[0]), 5000)} == {TxnState.OPEN}
 
 
 async def test_a_transaction_begun_is_known_to_another_broker_at_once(store, coordinators):
@@ -97,7 +97,7 @@ async def test_a_transaction_begun_is_known_to_another_broker_at_once(store, coo
     mine = await opened(store, clock=clock, broker="b3")
     txn = await begin(mine, P0, SUB, timeout_ms=7_000, owner="al ice")
     record = await coordinators.get(txn)
-    assert record == Record(txn, State.OPEN, 5_000, 7_000, 12_000, "al ice", [P0, SUB], False, None)
+    assert record == TransactionRecord(txn, TxnState.OPEN, 5_000, 7_000, 12_000, "al ice", [P0, SUB], False, None)
 
 
 async def test_a_nonce_finds_its_transaction_from_any_broker_until_it_is_aborted(store, coordinators):
@@ -137,10 +137,10 @@ async def test_a_decision_names_everybody_it_concerns_and_is_repeated_alike(coor
     await coordinators.add(txn, [P1, SUB])
     await coordinators.add(txn, [P0, SUB])
     first = await coordinators.decide(txn, commit=True)
-    assert first == (txn, State.COMMITTING, [P0, P1, SUB], -1, None, False)
+    assert first == (txn, TxnState.COMMITTING, [P0, P1, SUB], -1, None, False)
     assert await coordinators.decide(txn, commit=True) == first
     await coordinators.done(txn)
-    assert await coordinators.decide(txn, commit=True) == (txn, State.COMMITTED, [], txn.serial, None, False)
+    assert await coordinators.decide(txn, commit=True) == (txn, TxnState.COMMITTED, [], txn.serial, None, False)
 
 
 @pytest.mark.parametrize("done", [False, True])
@@ -181,7 +181,7 @@ async def test_commit_and_expiry_at_the_same_instant_have_one_winner(store):
         won = isinstance(commit, Decision)
         assert won or isinstance(commit, TransactionTimedOut)
         assert (expiry is None) == won
-        assert (await one.get(txn)).state == (State.COMMITTING if won else State.TIMING_OUT)
+        assert (await one.get(txn)).state == (TxnState.COMMITTING if won else TxnState.TIMING_OUT)
 
 
 async def test_unknown_transactions_and_coordinators_are_told_apart(coordinators):
@@ -198,7 +198,7 @@ async def test_unknown_transactions_and_coordinators_are_told_apart(coordinators
 async def test_a_transaction_that_was_not_decided_cannot_be_done(coordinators):
     txn = await begin(coordinators)
     assert (await coordinators.done(txn))[:2] == (Status.TXN_STATUS, ["O"])
-    assert (await coordinators.get(txn)).state is State.OPEN
+    assert (await coordinators.get(txn)).state is TxnState.OPEN
 
 
 async def test_an_outcome_outlives_its_log_records_and_then_its_window(store):
@@ -208,7 +208,7 @@ async def test_an_outcome_outlives_its_log_records_and_then_its_window(store):
     assert len(await logged(store, coordinators, txn)) == 2
     await ended(coordinators, txn, commit=True)
     assert await logged(store, coordinators, txn) == []
-    assert (await coordinators.get(txn)).state is State.COMMITTED
+    assert (await coordinators.get(txn)).state is TxnState.COMMITTED
     assert [r.txn for r in await coordinators.finished(coordinators.of(txn))] == [txn]
     clock.advance(1_001)
     await ended(coordinators, await begin(coordinators), commit=False)
@@ -370,6 +370,6 @@ async def test_an_unreachable_participant_is_told_after_all_others_were_tried(re
 
 
 def test_a_status_nobody_expects_is_refused_with_what_it_is():
-    error = refusal(TxnId(3, 17), Status.TXN_STATUS, ["O"])
+    error = refusal_error(TxnId(3, 17), Status.TXN_STATUS, ["O"])
     assert type(error) is InvalidTxnStatus
     assert "3-17 is O" in error.detail

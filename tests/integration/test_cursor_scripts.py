@@ -9,8 +9,8 @@ import pytest
 
 from redis_ledger.cursor import registration, scripts
 from redis_ledger.cursor.ranges import Range
-from redis_ledger.cursor.registration import Register
-from redis_ledger.cursor.scripts import NotOwner, Request
+from redis_ledger.cursor.registration import Registration
+from redis_ledger.cursor.scripts import NotOwner, ReceiveRequest
 from redis_ledger.errors import (
     ConsumerBusy,
     NotDelivered,
@@ -63,10 +63,10 @@ class Bound:
         return lambda *args, **more: getattr(module, name)(*self.first, *args, **more)
 
     async def create(self, name: str, kind: Any, start: Any, now_ms: int, incarnation: str = "one") -> bool:
-        return bool(await self.register(name, Register(kind, incarnation, start, 1), now_ms))
+        return bool(await self.register(name, Registration(kind, incarnation, start, 1), now_ms))
 
     async def received(self, name: str, consumer: str, records_max: int) -> Any:
-        request = Request(consumer, 1 << 20, 30_000, 10_000)
+        request = ReceiveRequest(consumer, 1 << 20, 30_000, 10_000)
         return await self.receive(name, request, now_ms=NOW, records_max=records_max)
 
 
@@ -103,7 +103,7 @@ async def test_an_exclusive_subscription_tells_who_has_it(on):
     with pytest.raises(NotOwner):
         await on.received("s", "größer {1}", records_max=6)
     epoch = await on.own("s", "größer {1}", **session)
-    request = Request("größer {1}", 1 << 20, 30_000, 10_000, epoch)
+    request = ReceiveRequest("größer {1}", 1 << 20, 30_000, 10_000, epoch)
     await on.receive("s", request, now_ms=NOW, records_max=6)
     assert await on.ack_cumulative("s", "größer {1}", 3) == 2
     assert await on.hold_cumulative("s", "größer {1}", T2, 5) == 2

@@ -18,7 +18,7 @@ from redis_ledger.ledger.waiters import Listener, Waiters
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Decision, Participant
 from redis_ledger.txn.participants import Participants
-from redis_ledger.txn.states import State
+from redis_ledger.txn.states import TxnState
 
 SOON, NEVER = 5.0, 0.05  # how long a wake-up may take, and how long one that must not come is waited for
 
@@ -53,7 +53,7 @@ async def append(partition: Partition, txn: TxnId | None = None) -> None:
     await partition.append(AppendRequest(b"x", 1, 0, producer_id=pid, epoch=0), txn)
 
 
-async def end(partition: Partition, store: Store, txn: TxnId, state: State) -> None:
+async def end(partition: Partition, store: Store, txn: TxnId, state: TxnState) -> None:
     where = [Participant(partition.topic, partition.topic_id, partition.number)]
     await Participants(store, Config(), ManualClock()).end(Decision(txn, state, where, -1))
 
@@ -83,7 +83,7 @@ async def test_a_committed_reader_sleeps_while_only_the_end_moves_and_wakes_at_t
             await append(partition)
             assert await uncommitted.wait(SOON)
             assert not await committed.wait(NEVER)
-            await end(partition, store, txn, State.COMMITTING)
+            await end(partition, store, txn, TxnState.COMMITTING)
             assert await committed.wait(SOON)
 
 

@@ -27,7 +27,7 @@ from redis_ledger.ledger.reader import ABORTED_MAX
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Decision, Participant
 from redis_ledger.txn.participants import Participants
-from redis_ledger.txn.states import State
+from redis_ledger.txn.states import TxnState
 from tests.support.proxy import proxy
 
 CONFIG = Config(ledger_bytes_max=1000, ledger_age_ms_max=60_000)
@@ -67,7 +67,7 @@ async def in_txn(partition: Partition, payload: bytes, txn: TxnId = TXN, *, veri
 
 async def end(partition: Partition, store: Store, txn: TxnId, *, commit: bool) -> None:
     where = [Participant("orders", partition.topic_id, 0)]
-    decision = Decision(txn, State.COMMITTING if commit else State.ABORTING, where, -1)
+    decision = Decision(txn, TxnState.COMMITTING if commit else TxnState.ABORTING, where, -1)
     await Participants(store, CONFIG, ManualClock()).end(decision)
 
 
@@ -120,7 +120,7 @@ async def test_more_aborted_transactions_than_a_read_brings_along_are_all_known(
     await asyncio.gather(*(in_txn(partition, b"never", txn) for txn in txns))
     where = [Participant("orders", "t-1", 0)]
     ends = Participants(store, CONFIG, ManualClock())
-    await asyncio.gather(*(ends.end(Decision(txn, State.ABORTING, where, -1)) for txn in txns))
+    await asyncio.gather(*(ends.end(Decision(txn, TxnState.ABORTING, where, -1)) for txn in txns))
     assert len(txns) > ABORTED_MAX
     # When all is read at once
     read = await partition.reader.read(0, committed=True, bytes_max=1 << 20)

@@ -202,7 +202,7 @@ async def test_everything_goes_on_while_keys_move_one_by_one(broker, cluster, pr
 
 async def replace_leftover(broker: Broker, partition: Partition, incarnation: str = "second") -> None:
     """Makes the cursor of a subscription; of another incarnation than before, if it was made before."""
-    register = registration.Register("shared", incarnation, partitions=1)
+    register = registration.Registration("shared", incarnation, partitions=1)
     await registration.make(broker.store, partition.keys, partition.topic_id, "deleted", register, 0, 0, anew=False)
 
 
@@ -224,7 +224,7 @@ async def test_what_makes_keys_waits_for_the_end_of_the_move_and_nothing_waits_f
         assert not any(task.done() for task in making)
         await asyncio.to_thread(move.finish)
         await asyncio.wait_for(asyncio.gather(*making), WITHIN_S)
-    leftover = await registration.look(broker.store, partition.keys, "deleted")
+    leftover = await registration.read(broker.store, partition.keys, "deleted")
     assert leftover is not None
     assert leftover.incarnation == "second"
     await append(broker)

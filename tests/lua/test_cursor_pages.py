@@ -35,7 +35,7 @@ class Paged:
             assert self.calls[-1][0] == Status.OK, self.calls[-1]
             return self.calls[-1]
 
-        return asyncio.run(paged_acks.acted(one, to_ranges(offsets)))
+        return asyncio.run(paged_acks.ack_in_pages(one, to_ranges(offsets)))
 
     def ack(self, offsets: Sequence[int]) -> int:
         return self.run(self.sub.ack, offsets)
@@ -49,7 +49,7 @@ class Paged:
             assert self.calls[-1][0] == Status.OK, self.calls[-1]
             return self.calls[-1]
 
-        return asyncio.run(paged_acks.cumulated(one, is_sum=is_sum))
+        return asyncio.run(paged_acks.ack_cumulative_in_pages(one, is_sum=is_sum))
 
 
 def received(log: FakeLog, count: int = COUNT, kind: str = "shared", name: str = "sub") -> Subscription:

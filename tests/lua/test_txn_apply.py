@@ -8,36 +8,36 @@ from typing import Any
 import pytest
 
 from redis_ledger.store.script_status import Status
-from redis_ledger.txn.states import Request, State, follow
+from redis_ledger.txn.states import TxnRequest, TxnState, next_state
 from tests.support.ledger_scripts import TxnCoordinator
 
-WAYS: dict[State, list[str]] = {  # how a transaction gets into a state; {} is its serial
-    State.OPEN: [],
-    State.COMMITTING: ["end {} C"],
-    State.COMMITTED: ["end {} C", "complete {}"],
-    State.ABORTING: ["end {} A"],
-    State.TIMING_OUT: ["expire {}"],
-    State.ABORTED: ["end {} A", "complete {}"],
+WAYS: dict[TxnState, list[str]] = {  # how a transaction gets into a state; {} is its serial
+    TxnState.OPEN: [],
+    TxnState.COMMITTING: ["end {} C"],
+    TxnState.COMMITTED: ["end {} C", "complete {}"],
+    TxnState.ABORTING: ["end {} A"],
+    TxnState.TIMING_OUT: ["expire {}"],
+    TxnState.ABORTED: ["end {} A", "complete {}"],
 }
 LINES = {
-    Request.COMMIT: "end {} C",
-    Request.ABORT: "end {} A",
-    Request.EXPIRE: "expire {}",
-    Request.ADD: "add {} orders/t-1/0",
-    Request.DONE: "complete {}",
+    TxnRequest.COMMIT: "end {} C",
+    TxnRequest.ABORT: "end {} A",
+    TxnRequest.EXPIRE: "expire {}",
+    TxnRequest.ADD: "add {} orders/t-1/0",
+    TxnRequest.DONE: "complete {}",
 }
 P0, P1, SUB = "orders/t-1/0", "orders/t-1/1", "orders/t-1/0/sub"
 
 
-def state_of(coordinator: TxnCoordinator, serial: str) -> State | None:
+def state_of(coordinator: TxnCoordinator, serial: str) -> TxnState | None:
     row = coordinator.client.hget(coordinator.keys.txns, serial)
     if row:
-        return State(row.decode().split(" ")[0])
+        return TxnState(row.decode().split(" ")[0])
     ended = coordinator.client.hget(coordinator.keys.outcomes, serial)
-    return {"C": State.COMMITTED, "A": State.ABORTED, "T": State.ABORTED}[ended.decode()[0]] if ended else None
+    return {"C": TxnState.COMMITTED, "A": TxnState.ABORTED, "T": TxnState.ABORTED}[ended.decode()[0]] if ended else None
 
 
-def brought_to(coordinator: TxnCoordinator, state: State) -> str:
+def brought_to(coordinator: TxnCoordinator, state: TxnState) -> str:
     serial = coordinator.begin(0, "-", "-", P0)
     for line in WAYS[state]:
         assert coordinator.one(line.format(serial)).startswith("0 ")
@@ -53,7 +53,7 @@ def forgotten(dump: dict[str, Any]) -> dict[str, Any]:
 # -- the decision table ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("state", "request_"), list(product(State, Request)))
+@pytest.mark.parametrize(("state", "request_"), list(product(TxnState, TxnRequest)))
 def test_the_script_follows_the_decision_table(coordinator, state, request_):
     """TS-01, TS-02, TS-05: cell by cell."""
     """TS-01, TS-05"""
@@ -63,11 +63,11 @@ def test_the_script_follows_the_decision_table(coordinator, state, request_):
     # When it is asked for
     answer = coordinator.one(LINES[request_].format(serial))
     # Then it goes where the table says, or is refused with its state and nothing changes
-    wanted = follow(state, request_)
+    wanted = next_state(state, request_)
     if wanted is None:
         name = (
             f"ended {state.value.translate({68: 'C', 66: 'A'})}"
-            if state in (State.COMMITTED, State.ABORTED)
+            if state in (TxnState.COMMITTED, TxnState.ABORTED)
             else state.value
         )
         assert answer == f"{int(Status.TXN_STATUS)} {name}"
@@ -75,7 +75,7 @@ def test_the_script_follows_the_decision_table(coordinator, state, request_):
         return
     assert answer.startswith("0")
     assert state_of(coordinator, serial) == wanted
-    if wanted == state and request_ is not Request.ADD and not (request_ is Request.EXPIRE and state.is_ending):
+    if wanted == state and request_ is not TxnRequest.ADD and not (request_ is TxnRequest.EXPIRE and state.is_ending):
         assert forgotten(coordinator.dump()) == before  # a retry is a no-op
 
 
@@ -278,7 +278,7 @@ def test_a_transaction_may_live_and_end_within_one_batch(coordinator):
     applied = coordinator.apply("begin 60000 - - " + P0, "end 0 C", "complete 0")
     assert applied.lines == ["0 0", f"0 C {P0}", "0 C"]
     assert (applied.lowest, coordinator.entries(), coordinator.live()) == ("", [], {})
-    assert state_of(coordinator, "0") == State.COMMITTED
+    assert state_of(coordinator, "0") == TxnState.COMMITTED
     assert coordinator.counters() | {"since": 0} == {
         "next": 1, "entry": 0, "created": 1, "committed": 1, "aborted": 0, "timeout": 0, "since": 0,
     }  # fmt: skip

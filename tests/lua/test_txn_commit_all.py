@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redis_ledger.store.script_status import Status
-from redis_ledger.txn.states import State
+from redis_ledger.txn.states import TxnState
 from tests.lua.test_txn_apply import WAYS, brought_to, forgotten, state_of
 from tests.support.ledger_scripts import TxnCoordinator
 
@@ -25,7 +25,7 @@ def test_all_of_them_are_decided_in_one_call_and_each_tells_whom_it_concerns(coo
     serials = begun(coordinator, 3)
     answer = coordinator.one(together("job", 7, *serials))
     assert answer == "0 committed|C orders/t-1/0|C orders/t-1/1|C orders/t-1/2"
-    assert [state_of(coordinator, serial) for serial in serials] == [State.COMMITTING] * 3
+    assert [state_of(coordinator, serial) for serial in serials] == [TxnState.COMMITTING] * 3
     assert coordinator.client.hget(coordinator.keys.ids, "=job").startswith(b"7 ")
 
 
@@ -41,13 +41,13 @@ def test_each_decision_has_its_record_in_the_log_and_dies_with_its_end(coordinat
     assert coordinator.counters()["committed"] == 3
 
 
-@pytest.mark.parametrize("state", [state for state in WAYS if state is not State.OPEN])
+@pytest.mark.parametrize("state", [state for state in WAYS if state is not TxnState.OPEN])
 def test_if_one_of_them_is_not_open_nothing_changes_and_it_is_named(coordinator, state):
     first, last = begun(coordinator, 2)
     other = brought_to(coordinator, state)
     before = forgotten(coordinator.dump())
     answer = coordinator.one(together("job", 7, first, other, last))
-    ended = {State.COMMITTED: "ended C", State.ABORTED: "ended A"}
+    ended = {TxnState.COMMITTED: "ended C", TxnState.ABORTED: "ended A"}
     assert answer == f"{STATUS} {other} {ended.get(state, state.value)}"
     assert forgotten(coordinator.dump()) == before
 

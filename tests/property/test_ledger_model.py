@@ -30,7 +30,7 @@ from redis_ledger.store.script_status import Status
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Decision, Participant
 from redis_ledger.txn.participants import Participants
-from redis_ledger.txn.states import State
+from redis_ledger.txn.states import TxnState
 from tests.support.ledger_scripts import Ledger
 from tests.support.redis_servers import redis_server
 
@@ -204,7 +204,7 @@ async def play(store: Store, history: list[tuple[str, Any, Any]], bytes_max: int
                 await partition.append(AppendRequest(payload, y, 0, producer_id=x.producer_id, epoch=0), x)
         elif what == "end":
             commit, watermark = y
-            state = State.COMMITTING if commit else State.ABORTING
+            state = TxnState.COMMITTING if commit else TxnState.ABORTING
             await ends.end(Decision(x, state, [Participant(TOPIC, TOPIC_ID, 0)], watermark))
             model.end(x, commit, watermark)
         elif what == "trim":

@@ -20,8 +20,8 @@ from redis_ledger.clock import ManualClock
 from redis_ledger.config import Config
 from redis_ledger.cursor import registration, scripts
 from redis_ledger.cursor.ranges import to_ranges
-from redis_ledger.cursor.registration import Register
-from redis_ledger.cursor.scripts import Request
+from redis_ledger.cursor.registration import Registration
+from redis_ledger.cursor.scripts import ReceiveRequest
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.append_request import AppendRequest
 from redis_ledger.ledger.partition import Partition
@@ -29,7 +29,7 @@ from redis_ledger.store.keys import PartitionKeys
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Decision, Participant
 from redis_ledger.txn.participants import Participants
-from redis_ledger.txn.states import State
+from redis_ledger.txn.states import TxnState
 from tests.support.redis_servers import redis_server
 
 TOPIC, TOPIC_ID, CONSUMER = "orders", "t-1", "c"
@@ -134,7 +134,7 @@ class World:
             self.log.add(1, b"", self.clock.now_ms())
 
     async def _end(self, txn: TxnId, commit: bool, sub: str | None = None) -> None:
-        state = State.COMMITTING if commit else State.ABORTING
+        state = TxnState.COMMITTING if commit else TxnState.ABORTING
         await self.ends.end(Decision(txn, state, [Participant(TOPIC, TOPIC_ID, 0, sub)], -1))
 
     async def subscribe(self, which: int) -> None:
@@ -143,7 +143,7 @@ class World:
             await registration.delete(*self.place, name)
             del self.log.subs[name]
         else:
-            wanted = Register("shared", str(next(self.serials)), partitions=1)
+            wanted = Registration("shared", str(next(self.serials)), partitions=1)
             await registration.register(*self.place, name, wanted, self.clock.now_ms())
             self.log.subs[name] = Owed(self.log.start)
 
@@ -153,7 +153,11 @@ class World:
             return
         owed = self.log.subs[name]
         got = await scripts.receive(
-            *self.place, name, Request(CONSUMER, 1 << 20, 1 << 40, 1), now_ms=self.clock.now_ms(), records_max=count
+            *self.place,
+            name,
+            ReceiveRequest(CONSUMER, 1 << 20, 1 << 40, 1),
+            now_ms=self.clock.now_ms(),
+            records_max=count,
         )
         offsets = [at for d in got.deliveries for at in range(d.first, d.last + 1)]
         held = {at for each in owed.held.values() for at in each}
@@ -173,7 +177,7 @@ class World:
         owed.leased = [at for at in owed.leased if at not in chosen]
         if in_txn:
             txn = TxnId(1, next(self.serials))
-            assert await scripts.hold(*self.place, name, CONSUMER, txn, to_ranges(chosen)) == len(chosen)
+            assert await scripts.pending_ack(*self.place, name, CONSUMER, txn, to_ranges(chosen)) == len(chosen)
             owed.held[txn] = chosen
         else:
             assert await scripts.ack(*self.place, name, CONSUMER, to_ranges(chosen)) == len(chosen)

@@ -94,7 +94,7 @@ async def test_acks_left_by_ended_transactions_are_given_back_by_the_next_end_of
             for n in (0, 1):
                 txn = lives[coordinator][n]
                 await broker.transactions.abort(txn)
-                await scripts.hold(
+                await scripts.pending_ack(
                     broker.store, partition.keys, partition.topic_id, "s", "c1", txn,
                     to_ranges([ids[first + n].offset]),
                 )  # fmt: skip

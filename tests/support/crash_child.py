@@ -32,7 +32,7 @@ from redis_ledger.ids import MessageId
 from redis_ledger.records.build import encode
 from redis_ledger.store.scripts import Script
 from redis_ledger.store.store import ScriptCall, Store
-from redis_ledger.txn.commit_all import Once
+from redis_ledger.txn.commit_all import CommitNumber
 from redis_ledger.txn.coordinator import Participant
 
 READS = {
@@ -219,7 +219,7 @@ async def together_step(
         txn = (await broker.transactions.begin(case.timeout_ms, owner=name, together=name)).id
         await broker.records.produce(sink, outputs([value]), transaction=txn)
         txns.append(txn)
-    return await broker.transactions.commit_all(txns, Once(name, 1))
+    return await broker.transactions.commit_all(txns, CommitNumber(name, 1))
 
 
 STEPS = {

@@ -29,7 +29,7 @@ from redis_ledger.records.split_by_due import Later, Now, Split
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Decision, Participant
 from redis_ledger.txn.participants import Participants
-from redis_ledger.txn.states import State
+from redis_ledger.txn.states import TxnState
 from tests.support.crash_child import READS
 from tests.support.crashing_store import LOOKS
 
@@ -217,7 +217,7 @@ class World:
     async def end(self, slot: int, commit: bool) -> None:
         txn = self.open.pop(slot, None)
         if txn is not None:
-            state = State.COMMITTING if commit else State.ABORTING
+            state = TxnState.COMMITTING if commit else TxnState.ABORTING
             await self.ends.end(Decision(txn, state, [Participant(TOPIC, TOPIC_ID, 0)], -1))
 
     async def settle(self, index: DelayIndex, dies_at: int = -1) -> None:

@@ -302,9 +302,9 @@ class TxnCoordinator(Node):
     def live(self) -> dict[str, str]:
         return {k.decode(): v.decode() for k, v in self.client.hgetall(self.keys.live).items() if k}
 
-    def records(self) -> list[txn_log.Placed]:
+    def records(self) -> list[txn_log.LiveRecord]:
         """What is alive in the log."""
-        return list(txn_log.alive(self.client.xrange(self.keys.log), self.client.hgetall(self.keys.live)))
+        return list(txn_log.live_records(self.client.xrange(self.keys.log), self.client.hgetall(self.keys.live)))
 
     def counters(self) -> dict[str, int]:
         return {k.decode(): int(v) for k, v in self.client.hgetall(self.keys.state).items()}

@@ -17,7 +17,7 @@ from redis_ledger.app.console.time_inputs import moment, shown
 from redis_ledger.auth.acl import Op, Resource
 from redis_ledger.auth.requirement import named
 from redis_ledger.broker.groups.lag import Reader
-from redis_ledger.broker.subscriptions.dead_letter_rules import Rule
+from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRule
 from redis_ledger.broker.types import CursorStats, SubscriptionStats
 from redis_ledger.errors import (
     GroupNotEmpty,
@@ -202,7 +202,7 @@ class SubscriptionPage(msgspec.Struct):
     lag: int
     diagnosis: Diagnosis
     unacked: list[UnackedRange]
-    dead_letters: Rule | None
+    dead_letters: DeadLetterRule | None
     may_put_back: bool
     may_seek: bool
     may_delete: bool

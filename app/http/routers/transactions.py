@@ -53,7 +53,7 @@ from redis_ledger.errors import (
     WrongSubscriptionKind,
 )
 from redis_ledger.ids import TxnId
-from redis_ledger.txn.commit_all import Once
+from redis_ledger.txn.commit_all import CommitNumber
 
 routes = Routes("transactions")
 _READ_TOPICS, _WRITE_TOPICS = each_name(Op.READ, Resource.TOPIC), each_name(Op.WRITE, Resource.TOPIC)
@@ -189,7 +189,7 @@ async def commit_all(request: HttpRequest, body: bodies_together.CommitAll) -> b
     if isinstance(body.once, bodies_together.Once):
         request.check(Op.WRITE, Resource.TRANSACTIONAL_ID, body.once.name)
     txns = [txn for each in body.transactions if (txn := await own_transaction(request, each)) is not None]
-    once = Once(body.once.name, body.once.number) if isinstance(body.once, bodies_together.Once) else None
+    once = CommitNumber(body.once.name, body.once.number) if isinstance(body.once, bodies_together.Once) else None
     done = await request.broker.transactions.commit_all(txns, once, wait=body.wait)
     number = UNSET if done.number is None else done.number
     return bodies_together.CommittedAll(status=done.status, number=number)

@@ -39,7 +39,7 @@ from redis_ledger.ledger.topic_entry import TopicEntry
 from redis_ledger.store.keys import CatalogKeys, GroupKeys, encode_name
 from redis_ledger.store.store import Store
 from redis_ledger.txn.coordinator import Coordinators, Decision
-from redis_ledger.txn.states import State
+from redis_ledger.txn.states import TxnState
 
 FEW = 16  # topics that are looked for one by one
 UNDER_WAY_MAX = 1_000  # calls of one request that wait for Redis together
@@ -255,12 +255,12 @@ class Offsets:
             record = await self._coordinators.get(txn)
             decision: Decision | None = None
             if record.state.is_ending:
-                decision = await self._coordinators.decide(txn, commit=record.state is State.COMMITTING)
-            elif record.state is State.OPEN and record.deadline_ms <= self._clock.now_ms():
+                decision = await self._coordinators.decide(txn, commit=record.state is TxnState.COMMITTING)
+            elif record.state is TxnState.OPEN and record.deadline_ms <= self._clock.now_ms():
                 decision = await self._coordinators.expire(txn)
             if decision is not None and decision.state.is_ending:
                 await self._finish(decision)
-            return record.state is not State.OPEN or decision is not None
+            return record.state is not TxnState.OPEN or decision is not None
         except TransactionNotFound:
             return True
         except LedgerError:

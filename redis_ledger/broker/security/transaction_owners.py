@@ -18,7 +18,7 @@ from redis_ledger.auth.acl import CLUSTER_NAME, Caller, Op, Resource
 from redis_ledger.broker.security.service import Security
 from redis_ledger.errors import TransactionForbidden
 from redis_ledger.ids import TxnId
-from redis_ledger.txn.coordinator import Coordinators, Record
+from redis_ledger.txn.coordinator import Coordinators, TransactionRecord
 
 REMEMBERED_MAX = 50_000  # forgetting one only means asking again
 _MARK = "\x01"  # begins what names a principal; no name holds it
@@ -45,7 +45,7 @@ def read(text: str) -> tuple[str, str]:
     return principal, label
 
 
-def owner_of(record: Record) -> Owner:
+def owner_of(record: TransactionRecord) -> Owner:
     if record.producer is not None:
         return Owner("", record.producer.transactional_id)
     return Owner(read(record.owner)[0])
@@ -96,7 +96,7 @@ class TransactionOwners:
             return self._security.allows(caller, operation, Resource.TRANSACTIONAL_ID, name)
         return owner.principal == caller.principal
 
-    def sees(self, caller: Caller, record: Record) -> bool:
+    def sees(self, caller: Caller, record: TransactionRecord) -> bool:
         """Whether the caller is shown a transaction."""
         return not self._security.is_on or self._sees(caller, owner_of(record))
 

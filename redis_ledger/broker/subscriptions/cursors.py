@@ -17,7 +17,7 @@ from redis_ledger.clock import Clock
 from redis_ledger.cursor import group_offsets as registers
 from redis_ledger.cursor import registration
 from redis_ledger.cursor.ranges import Range, to_ranges
-from redis_ledger.cursor.registration import Register
+from redis_ledger.cursor.registration import Registration
 from redis_ledger.cursor.script_errors import unknown
 from redis_ledger.errors import TopicBusy, UnknownSubscription, UnknownTopic
 from redis_ledger.ids import MessageId
@@ -60,16 +60,16 @@ class Cursors:
         for _ in range(ATTEMPTS_MAX):
             partitions = await self.partitions(topic, fresh=True)
             first, now = partitions[0], self._clock.now_ms()
-            wanted = Register(kind, secrets.token_hex(8), start, len(partitions))
+            wanted = Registration(kind, secrets.token_hex(8), start, len(partitions))
             made = await registration.register(self._store, first.keys, first.topic_id, name, wanted, now)
-            registered = await registration.look(self._store, first.keys, name)
+            registered = await registration.read(self._store, first.keys, name)
             if registered is None or registered.kind != kind:
                 continue  # deleted in between
             others = [self._make(p, name, registered, anew=made) for p in partitions[1:]]
-            await settled(others)
+            await gather_all(others)
             if await self._is_registered(first, name, registered):
                 return made
-            await settled([self._delete(p, name, registered.incarnation) for p in partitions[1:]])
+            await gather_all([self._delete(p, name, registered.incarnation) for p in partitions[1:]])
         raise TopicBusy(
             f"Subscription {name!r} of topic {topic!r} is being created and deleted at the same time; try again.",
             topic=topic,
@@ -80,15 +80,15 @@ class Cursors:
         first, *others = await self.partitions(topic, fresh=True)
         incarnation = await registration.delete(self._store, first.keys, first.topic_id, name)
         if incarnation is None:
-            await settled([self._delete_leftover(p, first, name) for p in others])
+            await gather_all([self._delete_leftover(p, first, name) for p in others])
         else:
-            await settled([self._delete(p, name, incarnation) for p in others])
+            await gather_all([self._delete(p, name, incarnation) for p in others])
         return incarnation is not None
 
     async def ensure(self, partition: Partition, name: str) -> None:
         """Makes the cursor of a partition that lacks it.  Raises UnknownSubscription when it is not registered."""
         first = await self._catalog.partition(partition.topic, 0)
-        registered = await registration.look(self._store, first.keys, name)
+        registered = await registration.read(self._store, first.keys, name)
         if registered is None:
             raise unknown(name)
         p = partition
@@ -121,11 +121,11 @@ class Cursors:
         self, partitions: Iterable[Partition], name: str, act: Callable[[Partition], Awaitable[T]]
     ) -> list[T]:
         """As act, on all of them at once.  When one fails, the others are finished before its error is raised."""
-        return await settled([self.act(partition, name, act) for partition in partitions])
+        return await gather_all([self.act(partition, name, act) for partition in partitions])
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
-    async def _make(self, p: Partition, name: str, of: Register, *, anew: bool) -> None:
+    async def _make(self, p: Partition, name: str, of: Registration, *, anew: bool) -> None:
         now = self._clock.now_ms()
         await registration.make(self._store, p.keys, p.topic_id, name, of, p.number, now, anew=anew)
 
@@ -135,16 +135,16 @@ class Cursors:
     async def _delete_leftover(self, p: Partition, first: Partition, name: str) -> None:
         """The cursor is read before the register: a creation registers first, so a cursor whose incarnation is not
         registered after that belongs to a subscription that was deleted."""
-        found = await registration.look(self._store, p.keys, name)
+        found = await registration.read(self._store, p.keys, name)
         if found is not None and not await self._is_registered(first, name, found):
             await self._delete(p, name, found.incarnation)
 
-    async def _is_registered(self, first: Partition, name: str, wanted: Register) -> bool:
-        now = await registration.look(self._store, first.keys, name)
+    async def _is_registered(self, first: Partition, name: str, wanted: Registration) -> bool:
+        now = await registration.read(self._store, first.keys, name)
         return now is not None and now.incarnation == wanted.incarnation
 
 
-async def settled(awaitables: Sequence[Awaitable[T]]) -> list[T]:
+async def gather_all(awaitables: Sequence[Awaitable[T]]) -> list[T]:
     """The results, when all have ended.  Then the first error is raised, so that nothing goes on behind the caller."""
     results = await asyncio.gather(*awaitables, return_exceptions=True)
     for result in results:

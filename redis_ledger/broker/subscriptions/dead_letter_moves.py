@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
-from redis_ledger.broker.subscriptions.dead_letter_rules import Rule
+from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRule
 from redis_ledger.broker.types import (
     ExecuteAcks,
     ExecuteRecords,
@@ -52,7 +52,7 @@ class Move(NamedTuple):
         return [MessageId(self.id.partition, offset) for offset in range(self.id.offset, last + 1)]
 
 
-def buried(message: Message, topic: str, name: str, rule: Rule) -> Move:
+def to_dead_letter(message: Message, topic: str, name: str, rule: DeadLetterRule) -> Move:
     """The message of topic and subscription as a dead letter."""
     at = message.id
     values = (topic, str(at.partition), str(at.offset), name, str(message.deliveries))
@@ -60,7 +60,7 @@ def buried(message: Message, topic: str, name: str, rule: Rule) -> Move:
     return Move(at, rule.topic, NewRecord(message.key, message.value, headers, timestamp_ms=message.timestamp_ms))
 
 
-def buried_unread(unread: Skipped, topic: str, name: str, rule: Rule, deliveries: int) -> Move:
+def to_unread_dead_letter(unread: Skipped, topic: str, name: str, rule: DeadLetterRule, deliveries: int) -> Move:
     """One dead letter, without key and value, for records that could not be decoded; its headers locate them."""
     values = (topic, str(unread.partition), str(unread.first_offset), name, str(deliveries))
     more = (str(unread.last_offset), unread.error.code)
@@ -69,7 +69,7 @@ def buried_unread(unread: Skipped, topic: str, name: str, rule: Rule, deliveries
     return Move(at, rule.topic, NewRecord(None, None, headers), unread.last_offset)
 
 
-def revived(message: Message) -> Move | None:
+def from_dead_letter(message: Message) -> Move | None:
     """The original record and its topic; None without a source topic, or for records that were never decoded."""
     headers = dict(message.headers)
     source = headers.get(TOPIC)
@@ -90,10 +90,14 @@ class DeadLetterMover:
         self._execute, self._stats = execute, stats
 
     async def sift(
-        self, rule: Rule, topic: str, name: str, consumer: str, messages: Sequence[Message]
+        self, rule: DeadLetterRule, topic: str, name: str, consumer: str, messages: Sequence[Message]
     ) -> list[Message]:
         """Moves the leased messages that reached the limit, and returns those to deliver."""
-        dead = {each.id: buried(each, topic, name, rule) for each in messages if each.deliveries >= rule.max_deliveries}
+        dead = {
+            each.id: to_dead_letter(each, topic, name, rule)
+            for each in messages
+            if each.deliveries >= rule.max_deliveries
+        }
         if not dead:
             return list(messages)
         moved = await self.move(topic, name, consumer, list(dead.values()), always)
@@ -103,10 +107,10 @@ class DeadLetterMover:
         return [each for each in messages if each.id not in dead]
 
     async def sift_unread(
-        self, rule: Rule, topic: str, name: str, consumer: str, unread: Skipped, deliveries: int
+        self, rule: DeadLetterRule, topic: str, name: str, consumer: str, unread: Skipped, deliveries: int
     ) -> bool:
         """Moves leased records that cannot be decoded; returns whether they were moved."""
-        move = buried_unread(unread, topic, name, rule, deliveries)
+        move = to_unread_dead_letter(unread, topic, name, rule, deliveries)
         moved = await self.move(topic, name, consumer, [move], always)
         metrics.topics.of(topic).dead += len(move.ids) if moved else 0
         return bool(moved)

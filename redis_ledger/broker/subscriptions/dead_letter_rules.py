@@ -19,7 +19,7 @@ from redis_ledger.store.store import Store
 DELIVERIES_MAX = 1_000_000
 
 
-class Rule(msgspec.Struct, frozen=True):
+class DeadLetterRule(msgspec.Struct, frozen=True):
     """After max_deliveries deliveries a message moves to `topic`.
 
     source_id   topic id of the source when the rule was made; "" in rules that are older than this field
@@ -39,8 +39,8 @@ class DeadLetterRules:
     def __init__(self, store: Store) -> None:
         self._key = CatalogKeys(store.prefix).deadletters
         self._cache = MetadataCache(store, "deadletters", (self._key,), self._take)
-        self._decode = msgspec.json.Decoder(Rule).decode
-        self.by_subscription: Mapping[tuple[str, str], Rule] = {}
+        self._decode = msgspec.json.Decoder(DeadLetterRule).decode
+        self.by_subscription: Mapping[tuple[str, str], DeadLetterRule] = {}
 
     async def open(self) -> None:
         await self._cache.open()
@@ -52,11 +52,11 @@ class DeadLetterRules:
         """Reads the rules again if they have changed."""
         await self._cache.refresh()
 
-    def get(self, topic: str, topic_id: str, subscription: str) -> Rule | None:
+    def get(self, topic: str, topic_id: str, subscription: str) -> DeadLetterRule | None:
         rule = self.by_subscription.get((topic, subscription))
         return rule if rule is not None and rule.applies_to(topic_id) else None
 
-    async def set(self, topic: str, subscription: str, rule: Rule) -> None:
+    async def set(self, topic: str, subscription: str, rule: DeadLetterRule) -> None:
         await self._write({(topic, subscription): msgspec.json.encode(rule).decode()})
 
     async def remove(self, topic: str, subscription: str) -> bool:

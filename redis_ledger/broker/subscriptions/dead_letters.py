@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
-from redis_ledger.broker.subscriptions.dead_letter_moves import DeadLetterMover, revived
-from redis_ledger.broker.subscriptions.dead_letter_rules import DELIVERIES_MAX, DeadLetterRules, Rule
+from redis_ledger.broker.subscriptions.dead_letter_moves import DeadLetterMover, from_dead_letter
+from redis_ledger.broker.subscriptions.dead_letter_rules import DELIVERIES_MAX, DeadLetterRule, DeadLetterRules
 from redis_ledger.broker.subscriptions.service import Subscriptions
 from redis_ledger.broker.types import always, never
 from redis_ledger.decoding.budget import Charge
@@ -44,7 +44,7 @@ class DeadLetters:
         if stats.kind == "kafka":
             raise WrongSubscriptionKind(f"{name!r} is a Kafka consumer group; only subscriptions have dead letters.")
         await self._ensure_topic(to, may_create)
-        await self.rules.set(topic, name, Rule(max_deliveries, to, stats.topic_id))
+        await self.rules.set(topic, name, DeadLetterRule(max_deliveries, to, stats.topic_id))
 
     async def put_back(
         self,
@@ -80,7 +80,7 @@ class DeadLetters:
                 moves = [
                     move
                     for each in messages
-                    if (move := revived(each)) is not None and move.topic in sources and may_write(move.topic)
+                    if (move := from_dead_letter(each)) is not None and move.topic in sources and may_write(move.topic)
                 ]
                 gone = set(await self._mover.move(topic, name, PUTS_BACK, moves, never)) if moves else set()
                 done.update(move.topic for move in moves if move.id in gone)

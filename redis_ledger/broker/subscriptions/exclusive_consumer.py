@@ -21,7 +21,7 @@ from redis_ledger.store.store import Store
 REMEMBERED_MAX = 50_000  # forgetting one costs a call
 
 
-class Entered(NamedTuple):
+class ConsumerSession(NamedTuple):
     """epoch None: a shared subscription."""
 
     epoch: int | None
@@ -32,7 +32,7 @@ class ExclusiveConsumers:
     def __init__(self, store: Store, clock: Clock, session_ms: int) -> None:
         self._store, self._clock, self._session_ms = store, clock, session_ms
         self._shared: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._entered: OrderedDict[tuple[str, str, str], Entered] = OrderedDict()
+        self._entered: OrderedDict[tuple[str, str, str], ConsumerSession] = OrderedDict()
 
     def is_shared(self, topic_id: str, name: str) -> bool:
         """Whether the subscription is remembered as a shared one."""
@@ -61,12 +61,12 @@ class ExclusiveConsumers:
         self._shared.pop((first.topic_id, name), None)
         self._entered.pop((first.topic_id, name, consumer), None)
 
-    def _is_old(self, entered: Entered) -> bool:
+    def _is_old(self, entered: ConsumerSession) -> bool:
         return time.monotonic() - entered.at_s > self._session_ms / 3000
 
     async def _own(self, first: Partition, name: str, consumer: str, *, take: bool) -> int | None:
         at_s = time.monotonic()
-        epoch = await registration.own(
+        epoch = await registration.claim(
             self._store, first.keys, first.topic_id, name, consumer,
             now_ms=self._clock.now_ms(), session_ms=self._session_ms, take=take,
         )  # fmt: skip
@@ -75,7 +75,7 @@ class ExclusiveConsumers:
             if len(self._shared) > REMEMBERED_MAX:
                 self._shared.popitem(last=False)
         else:
-            self._entered[first.topic_id, name, consumer] = Entered(epoch, at_s)
+            self._entered[first.topic_id, name, consumer] = ConsumerSession(epoch, at_s)
             if len(self._entered) > REMEMBERED_MAX:
                 self._entered.popitem(last=False)
         return epoch

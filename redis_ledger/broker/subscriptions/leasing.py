@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from redis_ledger.broker.subscriptions.cursors import Cursors
 from redis_ledger.broker.subscriptions.dead_letter_moves import DeadLetterMover
-from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRules, Rule
+from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRule, DeadLetterRules
 from redis_ledger.broker.subscriptions.exclusive_consumer import ExclusiveConsumers
 from redis_ledger.broker.subscriptions.long_polls import Leased
 from redis_ledger.broker.types import Message, Skipped
@@ -23,7 +23,7 @@ from redis_ledger.clock import Clock
 from redis_ledger.config import Config
 from redis_ledger.cursor import scripts
 from redis_ledger.cursor.ranges import Range, to_ranges
-from redis_ledger.cursor.scripts import Delivery, NotOwner, Received, Request
+from redis_ledger.cursor.scripts import Delivery, NotOwner, Received, ReceiveRequest
 from redis_ledger.decoding.budget import Budget
 from redis_ledger.errors import ConsumerBusy, LedgerError, TooLargeToDecode
 from redis_ledger.ids import MessageId
@@ -39,20 +39,20 @@ DECODED_BYTES_MAX = 16 << 20  # soft bound on what one attempt unpacks; what is 
 _log = get()
 
 
-class Receive(NamedTuple):
+class ReceiveCall(NamedTuple):
     """One call of a consumer, as far as it is the same on every partition.  has: the last offset of each partition that
     the consumer has (exclusive subscriptions).  skipped: gets what is too large to decode.  budget: makes one
     for an attempt, which ends with it, or where there are messages with the call."""
 
     name: str
-    request: Request
+    request: ReceiveRequest
     has: Mapping[int, int]
     records_max: int
     skipped: list[Skipped]
     budget: Callable[[], Budget]
 
 
-class _Answer(NamedTuple):
+class _Attempt(NamedTuple):
     """What the deliveries of one attempt share."""
 
     budget: Budget
@@ -74,7 +74,7 @@ class Leasing:
         self._store, self._cursors, self._sessions, self._waiters = store, cursors, sessions, waiters
         self._rules, self._mover, self._config, self._clock = rules, mover, config, clock
 
-    async def once(self, receive: Receive, partitions: Sequence[Partition]) -> Leased:
+    async def once(self, receive: ReceiveCall, partitions: Sequence[Partition]) -> Leased:
         """As `lease`.  A caller that is cancelled meanwhile gets no messages, so they are handed back."""
         leasing = asyncio.ensure_future(self.lease(receive, partitions))
         try:
@@ -84,7 +84,7 @@ class Leasing:
                 await self.hand_back(receive, partitions, (await leasing).messages)
             raise
 
-    async def lease(self, receive: Receive, partitions: Sequence[Partition]) -> Leased:
+    async def lease(self, receive: ReceiveCall, partitions: Sequence[Partition]) -> Leased:
         """Messages of these partitions, in the consumer's session."""
         name, consumer = receive.name, receive.request.consumer
         (first,) = await self._cursors.chosen(partitions[0].topic, (0,))
@@ -101,27 +101,29 @@ class Leasing:
             retry_after_ms=self._config.consumer_session_ms,
         )
 
-    async def hand_back(self, receive: Receive, partitions: Sequence[Partition], messages: Sequence[Message]) -> None:
+    async def hand_back(
+        self, receive: ReceiveCall, partitions: Sequence[Partition], messages: Sequence[Message]
+    ) -> None:
         """These messages reach no consumer."""
         await self._hand_back(partitions, receive.name, receive.request, [each.id for each in messages])
 
-    async def _share_out(self, receive: Receive, partitions: Sequence[Partition]) -> Leased:
+    async def _share_out(self, receive: ReceiveCall, partitions: Sequence[Partition]) -> Leased:
         """Messages of all partitions, each asked for its share first and then for what is left, until the budget is
         spent."""
         name, request, has, records_max, skipped, budget = receive
         messages: list[Message] = []
-        told = _Answer(budget(), [])
+        attempt = _Attempt(budget(), [])
         answers: dict[int, Received] = {}
         share = -(-records_max // len(partitions))
         asked = list(partitions)
         reached = dict(has)
-        while asked and len(messages) < records_max and not told.budget.is_spent:
+        while asked and len(messages) < records_max and not attempt.budget.is_spent:
             quota = min(share, records_max - len(messages))
             width = max(1, (records_max - len(messages)) // quota)
             now_asked, asked = asked[:width], asked[width:]
             received = await asyncio.gather(
                 *(
-                    self._lease(p, name, request, quota, reached.get(p.number), told, unseen=p.number in has)
+                    self._lease(p, name, request, quota, reached.get(p.number), attempt, unseen=p.number in has)
                     for p in now_asked
                 ),
                 return_exceptions=True,
@@ -139,18 +141,18 @@ class Leasing:
                 if answer.more:
                     asked.append(partition)
             if failures:
-                told.budget.end()
+                attempt.budget.end()
                 await self._hand_back(partitions, name, request, [each.id for each in messages])
                 raise failures[0]
             share = records_max
         if not messages:
-            told.budget.end()
-        skipped += told.skipped
-        return Leased(messages, answers, bool(told.skipped))
+            attempt.budget.end()
+        skipped += attempt.skipped
+        return Leased(messages, answers, bool(attempt.skipped))
 
     async def _lease(
-        self, partition: Partition, name: str, request: Request, max_records: int, after: int | None, told: _Answer,
-        *, unseen: bool,
+        self, partition: Partition, name: str, request: ReceiveRequest, max_records: int, after: int | None,
+        attempt: _Attempt, *, unseen: bool,
     ) -> tuple[list[Message], Received]:  # fmt: skip
         received = await self._cursors.act(
             partition,
@@ -163,7 +165,7 @@ class Leasing:
         if not received.deliveries:
             return [], received
         try:
-            messages, read = await self._read(partition, name, request.consumer, received, told)
+            messages, read = await self._read(partition, name, request.consumer, received, attempt)
         except BaseException:
             await self._hand_back([partition], name, request, _ids_of(partition, received.deliveries))
             raise
@@ -172,18 +174,18 @@ class Leasing:
         return messages, received
 
     async def _read(
-        self, partition: Partition, name: str, consumer: str, received: Received, told: _Answer
+        self, partition: Partition, name: str, consumer: str, received: Received, attempt: _Attempt
     ) -> tuple[list[Message], int]:
         """The messages of what was leased, without those that are moved to the dead letters; and how many deliveries
         the budget was enough for."""
         rule = self._rules.get(partition.topic, partition.topic_id, name)
         messages, unreadable = list[Message](), list[Range]()
         pieces = [RecordSlice(d.entry_of_log, d.first, d.last) for d in received.deliveries]
-        read = await read_pieces(partition.reader, pieces, told.budget)
+        read = await read_pieces(partition.reader, pieces, attempt.budget)
         for d, found in zip(received.deliveries, read, strict=False):
             if isinstance(found, TooLargeToDecode):
                 if not await self._is_moved(rule, partition, name, consumer, d, found):
-                    told.skipped.append(Skipped(partition.number, d.first, d.last, found))
+                    attempt.skipped.append(Skipped(partition.number, d.first, d.last, found))
                 continue
             if isinstance(found, LedgerError):
                 _log.error("a batch that cannot be read was passed over", topic=partition.topic,
@@ -207,7 +209,13 @@ class Leasing:
         return messages, len(read)
 
     async def _is_moved(
-        self, rule: Rule | None, partition: Partition, name: str, consumer: str, d: Delivery, error: TooLargeToDecode
+        self,
+        rule: DeadLetterRule | None,
+        partition: Partition,
+        name: str,
+        consumer: str,
+        d: Delivery,
+        error: TooLargeToDecode,
     ) -> bool:
         """Whether what is too large to decode went to the dead letters."""
         if rule is not None and d.deliveries >= rule.max_deliveries:
@@ -220,7 +228,7 @@ class Leasing:
         return False
 
     async def _hand_back(
-        self, partitions: Sequence[Partition], name: str, request: Request, ids: Sequence[MessageId]
+        self, partitions: Sequence[Partition], name: str, request: ReceiveRequest, ids: Sequence[MessageId]
     ) -> None:
         """These messages reach no consumer.  Where handing back fails too, they come again after the ack timeout."""
         offsets: dict[int, list[int]] = {}

@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 
 from redis_ledger.broker.subscriptions.cursors import Cursors
 from redis_ledger.broker.subscriptions.exclusive_consumer import ExclusiveConsumers
-from redis_ledger.broker.subscriptions.leasing import DECODED_BYTES_MAX, Leasing, Receive
+from redis_ledger.broker.subscriptions.leasing import DECODED_BYTES_MAX, Leasing, ReceiveCall
 from redis_ledger.broker.subscriptions.long_polls import Leased, LongPolls
 from redis_ledger.broker.types import Message, Skipped
 from redis_ledger.config import Config
-from redis_ledger.cursor.scripts import Request
+from redis_ledger.cursor.scripts import ReceiveRequest
 from redis_ledger.decoding.budget import Budget, Charge, Decoding
 from redis_ledger.errors import InvalidRequest
 from redis_ledger.ids import MessageId
@@ -77,7 +77,7 @@ class Receiver:
         if not 1 <= max_records <= self._config.records_per_request_max:
             raise InvalidRequest(f"max_records is 1 to {self._config.records_per_request_max}, not {max_records}.")
         timeout_ms = self._config.ack_timeout_ms if ack_timeout_ms is None else ack_timeout_ms
-        wanted = Request(
+        wanted = ReceiveRequest(
             consumer, BYTES_MAX, timeout_ms, self._config.consumer_session_ms, name=request, is_repeat=is_repeat
         )
         made = list[Budget]()
@@ -86,7 +86,7 @@ class Receiver:
             made.append(self._decoding.budget(DECODED_BYTES_MAX, charge))
             return made[-1]
 
-        receive = Receive(name, wanted, {each.partition: each.offset for each in after}, max_records,
+        receive = ReceiveCall(name, wanted, {each.partition: each.offset for each in after}, max_records,
                           [] if skipped is None else skipped, budget or own)  # fmt: skip
         try:
             return await self._receive(receive, topic, partitions, wait_ms)
@@ -95,7 +95,7 @@ class Receiver:
                 each.end()
 
     async def _receive(
-        self, receive: Receive, topic: str, partitions: Sequence[int] | None, wait_ms: int
+        self, receive: ReceiveCall, topic: str, partitions: Sequence[int] | None, wait_ms: int
     ) -> list[Message]:
         name, max_records = receive.name, receive.records_max
         if partitions is None:
@@ -119,7 +119,7 @@ class Receiver:
 class _Waiting:
     """A receive that waits."""
 
-    def __init__(self, leasing: Leasing, receive: Receive, partitions: Sequence[Partition]) -> None:
+    def __init__(self, leasing: Leasing, receive: ReceiveCall, partitions: Sequence[Partition]) -> None:
         self._leasing, self._receive, self._partitions = leasing, receive, partitions
 
     async def lease(self, partitions: Sequence[Partition]) -> Leased:

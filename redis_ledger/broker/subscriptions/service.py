@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Literal, TypeVar
 from urllib.parse import unquote
 
-from redis_ledger.broker.subscriptions.cursors import Cursors, settled
+from redis_ledger.broker.subscriptions.cursors import Cursors, gather_all
 from redis_ledger.broker.subscriptions.dead_letter_moves import DeadLetterMover, Execution
 from redis_ledger.broker.subscriptions.dead_letter_rules import DeadLetterRules
 from redis_ledger.broker.subscriptions.exclusive_consumer import ExclusiveConsumers
@@ -151,7 +151,7 @@ class Subscriptions:
             participants = [Participant(topic, p.topic_id, p.number, name) for p, _ in found]
             await self._registry.register(transaction, participants)
         work = [self.ack_one(p, name, consumer, ranges, transaction) for p, ranges in found]
-        done = sum(await settled(work if transaction is None else [self._held(each, transaction) for each in work]))
+        done = sum(await gather_all(work if transaction is None else [self._held(each, transaction) for each in work]))
         await self.prolong(topic, name, consumer)
         return done
 
@@ -185,7 +185,9 @@ class Subscriptions:
             hold = self.cursors.act(
                 partition,
                 name,
-                lambda p: scripts.hold_cumulative(self._store, p.keys, p.topic_id, name, consumer, transaction, offset),
+                lambda p: scripts.pending_ack_cumulative(
+                    self._store, p.keys, p.topic_id, name, consumer, transaction, offset
+                ),
             )
             done = await self._held(hold, transaction)
         await self.prolong(topic, name, consumer)
@@ -232,7 +234,7 @@ class Subscriptions:
 
     async def _poke(self, partitions: Iterable[Partition]) -> None:
         """Polls that wait on these partitions look again."""
-        await settled([self._waiters.poke(p.keys) for p in partitions])
+        await gather_all([self._waiters.poke(p.keys) for p in partitions])
 
     def _holds_of(self, partition: Partition, name: str) -> PendingAcks:
         key = (partition.topic_id, partition.number, name)

@@ -31,7 +31,7 @@ from redis_ledger.ledger.partition import Partition
 from redis_ledger.store.store import Store
 from redis_ledger.telemetry import metrics
 from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Producer
-from redis_ledger.txn.states import State
+from redis_ledger.txn.states import TxnState
 
 SLACK_MS = 60_000  # clocks differ, and an end takes a while
 OWN_S, OTHERS_S = 600.0, 3_600.0  # between two looks at a partition (turns.py)
@@ -155,22 +155,22 @@ class HangingTransactions:
             return
         here = participants(partition, held.subscriptions)
         await self._transactions.carry(Decision(held.txn, state, here, -1, held.producer))
-        outcome = "commit" if state is State.COMMITTING else "abort"
+        outcome = "commit" if state is TxnState.COMMITTING else "abort"
         metrics.transactions_forgotten.labels(outcome).inc()
         log.warning(
             "a partition held a transaction that its coordinator does not have; it was ended there",
             topic=partition.topic, partition=partition.number, txn=str(held.txn), outcome=outcome,
         )  # fmt: skip
 
-    async def _outcome(self, txn: TxnId) -> State | None:
+    async def _outcome(self, txn: TxnId) -> TxnState | None:
         """What its end must be; None: nothing is certain, or nothing is amiss."""
         try:
             record = await self._coordinators.get(txn)
         except TransactionNotFound:
-            return State.ABORTING
+            return TxnState.ABORTING
         except CoordinatorNotFound:
             return None
-        return {State.COMMITTED: State.COMMITTING, State.ABORTED: State.ABORTING}.get(record.state)
+        return {TxnState.COMMITTED: TxnState.COMMITTING, TxnState.ABORTED: TxnState.ABORTING}.get(record.state)
 
 
 def participants(partition: Partition, subscriptions: Sequence[str]) -> list[Participant]:

@@ -11,18 +11,18 @@ from typing import NamedTuple
 
 from redis_ledger.errors import TransactionNotFound
 from redis_ledger.ids import TxnId
-from redis_ledger.txn.coordinator import Coordinators, Record
-from redis_ledger.txn.states import State
-from redis_ledger.txn.transactional_ids import Identity, TransactionalIds
+from redis_ledger.txn.coordinator import Coordinators, TransactionRecord
+from redis_ledger.txn.states import TxnState
+from redis_ledger.txn.transactional_ids import TransactionalIdRecord, TransactionalIds
 
 LIVE_MAX = 10_000  # open transactions looked at in one coordinator
 STATES = {
-    State.OPEN: "Ongoing",
-    State.COMMITTING: "PrepareCommit",
-    State.ABORTING: "PrepareAbort",
-    State.TIMING_OUT: "PrepareAbort",
-    State.COMMITTED: "CompleteCommit",
-    State.ABORTED: "CompleteAbort",
+    TxnState.OPEN: "Ongoing",
+    TxnState.COMMITTING: "PrepareCommit",
+    TxnState.ABORTING: "PrepareAbort",
+    TxnState.TIMING_OUT: "PrepareAbort",
+    TxnState.COMMITTED: "CompleteCommit",
+    TxnState.ABORTED: "CompleteAbort",
 }
 
 
@@ -53,7 +53,7 @@ class TransactionListing:
                 record = await self._coordinators.get(identity.txn)
             except TransactionNotFound:
                 record = None  # ended long ago
-        return _standing(identity, record)
+        return _list_transactional_id(identity, record)
 
     async def all(self) -> list[ListedTransaction]:
         """Cost: reads every transactional id and every open transaction."""
@@ -63,19 +63,19 @@ class TransactionListing:
                 self._coordinators.live(coordinator, LIVE_MAX), self._identities.all(coordinator)
             )
             records = {record.txn: record for record in live}
-            found += [_standing(each, records.get(each.txn) if each.txn else None) for each in identities]
+            found += [_list_transactional_id(each, records.get(each.txn) if each.txn else None) for each in identities]
             found += [_native(record) for record in live if record.producer is None]
         return found
 
 
-def _standing(identity: Identity, record: Record | None) -> ListedTransaction:
+def _list_transactional_id(identity: TransactionalIdRecord, record: TransactionRecord | None) -> ListedTransaction:
     if record is not None:
         state = STATES[record.state]
     elif identity.txn is None:
         state = "Empty"
     else:
         state = "CompleteCommit" if identity.decided == "C" else "CompleteAbort"
-    is_open = record is not None and (record.state is State.OPEN or record.state.is_ending)
+    is_open = record is not None and (record.state is TxnState.OPEN or record.state.is_ending)
     partitions = [] if record is None else [(p.topic, p.partition) for p in record.participants]
     started_ms = record.started_ms if record is not None and is_open else 0
     return ListedTransaction(
@@ -84,7 +84,7 @@ def _standing(identity: Identity, record: Record | None) -> ListedTransaction:
     )  # fmt: skip
 
 
-def _native(record: Record) -> ListedTransaction:
+def _native(record: TransactionRecord) -> ListedTransaction:
     partitions = [(p.topic, p.partition) for p in record.participants]
     return ListedTransaction(
         str(record.txn),

@@ -24,8 +24,8 @@ from redis_ledger.ids import NO_EPOCH, NO_PRODUCER, TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Producer
 from redis_ledger.txn.producer_ids import ProducerIds
-from redis_ledger.txn.states import State
-from redis_ledger.txn.transactional_ids import NAME_LENGTH_MAX, Identified, TransactionalIds
+from redis_ledger.txn.states import TxnState
+from redis_ledger.txn.transactional_ids import NAME_LENGTH_MAX, ProducerIdentity, TransactionalIds
 
 PRODUCERS_MAX = 50_000  # remembered; forgetting one only means asking again
 
@@ -148,7 +148,7 @@ class Producers:
         except TransactionNotFound:  # hanging indeed: its coordinator does not know it (any more)
             here = [Participant(topic, partition.topic_id, number)]
             who = Producer(producer_id, open_epoch, "")
-            await self._transactions.carry(Decision(txn, State.ABORTING, here, -1, who))
+            await self._transactions.carry(Decision(txn, TxnState.ABORTING, here, -1, who))
 
     async def forget_idle(self, now_ms: int) -> None:
         """Forgets transactional ids nobody has used for long: their next producer begins as if it were the first."""
@@ -165,7 +165,7 @@ class Producers:
     async def standings(self) -> list[ListedTransaction]:
         return await self._standings.all()
 
-    async def _carried(self, identified: Identified) -> tuple[int, int]:
+    async def _carried(self, identified: ProducerIdentity) -> tuple[int, int]:
         if identified.decision is not None:
             await self._transactions.finish(identified.decision)
         return identified.producer_id, identified.epoch

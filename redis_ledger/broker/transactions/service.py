@@ -24,18 +24,18 @@ from redis_ledger.errors import InvalidTimeout, LedgerError, TransactionNotFound
 from redis_ledger.ids import TxnId
 from redis_ledger.ledger.catalog import Catalog
 from redis_ledger.telemetry import metrics, tracing
-from redis_ledger.txn.commit_all import CommitAll, Once
-from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, Record
+from redis_ledger.txn.commit_all import CommitAll, CommitNumber
+from redis_ledger.txn.coordinator import Coordinators, Decision, Participant, TransactionRecord
 from redis_ledger.txn.participants import Participants
-from redis_ledger.txn.states import State
+from redis_ledger.txn.states import TxnState
 
-STATUS: dict[State, TransactionStatus] = {
-    State.OPEN: "open",
-    State.COMMITTING: "committing",
-    State.COMMITTED: "committed",
-    State.ABORTING: "aborting",
-    State.TIMING_OUT: "aborting",
-    State.ABORTED: "aborted",
+STATUS: dict[TxnState, TransactionStatus] = {
+    TxnState.OPEN: "open",
+    TxnState.COMMITTING: "committing",
+    TxnState.COMMITTED: "committed",
+    TxnState.ABORTING: "aborting",
+    TxnState.TIMING_OUT: "aborting",
+    TxnState.ABORTED: "aborted",
 }
 _committed, _aborted = (metrics.transactions_ended.labels(outcome) for outcome in ("committed", "aborted"))
 RETRY_S_MAX = 1.0
@@ -110,7 +110,9 @@ class Transactions:
         decision = await self._coordinators.decide(txn, commit=True)
         return await self._after(decision, wait)
 
-    async def commit_all(self, txns: Sequence[TxnId], once: Once | None = None, *, wait: str = "all") -> CommittedAll:
+    async def commit_all(
+        self, txns: Sequence[TxnId], once: CommitNumber | None = None, *, wait: str = "all"
+    ) -> CommittedAll:
         """All of them, in one decision, or none; with `once`, only if no number as high was committed under its name.
         Repeated: the same answer.  Raises as Together.commit does.  What cannot be carried yet the sweep carries, and
         the caller is told as it is of a commit."""
@@ -140,7 +142,7 @@ class Transactions:
             task.add_done_callback(self._background.discard)
             return Transaction(decision.txn, STATUS[decision.state], 0, 0, 0)
         await self.finish(decision)
-        return Transaction(decision.txn, "committed" if decision.state is State.COMMITTING else "aborted", 0, 0, 0)
+        return Transaction(decision.txn, "committed" if decision.state is TxnState.COMMITTING else "aborted", 0, 0, 0)
 
     async def finish(self, decision: Decision) -> None:
         """Carries a decision to its participants and says done.  Tries again, with growing pauses, for as long as a
@@ -157,7 +159,7 @@ class Transactions:
                         raise
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, RETRY_S_MAX)
-        (_committed if decision.state is State.COMMITTING else _aborted).inc()
+        (_committed if decision.state is TxnState.COMMITTING else _aborted).inc()
         self._coordinators.done(decision.txn)
 
     async def carry_decided(self, txn: TxnId, where: Participant) -> None:
@@ -170,12 +172,12 @@ class Transactions:
                 f"Transaction {txn} is open on {where.topic}:{where.partition}, and its coordinator does not know it. "
                 "Try again; if this goes on, abort it with WriteTxnMarkers (kafka-transactions abort)."
             ) from None
-        if record.state is State.OPEN:
+        if record.state is TxnState.OPEN:
             return
-        is_commit = record.state in (State.COMMITTING, State.COMMITTED)
+        is_commit = record.state in (TxnState.COMMITTING, TxnState.COMMITTED)
         await self._after(await self._coordinators.decide(txn, commit=is_commit), "all")
         if not record.state.is_ending:  # carried before, and not remembered to whom
-            ending = State.COMMITTING if is_commit else State.ABORTING
+            ending = TxnState.COMMITTING if is_commit else TxnState.ABORTING
             await self.carry(Decision(txn, ending, [where], -1, record.producer))
 
     async def carry(self, decision: Decision) -> None:
@@ -191,7 +193,7 @@ class Transactions:
     # -- look up -----------------------------------------------------------------------------------------------------
 
     async def get(self, txn: TxnId) -> Transaction:
-        return shown(await self._coordinators.get(txn))
+        return to_transaction(await self._coordinators.get(txn))
 
     async def list(
         self,
@@ -199,7 +201,7 @@ class Transactions:
         min_age_ms: int = 0,
         limit: int = 100,
         owner: str = "",
-        sees: Callable[[Record], bool] | None = None,
+        sees: Callable[[TransactionRecord], bool] | None = None,
     ) -> builtins.list[Transaction]:
         """Oldest first; finished ones only as long as their outcome is remembered.  owner: how it begins.  sees: those
         that are shown."""
@@ -208,27 +210,27 @@ class Transactions:
         if status in (None, "committed", "aborted"):
             found += await self._ended(reach)
         before = self._clock.now_ms() - min_age_ms
-        shown_all = [shown(r) for r in found if r.started_ms <= before and (sees is None or sees(r))]
+        shown_all = [to_transaction(r) for r in found if r.started_ms <= before and (sees is None or sees(r))]
         shown_all = [t for t in shown_all if t.owner.startswith(owner)]
         chosen = [t for t in shown_all if status is None or t.status == status]
         return sorted(chosen, key=lambda t: (t.started_ms, t.id))[:limit]
 
     async def latest(
-        self, live_max: int, ended_max: int, sees: Callable[[Record], bool] | None = None
+        self, live_max: int, ended_max: int, sees: Callable[[TransactionRecord], bool] | None = None
     ) -> tuple[builtins.list[Transaction], builtins.list[Transaction]]:
         """Those that have not ended, oldest first, and those that ended last, the last one first."""
         reaches = (live_max, ended_max) if sees is None else (LOOKED_AT_MAX, LOOKED_AT_MAX)
         live, ended = await asyncio.gather(self._live(reaches[0]), self._ended(reaches[1]))
         live = sorted((r for r in live if sees is None or sees(r)), key=lambda r: (r.started_ms, r.txn))
         ended = sorted((r for r in ended if sees is None or sees(r)), key=lambda r: (-r.ended_ms, r.txn))
-        return [shown(each) for each in live[:live_max]], [shown(each) for each in ended[:ended_max]]
+        return [to_transaction(each) for each in live[:live_max]], [to_transaction(each) for each in ended[:ended_max]]
 
-    async def _live(self, reach: int) -> builtins.list[Record]:
+    async def _live(self, reach: int) -> builtins.list[TransactionRecord]:
         """The oldest of each coordinator."""
         found = await asyncio.gather(*(self._coordinators.live(c, reach) for c in self._coordinators))
         return [record for records in found for record in records]
 
-    async def _ended(self, reach: int) -> builtins.list[Record]:
+    async def _ended(self, reach: int) -> builtins.list[TransactionRecord]:
         """The last of each coordinator that are remembered."""
         if not reach:
             return []
@@ -243,7 +245,7 @@ class Transactions:
 
 def _span_of(decision: Decision) -> AbstractContextManager[Any]:
     producer = decision.producer
-    outcome = "commit" if decision.state is State.COMMITTING else "abort"
+    outcome = "commit" if decision.state is TxnState.COMMITTING else "abort"
     facts: dict[str, Any] = {"redis_ledger.txn": str(decision.txn), "redis_ledger.outcome": outcome}
     facts["redis_ledger.participants"] = [participant.text for participant in decision.participants[:16]]
     if producer is not None:
@@ -256,7 +258,7 @@ def _check_wait(wait: str) -> None:
         raise UnsupportedTxnAction(f"wait is {wait!r}; it can be 'all' or 'logged'.")
 
 
-def shown(record: Record) -> Transaction:
+def to_transaction(record: TransactionRecord) -> Transaction:
     principal, owner = transaction_owners.read(record.owner)
     return Transaction(
         record.txn,

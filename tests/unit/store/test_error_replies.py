@@ -10,7 +10,7 @@ from redis.crc import key_slot as redis_key_slot
 
 from redis_ledger.store.cluster import key_slot
 from redis_ledger.store.connection import LARGE_BYTES, concat, pack
-from redis_ledger.store.error_replies import Action, ErrorReply, is_script_missing, judge, judge_unit
+from redis_ledger.store.error_replies import Action, ErrorReply, classify, classify_unit, is_script_missing
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from redis_ledger.store.error_replies import Action, ErrorReply, is_script_missi
     ],
 )
 def test_an_error_reply_has_one_course(text, course):
-    assert judge(ReplyError(text)).course is course
+    assert classify(ReplyError(text)).course is course
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_an_error_reply_has_one_course(text, course):
     ],
 )
 def test_a_redirection_names_its_node(text, verdict):
-    found = judge(ReplyError(text))
+    found = classify(ReplyError(text))
     assert (found.course, found.host, found.port) == verdict
 
 
@@ -55,8 +55,8 @@ def test_a_unit_is_judged_by_the_first_command_that_could_not_be_queued():
         ReplyError("MOVED 1 h:1"),
         ReplyError("EXECABORT Transaction discarded because of previous errors."),
     )
-    assert judge_unit([b"OK", b"QUEUED", moved, aborted]) == ErrorReply(Action.MOVED, "MOVED 1 h:1", "h", 1)
-    assert judge_unit([b"OK", b"QUEUED", [1]]) is None
+    assert classify_unit([b"OK", b"QUEUED", moved, aborted]) == ErrorReply(Action.MOVED, "MOVED 1 h:1", "h", 1)
+    assert classify_unit([b"OK", b"QUEUED", [1]]) is None
 
 
 def test_a_missing_script_is_seen_among_the_results_of_a_unit():

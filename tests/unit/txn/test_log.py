@@ -12,7 +12,7 @@ from redis_ledger.proto.txn_log_pb2 import (
 )
 from redis_ledger.store.keys import CoordinatorKeys
 from redis_ledger.store.store import Store
-from redis_ledger.txn.log import MAGIC, VERSION, Placed, UnsupportedVersion, alive, decode, read
+from redis_ledger.txn.log import MAGIC, VERSION, LiveRecord, UnsupportedVersion, decode, live_records, read
 
 # op NEW, serial "17", new status OPEN, timeout 60000, started 1700000000000, time the same, highest "42", owner "al"
 NEW = bytes.fromhex("0801 1202 3137 2001 30e0d403 3880d095ffbc31 4080d095ffbc31 4a02 3432 5202 616c")
@@ -66,12 +66,12 @@ def test_the_bitmap_decides_what_is_alive():
     """BW-10."""
     """BW-10"""
     entries = [(b"1-1", {b"r": batch("a", "b", "c", "d")}), (b"2-1", {b"r": bare("e")}), (b"3-1", {b"r": bare("f")})]
-    found = alive(entries, {b"1": b"0101", b"2": b"0", b"3": b"1", b"": b""})
+    found = live_records(entries, {b"1": b"0101", b"2": b"0", b"3": b"1", b"": b""})
     assert [(p.entry, p.position, p.record.serial) for p in found] == [(1, 1, "b"), (1, 3, "d"), (3, 0, "f")]
 
 
 def test_an_entry_without_a_bitmap_is_dead():
-    assert list(alive([(b"1-1", [b"r", bare("a")])], {})) == []
+    assert list(live_records([(b"1-1", [b"r", bare("a")])], {})) == []
 
 
 async def test_a_log_of_several_pages_is_read_once_and_in_order(redis_url, prefix):
@@ -86,7 +86,7 @@ async def test_a_log_of_several_pages_is_read_once_and_in_order(redis_url, prefi
     for call in calls:
         await call
     # When it is read
-    found: list[Placed] = [placed async for placed in read(store, keys)]
+    found: list[LiveRecord] = [placed async for placed in read(store, keys)]
     await store.close()
     # Then every living record comes once, in order
     assert [p.entry for p in found] == list(range(1, 1203))
