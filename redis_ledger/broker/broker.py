@@ -121,7 +121,7 @@ class Broker:
         self.transactional_ids = TransactionalIds(store, self.coordinators)
         together = CommitAll(store, self.coordinators, self.transactional_ids)
         self.transactions = Transactions(
-            self.coordinators, participants, registry, together, self.catalog, self.quotas.ended, config, clock
+            self.coordinators, participants, registry, together, self.catalog, self.quotas, config, clock
         )
         self.producers = Producers(
             self.coordinators, self.transactional_ids, self.transactions, registry, self.quotas, self.catalog, config

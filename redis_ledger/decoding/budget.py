@@ -20,7 +20,7 @@ from redis_ledger.decoding.memory import DecodingMemory
 from redis_ledger.errors import DecodingBusy
 from redis_ledger.records.budget import Limits, too_large
 
-TURN_S = 0.002  # work goes on for so long before others get a turn
+TURN_S = 0.002  # work runs this long before other tasks
 Charge = Callable[[int], object]  # of decoded bytes
 Reserve = Callable[[int], Awaitable[None]]  # of memory for an answer
 
@@ -35,11 +35,11 @@ class Pace:
 
     @property
     def is_over(self) -> bool:
-        """Whether it is the others' turn."""
+        """True if other tasks have to run."""
         return perf_counter() - self._began_s > TURN_S
 
     async def rest(self) -> None:
-        """Lets others go on if it is their turn."""
+        """Lets other tasks run if it is time."""
         if self.is_over:
             await asyncio.sleep(0)
             self._began_s = perf_counter()
@@ -122,7 +122,7 @@ class Budget:
         self.held += min(count, self._memory.bytes_max)
 
     def give(self, count: int) -> None:
-        """Of a batch that takes less than was thought, or is not needed any more."""
+        """Returns memory that a batch did not need, or no longer needs."""
         count = min(count, self.held)
         self.held -= count
         self._memory.give(count)
@@ -132,7 +132,7 @@ class Budget:
 
 
 class Decoding:
-    """What a broker decodes with: limits of a batch, and the memory that all requests share."""
+    """A broker's limits for decoding: of a batch, and the memory that all requests share."""
 
     def __init__(self, config: Config) -> None:
         self.limits = Limits.of(config)

@@ -1,6 +1,6 @@
-"""Memory for what all requests of a broker have unpacked.
+"""The memory that all requests of a broker share for unpacked batches.
 
-    decoded_bytes_max   ├──── batches of requests that are under way ────┤   free        first come, first served
+    decoded_bytes_max   ├──── batches of requests in progress ────┤   free        first come, first served
 
 A request takes the bytes of a batch before it is unpacked, and returns them when it ends.  One that holds none waits
 for them, WAIT_S_MAX at most.  One that holds some does not wait: its answer ends where it is.  So no two requests wait

@@ -1,6 +1,6 @@
-"""Decoding on the event loop without holding it up: large batches are unpacked in a thread, and read in turns.
+"""Decodes on the event loop without blocking it: large batches are unpacked in a thread and read in slices.
 
-unpack ≤ 256 KiB here, more in a thread ─▶ slice ─▶ slice ─ 2 ms are over: others go on ─▶ slice ...
+unpack ≤ 256 KiB here, more in a thread ─▶ slice ─▶ slice ─ 2 ms are over: other tasks run ─▶ slice ...
 """
 
 from __future__ import annotations

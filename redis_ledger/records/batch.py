@@ -16,7 +16,7 @@
     57     4    count               int32   records in the batch
     61          records                     as `records/read.py` draws them, compressed as a whole
 
-Whoever stores a batch has to touch only the first 16 bytes, so the CRC that the producer made stays true.
+Storing a batch changes only the first 16 bytes, so the producer's CRC stays valid.
 Source: Kafka's protocol guide, "Record Batch"; KIP-98.
 """
 
@@ -36,7 +36,7 @@ HEADER_BYTES = HEADER.size  # 61
 LENGTH_END = 12  # the length field counts from here
 CRC_AT, CRC_FROM = 17, 21  # the checksum, and the first byte that it covers
 MAGIC = 2
-SEQUENCES = 1 << 31  # they count to 2^31 - 1 and begin again (KIP-98)
+SEQUENCES = 1 << 31  # sequences wrap to 0 after 2^31 - 1 (KIP-98)
 
 COMPRESSION_MASK, LOG_APPEND_TIME, TRANSACTIONAL, CONTROL = 0x07, 0x08, 0x10, 0x20
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")  # by their number in the attributes
@@ -61,7 +61,7 @@ class BatchHeader(NamedTuple):
     producer_id: int
     producer_epoch: int
     base_sequence: int
-    count: int  # type: ignore[assignment]  # nobody asks a header for tuple.count
+    count: int  # type: ignore[assignment]  # hides tuple.count, which is not used
 
     @property
     def compression(self) -> int:
@@ -86,7 +86,7 @@ class BatchHeader(NamedTuple):
 
 
 def read_header(buffer: Buffer, at: int = 0) -> BatchHeader:
-    """The header that begins at byte `at`, its values not judged.  Raises CorruptBatch if 61 bytes are not there."""
+    """The header at byte `at`, without checks of its values.  Raises CorruptBatch if 61 bytes are not there."""
     try:
         return BatchHeader._make(HEADER.unpack_from(buffer, at))
     except struct.error:
@@ -96,7 +96,7 @@ def read_header(buffer: Buffer, at: int = 0) -> BatchHeader:
 
 
 def split(data: Buffer) -> list[tuple[BatchHeader, memoryview]]:
-    """Concatenated batches, cut apart without copying; b"" holds none.
+    """Divides concatenated batches without copying; b"" holds none.
 
     Raises CorruptBatch unless whole batches of version 2, each of one record at least, fill the data to its last byte.
     """
@@ -105,7 +105,7 @@ def split(data: Buffer) -> list[tuple[BatchHeader, memoryview]]:
     batches = []
     at = 0
     while at < end:
-        # Messages of versions 0 and 1 are shorter than our header, so their magic is looked at first.
+        # Messages of versions 0 and 1 are shorter than our header, so their magic is checked first.
         if at + CRC_AT <= end and view[at + 16] != MAGIC:
             raise CorruptBatch(
                 f"The batch at byte {at} has magic {view[at + 16]}; only record batches of version {MAGIC} are taken."
@@ -155,7 +155,7 @@ def check(header: BatchHeader, view: Buffer, *, batch_bytes_max: int) -> None:
 
 
 def check_shape(header: BatchHeader) -> None:
-    """What must hold of any batch before its records can be read.  Raises CorruptBatch or UnsupportedCompression."""
+    """Checks that apply to every batch before its records are read.  Raises CorruptBatch or UnsupportedCompression."""
     if header.magic != MAGIC:
         raise CorruptBatch(f"The batch has magic {header.magic}; only record batches of version {MAGIC} are taken.")
     if not 1 <= header.count <= header.last_offset_delta + 1:
@@ -171,14 +171,14 @@ def check_shape(header: BatchHeader) -> None:
 
 
 def place(data: Buffer, base_offset: int, leader_epoch: int) -> bytes:
-    """The batch with its place in the log written in; its CRC stays true.  Cost: one copy."""
+    """The batch with its base offset and leader epoch; its CRC stays valid.  Cost: one copy."""
     view = memoryview(data)
     (length,) = _LENGTH.unpack_from(view, 8)
     return b"".join((_PLACE.pack(base_offset, length, leader_epoch), view[16:]))
 
 
 def claim(data: Buffer, producer_id: int, epoch: int, sequence: int, transactional: bool) -> bytes:
-    """The batch as if this producer had sent it: producer fields and transactional bit set, CRC remade.
+    """The batch with the fields of another producer and the transactional bit; the CRC is computed again.
 
     sequence  of the first record; -1 where producer_id is not one of an idempotent producer
     """

@@ -1,4 +1,4 @@
-"""What decoding one batch may cost.
+"""Limits for decoding one batch.
 
     a batch of 3 kB, zstd ──unpack──▶ 32 MiB: one record, 16.7 million headers ──decode──▶ 1.3 GB of objects
                              │                   │

@@ -1,7 +1,7 @@
-"""From records to a batch, by aiokafka's compiled builder.
+"""Encodes records into a batch with aiokafka's compiled builder.
 
-Base offset and leader epoch are 0 until `batch.place` writes them.  The builder makes its own CRC-32C, at 1.4 GB/s, and
-cannot be told not to; that is most of the cost of a batch of large records, and is still less than building in Python.
+Base offset and leader epoch are 0 until `batch.place` writes them.  The builder always computes a CRC-32C, at 1.4 GB/s.
+That is most of the cost of a batch of large records, and still less than building it in Python.
 """
 
 from __future__ import annotations

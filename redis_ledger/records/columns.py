@@ -1,4 +1,4 @@
-"""Records from columns: Arrow lays out all records of a batch at once, in C++, without an object for any of them.
+"""Encodes records from columns: Arrow builds all records of a batch at once, in C++, without Python objects.
 
     time delta   offset delta   key   value   headers      one row of Arrow
         └────────────┴───────────┴──────┴────────┴─ joined ─▶ length | 0 | Δtime | Δoffset | key | value | headers
@@ -22,7 +22,7 @@ _NO_ATTRIBUTES, _NO_HEADERS = b"\x00", b"\x00"
 
 
 def records(key: Any, value: Any, headers: Any, time_deltas: Any, offset_deltas: Any) -> tuple[Any, memoryview]:
-    """Where each record begins, the end besides, and the bytes of all, side by side.
+    """The start of each record and the end of the last one, and the concatenated bytes.
 
     key, value: of binary, nulls allowed.  headers: of list<struct<key: string, value: binary>>, or None for no headers.
     Cost: about 1 µs a record, and what copying takes.
@@ -55,7 +55,7 @@ def length(column: Any) -> Any:
 
 
 def counts(headers: Any) -> Any:
-    """How many headers each record has."""
+    """The number of headers of each record."""
     return pc.fill_null(pc.list_value_length(headers), 0)
 
 

@@ -1,10 +1,10 @@
-"""When a record wants to be delivered: the headers deliver-at and deliver-after.
+"""Delivery time of a record: the headers deliver-at and deliver-after.
 
     deliver-at      1767225600000   2026-01-01T00:00:00Z   2026-01-01T01:00:00+01:00      not before this time
     deliver-after   90000           PT1M30S                P1DT12H               90s      not before receipt and this
 
-A bare number is in milliseconds, since 1970 in UTC for a time.  A fraction of a millisecond is rounded up, for nothing
-is delivered early.  A time without a zone, and a duration in months or years, could mean more than one thing: refused.
+A bare number is in milliseconds, since 1970 in UTC for a time.  A fraction of a millisecond is rounded up, so that no
+record is delivered early.  A time without a zone and a duration in months or years are ambiguous, and refused.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _WEEK, _DAY, _HOUR, _MINUTE, _SECOND = (each * 1_000_000_000 for each in (604_80
 
 
 def at_ms(value: bytes | None) -> int:
-    """What deliver-at says, in ms since 1970 (UTC).  Raises InvalidDelay."""
+    """The value of deliver-at, in ms since 1970 (UTC).  Raises InvalidDelay."""
     return int(value) if value is not None and len(value) <= 14 and value.isdigit() else _read(AT, value)
 
 
 def after_ms(value: bytes | None) -> int:
-    """What deliver-after says, in ms.  Raises InvalidDelay."""
+    """The value of deliver-after, in ms.  Raises InvalidDelay."""
     return int(value) if value is not None and len(value) <= 14 and value.isdigit() else _read(AFTER, value)
 
 

@@ -1,4 +1,4 @@
-"""From a batch to its records, by aiokafka's compiled reader, which must not be trusted with a stranger's bytes alone.
+"""Decodes a batch into records with aiokafka's compiled reader, guarded against malformed input.
 
     length varint | attributes int8 | timestamp delta varlong | offset delta varint
                   | key length varint, key | value length varint, value          a length of -1 is null
@@ -11,7 +11,7 @@ least ascend where the header says that there are gaps: in batches made of offlo
 It also makes an object of each header, and two bytes are a header.  So a batch of more than WALKED_FROM_BYTES is walked
 from record to record first, and of a record that is large the number of its headers is read before the reader gets it.
 Records are read a slice at a time, and their headers counted after each slice (budget.py).
-Checksums are not looked at: `batch.check` did that when the batch came in.
+Checksums are not verified: `batch.check` did that when the batch arrived.
 Source: Kafka's protocol guide, "Record".
 """
 
@@ -110,7 +110,7 @@ class Unread:
 
     @property
     def is_small(self) -> bool:
-        """Whether all of it is one slice."""
+        """True if it is read in one slice."""
         return self._cuts is None and self.header.count <= SLICE_RECORDS
 
     def slices(self) -> Iterator[list[Record]]:
@@ -136,7 +136,7 @@ class Unread:
     def between(self, first_offset: int, last_offset: int) -> list[Record]:
         """Those from first_offset to last_offset, both inclusive.
 
-        Of a batch that is small reading stops after the last one asked for, so damage behind it goes unseen.
+        A small batch is read only up to last_offset, so damage after it is not detected.
         """
         base_offset, count = self.header.base_offset, self.header.count
         if self._cuts is not None or self.has_gaps:

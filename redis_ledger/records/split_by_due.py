@@ -1,13 +1,13 @@
-"""A batch with records to deliver later, cut apart by due time.
+"""Splits a batch with delayed records by due time.
 
     a   b·14:00   c   d·15:00   e·14:00        one batch, as its producer sent it
     └───────┬─────┘
     now    [a c]                               its producer, transactional bit and codec; offsets as ever
-    14:00  [b e]    15:00  [d]                 nobody's: they enter the log by themselves, when they are due
+    14:00  [b e]    15:00  [d]                 without a producer: they enter the log when they are due
 
-The records are cut out of the bytes as they are, behind their offset delta: only a length, a timestamp delta and an
-offset delta are written anew, and the CRC.  Who waits for nothing pays for a search of eight bytes.  A batch whose
-records share one due time stays in one piece.
+The bytes of a record after its offset delta are copied: only its length, timestamp delta and offset delta are encoded
+again, and the CRC.  A batch without delayed records costs a search for eight bytes.  A batch whose records share one
+due time is not split.
 Source: Kafka's protocol guide, "Record Batch"; Pulsar's deliverAt and deliverAfter (PIP-26).
 """
 
@@ -41,7 +41,7 @@ from redis_ledger.records.layout import HEAD, batch_of, varint
 from redis_ledger.records.read import Unread
 
 STEP = 500  # records between two pauses: a few milliseconds at most
-PACKED_FROM_BYTES = 1_024  # what is smaller is not worth packing again
+PACKED_FROM_BYTES = 1_024  # a smaller batch is not worth compressing again
 COMPARED_MS_MAX = (1 << 53) - 1
 
 _NAMES = frozenset((AT, AFTER))
@@ -56,7 +56,7 @@ DueOf: TypeAlias = Callable[[int | None, int | None], int | None]
 
 
 class Now(NamedTuple):
-    """What of a batch is due now, as a batch of its own."""
+    """The records of a batch that are due now, as a batch."""
 
     payload: bytes | memoryview
     records: int
@@ -90,11 +90,11 @@ _Row: TypeAlias = tuple[int, bytes]  # timestamp_ms, the record's bytes behind i
 def part(
     header: BatchHeader, data: Buffer, due_of: DueOf, limits: Limits = DEFAULT, *, plain: bytes = b""
 ) -> Generator[None, None, Split | None]:
-    """What is due now and what later; None: all of it now, and nothing has to change.
+    """The records due now and later; None if all are due now, and the batch is unchanged.
 
     header, data  a batch that `batch.check` let pass
     plain         as `unpacked` returns it, where the caller has it
-    Pauses after every STEP records, so that whoever has an event loop can let others in.
+    Pauses after every STEP records, so that an event loop can run other tasks.
     Raises InvalidDelay, CorruptBatch, TooLargeToDecode, and what due_of does.  Cost: 3 µs a record when every one has
     its own due time.
     """
@@ -107,19 +107,19 @@ def part(
     last_due: int | None = None
     for records in Unread(plain, limits).slices():
         for _, timestamp_ms, _, _, headers in records:
-            asked = None
+            delivery = None
             for each in headers:
                 if each[0] in _NAMES:
-                    if asked is not None and asked[0] != each[0]:
+                    if delivery is not None and delivery[0] != each[0]:
                         raise InvalidDelay(f"A record has both {AT} and {AFTER}; one of them is enough.")
-                    asked = each  # the last one of a name counts, as Kafka's clients have it
-            if asked is None:
+                    delivery = each  # the last header of a name counts, as in Kafka's clients
+            if delivery is None:
                 due = None
-            elif asked == last:  # neighbours are often due together
+            elif delivery == last:  # neighbours are often due together
                 due = last_due
             else:
-                due = due_of(at_ms(asked[1]), None) if asked[0] == AT else due_of(None, after_ms(asked[1]))
-                last, last_due = asked, due
+                due = due_of(at_ms(delivery[1]), None) if delivery[0] == AT else due_of(None, after_ms(delivery[1]))
+                last, last_due = delivery, due
             times.append(timestamp_ms)
             dues.append(due)
         yield
@@ -131,7 +131,7 @@ def part(
 
 
 def unpacked(header: BatchHeader, data: Buffer, limits: Limits) -> bytes:
-    """The batch with its records unpacked; the CRC is left as it was, for nobody looks at it again."""
+    """The batch with its records unpacked; the CRC is not updated, and not checked again."""
     if not header.compression:
         return bytes(data)
     body = unpack(header.compression, memoryview(data)[HEADER_BYTES:], limits.decoded_bytes)

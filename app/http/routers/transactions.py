@@ -78,16 +78,11 @@ async def begin(request: HttpRequest, body: core.Begin) -> core.Transaction:
     """
     if body.together:
         request.check(Op.WRITE, Resource.TRANSACTIONAL_ID, body.together)
-    owner, begin = transaction_principal(request), request.broker.transactions.begin
-    quotas, who, counted, id = request.broker.quotas, request.caller.principal, object(), None
-    await quotas.may_open(who, counted)
-    try:
-        begun = await begin(
-            body.timeout_ms, owner=body.owner, nonce=_nonce(request), together=body.together, principal=owner
-        )
-        id = begun.id
-    finally:
-        quotas.opened(who, counted, id)
+    owner = transaction_principal(request)
+    begun = await request.broker.transactions.begin(
+        body.timeout_ms, owner=body.owner, nonce=_nonce(request), together=body.together, principal=owner,
+        quota_of=request.caller.principal,
+    )  # fmt: skip
     _remember(request, begun.id, owner)
     if request.claim is not None:
         request.claim.keep(begun.timeout_ms + BEGIN_SLACK_MS)

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from redis_ledger.broker.security import transaction_owners
+from redis_ledger.broker.security.quotas import Quotas
 from redis_ledger.broker.transactions.participant_registry import ParticipantRegistry
 from redis_ledger.broker.types import CommittedAll, Transaction, TransactionStatus
 from redis_ledger.clock import Clock
@@ -50,14 +51,13 @@ class Transactions:
         registry: ParticipantRegistry,
         together: CommitAll,
         catalog: Catalog,
-        on_end: Callable[[TxnId], None],
+        quotas: Quotas,
         config: Config,
         clock: Clock,
     ) -> None:
-        """on_end: called with every transaction that this broker ends."""
         self._coordinators, self._participants, self._registry = coordinators, participants, registry
         self.together = together
-        self._catalog, self._on_end, self._config, self._clock = catalog, on_end, config, clock
+        self._catalog, self._quotas, self._config, self._clock = catalog, quotas, config, clock
         self._background: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
 
@@ -71,13 +71,32 @@ class Transactions:
         nonce: str = "",
         together: str = "",
         principal: str = "",
+        quota_of: str | None = None,
     ) -> Transaction:
         """A new transaction; with a nonce, the one that was begun with it before, unless that was aborted.
-        together: those begun with the same name can be committed in one step.  principal: whose it is from then on.
-        Raises InvalidTimeout, TooManyTransactions."""
+
+        together    transactions begun with the same name can be committed in one step
+        principal   the owner of the transaction
+        quota_of    whose quota of open transactions it is counted against; None: it is not counted
+        Raises InvalidTimeout, TooManyTransactions, TransactionQuotaExceeded.
+        """
+        if quota_of is None:
+            return await self._begin(timeout_ms, owner, nonce, together, principal)
+        reserved, id = object(), None  # counted under `reserved` until it has an id
+        await self._quotas.may_open(quota_of, reserved)
+        try:
+            begun = await self._begin(timeout_ms, owner, nonce, together, principal)
+            id = begun.id
+        finally:
+            self._quotas.opened(quota_of, reserved, id)
+        return begun
+
+    async def _begin(
+        self, timeout_ms: int | None, owner: str, nonce: str, together: str, principal: str
+    ) -> Transaction:
         timeout = self.timeout(timeout_ms)
         at = self.together.coordinator(together or nonce) if together or nonce else None
-        now = self._clock.now_ms()  # before it is begun, so that the deadline that is told is never too late
+        now = self._clock.now_ms()  # read before it begins, so that the returned deadline is never too late
         txn, again = await self._coordinators.begin(timeout, transaction_owners.written(principal, owner), nonce, at=at)
         if again:
             return await self.get(txn)
@@ -133,7 +152,7 @@ class Transactions:
 
     async def _after(self, decision: Decision, wait: str) -> Transaction:
         self._registry.forget(decision.txn)
-        self._on_end(decision.txn)
+        self._quotas.ended(decision.txn)
         if not decision.state.is_ending:
             return Transaction(decision.txn, STATUS[decision.state], 0, 0, 0)
         if wait == "logged":

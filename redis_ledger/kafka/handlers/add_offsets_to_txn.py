@@ -1,7 +1,7 @@
-"""AddOffsetsToTxn 0-4: says that offsets of a group will be committed in the producer's transaction.
+"""AddOffsetsToTxn 0-4: announces that offsets of a group will be committed in the producer's transaction.
 
 It begins the transaction if none is open.  The partitions whose offsets are committed are registered by
-TxnOffsetCommit: an offset lives beside its partition, there is no offsets topic.  2: PRODUCER_FENCED; 4: KIP-890.
+TxnOffsetCommit: an offset is stored with its partition, there is no offsets topic.  2: PRODUCER_FENCED; 4: KIP-890.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """AddPartitionsToTxn 0-5: registers partitions with the producer's transaction, which begins with the first of them.
 
-0-3   one transaction a request, from clients     2   PRODUCER_FENCED     4, 5   many transactions, as brokers ask
-each other: served to who may act as a broker; verify_only only looks.  Producers of transaction.version 2 do not call
-this: their Produce adds by itself.  A topic or partition that is unknown or forbidden refuses its request whole: the
-others are answered OPERATION_NOT_ATTEMPTED, as in Kafka.
+0-3   one transaction, from a client     2   PRODUCER_FENCED     4, 5   many transactions, from a broker: needs
+CLUSTER_ACTION; verify_only changes nothing.  Producers of transaction.version 2 do not send it: their Produce adds
+partitions.  An unknown or forbidden partition refuses the whole request: the others get OPERATION_NOT_ATTEMPTED, as in
+Kafka.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ async def _one(txn: AddPartitionsToTxnTransaction, call: RequestContext) -> AddP
 def _answered(
     txn: AddPartitionsToTxnTransaction, unknown: Mapping[tuple[str, int], int], code: int
 ) -> AddPartitionsToTxnResult:
-    """unknown: partitions with a code of their own."""
+    """unknown: partitions with their own error code."""
     topics = [
         AddPartitionsToTxnTopicResult(
             topic.name,

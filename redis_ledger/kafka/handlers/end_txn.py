@@ -1,8 +1,8 @@
 """EndTxn 0-5: commits or aborts the producer's transaction.
 
-Answered when every participant is done, so the next transaction never has to wait for this one.  A repeated request
-gets the first answer.  2: PRODUCER_FENCED; 5: transaction.version 2, the epoch rises with every end and is told
-(KIP-890).
+The response is sent when every participant is done, so the next transaction never waits for this one.  A repeated
+request gets the same response.  2: PRODUCER_FENCED; 5: transaction.version 2, the response has the epoch, which rises
+with every end (KIP-890).
 """
 
 from __future__ import annotations

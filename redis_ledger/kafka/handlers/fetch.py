@@ -1,10 +1,10 @@
-"""Fetch 4-17: record batches out of partitions, byte for byte, with a long poll.
+"""Fetch 4-17: returns record batches of partitions, byte for byte, with a long poll.
 
 4    isolation, last stable offset, aborted transactions     5    log start offset      7   fetch sessions (KIP-227)
 9    the client's leader epoch is compared                   11   rack (there is nothing nearer)
 12   epochs of fetched records (there is one epoch)          13   topics by id          15-17  fields of followers
-A batch is its first 16 bytes, made new with its offset, and the rest as it lies in memory.  A marker is made when it
-is read. A committed reader behind an open transaction sleeps until the stable offset moves.
+The first 16 bytes of a batch are rewritten with its offset, the rest is sent from memory.  Markers are built when they
+are read.  A read_committed consumer waits behind an open transaction until the stable offset moves.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ READ_COMMITTED = 1
 KAFKA_STORAGE_ERROR = 56
 WAIT_MS_MAX = 60_000
 IS_READ = True
-PLACED_BYTES = 16  # base offset, length, leader epoch: the part of a batch that is made new
+PLACED_BYTES = 16  # base offset, length, leader epoch: the part of a batch that is rewritten
 
 _place = struct.Struct(">q4si").pack
 
@@ -59,22 +59,22 @@ async def handle(request: FetchRequest, call: RequestContext) -> FetchResponse:
             return FetchResponse(error_code=found)
         session = call.peer.fetch_session = found
     if session is None:
-        # Of a partition that is named twice the last counts, as in Kafka.
+        # If a partition is named twice, the last entry counts, as in Kafka.
         named = {(t.topic, t.topic_id, p.partition): p for t in request.topics for p in t.partitions}
-        asked = list(starmap(_RequestedPartition, named.items()))
+        requested = list(starmap(_RequestedPartition, named.items()))
     else:
-        asked = [_RequestedPartition(key, known.asked) for key, known in session.partitions.items()]
+        requested = [_RequestedPartition(key, known.asked) for key, known in session.partitions.items()]
     quotas, principal = call.broker.quotas, call.peer.principal
-    if quotas.wait_s(principal) > 0.0:  # what it has read already is not paid for yet
+    if quotas.wait_s(principal) > 0.0:  # over its quota
         return FetchResponse(session_id=0 if session is None else session.id, responses=[])
     fetch = _Fetch(request, call, session)
     incremental = request.session_epoch > 0
-    if session is not None and incremental and len(moving := fetch.moving(asked)) < len(asked):
-        answers, is_enough = await fetch.read(moving, wait_ms=0)
+    if session is not None and incremental and len(changed := fetch.changed(requested)) < len(requested):
+        answers, is_enough = await fetch.read(changed, wait_ms=0)
         if is_enough:
-            return _answer(session, incremental, moving, answers)
-    answers, _ = await fetch.read(asked, wait_ms=min(request.max_wait_ms, WAIT_MS_MAX))
-    return _answer(session, incremental, asked, answers)
+            return _response(session, incremental, changed, answers)
+    answers, _ = await fetch.read(requested, wait_ms=min(request.max_wait_ms, WAIT_MS_MAX))
+    return _response(session, incremental, requested, answers)
 
 
 class _Fetch:
@@ -82,14 +82,17 @@ class _Fetch:
         self._request, self._call, self._session = request, call, session
         self._committed = request.isolation_level == READ_COMMITTED
 
-    def moving(self, asked: list[_RequestedPartition]) -> list[_RequestedPartition]:
-        """Those of a session that may have something: the others stand where they stood when they had nothing, and the
-        client has been told so.  All of them, if one of the others must not be read any more."""
+    def changed(self, requested: list[_RequestedPartition]) -> list[_RequestedPartition]:
+        """The partitions of a session that may have new records.
+
+        The others have not changed since a response without records.  Returns all partitions if one of the others may
+        no longer be read.
+        """
         session, call = self._session, self._call
         assert session is not None
         head, opened_here = call.broker.waiters.head, call.broker.catalog.opened
-        moving, resting = [], set()
-        for one in asked:
+        changed, unchanged = [], set()
+        for one in requested:
             rest = session.partitions[one.key].rest
             if rest is not None:
                 partition = rest.partition
@@ -98,17 +101,19 @@ class _Fetch:
                     and rest.committed == self._committed
                     and opened_here(partition.topic, partition.number) is partition
                 ):
-                    resting.add(partition.topic)
+                    unchanged.add(partition.topic)
                     continue
-            moving.append(one)
-        may_all = all(call.allows(Op.READ, Resource.TOPIC, topic) for topic in resting)
-        return moving if may_all and not call.broker.live_brokers.is_leaving else asked
+            changed.append(one)
+        may_all = all(call.allows(Op.READ, Resource.TOPIC, topic) for topic in unchanged)
+        return changed if may_all and not call.broker.live_brokers.is_leaving else requested
 
-    async def read(self, asked: list[_RequestedPartition], *, wait_ms: int) -> tuple[dict[Key, PartitionData], bool]:
-        """The answers; and whether there is as much as the client asked for, or an error."""
+    async def read(
+        self, requested: list[_RequestedPartition], *, wait_ms: int
+    ) -> tuple[dict[Key, PartitionData], bool]:
+        """The responses, and whether they have min_bytes or an error."""
         request, call, committed = self._request, self._call, self._committed
         quotas, rules = call.broker.quotas, call.broker.security.rules
-        answers, wanted = await _open(asked, call)
+        answers, wanted = await _open(requested, call)
         room_max = min(request.max_bytes, call.broker.config.kafka_fetch_bytes_max)
         room = quotas.bytes_out_max(call.peer.principal, room_max)
         polled = await call.broker.partition_fetch.poll(
@@ -125,9 +130,9 @@ class _Fetch:
             if rules is not call.broker.security.rules and not call.allows(
                 Op.READ, Resource.TOPIC, each.partition.topic
             ):
-                answers[one.key] = _failed(each.partition.number, TopicForbidden.kafka_code)  # it was revoked meanwhile
+                answers[one.key] = _failed(each.partition.number, TopicForbidden.kafka_code)  # revoked during the wait
                 continue
-            data = _shown(one, each, read, committed, room - size)
+            data = _partition_data(one, each, read, committed, room - size)
             size += sum(map(len, data.records)) if isinstance(data.records, list) else 0
             answers[one.key] = data
         failed = any(data.error_code for data in answers.values())
@@ -142,15 +147,15 @@ class _Fetch:
 
 
 async def _open(
-    asked: list[_RequestedPartition], call: RequestContext
+    requested: list[_RequestedPartition], call: RequestContext
 ) -> tuple[dict[Key, PartitionData], list[tuple[_RequestedPartition, PartitionRequest]]]:
-    """Answers for what cannot be read, and what can."""
+    """Responses for partitions that cannot be read, and the reads of the others."""
     answers: dict[Key, PartitionData] = {}
     wanted, pace, by_ids = [], Pace(), call.version >= IDS_FROM
     places = await PartitionLookup(call.broker.catalog).expect(
-        () if by_ids else (one.key[0] for one in asked), (one.key[1] for one in asked) if by_ids else ()
+        () if by_ids else (one.key[0] for one in requested), (one.key[1] for one in requested) if by_ids else ()
     )
-    for one in asked:
+    for one in requested:
         if pace.is_over:
             await pace.rest()
         name, topic_id, number = one.key
@@ -160,7 +165,7 @@ async def _open(
         try:
             if by_ids:
                 name = await places.name(topic_id)
-            call.check_topic(Op.READ, name)  # of each fetch, so that a session ends with the right to read
+            call.check_topic(Op.READ, name)  # on each fetch: a session ends when the ACL is removed
             partition = call.broker.catalog.opened(name, number) or await places.get(name, number)
         except LedgerError as error:
             is_unknown_id = by_ids and isinstance(error, UnknownTopic)
@@ -173,8 +178,10 @@ async def _open(
 
 
 def _code(error: BaseException, **where: object) -> int:
-    """KAFKA_STORAGE_ERROR when the records cannot be read now: consumers ask again.  Java's consumer fails in poll() at
-    codes that Kafka never answers to Fetch, like BROKER_NOT_AVAILABLE and REQUEST_TIMED_OUT."""
+    """KAFKA_STORAGE_ERROR if the records cannot be read now, so that consumers retry.
+
+    Java's poll() fails at codes that Kafka never returns from Fetch, such as BROKER_NOT_AVAILABLE.
+    """
     return KAFKA_STORAGE_ERROR if isinstance(error, Unavailable) else code_of(error, **where)
 
 
@@ -182,7 +189,7 @@ def _failed(number: int, code: int) -> PartitionData:
     return PartitionData(number, code, -1, aborted_transactions=None, records=b"")
 
 
-def _shown(
+def _partition_data(
     one: _RequestedPartition, wanted: PartitionRequest, read: Polled, committed: bool, room: int
 ) -> PartitionData:
     number = one.partition.partition
@@ -203,7 +210,7 @@ def _shown(
             at = (entry.base_offset, head.leader_epoch, entry.producer_id, entry.epoch)
             chunks.append(marker(*at, commit, 0, entry.appended_ms))
         elif room <= 0:
-            break  # earlier partitions have filled the answer
+            break  # earlier partitions have filled the response
         else:
             body = memoryview(payload)
             chunks.append(_place(entry.base_offset, bytes(body[8:12]), head.leader_epoch))
@@ -229,13 +236,16 @@ def _shown(
     )
 
 
-def _answer(
-    session: FetchSession | None, incremental: bool, asked: list[_RequestedPartition], answers: dict[Key, PartitionData]
+def _response(
+    session: FetchSession | None,
+    incremental: bool,
+    requested: list[_RequestedPartition],
+    answers: dict[Key, PartitionData],
 ) -> FetchResponse:
     response = FetchResponse(session_id=0 if session is None else session.id, responses=[])
     by_topic: dict[tuple[str, bytes], FetchableTopicResponse] = {}
     served = []
-    for one in asked:
+    for one in requested:
         data = answers[one.key]
         if session is not None and not session.is_news(one.key, data) and incremental:
             continue

@@ -1,11 +1,11 @@
-"""ListOffsets 1-10: the offset for a time, or for one of the places with a name.
+"""ListOffsets 1-10: the offset for a timestamp, or a named offset.
 
 -1  end: for committed readers the last stable offset (isolation from 2 on)
 -2  log start                               -4  the first offset that is not in Parquet, or the log start (8)
 -3  the record with the newest timestamp (7)   -5  the last offset that is in Parquet, if there is any (9)
-A time finds the first record, in offset order, that is as late: the log is halved by the newest timestamp so far,
-then one batch is decoded, and paid for as bytes that were read.  A partition that is named twice is refused, as in
-Kafka.  4: leader epochs; 10: a deadline for tiered reads, which is not looked at.
+A timestamp finds the first record, in offset order, with it or a later one: a binary search of the log, then one batch
+is decoded and charged as bytes read.  A partition that is named twice is refused, as in Kafka.
+4: leader epochs; 10: a timeout for tiered reads, which is ignored.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ async def handle(request: ListOffsetsRequest, call: RequestContext) -> ListOffse
     return ListOffsetsResponse(topics=topics)
 
 
-def epoch_refusal(asked: int, epoch: int) -> int:
-    """The error code for a client that believes in another leader epoch; -1 means that it believes in none."""
-    if asked in (-1, epoch):
+def epoch_refusal(current: int, epoch: int) -> int:
+    """The error code for a client with another leader epoch; -1: it has none."""
+    if current in (-1, epoch):
         return NONE
-    return FENCED_LEADER_EPOCH if asked < epoch else UNKNOWN_LEADER_EPOCH
+    return FENCED_LEADER_EPOCH if current < epoch else UNKNOWN_LEADER_EPOCH
 
 
 async def _one(
@@ -95,6 +95,6 @@ async def _one(
 async def _by_time(
     partition: Partition, timestamp_ms: int | None, committed: bool, call: RequestContext
 ) -> offsets_for_times.TimestampOffset | None:
-    """As times.find.  What is decoded is taken out of the caller's quota."""
+    """As offsets_for_times.find.  Decoded bytes are charged to the caller's quota."""
     with call.broker.partition_fetch.budget(call.broker.quotas.payer(call.peer.principal)) as budget:
         return await offsets_for_times.find(partition, timestamp_ms, committed, budget)

@@ -1,12 +1,12 @@
-"""Produce 3-13: record batches into partitions, kept as memoryviews and never decoded.
+"""Produce 3-13: appends record batches to partitions.  Batches stay memoryviews and are not decoded.
 
-3     record batches of version 2 only     5   log start offset: only beside UNKNOWN_PRODUCER_ID, for which Java needs
-it; else -1     7   zstd     8   errors by record (never)
+3     record batches of version 2 only     5   log start offset: only with UNKNOWN_PRODUCER_ID, where the Java
+client needs it; else -1     7   zstd     8   errors by record (never)
 10    a leader to go to instead (never: any broker takes any partition)       12   a transactional batch adds its
 partition to the transaction by itself (KIP-890)     13   topics by id
-One batch a partition.  acks 1 and -1 are the same: the answer comes when the level of durability is reached.  With
-acks 0 nothing is answered, and a batch that is refused closes the connection, as Kafka does it.  A broker that leaves
-says that it leads nothing, so that clients ask for metadata and move before it is gone.
+One batch per partition.  acks 1 and -1 are the same: the response is sent when the configured durability is reached.
+With acks 0 there is no response, and a refused batch closes the connection, as in Kafka.  A broker that shuts down
+answers NOT_LEADER_OR_FOLLOWER, so that clients refresh their metadata and reconnect in time.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ NOT_ENOUGH_REPLICAS, INVALID_REQUIRED_ACKS = 19, 21
 
 
 class PendingProduce:
-    """An answer that is complete when the last of its batches has its outcome."""
+    """A response that is complete when the last of its batches is appended or refused."""
 
     __slots__ = ("_answer", "_catalog", "_left", "_silent", "future")
 
@@ -70,7 +70,7 @@ class PendingProduce:
         if error is None:
             slot.base_offset = done.result().base_offset
         else:
-            if isinstance(error, UnknownTopic):  # deleted, and perhaps made again: the client asks once more
+            if isinstance(error, UnknownTopic):  # deleted, and perhaps created again: the client retries
                 self._catalog.forget(topic)
             refuse(slot, error, topic)
         self.one_less()
@@ -150,7 +150,7 @@ async def _append(
 ) -> asyncio.Future[Accepted]:
     catalog = call.broker.catalog
     if topic == OFFSETS_TOPIC:
-        raise InvalidTopicName(f"{topic!r} is internal: nobody writes to it; offsets are committed with OffsetCommit.")
+        raise InvalidTopicName(f"{topic!r} is an internal topic; commit offsets with OffsetCommit.")
     if not data.records:
         raise InvalidRecord("A partition was sent without a record batch.")
     partition: Partition | None = catalog.opened(topic, data.index)
@@ -173,8 +173,10 @@ def refuse(slot: PartitionProduceResponse, error: BaseException, topic: str = ""
 
 
 def _code_of(error: BaseException, **where: object) -> int:
-    """Some clients take CONCURRENT_TRANSACTIONS for final in an answer to Produce, although the batch may be sent
-    again, and at REQUEST_TIMED_OUT they have to assume that it was written.  All of them repeat NOT_ENOUGH_REPLICAS,
-    under the same sequence and without asking for metadata; Kafka uses it the same way."""
+    """NOT_ENOUGH_REPLICAS for a batch that can be sent again.
+
+    All clients retry it with the same sequence and without a metadata request; Kafka uses it the same way.  Some
+    clients do not retry CONCURRENT_TRANSACTIONS, and after REQUEST_TIMED_OUT the batch may have been written.
+    """
     code = code_of(error, **where)
     return NOT_ENOUGH_REPLICAS if code == CONCURRENT_TRANSACTIONS or is_away(error) else code

@@ -1,8 +1,8 @@
-"""TxnOffsetCommit 0-6: a group's offsets, in the producer's transaction until its end.
+"""TxnOffsetCommit 0-6: commits a group's offsets in the producer's transaction.
 
-The partitions become participants of the transaction here, under the group's name: it is their end that makes the
-offsets count, or drops them.
-0-2   whoever has the transaction may commit    2   leader epoch    3   member and generation are checked (KIP-447)
+The partitions become participants of the transaction here, under the group's name: the end of the transaction applies
+the offsets or drops them.
+0-2   any owner of the transaction may commit    2   leader epoch    3   member and generation are checked (KIP-447)
 4     TRANSACTION_ABORTABLE exists    5   no AddOffsetsToTxn before it: this begins the transaction (KIP-890)
 6     topics by id
 """
@@ -51,7 +51,7 @@ async def handle(request: TxnOffsetCommitRequest, call: RequestContext) -> TxnOf
             group, request.member_id, request.group_instance_id, request.generation_id_or_member_epoch,
             transactional=True,
         )  # fmt: skip
-        txn = await joined(request, call, list(dict.fromkeys(found)))
+        txn = await register(request, call, list(dict.fromkeys(found)))
     except LedgerError as error:
         await commits.refuse(error, code)
     else:
@@ -66,9 +66,9 @@ def refused(request: TxnOffsetCommitRequest, call: RequestContext, error: Ledger
     )
 
 
-async def joined(request: TxnOffsetCommitRequest, call: RequestContext, participants: list[Participant]) -> TxnId:
-    """The producer's transaction, with these registered.  Before version 5 AddOffsetsToTxn begins one: what comes late
-    must not open another."""
+async def register(request: TxnOffsetCommitRequest, call: RequestContext, participants: list[Participant]) -> TxnId:
+    """Registers participants with the producer's transaction.  Before version 5 AddOffsetsToTxn begins it, so a late
+    request must not begin another one."""
     producers: Producers = call.broker.producers
     producer = (request.transactional_id, request.producer_id, request.producer_epoch)
     if call.version < BEGINS_FROM:
@@ -78,11 +78,11 @@ async def joined(request: TxnOffsetCommitRequest, call: RequestContext, particip
 
 
 def code_for(error: LedgerError, version: int) -> int:
-    """What a version knows of it."""
+    """The error code of a version."""
     if isinstance(error, TransactionEnded | InvalidTxnStatus) and version >= ABORTABLE_FROM:
         return TRANSACTION_ABORTABLE
     if isinstance(error, StaleMember):
-        return IllegalGeneration.kafka_code  # which producers know to answer with an abort
+        return IllegalGeneration.kafka_code  # at which producers abort
     if isinstance(error, Unavailable) and version < LOADING_FROM:
         return COORDINATOR_NOT_AVAILABLE
     return coordinator_code(error) if isinstance(error, Unavailable) else fenced_code(error, False)

@@ -73,7 +73,7 @@ class FakeBroker:
         self.security = SimpleNamespace(
             is_on=False, allows=lambda *_: True, check=lambda *_: None, may_create=lambda *_: True
         )
-        self.quotas = SimpleNamespace(is_on=False, may_open=self._unheard, opened=lambda *_: None)
+        self.quotas = SimpleNamespace(is_on=False)
         self.audit = SimpleNamespace(note=self._unheard, failed=self._unheard)
         self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
         self.fails: BaseException | None = None
