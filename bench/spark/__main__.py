@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
 from collections.abc import Sequence
+from functools import partial
 
-from rich.console import Console
-
-from bench import command, figures
+from bench import command, figures, runner
 from bench.lab import Lab, Pace
-from bench.processes import BenchFailed, broker, folder
+from bench.processes import broker, folder
 from bench.spark import offload, reading, writing
 from bench.spark.engine import spark
 
@@ -27,42 +25,24 @@ TIMEOUT_S = 270  # of a group
 
 
 def main() -> int:
-    asked = command.scaled("bench.spark", __doc__, figures.SPARK)
-    if asked.markdown:
+    given = command.scaled("bench.spark", __doc__, figures.SPARK)
+    if given.markdown:
         return command.show_markdown("bench.spark", figures.SPARK_BEGIN)
-    return asyncio.run(measure(asked.names or figures.SPARK, asked.scale))
+    names = given.names or figures.SPARK
+    return runner.run(
+        [runner.Group(group, partial(_measured, wanted=[name for name in group if name in names])) for group in GROUPS],
+        names,
+        Pace() if given.scale == 1 else Pace(runs=1, scale=given.scale),
+        timeout_s=TIMEOUT_S,
+        is_written=given.scale == 1,
+        keeps_partial=True,
+        loop=asyncio.run,
+    )
 
 
-async def measure(names: Sequence[str], scale: float) -> int:
-    # Without a terminal rich would squeeze the table into 80 columns.
-    console = Console(width=None if sys.stdout.isatty() else 120)
-    progress = Console(stderr=True)
-    measured: list[figures.Figure] = []
-    failed: list[str] = []
-    pace = Pace() if scale == 1 else Pace(runs=1, scale=scale)
-    for group in GROUPS:
-        wanted = [name for name in group if name in names]
-        if not wanted:
-            continue
-        began_s = time.monotonic()
-        labs = {name: Lab(name, pace) for name in group}
-        try:
-            async with asyncio.timeout(TIMEOUT_S):
-                await _measured(labs, wanted)
-        except (BenchFailed, AssertionError, TimeoutError) as error:
-            progress.print(f"[red]{', '.join(wanted)}[/]: {str(error) or 'it took too long'}")
-            failed += wanted
-        found = [figure for name in wanted for figure in labs[name].figures]
-        measured += found
-        if scale == 1:
-            figures.replace(found)  # now: what was measured stays, also if a later bench is interrupted
-        progress.print(f"{', '.join(wanted)}: {time.monotonic() - began_s:.0f} s")
-    command.say_scaled(console, measured, scale)
-    return 1 if failed else 0
-
-
-async def _measured(labs: dict[str, Lab], wanted: Sequence[str]) -> None:
+async def _measured(given: Sequence[Lab], *, wanted: Sequence[str]) -> None:
     """With a Spark of its own: one that was left in the middle of a step would answer the next question with it."""
+    labs = {lab.bench: lab for lab in given}
     with folder() as home:
         options = ("--offload-home", str(home / "offloaded"))
         async with (
